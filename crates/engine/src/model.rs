@@ -1,0 +1,174 @@
+//! The port to language models. A model is something that streams; a completion is a fold of that stream.
+//!
+//! Adapters live outside the engine. They promise: every stream ends with [`Delta::Finish`] or an error, usage is
+//! reported before the end where the provider tells it, and text arrives in order.
+
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use roundtable_core::usage::Usage;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One call. What the seats of a round share comes first and is marked, so that prompt caches hit (C-13).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Request {
+    /// The provider's own name of the model, without the provider.
+    pub model: String,
+    pub system: String,
+    /// Neighbouring messages of one speaker are one message to the provider.
+    pub messages: Vec<Message>,
+    pub schema: Option<Schema>,
+    pub temperature: f64,
+    pub max_output_tokens: u32,
+    pub seed: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    pub speaker: Speaker,
+    pub text: String,
+    /// Everything up to the end of this message is the same for other calls: a cache breakpoint belongs here.
+    pub shared: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    User,
+    Assistant,
+}
+
+/// The JSON schema a reply has to fit, self-contained (no `$ref`), every object closed and every property required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Schema {
+    pub name: String,
+    pub json: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Delta {
+    Text(String),
+    /// Thinking that the provider sends apart from the reply. It is not part of the text.
+    Reasoning(String),
+    /// What the call has used. Adapters send it once per attempt; the table adds attempts up.
+    Usage(Usage),
+    /// The attempt failed and the call begins anew: all text so far is void.
+    Restart { reason: String },
+    Finish(Finish),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    Stop,
+    /// The reply hit the token limit and is cut.
+    Length,
+    /// The provider withheld the reply.
+    Refused,
+}
+
+/// Why a call failed. Variants are what callers branch on; `detail` is for people and never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ModelError {
+    #[error("rate limited ({detail})")]
+    RateLimited {
+        retry_after: Option<Duration>,
+        detail: String,
+    },
+    #[error("the server failed with status {status} ({detail})")]
+    Server {
+        status: u16,
+        retry_after: Option<Duration>,
+        detail: String,
+    },
+    #[error("no answer within {} s", after.as_secs_f64())]
+    Timeout { after: Duration },
+    #[error("cannot reach the server ({detail})")]
+    Unreachable { detail: String },
+    #[error("the stream broke off ({detail})")]
+    Interrupted { detail: String },
+    #[error("the key was refused ({detail})")]
+    Unauthorized { detail: String },
+    #[error("the server does not know this model ({detail})")]
+    UnknownModel { detail: String },
+    #[error("the prompt is too long for this model ({detail})")]
+    TooLong { detail: String },
+    #[error("the request was refused with status {status} ({detail})")]
+    Rejected { status: u16, detail: String },
+    #[error("this is not the answer of a model server ({detail})")]
+    NotAModelServer { detail: String },
+    #[error("the embedded model failed ({detail})")]
+    Local { detail: String },
+}
+
+impl ModelError {
+    /// Whether the same call may well succeed a little later (C-07).
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::RateLimited { .. }
+            | Self::Server { .. }
+            | Self::Timeout { .. }
+            | Self::Unreachable { .. }
+            | Self::Interrupted { .. } => true,
+            Self::Unauthorized { .. }
+            | Self::UnknownModel { .. }
+            | Self::TooLong { .. }
+            | Self::Rejected { .. }
+            | Self::NotAModelServer { .. }
+            | Self::Local { .. } => false,
+        }
+    }
+
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
+                *retry_after
+            }
+            Self::Timeout { .. }
+            | Self::Unreachable { .. }
+            | Self::Interrupted { .. }
+            | Self::Unauthorized { .. }
+            | Self::UnknownModel { .. }
+            | Self::TooLong { .. }
+            | Self::Rejected { .. }
+            | Self::NotAModelServer { .. }
+            | Self::Local { .. } => None,
+        }
+    }
+}
+
+/// What the engine must know about a model before it asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Profile {
+    /// Input and output together, where it is known.
+    pub context_tokens: Option<u32>,
+    pub ability: Ability,
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self {
+            context_tokens: None,
+            ability: Ability::Full,
+        }
+    }
+}
+
+/// Small models get tighter bounds in the schema and examples in the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ability {
+    Full,
+    Small,
+}
+
+pub type Deltas = BoxStream<'static, Result<Delta, ModelError>>;
+
+pub trait Model: Send + Sync {
+    fn stream(&self, request: Request) -> Deltas;
+
+    fn profile(&self) -> Profile {
+        Profile::default()
+    }
+}
