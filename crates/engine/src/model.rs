@@ -54,7 +54,9 @@ pub enum Delta {
     /// What the call has used. Adapters send it once per attempt; the table adds attempts up.
     Usage(Usage),
     /// The attempt failed and the call begins anew: all text so far is void.
-    Restart { reason: String },
+    Restart {
+        reason: String,
+    },
     Finish(Finish),
 }
 

@@ -1,0 +1,206 @@
+//! Everything that happens at a table is one of these events. Every surface is a fold over them.
+//!
+//! An event with a [`key`](Event::key) is journaled before anyone hears of it. One without (a chunk of text, a step
+//! that begins) is only announced: whoever was not listening finds the whole in the step that finishes.
+
+use roundtable_core::usage::{Money, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::cast::Seat;
+use crate::model::Ability;
+use crate::table::Budget;
+
+/// Milliseconds since 1970. The engine never reads a clock itself.
+pub type Millis = u64;
+
+/// One line of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    pub seq: u64,
+    pub at: Millis,
+    pub event: Event,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Event {
+    /// The first entry: all that is needed to play the debate again.
+    Opened(Box<Setup>),
+    RoundStarted {
+        round: u32,
+        name: String,
+    },
+    /// Something the program itself found out and later steps rest on, such as what was retrieved.
+    Noted {
+        key: String,
+        value: Value,
+        started_at: Millis,
+    },
+    StepStarted {
+        step: String,
+        seat: String,
+        round: u32,
+        model: String,
+    },
+    /// A piece of a turn's text. `offset` counts the bytes of the turn's text before it.
+    Chunk {
+        step: String,
+        seat: String,
+        round: u32,
+        offset: usize,
+        text: String,
+    },
+    /// The attempt failed and begins anew: the chunks of this step so far are void.
+    StepRestarted {
+        step: String,
+        reason: String,
+    },
+    StepFinished(Box<FinishedStep>),
+    /// The seat is absent for this step (C-06).
+    StepFailed(Box<FailedStep>),
+    Ended(Box<End>),
+    /// An ended debate goes on: failures after the last good step no longer count.
+    Reopened {
+        generation: u32,
+    },
+    Rated {
+        number: u32,
+        rating: u8,
+        comment: Option<String>,
+    },
+}
+
+impl Event {
+    /// The place of this event in the journal, unique within a debate; `None` for what is only announced.
+    ///
+    /// `generation` counts how often the debate was reopened: a step may fail, and the debate end, once in each.
+    pub fn key(&self, generation: u32) -> Option<String> {
+        match self {
+            Self::Opened(_) => Some("opened".into()),
+            Self::RoundStarted { round, .. } => Some(format!("r{round}")),
+            Self::Noted { key, .. } => Some(key.clone()),
+            Self::StepFinished(step) => Some(step.call.step.clone()),
+            Self::StepFailed(step) => Some(format!("{}!{generation}", step.call.step)),
+            Self::Ended(_) => Some(format!("ended!{generation}")),
+            Self::Reopened { generation } => Some(format!("reopened!{generation}")),
+            Self::Rated { number, .. } => Some(format!("rated!{number}")),
+            Self::StepStarted { .. } | Self::Chunk { .. } | Self::StepRestarted { .. } => None,
+        }
+    }
+}
+
+/// All that a debate was started with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Setup {
+    pub protocol: String,
+    pub question: String,
+    pub seed: u64,
+    pub seats: Vec<Seated>,
+    /// The rules of the protocol, as its own type wrote them.
+    pub rules: Value,
+    pub budget: Budget,
+    pub embedder: Option<String>,
+    /// The version of the program that opened the debate.
+    pub program: String,
+}
+
+/// A seat with the model that was found for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seated {
+    #[serde(flatten)]
+    pub seat: Seat,
+    /// `provider:model`
+    pub model: String,
+    pub ability: Ability,
+}
+
+/// What is known of every call, whether it went well or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// The step's position: `r2/skeptic/review`. Never the order of completion.
+    pub step: String,
+    pub seat: String,
+    pub round: u32,
+    pub model: String,
+    /// Hash of the rendered request: on replay another hash is [`JournalDrift`](crate::table::Halt::Drift).
+    pub request: String,
+    pub started_at: Millis,
+    pub spent: Spent,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FinishedStep {
+    #[serde(flatten)]
+    pub call: Call,
+    pub reply: Value,
+    /// The turn as people read it; its chunks put together.
+    pub text: String,
+    /// Rules the reply broke even after it was sent back once.
+    pub remarks: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FailedStep {
+    #[serde(flatten)]
+    pub call: Call,
+    pub reason: String,
+    /// What the model said, where it said something unusable: it was paid for.
+    pub said: Option<String>,
+}
+
+/// The price of one step, all its attempts together (C-11).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    #[serde(flatten)]
+    pub usage: Usage,
+    pub calls: u32,
+    pub retries: u32,
+    pub latency_ms: u64,
+    /// `None` where the price is not known.
+    pub cost: Option<Money>,
+    /// The provider told no usage; it was counted here with a tokenizer.
+    pub estimated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    pub state: State,
+    /// Why it ended like this, for people.
+    pub reason: Option<String>,
+    pub result: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Running,
+    /// For a person's decision.
+    Waiting,
+    Complete,
+    Partial,
+    Failed,
+    Cancelled,
+}
+
+impl State {
+    pub const ALL: [Self; 6] = [
+        Self::Running,
+        Self::Waiting,
+        Self::Complete,
+        Self::Partial,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Complete => "complete",
+            Self::Partial => "partial",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The table.
+mod budget;
+pub use budget::Budget;
