@@ -1,0 +1,20 @@
+use super::*;
+
+fn mark(value: u8) -> OutOfTen {
+    OutOfTen::new(value).unwrap()
+}
+
+/// C-06: nothing missing changes nothing; anything missing lowers, down to 1 at the least.
+#[test]
+fn c06_missing_steps_lower_the_confidence() {
+    assert_eq!(lowered(mark(8), 8, 0), mark(8));
+    assert_eq!(lowered(mark(8), 8, 1), mark(7));
+    assert_eq!(
+        lowered(mark(8), 100, 1),
+        mark(7),
+        "rounding must not hide it"
+    );
+    assert_eq!(lowered(mark(8), 4, 2), mark(4));
+    assert_eq!(lowered(mark(8), 3, 3), mark(1));
+    assert_eq!(lowered(mark(1), 3, 1), mark(1));
+}

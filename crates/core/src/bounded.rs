@@ -1,0 +1,156 @@
+//! Numbers that cannot hold a wrong value. The constructors are the only doors, also from JSON.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{found} is not a {what}: it must be a number from {low} to {high}")]
+pub struct OutOfRange {
+    what: &'static str,
+    found: f64,
+    low: f64,
+    high: f64,
+}
+
+fn within(what: &'static str, found: f64, low: f64, high: f64) -> Result<f64, OutOfRange> {
+    // A NaN is within no range, so it is refused too.
+    if (low..=high).contains(&found) {
+        Ok(found)
+    } else {
+        Err(OutOfRange {
+            what,
+            found,
+            low,
+            high,
+        })
+    }
+}
+
+/// From 0 to 1: how likely something is.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Probability(f64);
+
+/// From 0 to 1: how sure somebody is.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Confidence(f64);
+
+/// From 1 to 10, in whole or broken steps: how good something is.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Score(f64);
+
+macro_rules! bounded {
+    ($type:ident, $name:literal, $low:literal, $high:literal) => {
+        impl $type {
+            pub fn new(value: f64) -> Result<Self, OutOfRange> {
+                within($name, value, $low, $high).map(Self)
+            }
+
+            pub const fn value(self) -> f64 {
+                self.0
+            }
+        }
+
+        impl TryFrom<f64> for $type {
+            type Error = OutOfRange;
+
+            fn try_from(value: f64) -> Result<Self, OutOfRange> {
+                Self::new(value)
+            }
+        }
+
+        impl From<$type> for f64 {
+            fn from(bounded: $type) -> f64 {
+                bounded.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "number", "minimum": $low, "maximum": $high })
+            }
+        }
+    };
+}
+
+bounded!(Probability, "probability", 0.0, 1.0);
+bounded!(Confidence, "confidence", 0.0, 1.0);
+bounded!(Score, "score", 1.0, 10.0);
+
+/// A whole number from 1 to 10, as people and models give them when asked for a mark out of ten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "u8")]
+pub struct OutOfTen(u8);
+
+impl OutOfTen {
+    pub fn new(value: u8) -> Result<Self, OutOfRange> {
+        Self::try_from(f64::from(value))
+    }
+
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for OutOfTen {
+    type Error = OutOfRange;
+
+    /// Models write `8.0` and `7.5` where a whole number was asked for; half marks are rounded, wrong ones refused.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is checked before"
+    )]
+    fn try_from(value: f64) -> Result<Self, OutOfRange> {
+        within("mark out of ten", value, 1.0, 10.0).map(|value| Self(value.round() as u8))
+    }
+}
+
+impl From<OutOfTen> for u8 {
+    fn from(mark: OutOfTen) -> u8 {
+        mark.0
+    }
+}
+
+impl fmt::Display for OutOfTen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl JsonSchema for OutOfTen {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "out_of_ten".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": 10 })
+    }
+}
+
+#[cfg(test)]
+#[path = "bounded_tests.rs"]
+mod tests;

@@ -1,0 +1,35 @@
+use super::*;
+
+#[test]
+fn the_ends_of_each_range_are_inside_and_what_lies_beyond_is_refused() {
+    for (inside, outside) in [(0.0, -1e-9), (1.0, 1.0 + 1e-9), (0.5, f64::NAN)] {
+        assert!(Probability::new(inside).is_ok());
+        assert!(Probability::new(outside).is_err());
+        assert!(Confidence::new(inside).is_ok());
+        assert!(Confidence::new(outside).is_err());
+    }
+    for (inside, outside) in [(1.0, 0.99), (10.0, 10.01), (5.5, f64::INFINITY)] {
+        assert!(Score::new(inside).is_ok());
+        assert!(Score::new(outside).is_err());
+        assert!(OutOfTen::try_from(inside).is_ok());
+        assert!(OutOfTen::try_from(outside).is_err());
+    }
+}
+
+#[test]
+fn json_is_no_back_door() {
+    assert!(serde_json::from_str::<Probability>("1.2").is_err());
+    assert!(serde_json::from_str::<OutOfTen>("0").is_err());
+    assert_eq!(
+        OutOfTen::new(8).ok(),
+        serde_json::from_str::<OutOfTen>("8.0").ok()
+    );
+}
+
+#[test]
+fn an_error_says_what_was_found_and_what_may_be() {
+    assert_eq!(
+        Score::new(11.0).unwrap_err().to_string(),
+        "11 is not a score: it must be a number from 1 to 10"
+    );
+}

@@ -1,0 +1,81 @@
+//! Which finished debates are good enough to learn from (P-08).
+
+use std::collections::HashSet;
+
+/// What the filter needs to know of a debate. Times break ties: of repeated questions the best, then newest is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    pub question: String,
+    pub answer: String,
+    pub rounds: u32,
+    pub auto_score: Option<f64>,
+    pub user_rating: Option<f64>,
+    pub created_at: u64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filter {
+    pub min_score: f64,
+    pub min_rounds: u32,
+    pub min_answer_chars: usize,
+    pub max_answer_chars: usize,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            min_score: 8.0,
+            min_rounds: 1,
+            min_answer_chars: 40,
+            max_answer_chars: 40_000,
+        }
+    }
+}
+
+impl Candidate {
+    /// A person's word counts before a judge's.
+    pub fn score(&self) -> Option<f64> {
+        self.user_rating.or(self.auto_score)
+    }
+}
+
+/// The indices of those worth learning from, in their given order; of a repeated question only the best.
+pub fn select(candidates: &[Candidate], filter: &Filter) -> Vec<usize> {
+    let mut order: Vec<_> = (0..candidates.len())
+        .filter(|&index| passes(&candidates[index], filter))
+        .collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&candidates[a], &candidates[b]);
+        let score = |candidate: &Candidate| candidate.score().unwrap_or_default();
+        score(b)
+            .total_cmp(&score(a))
+            .then(b.created_at.cmp(&a.created_at))
+    });
+    let mut seen = HashSet::new();
+    order.retain(|&index| seen.insert(normal(&candidates[index].question)));
+    order.sort_unstable();
+    order
+}
+
+fn passes(candidate: &Candidate, filter: &Filter) -> bool {
+    let length = candidate.answer.chars().count();
+    candidate
+        .score()
+        .is_some_and(|score| score >= filter.min_score)
+        && candidate.rounds >= filter.min_rounds
+        && (filter.min_answer_chars..=filter.max_answer_chars).contains(&length)
+}
+
+/// Questions that differ only in case, spacing and punctuation are the same question.
+fn normal(question: &str) -> String {
+    question
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+#[path = "dataset_tests.rs"]
+mod tests;

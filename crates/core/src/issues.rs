@@ -1,0 +1,279 @@
+//! The skeptic's issues as the program keeps them (P-03, P-04): who raised what, how it was answered, where it stands.
+//!
+//! Ids are given here, not by models, and never change. What a model says about an id that does not exist is counted
+//! and otherwise ignored.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The eight ways to attack an answer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Strategy {
+    AssumptionMining,
+    LogicalStructure,
+    CounterExampleSearch,
+    Completeness,
+    HallucinationDetection,
+    PrecisionAudit,
+    Robustness,
+    SteelMan,
+}
+
+impl Strategy {
+    pub const ALL: [Self; 8] = [
+        Self::AssumptionMining,
+        Self::LogicalStructure,
+        Self::CounterExampleSearch,
+        Self::Completeness,
+        Self::HallucinationDetection,
+        Self::PrecisionAudit,
+        Self::Robustness,
+        Self::SteelMan,
+    ];
+
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::AssumptionMining => "assumption mining",
+            Self::LogicalStructure => "logical structure",
+            Self::CounterExampleSearch => "counter-example search",
+            Self::Completeness => "completeness",
+            Self::HallucinationDetection => "hallucination detection",
+            Self::PrecisionAudit => "precision audit",
+            Self::Robustness => "robustness",
+            Self::SteelMan => "steel man",
+        }
+    }
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Severity {
+    Critical,
+    Major,
+    Minor,
+}
+
+impl Severity {
+    pub const ALL: [Self; 3] = [Self::Critical, Self::Major, Self::Minor];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Major => "major",
+            Self::Minor => "minor",
+        }
+    }
+}
+
+/// How the skeptic judges an answer to its issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Status {
+    Resolved,
+    PartiallyResolved,
+    Unresolved,
+}
+
+impl Status {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Resolved => "resolved",
+            Self::PartiallyResolved => "partially resolved",
+            Self::Unresolved => "unresolved",
+        }
+    }
+}
+
+/// What the proposer does about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Action {
+    Accept,
+    Defend,
+}
+
+/// An issue as the skeptic states it, before it has an id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Finding {
+    /// The attack that found it.
+    pub strategy: Strategy,
+    pub severity: Severity,
+    /// Where in the answer: a short quotation or the step it concerns.
+    #[schemars(length(max = 400))]
+    pub location: String,
+    /// What is wrong.
+    #[schemars(length(min = 1, max = 1500))]
+    pub problem: String,
+    /// Why it matters for the conclusion.
+    #[schemars(length(max = 1000))]
+    pub why_it_matters: String,
+    /// A concrete way to mend it.
+    #[schemars(length(max = 1000))]
+    pub suggested_fix: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Answer {
+    /// The id of the issue that is answered.
+    #[schemars(length(min = 1, max = 12))]
+    pub issue: String,
+    pub action: Action,
+    /// What was changed, or why the position stands.
+    #[schemars(length(min = 1, max = 1500))]
+    pub explanation: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Verdict {
+    /// The id of the earlier issue that is judged.
+    #[schemars(length(min = 1, max = 12))]
+    pub issue: String,
+    pub status: Status,
+    /// What settles it, or what is still missing.
+    #[schemars(length(max = 1000))]
+    pub reason: String,
+}
+
+/// An issue with its whole history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    pub id: String,
+    pub raised_in: u32,
+    #[serde(flatten)]
+    pub finding: Finding,
+    pub status: Status,
+    pub answers: Vec<Dated<Answer>>,
+    pub verdicts: Vec<Dated<Verdict>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dated<T> {
+    pub round: u32,
+    #[serde(flatten)]
+    pub what: T,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ledger {
+    issues: Vec<Issue>,
+}
+
+/// Ids that a model named and that do not exist.
+pub type UnknownIds = BTreeSet<String>;
+
+impl Ledger {
+    pub fn raise(&mut self, round: u32, findings: impl IntoIterator<Item = Finding>) {
+        for finding in findings {
+            self.issues.push(Issue {
+                id: format!("S{}", self.issues.len() + 1),
+                raised_in: round,
+                finding,
+                status: Status::Unresolved,
+                answers: Vec::new(),
+                verdicts: Vec::new(),
+            });
+        }
+    }
+
+    pub fn answer(&mut self, round: u32, answers: impl IntoIterator<Item = Answer>) -> UnknownIds {
+        let mut unknown = UnknownIds::new();
+        for what in answers {
+            match self.find(&what.issue) {
+                Some(issue) => issue.answers.push(Dated { round, what }),
+                None => drop(unknown.insert(what.issue)),
+            }
+        }
+        unknown
+    }
+
+    pub fn judge(&mut self, round: u32, verdicts: impl IntoIterator<Item = Verdict>) -> UnknownIds {
+        let mut unknown = UnknownIds::new();
+        for what in verdicts {
+            match self.find(&what.issue) {
+                Some(issue) => {
+                    issue.status = what.status;
+                    issue.verdicts.push(Dated { round, what });
+                }
+                None => drop(unknown.insert(what.issue)),
+            }
+        }
+        unknown
+    }
+
+    fn find(&mut self, id: &str) -> Option<&mut Issue> {
+        let wanted = normal(id);
+        self.issues.iter_mut().find(|issue| issue.id == wanted)
+    }
+
+    pub fn all(&self) -> &[Issue] {
+        &self.issues
+    }
+
+    /// Everything not fully resolved, gravest first, then in the order it was raised.
+    pub fn open(&self) -> Vec<&Issue> {
+        let mut open: Vec<_> = self
+            .issues
+            .iter()
+            .filter(|issue| issue.status != Status::Resolved)
+            .collect();
+        open.sort_by_key(|issue| issue.finding.severity);
+        open
+    }
+
+    pub fn open_count(&self, severity: Severity) -> usize {
+        self.open()
+            .iter()
+            .filter(|issue| issue.finding.severity == severity)
+            .count()
+    }
+
+    /// Open issues that the proposer said nothing about in this round.
+    pub fn unanswered(&self, round: u32) -> Vec<&Issue> {
+        self.open()
+            .into_iter()
+            .filter(|issue| issue.raised_in < round)
+            .filter(|issue| issue.answers.iter().all(|answer| answer.round != round))
+            .collect()
+    }
+
+    /// Attacks that have not found anything in the whole debate.
+    pub fn fruitless(&self) -> Vec<Strategy> {
+        Strategy::ALL
+            .into_iter()
+            .filter(|strategy| {
+                self.issues
+                    .iter()
+                    .all(|issue| issue.finding.strategy != *strategy)
+            })
+            .collect()
+    }
+}
+
+/// Models write `s1`, `[S1]` or `#S1` for `S1`.
+fn normal(id: &str) -> String {
+    id.trim()
+        .trim_matches(|c: char| !c.is_ascii_alphanumeric())
+        .to_ascii_uppercase()
+}
+
+#[cfg(test)]
+#[path = "issues_tests.rs"]
+mod tests;

@@ -1,0 +1,25 @@
+//! How long things took, from the intervals in which calls were running: time in which nothing ran (a killed process, a
+//! night between two halves) does not count, and calls side by side count once.
+
+/// The length of the union of `[start, end)` intervals.
+pub fn busy(intervals: impl IntoIterator<Item = (u64, u64)>) -> u64 {
+    let mut sorted: Vec<_> = intervals
+        .into_iter()
+        .filter(|(start, end)| end > start)
+        .collect();
+    sorted.sort_unstable();
+    let mut total = 0;
+    let mut covered_to = 0;
+    for (start, end) in sorted {
+        let from = start.max(covered_to);
+        if end > from {
+            total += end - from;
+            covered_to = end;
+        }
+    }
+    total
+}
+
+#[cfg(test)]
+#[path = "timing_tests.rs"]
+mod tests;
