@@ -112,16 +112,16 @@ pub struct Finding {
     pub strategy: Strategy,
     pub severity: Severity,
     /// Where in the answer: a short quotation or the step it concerns.
-    #[schemars(length(max = 400))]
+    #[schemars(length(max = 1200))]
     pub location: String,
     /// What is wrong.
-    #[schemars(length(min = 1, max = 1500))]
+    #[schemars(length(min = 1, max = 6000))]
     pub problem: String,
     /// Why it matters for the conclusion.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 4000))]
     pub why_it_matters: String,
     /// A concrete way to mend it.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 4000))]
     pub suggested_fix: String,
 }
 
@@ -134,7 +134,7 @@ pub struct Answer {
     pub issue: String,
     pub action: Action,
     /// What was changed, or why the position stands.
-    #[schemars(length(min = 1, max = 1500))]
+    #[schemars(length(min = 1, max = 6000))]
     pub explanation: String,
 }
 
@@ -147,7 +147,7 @@ pub struct Verdict {
     pub issue: String,
     pub status: Status,
     /// What settles it, or what is still missing.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = 4000))]
     pub reason: String,
 }
 

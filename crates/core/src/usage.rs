@@ -63,6 +63,11 @@ impl Money {
         (picos >= 0.0 && picos < 1.8e19).then_some(Self(picos as u64))
     }
 
+    /// What is left, nothing at the least.
+    pub fn minus(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
     #[expect(
         clippy::cast_precision_loss,
         reason = "display and JSON need dollars, not picodollars"

@@ -1,8 +1,21 @@
-//! Who sits at the table.
+//! Who sits at the table: casts are data files (`casts/NAME.toml`), a seat is persona, tier and settings.
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::{Data, DataError, Shelf};
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cast {
+    pub name: String,
+    /// The protocol it is made for.
+    pub protocol: String,
+    pub summary: String,
+    pub seats: Vec<Seat>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Seat {
     /// The seat's name within its cast: `skeptic`.
     pub name: String,
@@ -10,6 +23,10 @@ pub struct Seat {
     pub tier: Tier,
     pub temperature: f64,
     pub max_output_tokens: u32,
+    /// The model the design names for this seat, taken where an Ollama server has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefers: Option<String>,
+    pub persona: String,
 }
 
 /// Two tiers map to models in the configuration (C-03).
@@ -19,3 +36,72 @@ pub enum Tier {
     Deliberate,
     Fast,
 }
+
+impl Cast {
+    pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
+        let Some(text) = data.one(Shelf::Casts, &format!("{name}.toml"))? else {
+            let known = data.all(Shelf::Casts)?;
+            return Err(DataError::Unknown {
+                what: "cast",
+                name: name.to_owned(),
+                known: known
+                    .keys()
+                    .map(|file| file.trim_end_matches(".toml").to_owned())
+                    .collect(),
+            });
+        };
+        let cast: Self = text.parse()?;
+        cast.check().map_err(|message| DataError::Broken {
+            file: text.file(),
+            line: 1,
+            message,
+        })?;
+        Ok(cast)
+    }
+
+    pub fn seat(&self, name: &str) -> Result<&Seat, DataError> {
+        self.seats
+            .iter()
+            .find(|seat| seat.name == name)
+            .ok_or_else(|| DataError::Unknown {
+                what: "seat",
+                name: name.to_owned(),
+                known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
+            })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (index, seat) in self.seats.iter().enumerate() {
+            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            if seat.name.is_empty() || !seat.name.chars().all(is_name) {
+                return Err(format!(
+                    "'{}' is no name for a seat: use small letters, digits and dashes",
+                    seat.name
+                ));
+            }
+            if self.seats[..index]
+                .iter()
+                .any(|other| other.name == seat.name)
+            {
+                return Err(format!("two seats are named '{}'", seat.name));
+            }
+            if !(0.0..=2.0).contains(&seat.temperature) {
+                return Err(format!(
+                    "the temperature of '{}' is {}; it must be from 0 to 2",
+                    seat.name, seat.temperature
+                ));
+            }
+            if seat.max_output_tokens == 0 {
+                return Err(format!(
+                    "'{}' may write no token: max_output_tokens is 0",
+                    seat.name
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "cast_tests.rs"]
+mod tests;

@@ -1,8 +1,15 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
 pub mod cast;
+pub mod data;
 pub mod embedder;
 pub mod event;
 pub mod journal;
 pub mod model;
+pub mod prompt;
+pub mod protocols;
+pub mod reasoning;
+pub mod reply;
 pub mod table;
+pub mod tokens;
+pub mod totals;

@@ -1,3 +1,363 @@
-//! The table.
+//! The table: the only thing that acts. A protocol asks seats through it and computes with pure functions; looking up the
+//! journal, spending the budget, calling, streaming, validating, recording and announcing are written here, once.
+
 mod budget;
-pub use budget::Budget;
+mod replay;
+mod step;
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use roundtable_core::scale::Scale;
+use roundtable_core::timing;
+use roundtable_core::usage::Price;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::embedder::Embedder;
+use crate::event::{End, Entry, Event, Millis, Seated, Setup};
+use crate::journal::{Journal, JournalError, Keyed};
+use crate::model::Model;
+use crate::prompt::{PromptError, Prompts};
+use crate::reasoning::Library;
+use crate::reply::Reply;
+use crate::totals::{Sum, call_of};
+
+pub use budget::{Budget, Exhausted};
+pub use step::{Ask, Turn};
+
+use budget::Purse;
+use replay::Replay;
+
+/// Why a debate stops before its protocol is through. A failed step is not among them: its seat is absent, no more.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Halt {
+    #[error(transparent)]
+    Budget(#[from] Exhausted),
+    #[error("the debate was interrupted")]
+    Cancelled,
+    #[error(
+        "the journal does not fit: step '{step}' was asked with another prompt, model or setting when it was recorded"
+    )]
+    Drift { step: String },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+    #[error("the debate was opened with another setup")]
+    OtherSetup,
+    #[error("no model is given for seat '{seat}'")]
+    NoModel { seat: String },
+}
+
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Millis;
+}
+
+/// The model in a seat, and its price where that is known.
+#[derive(Clone)]
+pub struct Chair {
+    pub model: Arc<dyn Model>,
+    pub price: Option<Price>,
+}
+
+/// What the table works with. Everything that could differ between two runs comes in here.
+pub struct Kit {
+    pub chairs: HashMap<String, Chair>,
+    pub embedder: Option<Arc<dyn Embedder>>,
+    pub scale: Scale,
+    pub prompts: Prompts,
+    pub library: Library,
+    pub journal: Arc<dyn Journal>,
+    pub clock: Arc<dyn Clock>,
+    pub cancel: CancellationToken,
+}
+
+/// Something that just happened. `seq` is its place in the journal; chunks and the like have none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    pub seq: Option<u64>,
+    pub at: Millis,
+    pub event: Event,
+}
+
+/// A step whose seat was absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Missing {
+    pub step: String,
+    pub seat: String,
+    pub reason: String,
+}
+
+pub struct Table {
+    setup: Setup,
+    kit: Kit,
+    replay: Replay,
+    purse: Purse,
+    deadline: Option<Millis>,
+    writer: tokio::sync::Mutex<Writer>,
+    /// Entries that nothing depends on yet: they travel with the next one that matters.
+    deferred: Mutex<Vec<Event>>,
+    asked: Mutex<Asked>,
+    notices: broadcast::Sender<Arc<Notice>>,
+}
+
+struct Writer {
+    next_seq: u64,
+}
+
+#[derive(Default)]
+struct Asked {
+    count: usize,
+    sum: Sum,
+    missing: BTreeMap<String, Missing>,
+}
+
+/// How many notices a slow listener may lag behind before it has to catch up from the journal.
+const LAG: usize = 8192;
+
+impl Table {
+    /// Sits down to a new debate, or to one whose journal already holds something; an ended one is opened again.
+    ///
+    /// `budget` may be larger than the one the debate was opened with.
+    pub async fn sit(setup: Setup, budget: Budget, kit: Kit) -> Result<Self, Halt> {
+        let mut entries = kit.journal.load().await?;
+        let now = kit.clock.now();
+        if let Some(generation) = next_generation(&entries) {
+            let entry = Entry {
+                seq: entries.last().map_or(1, |last| last.seq + 1),
+                at: now,
+                event: Event::Reopened { generation },
+            };
+            kit.journal.append(vec![keyed(&entry, generation)]).await?;
+            entries.push(entry);
+        }
+        let purse = Purse::new(budget);
+        let mut asked = Asked::default();
+        for call in entries.iter().filter_map(|entry| call_of(&entry.event)) {
+            purse.recall(&call.spent);
+            asked.sum.add(call);
+        }
+        let deadline = purse.deadline(now, busy_ms(&entries));
+        let replay = Replay::of(entries);
+        if replay.setup.as_ref().is_some_and(|known| **known != setup) {
+            return Err(Halt::OtherSetup);
+        }
+        let is_new = replay.setup.is_none();
+        let (notices, _) = broadcast::channel(LAG);
+        let table = Self {
+            writer: tokio::sync::Mutex::new(Writer {
+                next_seq: replay.next_seq.max(1),
+            }),
+            setup,
+            kit,
+            replay,
+            purse,
+            deadline,
+            deferred: Mutex::default(),
+            asked: Mutex::new(asked),
+            notices,
+        };
+        if is_new {
+            table
+                .record(Event::Opened(Box::new(table.setup.clone())))
+                .await?;
+        }
+        Ok(table)
+    }
+
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    pub fn library(&self) -> &Library {
+        &self.kit.library
+    }
+
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.kit.embedder.as_ref()
+    }
+
+    pub fn scale(&self) -> &Scale {
+        &self.kit.scale
+    }
+
+    /// From now on; what was before is in the journal.
+    pub fn listen(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.notices.subscribe()
+    }
+
+    /// Puts a question to one seat.
+    pub fn ask<T: Reply>(&self, seat: &str, verb: &str) -> Ask<'_, T> {
+        Ask::new(self, seat, verb)
+    }
+
+    /// Begins a round: everyone hears of it, and it is journaled with the first step that follows.
+    pub fn round(&self, round: u32, name: &str) {
+        if !self.replay.has_round(round) {
+            lock(&self.deferred).push(Event::RoundStarted {
+                round,
+                name: name.to_owned(),
+            });
+        }
+    }
+
+    /// Something the program finds out by other means than asking a seat: done once, then read from the journal.
+    pub async fn note<T, F>(&self, key: &str, find_out: impl FnOnce() -> F) -> Result<T, Halt>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = T>,
+    {
+        if let Some(value) = self.replay.note(key) {
+            return serde_json::from_value(value.clone()).map_err(|error| {
+                Halt::Journal(JournalError::Corrupt {
+                    detail: format!("'{key}': {error}"),
+                })
+            });
+        }
+        let started_at = self.kit.clock.now();
+        let found = tokio::select! {
+            biased;
+            () = self.kit.cancel.cancelled() => return Err(Halt::Cancelled),
+            found = find_out() => found,
+        };
+        let value = serde_json::to_value(&found).map_err(|error| {
+            Halt::Journal(JournalError::Corrupt {
+                detail: error.to_string(),
+            })
+        })?;
+        let key = key.to_owned();
+        self.record(Event::Noted {
+            key,
+            value,
+            started_at,
+        })
+        .await?;
+        Ok(found)
+    }
+
+    /// Steps whose seat was absent, in the order of their names.
+    pub fn missing(&self) -> Vec<Missing> {
+        lock(&self.asked).missing.values().cloned().collect()
+    }
+
+    /// How many steps were asked for so far, the missing ones among them.
+    pub fn asked(&self) -> usize {
+        lock(&self.asked).count
+    }
+
+    /// What the whole debate has used so far, earlier runs included.
+    pub fn spent(&self) -> Sum {
+        lock(&self.asked).sum
+    }
+
+    pub async fn end(&self, end: End) -> Result<(), Halt> {
+        Ok(self.record(Event::Ended(Box::new(end))).await?)
+    }
+
+    fn seated(&self, seat: &str) -> Result<(&Seated, &Chair), Halt> {
+        let missing = || Halt::NoModel {
+            seat: seat.to_owned(),
+        };
+        let seated = self.setup.seats.iter().find(|it| it.seat.name == seat);
+        let chair = self.kit.chairs.get(seat);
+        Ok((seated.ok_or_else(missing)?, chair.ok_or_else(missing)?))
+    }
+
+    /// Journals first, announces after. What was deferred goes along, in front.
+    async fn record(&self, event: Event) -> Result<(), JournalError> {
+        let mut writer = self.writer.lock().await;
+        let mut events = std::mem::take(&mut *lock(&self.deferred));
+        events.push(event);
+        let at = self.kit.clock.now();
+        let entries: Vec<_> = (writer.next_seq..)
+            .zip(events)
+            .map(|(seq, event)| Entry { seq, at, event })
+            .collect();
+        let generation = self.replay.generation;
+        let keyed = entries.iter().map(|entry| keyed(entry, generation));
+        self.kit.journal.append(keyed.collect()).await?;
+        writer.next_seq += entries.len() as u64;
+        for entry in entries {
+            self.tell(Some(entry.seq), entry.at, entry.event);
+        }
+        Ok(())
+    }
+
+    fn announce(&self, event: Event) {
+        if self.notices.receiver_count() > 0 {
+            self.tell(None, self.kit.clock.now(), event);
+        }
+    }
+
+    fn tell(&self, seq: Option<u64>, at: Millis, event: Event) {
+        // Nobody listening is no failure.
+        let _ = self.notices.send(Arc::new(Notice { seq, at, event }));
+    }
+}
+
+/// Several seats at once. All are let finish before a halt of one of them counts: their answers are paid for.
+pub async fn all<T>(
+    asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
+) -> Result<Vec<T>, Halt> {
+    futures::future::join_all(asks).await.into_iter().collect()
+}
+
+/// The number of the reopening that is due, where the last thing in the journal is an end.
+fn next_generation(entries: &[Entry]) -> Option<u32> {
+    let mut generation = 0;
+    let mut is_ended = false;
+    for entry in entries {
+        match &entry.event {
+            Event::Ended(_) => is_ended = true,
+            Event::Reopened { generation: number } => {
+                generation = *number;
+                is_ended = false;
+            }
+            Event::Opened(_)
+            | Event::RoundStarted { .. }
+            | Event::Noted { .. }
+            | Event::StepStarted { .. }
+            | Event::Chunk { .. }
+            | Event::StepRestarted { .. }
+            | Event::StepFinished(_)
+            | Event::StepFailed(_)
+            | Event::Rated { .. } => {}
+        }
+    }
+    is_ended.then_some(generation + 1)
+}
+
+fn keyed(entry: &Entry, generation: u32) -> Keyed {
+    Keyed {
+        key: entry.event.key(generation).unwrap_or_default(),
+        entry: entry.clone(),
+    }
+}
+
+/// How long calls of this journal were under way, side by side counted once.
+pub fn busy_ms(entries: &[Entry]) -> u64 {
+    timing::busy(entries.iter().filter_map(span_of))
+}
+
+/// From when to when the work behind an entry took place.
+pub fn span_of(entry: &Entry) -> Option<(Millis, Millis)> {
+    match &entry.event {
+        Event::Noted { started_at, .. } => Some((*started_at, entry.at)),
+        event => call_of(event).map(|call| {
+            let end = call.started_at + call.spent.latency_ms;
+            (call.started_at, end)
+        }),
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

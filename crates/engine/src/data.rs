@@ -1,0 +1,241 @@
+//! Data files: built into the binary, and overridable or extendable from a folder of the user's (C-02).
+//!
+//! A path such as `casts/dialectic.toml` is looked for in the user's folder first. What is broken there is reported with
+//! file, line and what was expected; it never falls back silently to the built-in one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
+
+static CASTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/casts");
+static PROMPTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/prompts");
+static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
+static EMBEDDERS: Dir = include_dir!("$CARGO_MANIFEST_DIR/embedders");
+
+/// The kinds of data files there are, each a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shelf {
+    Casts,
+    Prompts,
+    Templates,
+    Embedders,
+}
+
+impl Shelf {
+    pub const ALL: [Self; 4] = [Self::Casts, Self::Prompts, Self::Templates, Self::Embedders];
+
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Casts => "casts",
+            Self::Prompts => "prompts",
+            Self::Templates => "templates",
+            Self::Embedders => "embedders",
+        }
+    }
+
+    fn built_in(self) -> &'static Dir<'static> {
+        match self {
+            Self::Casts => &CASTS,
+            Self::Prompts => &PROMPTS,
+            Self::Templates => &TEMPLATES,
+            Self::Embedders => &EMBEDDERS,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    #[error("{file}:{line}: {message}")]
+    Broken {
+        file: String,
+        line: usize,
+        message: String,
+    },
+    #[error("there is no {what} named '{name}'{}", nearest(.known, .name))]
+    Unknown {
+        what: &'static str,
+        name: String,
+        known: Vec<String>,
+    },
+    #[error("cannot read {file}: {message}")]
+    Unreadable { file: String, message: String },
+}
+
+fn nearest(known: &[String], name: &str) -> String {
+    if known.is_empty() {
+        return String::new();
+    }
+    match closest(name, known.iter().map(String::as_str)) {
+        Some(close) => format!("; did you mean '{close}'?"),
+        None => format!("; there are: {}", known.join(", ")),
+    }
+}
+
+/// The most similar of the known words, where one is similar enough to be meant.
+pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+/// A data file and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// The path relative to the shelf, with `/`: `dialectic/propose.md`.
+    pub name: String,
+    pub origin: Origin,
+    pub content: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    BuiltIn,
+    File(PathBuf),
+}
+
+impl Text {
+    pub fn file(&self) -> String {
+        match &self.origin {
+            Origin::BuiltIn => format!("built-in {}", self.name),
+            Origin::File(path) => path.display().to_string(),
+        }
+    }
+
+    /// Reads TOML into its type; the error names file and line.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
+        toml::from_str(&self.content).map_err(|error| {
+            let line = error
+                .span()
+                .map_or(1, |span| line_of(&self.content, span.start));
+            DataError::Broken {
+                file: self.file(),
+                line,
+                message: error.message().replace('\n', " "),
+            }
+        })
+    }
+}
+
+fn line_of(content: &str, offset: usize) -> usize {
+    let before = content.as_bytes().iter().take(offset);
+    before.filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The built-in files with the user's folder laid over them.
+#[derive(Debug, Clone, Default)]
+pub struct Data {
+    folder: Option<PathBuf>,
+}
+
+impl Data {
+    pub fn with_folder(folder: PathBuf) -> Self {
+        Self {
+            folder: Some(folder),
+        }
+    }
+
+    pub fn built_in() -> Self {
+        Self::default()
+    }
+
+    /// All files of a shelf by name; the user's ones replace built-in ones of the same name.
+    pub fn all(&self, shelf: Shelf) -> Result<BTreeMap<String, Text>, DataError> {
+        let mut texts = BTreeMap::new();
+        collect_built_in(shelf.built_in(), &mut texts);
+        if let Some(folder) = &self.folder {
+            let root = folder.join(shelf.folder());
+            collect_folder(&root, &root, &mut texts)?;
+        }
+        Ok(texts)
+    }
+
+    pub fn one(&self, shelf: Shelf, name: &str) -> Result<Option<Text>, DataError> {
+        if let Some(folder) = &self.folder {
+            let path = folder.join(shelf.folder()).join(name);
+            if path.is_file() {
+                return read(&path, name).map(Some);
+            }
+        }
+        Ok(shelf
+            .built_in()
+            .get_file(name)
+            .and_then(include_dir::File::contents_utf8)
+            .map(|content| Text {
+                name: name.to_owned(),
+                origin: Origin::BuiltIn,
+                content: content.to_owned(),
+            }))
+    }
+}
+
+fn collect_built_in(dir: &Dir<'_>, texts: &mut BTreeMap<String, Text>) {
+    for file in dir.files() {
+        if let (Some(name), Some(content)) = (file.path().to_str(), file.contents_utf8()) {
+            texts.insert(
+                name.to_owned(),
+                Text {
+                    name: name.to_owned(),
+                    origin: Origin::BuiltIn,
+                    content: content.to_owned(),
+                },
+            );
+        }
+    }
+    for inner in dir.dirs() {
+        collect_built_in(inner, texts);
+    }
+}
+
+fn collect_folder(
+    root: &Path,
+    folder: &Path,
+    texts: &mut BTreeMap<String, Text>,
+) -> Result<(), DataError> {
+    let unreadable = |error: io::Error| DataError::Unreadable {
+        file: folder.display().to_string(),
+        message: error.to_string(),
+    };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() {
+            collect_folder(root, &path, texts)?;
+        } else if let Some(name) = path.strip_prefix(root).ok().and_then(Path::to_str) {
+            let is_data = matches!(
+                path.extension().and_then(|ext| ext.to_str()),
+                Some("toml" | "md")
+            );
+            if is_data {
+                let name = name.replace('\\', "/");
+                texts.insert(name.clone(), read(&path, &name)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path, name: &str) -> Result<Text, DataError> {
+    let content = fs::read_to_string(path).map_err(|error| DataError::Unreadable {
+        file: path.display().to_string(),
+        message: error.to_string(),
+    })?;
+    Ok(Text {
+        name: name.to_owned(),
+        origin: Origin::File(path.to_owned()),
+        content,
+    })
+}
+
+#[cfg(test)]
+#[path = "data_tests.rs"]
+mod tests;

@@ -1,0 +1,46 @@
+use super::*;
+use crate::cast::Cast;
+
+/// C-02: a file of the user's replaces the built-in one of the same name and extends the list.
+#[test]
+fn c02_the_users_folder_lies_over_what_is_built_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let casts = folder.path().join("casts");
+    fs::create_dir_all(&casts).unwrap();
+    fs::write(casts.join("mine.toml"), "broken").unwrap();
+    let data = Data::with_folder(folder.path().to_owned());
+    let names: Vec<_> = data.all(Shelf::Casts).unwrap().into_keys().collect();
+    assert!(names.contains(&"dialectic.toml".to_owned()), "{names:?}");
+    assert!(names.contains(&"mine.toml".to_owned()), "{names:?}");
+    let mine = data.one(Shelf::Casts, "mine.toml").unwrap().unwrap();
+    assert_eq!(mine.origin, Origin::File(casts.join("mine.toml")));
+}
+
+/// C-02: a broken file gets an error with file, line and what was expected.
+#[test]
+fn c02_a_broken_file_is_reported_with_file_and_line() {
+    let text = Text {
+        name: "mine.toml".into(),
+        origin: Origin::File("casts/mine.toml".into()),
+        content: "name = \"mine\"\nprotocol = \"dialectic\"\nsummary = \"x\"\nseatz = 3\n".into(),
+    };
+    let error = text.parse::<Cast>().unwrap_err().to_string();
+    assert!(error.starts_with("casts/mine.toml:4: "), "{error}");
+    assert!(
+        error.contains("seatz") && error.contains("expected"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_misspelt_name_is_answered_with_the_nearest() {
+    let error = DataError::Unknown {
+        what: "cast",
+        name: "dialektic".into(),
+        known: vec!["dialectic".into(), "themis".into()],
+    };
+    assert_eq!(
+        error.to_string(),
+        "there is no cast named 'dialektic'; did you mean 'dialectic'?"
+    );
+}

@@ -1,0 +1,161 @@
+//! Prompts are data: templates with three parts, rendered strictly.
+//!
+//! A prompt file has the parts `=== system`, `=== shared` and `=== own`, each on a line of its own. `shared` is what other
+//! calls of the same round or debate begin with too, so that caches hit; `own` is this call's (C-13). Whatever a model
+//! said reaches another model only through the filter `quoted` (C-12).
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Kwargs, Serde};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
+use serde::Serialize;
+
+use crate::data::{Data, DataError, Shelf};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    pub system: String,
+    pub shared: String,
+    pub own: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PromptError {
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error("prompt '{name}' cannot be rendered: {message}")]
+    Unrenderable { name: String, message: String },
+}
+
+pub struct Prompts {
+    environment: Environment<'static>,
+}
+
+impl Prompts {
+    pub fn load(data: &Data) -> Result<Self, PromptError> {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_auto_escape_callback(|_| AutoEscape::None);
+        let syntax = SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build();
+        environment.set_syntax(syntax.map_err(|error| PromptError::Unrenderable {
+            name: "all prompts".into(),
+            message: error.to_string(),
+        })?);
+        environment.add_filter("quoted", quoted);
+        for (name, text) in data.all(Shelf::Prompts)? {
+            let broken = |line, message| DataError::Broken {
+                file: text.file(),
+                line,
+                message,
+            };
+            for (part, first_line, source) in parts(&text.content) {
+                let part_name = match part {
+                    Some(part) => format!("{name}#{part}"),
+                    None => name.clone(),
+                };
+                environment
+                    .add_template_owned(part_name, source)
+                    .map_err(|error| {
+                        broken(first_line + error.line().unwrap_or(1), error.to_string())
+                    })?;
+            }
+        }
+        Ok(Self { environment })
+    }
+
+    /// Renders a file without parts.
+    pub fn render_plain(&self, name: &str, context: impl Serialize) -> Result<String, PromptError> {
+        self.environment
+            .get_template(&format!("{name}.md"))
+            .and_then(|template| template.render(Value::from(Serde(context))))
+            .map(|text| text.trim().to_owned())
+            .map_err(|error| PromptError::Unrenderable {
+                name: format!("{name}.md"),
+                message: format!("{error:#}"),
+            })
+    }
+
+    /// Renders the three parts of `NAME.md` with the given context.
+    pub fn render(&self, name: &str, context: impl Serialize) -> Result<Prompt, PromptError> {
+        let context = Value::from(Serde(context));
+        let part = |part: &str| {
+            self.environment
+                .get_template(&format!("{name}.md#{part}"))
+                .and_then(|template| template.render(&context))
+                .map(|text| text.trim().to_owned())
+                .map_err(|error| PromptError::Unrenderable {
+                    name: format!("{name}.md, part '=== {part}'"),
+                    message: format!("{error:#}"),
+                })
+        };
+        Ok(Prompt {
+            system: part("system")?,
+            shared: part("shared")?,
+            own: part("own")?,
+        })
+    }
+}
+
+/// The parts of a prompt file with the number of lines before each. A file without parts is one piece, to be included.
+///
+/// Parts are told apart before anything is filled in, so no question and no reply can add one.
+fn parts(content: &str) -> Vec<(Option<String>, usize, String)> {
+    let mut found = vec![(None, 0, String::new())];
+    for (number, line) in content.lines().enumerate() {
+        if let Some(part) = line.strip_prefix("=== ") {
+            found.push((Some(part.trim().to_owned()), number + 1, String::new()));
+        } else if let Some((_, _, source)) = found.last_mut() {
+            source.push_str(line);
+            source.push('\n');
+        }
+    }
+    if found.len() > 1 {
+        found.remove(0);
+    }
+    found
+}
+
+/// Puts words of a model into a block that they cannot close: any tag of the block inside is made harmless.
+///
+/// `{{ text | quoted(by="the skeptic, round 1") }}`
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the signature is the template engine's"
+)]
+fn quoted(text: String, options: Kwargs) -> Result<Value, minijinja::Error> {
+    let by: String = options.get("by")?;
+    options.assert_all_used()?;
+    Ok(Value::from(quote(&text, &by)))
+}
+
+/// See [`quoted`].
+pub fn quote(text: &str, by: &str) -> String {
+    let by = by.replace(['"', '<', '>', '\n'], "'");
+    format!("<quote by=\"{by}\">\n{}\n</quote>", harmless(text).trim())
+}
+
+fn harmless(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at);
+        safe.push_str(before);
+        let name: String = tag
+            .chars()
+            .filter(|c| !c.is_whitespace() && !c.is_control())
+            .take("</quote".len())
+            .collect::<String>()
+            .to_lowercase();
+        let closes = name.starts_with("</quote") || name.starts_with("<quote");
+        safe.push_str(if closes { "&lt;" } else { "<" });
+        rest = &tag[1..];
+    }
+    safe.push_str(rest);
+    safe
+}
+
+#[cfg(test)]
+#[path = "prompt_tests.rs"]
+mod tests;

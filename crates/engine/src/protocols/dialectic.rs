@@ -1,0 +1,270 @@
+//! Proposer, skeptic, synthesizer: an answer is attacked and mended until it stands, then written anew for someone who
+//! was not there (P-01 … P-08).
+
+mod debate;
+mod replies;
+mod rules;
+mod trace;
+mod training;
+mod verdict;
+
+use roundtable_core::answer::traces_of_debate;
+use roundtable_core::stopping;
+use serde_json::json;
+
+pub use debate::{Debate, Exchange};
+pub use replies::{Change, Critique, Marking, Opening, Review, Revision, Synthesis};
+pub use rules::{Rules, RulesError};
+pub use trace::{Timing, Trace};
+pub use training::{Example, Preference, Sort, candidate, example, preference};
+pub use verdict::{AutoScore, Ending, Verdict, Worth};
+
+use crate::reasoning::{Retrieval, Template};
+use crate::table::{Exhausted, Halt, Table, Turn};
+
+/// How many templates are offered to the proposer, and how similar they must at least be.
+const TEMPLATES: usize = 3;
+const LEAST_SIMILARITY: f64 = 0.65;
+
+pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
+    let retrieval = retrieve(table).await?;
+    let mut debate = Debate::default();
+
+    let ending = match argue(table, rules, &retrieval, &mut debate).await {
+        Ok(ending) => ending,
+        Err(Halt::Budget(limit)) => return Ok(cut_short(table, rules, debate, retrieval, limit)),
+        Err(halt) => return Err(halt),
+    };
+    let synthesis = match synthesise(table, &debate).await {
+        Ok(synthesis) => synthesis,
+        Err(Halt::Budget(limit)) => return Ok(cut_short(table, rules, debate, retrieval, limit)),
+        Err(halt) => return Err(halt),
+    };
+    let (marking, ending) = match mark(table, rules, &debate, synthesis.as_ref()).await {
+        Ok(marking) => (marking, ending),
+        // The answer is there and whole; only its mark is missing.
+        Err(Halt::Budget(limit)) => (None, Ending::Budget(limit.to_string())),
+        Err(halt) => return Err(halt),
+    };
+    Ok(Verdict::of(
+        table, rules, debate, retrieval, ending, synthesis, marking,
+    ))
+}
+
+/// Before the debate: which ways of thinking have served questions like this one?
+async fn retrieve(table: &Table) -> Result<Retrieval, Halt> {
+    let question = &table.setup().question;
+    table
+        .note("r0/retrieval", || async {
+            let Some(embedder) = table.embedder() else {
+                return Retrieval {
+                    embedder: None,
+                    hits: Vec::new(),
+                    failure: Some("no embedder is at hand".into()),
+                };
+            };
+            let found = table
+                .library()
+                .search(question, TEMPLATES, embedder.as_ref(), table.scale())
+                .await;
+            let (hits, failure) = match found {
+                Ok(hits) => (hits, None),
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            Retrieval {
+                embedder: Some(embedder.name().to_owned()),
+                hits: hits
+                    .into_iter()
+                    .filter(|hit| hit.similarity.scaled >= LEAST_SIMILARITY)
+                    .collect(),
+                failure,
+            }
+        })
+        .await
+}
+
+/// The rounds. A seat that is absent gets another chance in the next round; two rounds without one end them.
+async fn argue(
+    table: &Table,
+    rules: &Rules,
+    retrieval: &Retrieval,
+    debate: &mut Debate,
+) -> Result<Ending, Halt> {
+    for round in 1.. {
+        table.round(round, if round == 1 { "opening" } else { "refinement" });
+        debate.begin(round);
+
+        if debate.wants_opening() {
+            if let Some(turn) = propose(table, retrieval, round).await? {
+                debate.open(turn);
+            }
+        } else if debate.wants_revision()
+            && let Some(turn) = revise(table, rules, debate, round).await?
+        {
+            debate.revise(turn);
+        }
+
+        if debate.wants_critique() {
+            if let Some(turn) = criticise(table, rules, debate, round).await? {
+                debate.criticise(turn);
+            }
+        } else if debate.wants_review()
+            && let Some(turn) = review(table, rules, debate, round).await?
+        {
+            debate.review(turn);
+        }
+
+        if debate.idle_rounds() == 2 {
+            return Ok(Ending::SeatsAbsent);
+        }
+        let limits = rules.limits();
+        if let Some(stop) =
+            stopping::after_round(round, debate.assessment(), debate.open_critical(), &limits)
+        {
+            return Ok(Ending::Rule(stop));
+        }
+    }
+    Ok(Ending::Rule(stopping::Stop::RoundCap))
+}
+
+async fn propose(
+    table: &Table,
+    retrieval: &Retrieval,
+    round: u32,
+) -> Result<Option<Turn<Opening>>, Halt> {
+    let library = table.library();
+    let templates: Vec<&Template> = retrieval
+        .hits
+        .iter()
+        .filter_map(|hit| library.get(&hit.id).ok())
+        .collect();
+    let question = &table.setup().question;
+    table
+        .ask("proposer", "propose")
+        .in_round(round)
+        .prompt(
+            "dialectic/propose",
+            json!({ "question": question, "templates": templates }),
+        )
+        .send()
+        .await
+}
+
+async fn criticise(
+    table: &Table,
+    rules: &Rules,
+    debate: &Debate,
+    round: u32,
+) -> Result<Option<Turn<Critique>>, Halt> {
+    let question = &table.setup().question;
+    table
+        .ask("skeptic", "criticise")
+        .in_round(round)
+        .prompt(
+            "dialectic/criticise",
+            json!({ "question": question, "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
+        )
+        .send()
+        .await
+}
+
+async fn revise(
+    table: &Table,
+    rules: &Rules,
+    debate: &Debate,
+    round: u32,
+) -> Result<Option<Turn<Revision>>, Halt> {
+    let question = &table.setup().question;
+    let ids = debate.open_ids();
+    let (critique_round, critique) = debate.latest_critique();
+    table
+        .ask("proposer", "revise")
+        .in_round(round)
+        .prompt(
+            "dialectic/revise",
+            json!({ "question": question, "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
+        )
+        .choices("issue", ids)
+        .send()
+        .await
+}
+
+async fn review(
+    table: &Table,
+    rules: &Rules,
+    debate: &Debate,
+    round: u32,
+) -> Result<Option<Turn<Review>>, Halt> {
+    let question = &table.setup().question;
+    table
+        .ask("skeptic", "review")
+        .in_round(round)
+        .prompt(
+            "dialectic/review",
+            json!({ "question": question, "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
+        )
+        .choices("issue", debate.open_ids())
+        .send()
+        .await
+}
+
+/// After the rounds: one answer for a reader who was not there. Without any proposal there is nothing to write.
+async fn synthesise(table: &Table, debate: &Debate) -> Result<Option<Turn<Synthesis>>, Halt> {
+    if debate.latest_answer().is_none() {
+        return Ok(None);
+    }
+    let question = &table.setup().question;
+    table
+        .ask("synthesizer", "synthesise")
+        .in_phase("synthesis", debate.rounds())
+        .prompt(
+            "dialectic/synthesise",
+            json!({ "question": question, "history": debate.history(), "open_issues": debate.open_issues() }),
+        )
+        .check(|reply: &Synthesis| {
+            let traces = traces_of_debate(&reply.answer, question);
+            traces
+                .into_iter()
+                .map(|words| format!("The answer must stand alone, but it says '{words}'."))
+                .collect()
+        })
+        .send()
+        .await
+}
+
+async fn mark(
+    table: &Table,
+    rules: &Rules,
+    debate: &Debate,
+    synthesis: Option<&Turn<Synthesis>>,
+) -> Result<Option<Turn<Marking>>, Halt> {
+    let Some(synthesis) = synthesis.filter(|_| rules.auto_score) else {
+        return Ok(None);
+    };
+    let question = &table.setup().question;
+    table
+        .ask("judge", "mark")
+        .in_phase("score", debate.rounds())
+        .prompt(
+            "dialectic/mark",
+            json!({ "question": question, "answer": synthesis.reply.answer }),
+        )
+        .send()
+        .await
+}
+
+/// The budget is spent: the latest proposal is the best answer there is.
+fn cut_short(
+    table: &Table,
+    rules: &Rules,
+    debate: Debate,
+    retrieval: Retrieval,
+    limit: Exhausted,
+) -> Verdict {
+    let ending = Ending::Budget(limit.to_string());
+    Verdict::of(table, rules, debate, retrieval, ending, None, None)
+}
+
+#[cfg(test)]
+#[path = "dialectic_tests.rs"]
+mod tests;

@@ -1,0 +1,60 @@
+//! The configuration of the design with its defaults (P-01). Models and temperatures belong to the seats.
+
+use roundtable_core::bounded::OutOfTen;
+use roundtable_core::stopping::Limits;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    pub min_rounds: u32,
+    pub max_rounds: u32,
+    pub early_stop_score: OutOfTen,
+    /// Whether a judge marks the final answer.
+    pub auto_score: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RulesError {
+    #[error(
+        "rounds go from {min} to {max}: the least number must be at least 1 and not above the greatest"
+    )]
+    Rounds { min: u32, max: u32 },
+    #[error("{max} rounds are too many: at most {MOST_ROUNDS} are played")]
+    TooManyRounds { max: u32 },
+    #[error("an early stop at {found} is not possible: marks go from 1 to 10")]
+    EarlyStopScore { found: u8 },
+}
+
+pub(super) const MOST_ROUNDS: u32 = 20;
+
+impl Rules {
+    pub fn new(min_rounds: u32, max_rounds: u32, early_stop_score: u8) -> Result<Self, RulesError> {
+        if min_rounds == 0 || min_rounds > max_rounds {
+            return Err(RulesError::Rounds {
+                min: min_rounds,
+                max: max_rounds,
+            });
+        }
+        if max_rounds > MOST_ROUNDS {
+            return Err(RulesError::TooManyRounds { max: max_rounds });
+        }
+        let early_stop_score =
+            OutOfTen::new(early_stop_score).map_err(|_| RulesError::EarlyStopScore {
+                found: early_stop_score,
+            })?;
+        Ok(Self {
+            min_rounds,
+            max_rounds,
+            early_stop_score,
+            auto_score: true,
+        })
+    }
+
+    pub fn limits(&self) -> Limits {
+        Limits {
+            min_rounds: self.min_rounds,
+            max_rounds: self.max_rounds,
+            early_stop_score: self.early_stop_score,
+        }
+    }
+}

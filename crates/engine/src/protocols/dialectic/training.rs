@@ -1,0 +1,78 @@
+//! Finished debates as training data (P-08): chats for fine-tuning, pairs for preference training.
+
+use roundtable_core::dataset::Candidate;
+use serde::Serialize;
+
+use super::trace::Trace;
+
+/// The two kinds of training data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    Chat,
+    Preference,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Example {
+    pub messages: Vec<Said>,
+}
+
+/// The round 1 answer against the final one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Preference {
+    pub prompt: Vec<Said>,
+    pub chosen: Vec<Said>,
+    pub rejected: Vec<Said>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Said {
+    pub role: &'static str,
+    pub content: String,
+}
+
+/// `None` where there is no final answer.
+pub fn candidate(trace: &Trace, created_at: u64) -> Option<Candidate> {
+    let verdict = trace.result.as_ref()?;
+    Some(Candidate {
+        question: trace.query.clone(),
+        answer: verdict.answer.clone()?,
+        rounds: trace.total_rounds,
+        auto_score: trace.auto_score,
+        user_rating: trace.user_rating.map(f64::from),
+        created_at,
+    })
+}
+
+pub fn example(trace: &Trace) -> Option<Example> {
+    let answer = trace.result.as_ref()?.answer.clone()?;
+    Some(Example {
+        messages: vec![user(&trace.query), assistant(answer)],
+    })
+}
+
+/// `None` also where both answers are the same: there is nothing to prefer.
+pub fn preference(trace: &Trace) -> Option<Preference> {
+    let verdict = trace.result.as_ref()?;
+    let chosen = verdict.answer.clone()?;
+    let rejected = verdict.worth.first.as_ref()?.answer.clone();
+    (chosen != rejected).then(|| Preference {
+        prompt: vec![user(&trace.query)],
+        chosen: vec![assistant(chosen)],
+        rejected: vec![assistant(rejected)],
+    })
+}
+
+fn user(content: &str) -> Said {
+    Said {
+        role: "user",
+        content: content.to_owned(),
+    }
+}
+
+fn assistant(content: String) -> Said {
+    Said {
+        role: "assistant",
+        content,
+    }
+}

@@ -1,0 +1,216 @@
+//! What the debate returns: the answer with its reasons, what is still open, what is missing, and what it was worth.
+
+use roundtable_core::absence::lowered;
+use roundtable_core::bounded::{OutOfTen, Score};
+use roundtable_core::issues::{Ledger, Strategy};
+use roundtable_core::quality::Marks;
+use roundtable_core::stopping::{Stop, stopped_early};
+use roundtable_core::usage::Money;
+use serde::{Deserialize, Serialize};
+
+use super::debate::Debate;
+use super::replies::{Change, Marking, Synthesis};
+use super::rules::Rules;
+use crate::event::State;
+use crate::reasoning::Retrieval;
+use crate::table::{Missing, Table, Turn};
+
+/// Why the rounds ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    Rule(Stop),
+    /// With the limit that was reached, for people.
+    Budget(String),
+    SeatsAbsent,
+}
+
+impl Ending {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Rule(Stop::SkepticReady) => "skeptic_ready",
+            Self::Rule(Stop::EarlyStopScore) => "early_stop_score",
+            Self::Rule(Stop::RoundCap) => "round_cap",
+            Self::Rule(Stop::NoCriticalIssue) => "no_critical_issue",
+            Self::Budget(_) => "budget",
+            Self::SeatsAbsent => "seats_absent",
+        }
+    }
+
+    fn explanation(&self) -> String {
+        match self {
+            Self::Rule(stop) => stop.reason().to_owned(),
+            Self::Budget(limit) => limit.clone(),
+            Self::SeatsAbsent => "two rounds running nobody could criticise the answer".into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The final answer in its fixed format; the latest proposal where nobody could write it.
+    pub final_answer: Option<String>,
+    /// The answer alone.
+    pub answer: Option<String>,
+    /// Out of ten, lowered where something is missing.
+    pub confidence: Option<OutOfTen>,
+    pub confidence_stated: Option<OutOfTen>,
+    pub confidence_reason: Option<String>,
+    pub insights: Vec<String>,
+    pub caveats: Vec<String>,
+    pub total_rounds: u32,
+    pub early_stopped: bool,
+    pub stop_reason: String,
+    pub stop_explanation: String,
+    /// The skeptic's last mark.
+    pub quality_score: Option<OutOfTen>,
+    pub auto_score: Option<AutoScore>,
+    pub issues: Ledger,
+    /// Attacks that found nothing in the whole debate.
+    pub fruitless_strategies: Vec<Strategy>,
+    pub retrieval: Retrieval,
+    pub worth: Worth,
+    pub missing: Vec<MissingStep>,
+    /// Rules that a reply broke even after it was sent back.
+    pub remarks: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AutoScore {
+    pub score: Score,
+    #[serde(flatten)]
+    pub marks: Marks,
+    pub justification: String,
+    pub would_benefit_from_finetune: bool,
+}
+
+/// What the debate was worth (C-17).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worth {
+    /// The blind first answer.
+    pub first: Option<Side>,
+    pub debated: Option<Side>,
+    pub changed: Option<Change>,
+    pub change_reason: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    pub answer: String,
+    pub tokens: u64,
+    pub cost: Option<Money>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingStep {
+    pub step: String,
+    pub seat: String,
+    pub reason: String,
+}
+
+impl From<Missing> for MissingStep {
+    fn from(missing: Missing) -> Self {
+        Self {
+            step: missing.step,
+            seat: missing.seat,
+            reason: missing.reason,
+        }
+    }
+}
+
+impl Verdict {
+    pub(super) fn of(
+        table: &Table,
+        rules: &Rules,
+        debate: Debate,
+        retrieval: Retrieval,
+        ending: Ending,
+        synthesis: Option<Turn<Synthesis>>,
+        marking: Option<Turn<Marking>>,
+    ) -> Self {
+        let missing: Vec<MissingStep> = table.missing().into_iter().map(Into::into).collect();
+        let answer = synthesis.as_ref().map_or_else(
+            || debate.latest_answer().map(str::to_owned),
+            |turn| Some(turn.reply.answer.clone()),
+        );
+        let said = synthesis.as_ref().map(|turn| &turn.reply);
+        let stated = said.map(|reply| reply.confidence);
+        let worth = Worth::of(table, &debate, answer.as_deref(), said);
+        Self {
+            final_answer: synthesis
+                .as_ref()
+                .map(|turn| turn.text.clone())
+                .or_else(|| answer.clone()),
+            confidence: stated.map(|stated| lowered(stated, table.asked(), missing.len())),
+            confidence_stated: stated,
+            confidence_reason: said.map(|reply| reply.confidence_reason.clone()),
+            insights: said.map_or_else(Vec::new, |reply| reply.insights.clone()),
+            caveats: said.map_or_else(Vec::new, |reply| reply.caveats.clone()),
+            total_rounds: debate.rounds(),
+            early_stopped: matches!(ending, Ending::Rule(_))
+                && stopped_early(debate.rounds(), &rules.limits()),
+            stop_reason: ending.name().to_owned(),
+            stop_explanation: ending.explanation(),
+            quality_score: debate.last_quality(),
+            auto_score: marking.map(|turn| AutoScore {
+                score: turn.reply.marks.score(),
+                marks: turn.reply.marks,
+                justification: turn.reply.justification,
+                would_benefit_from_finetune: turn.reply.would_benefit_from_finetune,
+            }),
+            fruitless_strategies: debate.ledger().fruitless(),
+            remarks: synthesis.map_or_else(Vec::new, |turn| turn.remarks),
+            issues: debate.into_ledger(),
+            answer,
+            retrieval,
+            worth,
+            missing,
+        }
+    }
+
+    fn ran_out(&self) -> bool {
+        self.stop_reason == "budget"
+    }
+
+    pub fn state(&self) -> State {
+        if self.answer.is_none() && !self.ran_out() {
+            State::Failed
+        } else if self.ran_out() || !self.missing.is_empty() {
+            State::Partial
+        } else {
+            State::Complete
+        }
+    }
+
+    /// Why it is not complete, for people.
+    pub fn reason(&self) -> Option<String> {
+        if self.ran_out() {
+            return Some(self.stop_explanation.clone());
+        }
+        let absent: Vec<_> = self
+            .missing
+            .iter()
+            .map(|missing| format!("{}: {}", missing.step, missing.reason))
+            .collect();
+        (!absent.is_empty()).then(|| absent.join("; "))
+    }
+}
+
+impl Worth {
+    fn of(table: &Table, debate: &Debate, answer: Option<&str>, said: Option<&Synthesis>) -> Self {
+        let sum = table.spent();
+        Self {
+            first: debate.first().map(|first| Side {
+                answer: first.answer.clone(),
+                tokens: first.spent.usage.total(),
+                cost: first.spent.cost,
+            }),
+            debated: answer.map(|answer| Side {
+                answer: answer.to_owned(),
+                tokens: sum.usage.total(),
+                cost: sum.cost,
+            }),
+            changed: said.map(|reply| reply.change),
+            change_reason: said.map(|reply| reply.change_reason.clone()),
+        }
+    }
+}

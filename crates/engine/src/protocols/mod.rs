@@ -1,0 +1,74 @@
+//! The protocols: each one file of ordinary async Rust that reads like its design. Users extend data, not this list.
+
+pub mod dialectic;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::event::{End, State};
+use crate::journal::JournalError;
+use crate::table::{Halt, Table};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Dialectic,
+}
+
+impl Protocol {
+    pub const ALL: [Self; 1] = [Self::Dialectic];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dialectic => "dialectic",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|protocol| protocol.name() == name)
+    }
+}
+
+/// Plays a debate to its end and journals that end. An interrupted debate is ended too, as cancelled: it can be resumed.
+pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
+    let outcome = match protocol {
+        Protocol::Dialectic => {
+            let rules: dialectic::Rules = rules_of(table)?;
+            dialectic::dialectic(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
+        }
+    };
+    let end = match outcome {
+        Ok(end) => end,
+        Err(Halt::Cancelled) => End {
+            state: State::Cancelled,
+            reason: Some("interrupted".into()),
+            result: None,
+        },
+        Err(halt) => return Err(halt),
+    };
+    table.end(end.clone()).await?;
+    Ok(end)
+}
+
+fn rules_of<R: DeserializeOwned>(table: &Table) -> Result<R, Halt> {
+    serde_json::from_value(table.setup().rules.clone()).map_err(corrupt)
+}
+
+fn end_of(state: State, reason: Option<String>, result: &impl Serialize) -> Result<End, Halt> {
+    let result: Value = serde_json::to_value(result).map_err(corrupt)?;
+    Ok(End {
+        state,
+        reason,
+        result: Some(result),
+    })
+}
+
+fn corrupt(error: serde_json::Error) -> Halt {
+    Halt::Journal(JournalError::Corrupt {
+        detail: error.to_string(),
+    })
+}

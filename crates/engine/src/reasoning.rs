@@ -1,0 +1,212 @@
+//! The library of reasoning templates and their retrieval by meaning (P-02).
+
+use std::collections::BTreeMap;
+
+use roundtable_core::scale::{Scale, Similarity};
+use roundtable_core::similarity::Index;
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Data, DataError, Origin, Shelf, Text};
+use crate::embedder::Embedder;
+use crate::model::ModelError;
+
+/// A way of thinking about a kind of question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Template {
+    pub id: String,
+    pub name: String,
+    /// What kind of questions it serves, in the words such questions use.
+    pub when: String,
+    /// Examples of such questions. They are compared with the question too; the best match counts.
+    #[serde(default)]
+    pub questions: Vec<String>,
+    pub steps: Vec<String>,
+    pub pitfalls: Vec<String>,
+    pub example: String,
+}
+
+impl Template {
+    fn check(&self) -> Result<(), String> {
+        let is_id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.id.is_empty() || !self.id.chars().all(is_id) {
+            return Err(format!(
+                "'{}' is no id for a template: use small letters, digits and dashes",
+                self.id
+            ));
+        }
+        for (field, empty) in [
+            ("name", self.name.trim().is_empty()),
+            ("when", self.when.trim().is_empty()),
+            ("steps", self.steps.is_empty()),
+        ] {
+            if empty {
+                return Err(format!("template '{}' has an empty '{field}'", self.id));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One template to a file, or many as `[[template]]`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum File {
+    Many { template: Vec<Template> },
+    One(Template),
+}
+
+/// Reads the templates of one file; ids must be proper, the rest as the type says.
+pub fn parse(text: &Text) -> Result<Vec<Template>, DataError> {
+    let has_many = text.content.contains("[[template]]");
+    let templates = if has_many {
+        match text.parse::<File>()? {
+            File::Many { template } => template,
+            File::One(template) => vec![template],
+        }
+    } else {
+        vec![text.parse::<Template>()?]
+    };
+    for template in &templates {
+        template.check().map_err(|message| DataError::Broken {
+            file: text.file(),
+            line: 1,
+            message,
+        })?;
+    }
+    Ok(templates)
+}
+
+/// A template and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shelved {
+    pub template: Template,
+    pub origin: Origin,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    templates: Vec<Shelved>,
+}
+
+/// What was found for a question, as it is journaled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Retrieval {
+    pub embedder: Option<String>,
+    pub hits: Vec<Found>,
+    /// Why nothing could be looked up, where that is so.
+    pub failure: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    pub id: String,
+    #[serde(flatten)]
+    pub similarity: Similarity,
+}
+
+impl Library {
+    /// Built-in templates and the user's; one of the user's with the same id replaces the built-in one.
+    pub fn load(data: &Data) -> Result<Self, DataError> {
+        let mut by_id = BTreeMap::new();
+        let files = data.all(Shelf::Templates)?;
+        let (built_in, own): (Vec<_>, Vec<_>) = files
+            .into_values()
+            .filter(|text| text.name.ends_with(".toml"))
+            .partition(|text| text.origin == Origin::BuiltIn);
+        for text in built_in.into_iter().chain(own) {
+            for template in parse(&text)? {
+                let shelved = Shelved {
+                    template,
+                    origin: text.origin.clone(),
+                };
+                by_id.insert(shelved.template.id.clone(), shelved);
+            }
+        }
+        Ok(Self {
+            templates: by_id.into_values().collect(),
+        })
+    }
+
+    pub fn all(&self) -> &[Shelved] {
+        &self.templates
+    }
+
+    pub fn get(&self, id: &str) -> Result<&Template, DataError> {
+        self.templates
+            .iter()
+            .find(|shelved| shelved.template.id == id)
+            .map(|shelved| &shelved.template)
+            .ok_or_else(|| DataError::Unknown {
+                what: "template",
+                name: id.to_owned(),
+                known: self
+                    .templates
+                    .iter()
+                    .map(|shelved| shelved.template.id.clone())
+                    .collect(),
+            })
+    }
+
+    /// The `count` most similar templates, whatever their similarity, best first.
+    pub async fn search(
+        &self,
+        question: &str,
+        count: usize,
+        embedder: &dyn Embedder,
+        scale: &Scale,
+    ) -> Result<Vec<Found>, ModelError> {
+        let mut texts = vec![question.to_owned()];
+        let mut owners = Vec::new();
+        for (item, shelved) in self.templates.iter().enumerate() {
+            let template = &shelved.template;
+            texts.push(format!("{}. {}", template.name, template.when));
+            owners.push(item);
+            for example in &template.questions {
+                texts.push(example.clone());
+                owners.push(item);
+            }
+        }
+        let vectors = embedder.embed(texts).await?;
+        let Some((query, rest)) = vectors.split_first() else {
+            return Ok(Vec::new());
+        };
+        let mismatch = |error: roundtable_core::similarity::WrongDimension| ModelError::Rejected {
+            status: 200,
+            detail: error.to_string(),
+        };
+        let mut index = Index::new(query.len());
+        for (vector, item) in rest.iter().zip(owners) {
+            index.add(item, vector).map_err(mismatch)?;
+        }
+        let hits = index.nearest(query, count).map_err(mismatch)?;
+        Ok(hits
+            .into_iter()
+            .map(|hit| Found {
+                id: self.templates[hit.item].template.id.clone(),
+                similarity: scale.read(hit.cosine),
+            })
+            .collect())
+    }
+}
+
+/// How an embedder's cosine is read: from its data file, and as it is where there is none (C-16).
+pub fn scale_of(data: &Data, embedder: &str) -> Result<Scale, DataError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct File {
+        name: String,
+        scale: Scale,
+    }
+    for text in data.all(Shelf::Embedders)?.values() {
+        let file: File = text.parse()?;
+        if file.name == embedder {
+            return Ok(file.scale);
+        }
+    }
+    Ok(Scale::identity())
+}
+
+#[cfg(test)]
+#[path = "reasoning_tests.rs"]
+mod tests;

@@ -1,0 +1,78 @@
+use super::*;
+use proptest::prelude::*;
+
+fn read_in_pieces(json: &str, cuts: &[usize]) -> String {
+    let mut reader = MainText::new("answer");
+    let mut out = String::new();
+    let mut start = 0;
+    let mut bounds: Vec<_> = cuts
+        .iter()
+        .map(|cut| cut % (json.len() + 1))
+        .filter(|cut| json.is_char_boundary(*cut))
+        .collect();
+    bounds.sort_unstable();
+    bounds.push(json.len());
+    for end in bounds {
+        out.push_str(&reader.feed(&json[start..end]));
+        start = end;
+    }
+    out
+}
+
+/// C-09: the main field streams wherever it stands; fields of the same name deeper down are not it.
+#[test]
+fn c09_the_main_field_is_read_wherever_it_stands() {
+    let cases = [
+        (r#"{"answer": "yes"}"#, "yes"),
+        (
+            r#"  {"x": [{"answer": "no"}, "answer"], "answer": "yes", "y": "z"}"#,
+            "yes",
+        ),
+        (
+            r#"{"x": {"answer": "no", "a": [1, {"b": "c"}]}, "answer":"a\"b\\c\n\u00e9\ud83d\ude00"}"#,
+            "a\"b\\c\né😀",
+        ),
+        (r#"{"why": "answer", "answer": "right"}"#, "right"),
+        (r#"{"answer": 3, "other": "x"}"#, ""),
+        ("no JSON at all: \"answer\": \"x\"", ""),
+        (r#"{"answer": "cut in the mi"#, "cut in the mi"),
+        (
+            r#"{"answer": "lone \ud83d surrogate"}"#,
+            "lone \u{fffd} surrogate",
+        ),
+    ];
+    for (json, expected) in cases {
+        assert_eq!(read_in_pieces(json, &[]), expected, "{json}");
+    }
+}
+
+proptest! {
+    /// C-09: however the network cuts it, the pieces put together are the field.
+    #[test]
+    fn any_cut_gives_the_same_text(
+        answer in any::<String>(),
+        before in any::<String>(),
+        cuts in proptest::collection::vec(any::<usize>(), 0..20),
+        ascii in any::<bool>(),
+    ) {
+        let mut json = serde_json::json!({ "before": [before.clone(), { "answer": before }], "answer": answer, "after": 1 }).to_string();
+        if ascii {
+            json = escaped(&json);
+        }
+        prop_assert_eq!(read_in_pieces(&json, &cuts), answer);
+    }
+}
+
+fn escaped(json: &str) -> String {
+    let mut out = String::new();
+    for c in json.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
+}

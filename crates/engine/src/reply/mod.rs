@@ -1,0 +1,24 @@
+//! Structured replies (C-05): one Rust type each, from which the schema that is sent, the parser and the validator are
+//! derived.
+
+mod main_text;
+mod read;
+mod schema;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use main_text::MainText;
+pub use read::{Misfit, read, without_reasoning};
+pub use schema::{Refinement, schema_for};
+
+pub trait Reply: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {
+    /// The name under which the schema is sent.
+    const NAME: &'static str;
+    /// The field whose text streams while the reply is written (C-09).
+    const MAIN: &'static str;
+
+    /// The turn as people read it. It begins with the main field, verbatim.
+    fn text(&self) -> String;
+}

@@ -1,0 +1,171 @@
+//! From what a model wrote to a value that can be trusted: strip reasoning → parse → fenced or balanced block → repair →
+//! validate. What does not fit is said in words the model can act on.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{Reply, schema};
+use crate::model::Finish;
+
+/// Why a reply does not fit; the message goes back to the model, once.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    #[error("The reply was empty.")]
+    Empty,
+    #[error(
+        "The reply was cut off at the length limit. Write much shorter so that the JSON is complete."
+    )]
+    CutOff,
+    #[error("The provider withheld the reply.")]
+    Refused,
+    #[error("The reply is not a JSON object: {0}")]
+    NotJson(String),
+    #[error("The reply does not fit the schema: {}", .0.join("; "))]
+    Invalid(Vec<String>),
+}
+
+impl Misfit {
+    /// Whether the old reply is of no use to the model when it is asked again.
+    pub fn leaves_nothing_to_mend(&self) -> bool {
+        match self {
+            Self::Empty | Self::CutOff | Self::Refused => true,
+            Self::NotJson(_) | Self::Invalid(_) => false,
+        }
+    }
+}
+
+const MOST_FAULTS: usize = 8;
+
+pub fn read<T: Reply>(text: &str, finish: Finish) -> Result<T, Misfit> {
+    let text = without_reasoning(text);
+    let text = text.trim();
+    match finish {
+        Finish::Refused => return Err(Misfit::Refused),
+        Finish::Length | Finish::Stop => {}
+    }
+    if text.is_empty() {
+        return Err(if finish == Finish::Length {
+            Misfit::CutOff
+        } else {
+            Misfit::Empty
+        });
+    }
+    let value = object_in(text, finish)?;
+    validated(value)
+}
+
+fn validated<T: Reply>(value: Value) -> Result<T, Misfit> {
+    let derived = schema::derived::<T>();
+    if let Some(validator) = &derived.validator {
+        let faults: Vec<_> = validator
+            .iter_errors(&value)
+            .take(MOST_FAULTS)
+            .map(|error| {
+                let place = error.instance_path().to_string();
+                let place = if place.is_empty() { "/" } else { &place };
+                format!("at {place}: {}", short(&error.to_string()))
+            })
+            .collect();
+        if !faults.is_empty() {
+            return Err(Misfit::Invalid(faults));
+        }
+    }
+    serde_json::from_value(value).map_err(|error| Misfit::Invalid(vec![error.to_string()]))
+}
+
+fn short(message: &str) -> String {
+    if message.chars().count() <= 200 {
+        return message.to_owned();
+    }
+    let head: String = message.chars().take(90).collect();
+    let tail: Vec<char> = message.chars().rev().take(90).collect();
+    format!("{head} … {}", tail.iter().rev().collect::<String>())
+}
+
+fn object_in(text: &str, finish: Finish) -> Result<Value, Misfit> {
+    let error = match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => return Ok(value),
+        Ok(_) => "it is another kind of JSON value".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    if let Some(block) = fenced(text).or_else(|| balanced(text))
+        && let Ok(value) = serde_json::from_str::<Value>(block)
+        && value.is_object()
+    {
+        return Ok(value);
+    }
+    // A cut reply repaired would be a reply that its author never finished.
+    if finish == Finish::Length {
+        return Err(Misfit::CutOff);
+    }
+    let candidate = fenced(text)
+        .or_else(|| text.find('{').map(|start| &text[start..]))
+        .unwrap_or_default();
+    match repaired(candidate) {
+        Some(value) if value.is_object() => Ok(value),
+        _ => Err(Misfit::NotJson(short(&error))),
+    }
+}
+
+/// The only door to the repair library: it sees nothing that does not at least begin and end like an object.
+fn repaired(text: &str) -> Option<Value> {
+    let text = text.trim();
+    if !(text.starts_with('{') && text.ends_with('}')) {
+        return None;
+    }
+    let mended = jsonrepair::repair_json(text, &jsonrepair::Options::default()).ok()?;
+    serde_json::from_str(&mended).ok()
+}
+
+/// Some models think aloud inside the reply.
+pub fn without_reasoning(text: &str) -> Cow<'_, str> {
+    let start = text.trim_start();
+    for (open, close) in [
+        ("<think>", "</think>"),
+        ("<thinking>", "</thinking>"),
+        ("<reasoning>", "</reasoning>"),
+    ] {
+        if let Some(rest) = start.strip_prefix(open) {
+            return match rest.split_once(close) {
+                Some((_, reply)) => Cow::Borrowed(reply),
+                None => Cow::Borrowed(""),
+            };
+        }
+    }
+    Cow::Borrowed(text)
+}
+
+/// The inside of the last code fence.
+fn fenced(text: &str) -> Option<&str> {
+    let end = text.rfind("```")?;
+    let start = text[..end].rfind("```")? + 3;
+    let inside = &text[start..end];
+    Some(inside.strip_prefix("json").unwrap_or(inside).trim())
+}
+
+/// The first balanced `{…}`, strings respected.
+fn balanced(text: &str) -> Option<&str> {
+    let start = text.find('{')?;
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (offset, byte) in text.as_bytes()[start..].iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(&text[start..=start + offset]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "read_tests.rs"]
+mod tests;

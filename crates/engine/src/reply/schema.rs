@@ -1,0 +1,140 @@
+//! The JSON schema of a reply type, in the form that every provider takes: self-contained, closed, all required.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use jsonschema::Validator;
+use schemars::generate::SchemaSettings;
+use serde_json::{Value, json};
+
+use super::Reply;
+use crate::model::{Ability, Schema};
+
+/// What is known only when the question is put: which ids exist, how much the model can write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Refinement {
+    /// Properties of this name, at any depth, may only take these values.
+    pub choices: Vec<(&'static str, Vec<String>)>,
+}
+
+pub(super) struct Derived {
+    pub(super) json: Value,
+    pub(super) validator: Option<Validator>,
+}
+
+static DERIVED: LazyLock<RwLock<HashMap<TypeId, Arc<Derived>>>> = LazyLock::new(RwLock::default);
+
+/// Schema and validator of a type are made once: building a validator costs more than a whole step otherwise does.
+pub(super) fn derived<T: Reply>() -> Arc<Derived> {
+    let id = TypeId::of::<T>();
+    let known = DERIVED
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&id)
+        .cloned();
+    known.unwrap_or_else(|| {
+        let mut json = SchemaSettings::draft2020_12()
+            .with(|settings| {
+                settings.inline_subschemas = true;
+                settings.meta_schema = None;
+            })
+            .into_generator()
+            .into_root_schema_for::<T>()
+            .to_value();
+        tidy(&mut json);
+        let made = Arc::new(Derived {
+            validator: jsonschema::validator_for(&json).ok(),
+            json,
+        });
+        DERIVED
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id, Arc::clone(&made));
+        made
+    })
+}
+
+/// Titles and number formats are noise to a model, and some servers refuse them.
+fn tidy(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut() {
+        let is_schema = object.contains_key("type") || object.contains_key("anyOf");
+        if is_schema {
+            object.remove("title");
+            object.remove("format");
+        }
+        if let Some(description) = object.get_mut("description")
+            && let Some(text) = description.as_str()
+        {
+            *description = json!(text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        object.values_mut().for_each(tidy);
+    } else if let Some(items) = schema.as_array_mut() {
+        items.iter_mut().for_each(tidy);
+    }
+}
+
+/// The schema as it is sent for one call.
+pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
+    let mut json = derived::<T>().json.clone();
+    for (property, values) in &refinement.choices {
+        if !values.is_empty() {
+            each_property(&mut json, &mut |name, schema| {
+                if name == *property {
+                    *schema = json!({ "type": "string", "enum": values });
+                }
+            });
+        }
+    }
+    if ability == Ability::Small {
+        each_property(&mut json, &mut |name, schema| {
+            shorten(schema, name == T::MAIN)
+        });
+    }
+    Schema {
+        name: T::NAME.to_owned(),
+        json,
+    }
+}
+
+/// A small model writes until it is stopped, so every text and list gets a bound it can fill within its reply.
+fn shorten(schema: &mut Value, is_main: bool) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    let at_most = |object: &mut serde_json::Map<String, Value>, key: &str, bound: u64| {
+        let bound = object
+            .get(key)
+            .and_then(Value::as_u64)
+            .map_or(bound, |old| old.min(bound));
+        object.insert(key.to_owned(), json!(bound));
+    };
+    match object.get("type").and_then(Value::as_str) {
+        Some("string") if !object.contains_key("enum") => {
+            at_most(object, "maxLength", if is_main { 600 } else { 160 });
+        }
+        Some("array") => {
+            at_most(object, "maxItems", 2);
+            if let Some(items) = object.get_mut("items") {
+                shorten(items, false);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn each_property(schema: &mut Value, change: &mut impl FnMut(&str, &mut Value)) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for (name, property) in properties {
+            change(name, property);
+            each_property(property, change);
+        }
+    }
+    if let Some(items) = schema.get_mut("items") {
+        each_property(items, change);
+    }
+}
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+mod tests;

@@ -1,0 +1,73 @@
+//! What the journal already knows, looked up by position: this is how a debate resumes without repeating a call (C-08).
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::event::{Entry, Event, FailedStep, FinishedStep, Setup};
+
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    finished: HashMap<String, Box<FinishedStep>>,
+    failed: HashMap<String, Box<FailedStep>>,
+    noted: HashMap<String, Value>,
+    rounds: Vec<u32>,
+    pub(super) generation: u32,
+    pub(super) next_seq: u64,
+    pub(super) setup: Option<Box<Setup>>,
+}
+
+pub(super) enum Known<'a> {
+    Finished(&'a FinishedStep),
+    Failed(&'a FailedStep),
+}
+
+impl Replay {
+    pub(super) fn of(entries: Vec<Entry>) -> Self {
+        let mut replay = Self::default();
+        let mut after_last_success: Vec<String> = Vec::new();
+        for entry in entries {
+            replay.next_seq = entry.seq + 1;
+            match entry.event {
+                Event::Opened(setup) => replay.setup = Some(setup),
+                Event::RoundStarted { round, .. } => replay.rounds.push(round),
+                Event::Noted { key, value, .. } => drop(replay.noted.insert(key, value)),
+                Event::StepFinished(step) => {
+                    after_last_success.clear();
+                    replay.finished.insert(step.call.step.clone(), step);
+                }
+                Event::StepFailed(step) => {
+                    after_last_success.push(step.call.step.clone());
+                    replay.failed.insert(step.call.step.clone(), step);
+                }
+                Event::Reopened { generation } => {
+                    replay.generation = generation;
+                    // Later good steps were asked in the knowledge of earlier failures; the last failures have no such
+                    // followers and may be tried again.
+                    for step in after_last_success.drain(..) {
+                        replay.failed.remove(&step);
+                    }
+                }
+                Event::Ended(_)
+                | Event::Rated { .. }
+                | Event::StepStarted { .. }
+                | Event::Chunk { .. }
+                | Event::StepRestarted { .. } => {}
+            }
+        }
+        replay
+    }
+
+    pub(super) fn step(&self, step: &str) -> Option<Known<'_>> {
+        let finished = self.finished.get(step).map(|step| Known::Finished(step));
+        finished.or_else(|| self.failed.get(step).map(|step| Known::Failed(step)))
+    }
+
+    pub(super) fn note(&self, key: &str) -> Option<&Value> {
+        self.noted.get(key)
+    }
+
+    pub(super) fn has_round(&self, round: u32) -> bool {
+        self.rounds.contains(&round)
+    }
+}

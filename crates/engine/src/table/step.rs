@@ -1,0 +1,471 @@
+//! One step: a question to a seat, from the rendered prompt to the journaled reply.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use roundtable_core::usage::Usage;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::replay::Known;
+use super::{Chair, Exhausted, Halt, Missing, Table, lock};
+use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent};
+use crate::journal::JournalError;
+use crate::model::{Ability, Delta, Finish, Message, ModelError, Request, Speaker};
+use crate::reply::{MainText, Misfit, Refinement, Reply, read, schema_for};
+use crate::tokens;
+
+/// A reply that fits, and how people read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn<T> {
+    pub reply: T,
+    pub text: String,
+    /// Rules it broke even after it was sent back once.
+    pub remarks: Vec<String>,
+    pub spent: Spent,
+}
+
+type Check<'t, T> = Box<dyn Fn(&T) -> Vec<String> + Send + Sync + 't>;
+
+/// A question to a seat, being put together. `send` asks it.
+#[must_use = "nothing is asked until it is sent"]
+pub struct Ask<'t, T> {
+    table: &'t Table,
+    seat: String,
+    verb: String,
+    phase: Option<&'static str>,
+    round: u32,
+    prompt: String,
+    context: Value,
+    refinement: Refinement,
+    check: Check<'t, T>,
+}
+
+impl<'t, T: Reply> Ask<'t, T> {
+    pub(super) fn new(table: &'t Table, seat: &str, verb: &str) -> Self {
+        Self {
+            table,
+            seat: seat.to_owned(),
+            verb: verb.to_owned(),
+            phase: None,
+            round: 0,
+            prompt: String::new(),
+            context: Value::Null,
+            refinement: Refinement::default(),
+            check: Box::new(|_| Vec::new()),
+        }
+    }
+
+    pub fn in_round(mut self, round: u32) -> Self {
+        self.round = round;
+        self
+    }
+
+    /// A step outside the rounds, after `round`: its name begins with the phase instead.
+    pub fn in_phase(mut self, phase: &'static str, round: u32) -> Self {
+        self.phase = Some(phase);
+        self.in_round(round)
+    }
+
+    /// The template to render; `seat` and `small` are added to its context.
+    pub fn prompt(mut self, name: &str, context: impl Serialize) -> Self {
+        name.clone_into(&mut self.prompt);
+        self.context = json!(context);
+        self
+    }
+
+    /// In this reply, properties of that name can only take these values.
+    pub fn choices(mut self, property: &'static str, values: Vec<String>) -> Self {
+        self.refinement.choices.push((property, values));
+        self
+    }
+
+    /// Rules beyond the schema. What breaks one is sent back once; if it still does, it is kept and remarked on.
+    pub fn check(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
+        self.check = Box::new(rule);
+        self
+    }
+
+    fn step(&self) -> String {
+        match self.phase {
+            Some(phase) => format!("{phase}/{}/{}", self.seat, self.verb),
+            None => format!("r{}/{}/{}", self.round, self.seat, self.verb),
+        }
+    }
+
+    /// `None`: the seat is absent for this step, and the table remembers why.
+    pub async fn send(self) -> Result<Option<Turn<T>>, Halt> {
+        let table = self.table;
+        let (seated, chair) = table.seated(&self.seat)?;
+        let request = self.request(seated)?;
+        let step = self.step();
+        let hash = fingerprint(&seated.model, &request);
+        lock(&table.asked).count += 1;
+        if let Some(known) = table.replay.step(&step) {
+            return self.recall(known, &hash);
+        }
+        let expected = tokens::estimate(&request.system)
+            + request
+                .messages
+                .iter()
+                .map(|message| tokens::estimate(&message.text))
+                .sum::<u64>();
+        let reservation = table.purse.admit(expected, chair.price.as_ref())?;
+        table.announce(Event::StepStarted {
+            step: step.clone(),
+            seat: self.seat.clone(),
+            round: self.round,
+            model: seated.model.clone(),
+        });
+        let started_at = table.kit.clock.now();
+        let mut work = Work {
+            ask: &self,
+            chair,
+            step: &step,
+            tally: Spent::default(),
+            announced: String::new(),
+        };
+        let outcome = tokio::select! {
+            biased;
+            () = table.kit.cancel.cancelled() => return Err(Halt::Cancelled),
+            exhausted = deadline(table, started_at) => return Err(exhausted.into()),
+            outcome = work.run(request) => outcome,
+        };
+        let (mut spent, announced) = (work.tally, work.announced);
+        spent.latency_ms = table.kit.clock.now().saturating_sub(started_at);
+        spent.cost = chair.price.as_ref().map(|price| price.of(spent.usage));
+        table.purse.settle(reservation, &spent);
+        let call = Call {
+            step,
+            seat: self.seat.clone(),
+            round: self.round,
+            model: seated.model.clone(),
+            request: hash,
+            started_at,
+            spent,
+        };
+        lock(&table.asked).sum.add(&call);
+        self.conclude(call, outcome, &announced).await
+    }
+
+    fn request(&self, seated: &Seated) -> Result<Request, Halt> {
+        let mut context = self.context.clone();
+        context["seat"] = json!(seated.seat);
+        context["small"] = json!(seated.ability == Ability::Small);
+        let prompt = self.table.kit.prompts.render(&self.prompt, context)?;
+        let message = |text: String, shared| Message {
+            speaker: Speaker::User,
+            text,
+            shared,
+        };
+        Ok(Request {
+            model: model_part(&seated.model).to_owned(),
+            system: prompt.system,
+            messages: [message(prompt.shared, true), message(prompt.own, false)]
+                .into_iter()
+                .filter(|message| !message.text.is_empty())
+                .collect(),
+            schema: Some(schema_for::<T>(&self.refinement, seated.ability)),
+            temperature: seated.seat.temperature,
+            max_output_tokens: seated.seat.max_output_tokens,
+            seed: seed_for(self.table.setup.seed, &self.step()),
+        })
+    }
+
+    fn recall(&self, known: Known<'_>, hash: &str) -> Result<Option<Turn<T>>, Halt> {
+        match known {
+            Known::Finished(step) if step.call.request != hash => Err(Halt::Drift {
+                step: step.call.step.clone(),
+            }),
+            Known::Finished(step) => {
+                let reply = serde_json::from_value(step.reply.clone()).map_err(|error| {
+                    JournalError::Corrupt {
+                        detail: format!("step '{}': {error}", step.call.step),
+                    }
+                })?;
+                Ok(Some(Turn {
+                    reply,
+                    text: step.text.clone(),
+                    remarks: step.remarks.clone(),
+                    spent: step.call.spent,
+                }))
+            }
+            Known::Failed(step) => {
+                self.miss(&step.call.step, &step.reason);
+                Ok(None)
+            }
+        }
+    }
+
+    fn miss(&self, step: &str, reason: &str) {
+        lock(&self.table.asked).missing.insert(
+            step.to_owned(),
+            Missing {
+                step: step.to_owned(),
+                seat: self.seat.clone(),
+                reason: reason.to_owned(),
+            },
+        );
+    }
+
+    async fn conclude(
+        &self,
+        call: Call,
+        outcome: Result<Turn<T>, Failure>,
+        announced: &str,
+    ) -> Result<Option<Turn<T>>, Halt> {
+        match outcome {
+            Ok(mut turn) => {
+                turn.spent = call.spent;
+                let reply =
+                    serde_json::to_value(&turn.reply).map_err(|error| JournalError::Corrupt {
+                        detail: error.to_string(),
+                    })?;
+                self.announce_rest(&call.step, &turn.text, announced);
+                let finished = FinishedStep {
+                    call,
+                    reply,
+                    text: turn.text.clone(),
+                    remarks: turn.remarks.clone(),
+                };
+                self.table
+                    .record(Event::StepFinished(Box::new(finished)))
+                    .await?;
+                Ok(Some(turn))
+            }
+            Err(failure) => {
+                self.miss(&call.step, &failure.reason);
+                let failed = FailedStep {
+                    call,
+                    reason: failure.reason,
+                    said: failure.said,
+                };
+                self.table
+                    .record(Event::StepFailed(Box::new(failed)))
+                    .await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The chunks of a turn put together are its text: what has not been streamed follows now.
+    fn announce_rest(&self, step: &str, text: &str, announced: &str) {
+        let rest = text.strip_prefix(announced).unwrap_or_else(|| {
+            self.table.announce(Event::StepRestarted {
+                step: step.to_owned(),
+                reason: "the text was revised".into(),
+            });
+            text
+        });
+        if !rest.is_empty() {
+            self.announce_chunk(step, text.len() - rest.len(), rest.to_owned());
+        }
+    }
+
+    fn announce_chunk(&self, step: &str, offset: usize, text: String) {
+        self.table.announce(Event::Chunk {
+            step: step.to_owned(),
+            seat: self.seat.clone(),
+            round: self.round,
+            offset,
+            text,
+        });
+    }
+}
+
+/// Why a step failed, and what was said if anything was.
+#[derive(Debug)]
+struct Failure {
+    reason: String,
+    said: Option<String>,
+}
+
+/// The calls behind one step.
+struct Work<'a, 't, T> {
+    ask: &'a Ask<'t, T>,
+    chair: &'a Chair,
+    step: &'a str,
+    tally: Spent,
+    announced: String,
+}
+
+struct Said {
+    text: String,
+    finish: Finish,
+}
+
+impl<T: Reply> Work<'_, '_, T> {
+    /// A reply that does not fit, or breaks a rule, is asked for once more with the reason (C-05).
+    async fn run(&mut self, request: Request) -> Result<Turn<T>, Failure> {
+        let said = self
+            .call(request.clone())
+            .await
+            .map_err(|error| unsaid(&error))?;
+        let first = self.judge(&said);
+        let (faults, cut) = match &first {
+            Ok(turn) => (turn.remarks.clone(), false),
+            Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
+        };
+        if faults.is_empty() {
+            return first.map_err(|misfit| unfit(&misfit, said));
+        }
+        self.restart(&format!("sent back: {}", faults.join(" ")));
+        let again = self.again(request, &said, &faults, cut);
+        let second = match self.call(again).await {
+            Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, said)),
+            Err(error) => Err(Failure {
+                reason: error.to_string(),
+                said: Some(said.text),
+            }),
+        };
+        match (first, second) {
+            // A reply that only broke a rule is still paid for and usable.
+            (Ok(first), Ok(second)) if second.remarks.len() > first.remarks.len() => Ok(first),
+            (_, Ok(second)) => Ok(second),
+            (Ok(first), Err(_)) => Ok(first),
+            (Err(_), Err(failure)) => Err(failure),
+        }
+    }
+
+    fn judge(&self, said: &Said) -> Result<Turn<T>, Misfit> {
+        let reply = read::<T>(&said.text, said.finish)?;
+        let remarks = (self.ask.check)(&reply);
+        Ok(Turn {
+            text: reply.text(),
+            reply,
+            remarks,
+            spent: Spent::default(),
+        })
+    }
+
+    fn again(&self, mut request: Request, said: &Said, faults: &[String], cut: bool) -> Request {
+        let prompts = &self.ask.table.kit.prompts;
+        let text = prompts
+            .render_plain("common/again", json!({ "faults": faults, "cut": cut }))
+            .unwrap_or_else(|_| faults.join("\n"));
+        let message = |speaker, text| Message {
+            speaker,
+            text,
+            shared: false,
+        };
+        if !said.text.trim().is_empty() && !cut {
+            request
+                .messages
+                .push(message(Speaker::Assistant, said.text.clone()));
+        }
+        request.messages.push(message(Speaker::User, text));
+        request.seed = request.seed.wrapping_add(1);
+        request
+    }
+
+    /// One call, its retries inside. Usage counts whatever became of the text.
+    async fn call(&mut self, request: Request) -> Result<Said, ModelError> {
+        let input_text: Vec<String> = std::iter::once(request.system.clone())
+            .chain(request.messages.iter().map(|message| message.text.clone()))
+            .collect();
+        let mut deltas = self.chair.model.stream(request);
+        let mut main = MainText::new(T::MAIN);
+        let mut text = String::new();
+        let mut usage = Usage::default();
+        self.tally.calls += 1;
+        let result = loop {
+            match deltas.next().await {
+                Some(Ok(Delta::Text(piece))) => {
+                    self.stream(&main.feed(&piece));
+                    text.push_str(&piece);
+                }
+                Some(Ok(Delta::Reasoning(_))) => {}
+                Some(Ok(Delta::Usage(used))) => usage += used,
+                Some(Ok(Delta::Restart { reason })) => {
+                    self.tally.retries += 1;
+                    text.clear();
+                    main = MainText::new(T::MAIN);
+                    self.restart(&reason);
+                }
+                Some(Ok(Delta::Finish(finish))) => break Ok(finish),
+                Some(Err(error)) => break Err(error),
+                None => {
+                    break Err(ModelError::Interrupted {
+                        detail: "it ended without saying so".into(),
+                    });
+                }
+            }
+        };
+        if usage == Usage::default() && !text.is_empty() {
+            self.tally.estimated = true;
+            usage = Usage {
+                input: input_text.iter().map(|part| tokens::count(part)).sum(),
+                output: tokens::count(&text),
+                cached: 0,
+            };
+        }
+        self.tally.usage += usage;
+        result.map(|finish| Said { text, finish })
+    }
+
+    fn stream(&mut self, piece: &str) {
+        if !piece.is_empty() {
+            let offset = self.announced.len();
+            self.announced.push_str(piece);
+            self.ask.announce_chunk(self.step, offset, piece.to_owned());
+        }
+    }
+
+    fn restart(&mut self, reason: &str) {
+        self.announced.clear();
+        self.ask.table.announce(Event::StepRestarted {
+            step: self.step.to_owned(),
+            reason: reason.to_owned(),
+        });
+    }
+}
+
+fn unfit(misfit: &Misfit, said: Said) -> Failure {
+    Failure {
+        reason: misfit.to_string(),
+        said: Some(said.text),
+    }
+}
+
+fn unsaid(error: &ModelError) -> Failure {
+    Failure {
+        reason: error.to_string(),
+        said: None,
+    }
+}
+
+async fn deadline(table: &Table, now: Millis) -> Exhausted {
+    match table.deadline {
+        Some(end) => tokio::time::sleep(Duration::from_millis(end.saturating_sub(now))).await,
+        None => std::future::pending().await,
+    }
+    table.purse.time_exhausted()
+}
+
+/// `qwen3:32b` of `ollama:qwen3:32b`.
+fn model_part(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, model)| model)
+}
+
+/// Each step draws its own randomness from the debate's seed, so that adding a step changes no other.
+fn seed_for(seed: u64, step: &str) -> u64 {
+    let digest = Sha256::digest(format!("{seed}/{step}"));
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&digest[..8]);
+    // Some servers read the seed as a signed 32-bit number.
+    u64::from_be_bytes(bytes) >> 33
+}
+
+fn fingerprint(model: &str, request: &Request) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(model.as_bytes());
+    hasher.update(serde_json::to_vec(request).unwrap_or_default());
+    let digest = hasher.finalize();
+    digest.iter().take(16).fold(String::new(), |mut hex, byte| {
+        use std::fmt::Write;
+        // Writing to a String cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

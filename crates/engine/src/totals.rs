@@ -1,0 +1,90 @@
+//! What a debate used, added up from its journal: per seat, per round and in all (C-11).
+
+use std::collections::BTreeMap;
+
+use roundtable_core::usage::{Money, Usage};
+use serde::Serialize;
+
+use crate::event::{Call, Entry, Event};
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sum {
+    #[serde(flatten)]
+    pub usage: Usage,
+    pub calls: u32,
+    pub retries: u32,
+    pub latency_ms: u64,
+    /// `None` as soon as the price of one call is not known: an unknown price is never shown as zero.
+    pub cost: Option<Money>,
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self {
+            usage: Usage::default(),
+            calls: 0,
+            retries: 0,
+            latency_ms: 0,
+            cost: Some(Money::ZERO),
+        }
+    }
+}
+
+impl Sum {
+    pub fn add(&mut self, call: &Call) {
+        let spent = &call.spent;
+        self.usage += spent.usage;
+        self.calls += spent.calls;
+        self.retries += spent.retries;
+        self.latency_ms += spent.latency_ms;
+        self.cost = match (self.cost, spent.cost) {
+            (Some(sum), Some(cost)) => Some(sum + cost),
+            // A call that used nothing costs nothing, whatever the price.
+            (sum, None) if spent.usage == Usage::default() => sum,
+            _ => None,
+        };
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Totals {
+    pub debate: Sum,
+    pub seats: BTreeMap<String, Sum>,
+    pub rounds: BTreeMap<u32, Sum>,
+}
+
+impl Totals {
+    pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        let mut totals = Self::default();
+        for call in entries
+            .into_iter()
+            .filter_map(|entry| call_of(&entry.event))
+        {
+            totals.debate.add(call);
+            totals.seats.entry(call.seat.clone()).or_default().add(call);
+            totals.rounds.entry(call.round).or_default().add(call);
+        }
+        totals
+    }
+}
+
+/// The call behind an event, where there is one.
+pub fn call_of(event: &Event) -> Option<&Call> {
+    match event {
+        Event::StepFinished(step) => Some(&step.call),
+        Event::StepFailed(step) => Some(&step.call),
+        Event::Opened(_)
+        | Event::RoundStarted { .. }
+        | Event::Noted { .. }
+        | Event::StepStarted { .. }
+        | Event::Chunk { .. }
+        | Event::StepRestarted { .. }
+        | Event::Ended(_)
+        | Event::Reopened { .. }
+        | Event::Rated { .. } => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "totals_tests.rs"]
+mod tests;
