@@ -13,3 +13,6 @@ pub mod reply;
 pub mod table;
 pub mod tokens;
 pub mod totals;
+
+#[cfg(test)]
+mod scripted;

@@ -1,1 +1,72 @@
 use super::*;
+use crate::protocols::dialectic::Opening;
+use proptest::prelude::*;
+
+const GOOD: &str = r#"{"answer": "Yes 😀 \"so\".", "assumptions": []}"#;
+
+fn good() -> Opening {
+    serde_json::from_str(GOOD).unwrap()
+}
+
+/// C-05: what models put around and into their JSON.
+#[test]
+fn c05_a_reply_is_found_in_what_surrounds_it() {
+    let cases = [
+        GOOD.to_owned(),
+        format!("<think>{{\"answer\": \"draft\"}}</think>\n{GOOD}"),
+        format!("Here you are:\n```json\n{GOOD}\n```\nAnything else?"),
+        format!("Sure! {GOOD} Hope that helps."),
+        GOOD.replace("[]}", "[],}"),
+        GOOD.replace("\"answer\"", "answer"),
+        GOOD.replace("\"assumptions\"", "'assumptions'"),
+    ];
+    for text in cases {
+        assert_eq!(read::<Opening>(&text, Finish::Stop), Ok(good()), "{text}");
+    }
+}
+
+/// C-05: what does not fit is named in words the model can act on.
+#[test]
+fn c05_what_does_not_fit_says_why() {
+    let read = |text: &str, finish| read::<Opening>(text, finish).unwrap_err();
+    assert_eq!(read("", Finish::Stop), Misfit::Empty);
+    assert_eq!(read("<think>on and on", Finish::Stop), Misfit::Empty);
+    assert_eq!(read(GOOD, Finish::Refused), Misfit::Refused);
+    assert!(matches!(read("No.", Finish::Stop), Misfit::NotJson(_)));
+    assert!(matches!(read("[1, 2]", Finish::Stop), Misfit::NotJson(_)));
+    let missing = read(r#"{"answer": ""}"#, Finish::Stop).to_string();
+    assert!(
+        missing.contains("at /answer") && missing.contains("assumptions"),
+        "{missing}"
+    );
+    let unknown = read(
+        r#"{"answer": "x", "assumptions": [], "extra": 1}"#,
+        Finish::Stop,
+    )
+    .to_string();
+    assert!(unknown.contains("extra"), "{unknown}");
+}
+
+/// A reply cut at the limit is never repaired, but one that was complete before the limit is taken.
+#[test]
+fn a_cut_reply_is_not_repaired() {
+    assert_eq!(
+        read::<Opening>(&GOOD[..GOOD.len() - 4], Finish::Length),
+        Err(Misfit::CutOff)
+    );
+    assert_eq!(read::<Opening>(GOOD, Finish::Length), Ok(good()));
+}
+
+proptest! {
+    #[test]
+    fn nothing_a_model_writes_panics(text in any::<String>()) {
+        let _ = read::<Opening>(&text, Finish::Stop);
+    }
+
+    #[test]
+    fn broken_copies_of_a_reply_never_panic(cut in 0..60_usize, noise in "[{}\\[\\]\",:\\\\a-z ]{0,6}") {
+        let cut = (0..=cut.min(GOOD.len())).rev().find(|at| GOOD.is_char_boundary(*at)).unwrap();
+        let text = format!("{}{noise}{}", &GOOD[..cut], &GOOD[cut..]);
+        let _ = read::<Opening>(&text, Finish::Stop);
+    }
+}

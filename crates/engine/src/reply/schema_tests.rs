@@ -1,1 +1,59 @@
 use super::*;
+use crate::protocols::dialectic::{Critique, Marking, Opening, Review, Revision, Synthesis};
+
+/// C-05: the schema every provider gets, derived from the type.
+#[test]
+fn c05_schemas_are_derived_from_the_types() {
+    let plain = Refinement::default();
+    insta::assert_json_snapshot!("opening", schema_for::<Opening>(&plain, Ability::Full));
+    insta::assert_json_snapshot!("review", schema_for::<Review>(&plain, Ability::Full));
+    insta::assert_json_snapshot!("marking", schema_for::<Marking>(&plain, Ability::Full));
+    let choices = Refinement {
+        choices: vec![("issue", vec!["S1".into()])],
+    };
+    insta::assert_json_snapshot!(
+        "revision_small",
+        schema_for::<Revision>(&choices, Ability::Small)
+    );
+}
+
+/// Strict modes of providers want every object closed and every property required.
+#[test]
+fn every_object_is_closed_and_complete() {
+    fn check(schema: &Value, place: &str) {
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            assert_eq!(schema["additionalProperties"], json!(false), "{place}");
+            let names: Vec<_> = properties.keys().map(|name| json!(name)).collect();
+            assert_eq!(schema["required"], json!(names), "{place}");
+            for (name, property) in properties {
+                check(property, &format!("{place}/{name}"));
+            }
+        }
+        if let Some(items) = schema.get("items") {
+            check(items, &format!("{place}/items"));
+        }
+        assert!(schema.get("$ref").is_none(), "{place}");
+    }
+    let plain = Refinement::default();
+    check(
+        &schema_for::<Opening>(&plain, Ability::Full).json,
+        "opening",
+    );
+    check(
+        &schema_for::<Critique>(&plain, Ability::Full).json,
+        "critique",
+    );
+    check(&schema_for::<Review>(&plain, Ability::Full).json, "review");
+    check(
+        &schema_for::<Revision>(&plain, Ability::Full).json,
+        "revision",
+    );
+    check(
+        &schema_for::<Synthesis>(&plain, Ability::Full).json,
+        "synthesis",
+    );
+    check(
+        &schema_for::<Marking>(&plain, Ability::Full).json,
+        "marking",
+    );
+}

@@ -1,0 +1,291 @@
+//! Scripted parts for tests of logic: a model that says what it is told, a clock that ticks, an embedder of words.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures::future::BoxFuture;
+use futures::stream;
+use roundtable_core::scale::Scale;
+use roundtable_core::similarity::normalise;
+use roundtable_core::usage::{Price, Usage};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::cast::Cast;
+use crate::data::Data;
+use crate::embedder::Embedder;
+use crate::event::{Entry, Millis, Seated, Setup};
+use crate::journal::{Journal, MemoryJournal};
+use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request};
+use crate::prompt::Prompts;
+use crate::protocols::dialectic::Rules;
+use crate::reasoning::Library;
+use crate::table::{Budget, Chair, Clock, Kit};
+
+type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync;
+
+/// Answers by script; the second argument counts the earlier calls with the same schema.
+pub(crate) struct Scripted {
+    script: Box<Script>,
+    heard: Mutex<Vec<Request>>,
+}
+
+impl Scripted {
+    pub(crate) fn new(
+        script: impl Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            script: Box::new(script),
+            heard: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn heard(&self) -> Vec<Request> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// The names of the schemas that were asked for, in order.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.heard().iter().map(|request| name(request)).collect()
+    }
+}
+
+pub(crate) fn name(request: &Request) -> String {
+    request
+        .schema
+        .as_ref()
+        .map_or_else(String::new, |schema| schema.name.clone())
+}
+
+impl Model for Scripted {
+    fn stream(&self, request: Request) -> Deltas {
+        let wanted = name(&request);
+        let mut heard = self.heard.lock().unwrap();
+        let before = heard
+            .iter()
+            .filter(|earlier| name(earlier) == wanted)
+            .count();
+        let answer = (self.script)(&request, before);
+        heard.push(request);
+        let deltas = match answer {
+            Err(error) => vec![Err(error)],
+            Ok(text) => {
+                let usage = Usage {
+                    input: 100,
+                    output: 20,
+                    cached: 10,
+                };
+                let mut deltas: Vec<_> = in_pieces(&text)
+                    .map(|piece| Ok(Delta::Text(piece)))
+                    .collect();
+                deltas.push(Ok(Delta::Usage(usage)));
+                deltas.push(Ok(Delta::Finish(Finish::Stop)));
+                deltas
+            }
+        };
+        Box::pin(stream::iter(deltas))
+    }
+}
+
+fn in_pieces(text: &str) -> impl Iterator<Item = String> {
+    let characters: Vec<char> = text.chars().collect();
+    characters
+        .chunks(7)
+        .map(|piece| piece.iter().collect())
+        .collect::<Vec<String>>()
+        .into_iter()
+}
+
+pub(crate) struct Ticking(AtomicU64);
+
+impl Ticking {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicU64::new(1_000_000)))
+    }
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Millis {
+        self.0.fetch_add(5, Ordering::Relaxed)
+    }
+}
+
+/// Texts that share words are similar.
+pub(crate) struct Words;
+
+impl Embedder for Words {
+    fn name(&self) -> &'static str {
+        "test:words"
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
+        let vectors = texts.iter().map(|text| {
+            let mut vector = vec![0.0; 256];
+            for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
+                let place = word
+                    .bytes()
+                    .fold(7_usize, |sum, byte| sum * 31 % 256 + usize::from(byte));
+                vector[place % 256] += 1.0;
+            }
+            normalise(&mut vector);
+            vector
+        });
+        let vectors = vectors.collect();
+        Box::pin(async move { Ok(vectors) })
+    }
+}
+
+pub(crate) fn setup(question: &str) -> Setup {
+    setup_with(question, Ability::Full, &Rules::new(3, 5, 8).unwrap())
+}
+
+pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Setup {
+    let cast = Cast::load(&Data::built_in(), "dialectic").unwrap();
+    Setup {
+        protocol: "dialectic".into(),
+        question: question.into(),
+        seed: 7,
+        seats: cast
+            .seats
+            .into_iter()
+            .map(|seat| Seated {
+                seat,
+                model: "test:scripted".into(),
+                ability,
+            })
+            .collect(),
+        rules: json!(rules),
+        budget: Budget::default(),
+        embedder: Some("test:words".into()),
+        program: "test".into(),
+    }
+}
+
+pub(crate) fn kit(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> Kit {
+    let chair = Chair {
+        model: Arc::clone(model) as Arc<dyn Model>,
+        price: Some(Price {
+            input: 1.0,
+            output: 2.0,
+            cached: None,
+        }),
+    };
+    let seats = ["proposer", "skeptic", "synthesizer", "judge"];
+    Kit {
+        chairs: seats
+            .iter()
+            .map(|seat| ((*seat).to_owned(), chair.clone()))
+            .collect::<HashMap<_, _>>(),
+        embedder: Some(Arc::new(Words)),
+        scale: Scale::identity(),
+        prompts: Prompts::load(&Data::built_in()).unwrap(),
+        library: Library::load(&Data::built_in()).unwrap(),
+        journal,
+        clock: Ticking::new(),
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// The journal without what may differ between two runs: times and ids (C-15).
+pub(crate) fn timeless(journal: &MemoryJournal) -> Vec<Value> {
+    let mut values: Vec<Value> = journal
+        .keyed()
+        .into_iter()
+        .map(|keyed| json!({ "key": keyed.key, "entry": keyed.entry }))
+        .collect();
+    values.iter_mut().for_each(strip_times);
+    values
+}
+
+pub(crate) fn strip_times(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            for key in ["at", "started_at", "latency_ms", "seq"] {
+                object.remove(key);
+            }
+            object.values_mut().for_each(strip_times);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip_times),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+pub(crate) fn entries(journal: &MemoryJournal) -> Vec<Entry> {
+    journal
+        .keyed()
+        .into_iter()
+        .map(|keyed| keyed.entry)
+        .collect()
+}
+
+/// A whole debate in good order: three rounds, a critical issue resolved in the third.
+pub(crate) fn good_script(request: &Request, before: usize) -> Result<String, ModelError> {
+    Ok(match (name(request).as_str(), before) {
+        ("opening", _) => json!({ "answer": "Use a **queue**.", "assumptions": ["Writes come in bursts."] }),
+        ("critique", _) => json!({
+            "assessment": "Bursts are assumed, not shown.",
+            "issues": [
+                issue("assumption_mining", "critical", "Nobody measured the bursts."),
+                issue("completeness", "minor", "Costs are left out."),
+            ],
+            "quality_score": 4,
+            "ready_for_synthesis": false,
+        }),
+        ("revision", 0) => json!({
+            "responses": [{ "issue": "S1", "action": "defend", "explanation": "The logs show them." }],
+            "answer": "Use a queue: the logs show bursts.",
+        }),
+        ("revision", _) => json!({
+            "responses": [
+                { "issue": "S1", "action": "accept", "explanation": "Figures added." },
+                { "issue": "S2", "action": "accept", "explanation": "Costs added." },
+            ],
+            "answer": "Use a queue: 40 bursts a day, 3 dollars a month.",
+        }),
+        ("review", 0) => json!({
+            "assessment": "Which logs?",
+            "verdicts": [{ "issue": "S1", "status": "partially_resolved", "reason": "No figures." }],
+            "new_issues": [],
+            "quality_score": 6,
+            "ready_for_synthesis": false,
+        }),
+        ("review", _) => json!({
+            "assessment": "Sound now.",
+            "verdicts": [
+                { "issue": "S1", "status": "resolved", "reason": "Figures are there." },
+                { "issue": "S2", "status": "resolved", "reason": "Costs are there." },
+            ],
+            "new_issues": [issue("precision_audit", "minor", "Which month?")],
+            "quality_score": 7,
+            "ready_for_synthesis": false,
+        }),
+        ("synthesis", _) => json!({
+            "answer": "Put a queue in front of the writes.",
+            "confidence": 8,
+            "confidence_reason": "Measured on one month only.",
+            "insights": ["Without the figures the case was open."],
+            "caveats": ["Traffic may change."],
+            "change": "refined",
+            "change_reason": "Figures were added.",
+        }),
+        ("marking", _) => json!({
+            "justification": "Right and short.",
+            "marks": { "correctness": 8, "completeness": 7, "clarity": 9, "depth": 6 },
+            "would_benefit_from_finetune": true,
+        }),
+        (other, _) => panic!("nobody should ask for '{other}'"),
+    }
+    .to_string())
+}
+
+pub(crate) fn issue(strategy: &str, severity: &str, problem: &str) -> Value {
+    json!({
+        "strategy": strategy,
+        "severity": severity,
+        "location": "the first sentence",
+        "problem": problem,
+        "why_it_matters": "All rests on it.",
+        "suggested_fix": "Show it.",
+    })
+}
