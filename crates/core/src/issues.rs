@@ -183,7 +183,7 @@ impl Ledger {
     pub fn raise(&mut self, round: u32, findings: impl IntoIterator<Item = Finding>) {
         for finding in findings {
             self.issues.push(Issue {
-                id: format!("S{}", self.issues.len() + 1),
+                id: id_after(self.issues.len()),
                 raised_in: round,
                 finding,
                 status: Status::Unresolved,
@@ -265,6 +265,11 @@ impl Ledger {
             })
             .collect()
     }
+}
+
+/// The id of the issue that follows so many others.
+pub fn id_after(earlier: usize) -> String {
+    format!("S{}", earlier + 1)
 }
 
 /// Models write `s1`, `[S1]` or `#S1` for `S1`.

@@ -164,6 +164,7 @@ async fn criticise(
             "dialectic/criticise",
             json!({ "question": question, "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
+        .read_as(|reply: &Critique| reply.numbered(debate.ledger().all().len()))
         .send()
         .await
 }
@@ -204,6 +205,7 @@ async fn review(
             json!({ "question": question, "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .choices("issue", debate.open_ids())
+        .read_as(|reply: &Review| reply.numbered(debate.ledger().all().len()))
         .send()
         .await
 }

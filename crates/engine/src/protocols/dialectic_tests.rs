@@ -10,9 +10,7 @@ use crate::event::{Entry, Event, State};
 use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::{Protocol, play};
-use crate::scripted::{
-    Scripted, entries, good_script, issue, kit, name, setup, setup_with, timeless,
-};
+use crate::scripted::{Scripted, entries, good_script, kit, name, setup, setup_with, timeless};
 use crate::table::Budget;
 
 const QUESTION: &str = "Should we put a queue in front of the database?";
@@ -60,7 +58,11 @@ async fn a_whole_debate_leaves_this_journal() {
 async fn p07_the_trace_has_the_designs_fields() {
     let (model, journal) = (Scripted::new(good_script), Arc::default());
     let trace = played(&model, &journal).await;
-    insta::assert_json_snapshot!(trace, { ".totals" => "[see C-11]", ".result" => "[see the journal]" });
+    let mut trace = serde_json::to_value(trace).unwrap();
+    // These two are shown by the tests of C-11 and of the journal.
+    trace["totals"] = Value::Null;
+    trace["result"] = Value::Null;
+    insta::assert_json_snapshot!(trace);
 }
 
 /// C-11: totals per seat, round and debate add up to the same.
@@ -440,30 +442,23 @@ async fn c07_a_cost_limit_stops_it_too() {
 /// Ctrl-C: the debate is saved as cancelled and resumes where it was.
 #[tokio::test]
 async fn an_interrupted_debate_is_saved_and_resumes() {
-    let (model, journal) = (Scripted::new(good_script), Arc::<MemoryJournal>::default());
-    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    let cancel = kit.cancel.clone();
+    let journal = Arc::<MemoryJournal>::default();
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let interrupting = cancel.clone();
+    let model = Scripted::new(move |request: &Request, before| {
+        if name(request) == "review" {
+            interrupting.cancel();
+        }
+        good_script(request, before)
+    });
+    let mut kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    kit.cancel = cancel;
     let table = Table::sit(setup(QUESTION), Budget::default(), kit)
         .await
         .unwrap();
-    let mut notices = table.listen();
-    let interrupting = async {
-        loop {
-            if let Event::StepFinished(step) = &notices.recv().await.unwrap().event
-                && step.call.round == 2
-            {
-                cancel.cancel();
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    tokio::select! {
-        biased;
-        () = interrupting => unreachable!("it waits for ever"),
-        end = play(&table, Protocol::Dialectic) => assert_eq!(end.unwrap().state, State::Cancelled),
-    }
-    let calls_before = model.asked().len();
-    assert!((3..8).contains(&calls_before), "{calls_before}");
+    let end = play(&table, Protocol::Dialectic).await.unwrap();
+    assert_eq!(end.state, State::Cancelled);
+    assert_eq!(model.asked().len(), 4);
     assert_eq!(played(&model, &journal).await.state, State::Complete);
     assert_eq!(model.asked().len(), 8);
 }
@@ -641,7 +636,7 @@ async fn p08_a_trace_becomes_training_data() {
     assert_eq!(candidate(&trace, 1).unwrap().score(), Some(7.7));
 }
 
-/// P-04, M-11's spirit: a hostile reply that gives orders reaches the next seat only inside its quote.
+/// C-12: a hostile reply that gives orders reaches the next seat only inside its quote.
 #[tokio::test]
 async fn c12_orders_inside_a_reply_stay_quoted() {
     let model = Scripted::new(|request: &Request, before| {
@@ -658,5 +653,4 @@ async fn c12_orders_inside_a_reply_stay_quoted() {
         "{critique}"
     );
     assert_eq!(critique.matches("</quote>").count(), 1);
-    let _ = issue;
 }

@@ -2,6 +2,7 @@
 //! validate. What does not fit is said in words the model can act on.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 use serde_json::Value;
 
@@ -114,8 +115,51 @@ fn repaired(text: &str) -> Option<Value> {
     if !(text.starts_with('{') && text.ends_with('}')) {
         return None;
     }
-    let mended = jsonrepair::repair_json(text, &jsonrepair::Options::default()).ok()?;
-    serde_json::from_str(&mended).ok()
+    if text.contains(MARK) {
+        return None;
+    }
+    let mended = jsonrepair::repair_json(&in_ascii(text), &jsonrepair::Options::default()).ok()?;
+    let mut value = serde_json::from_str(&mended).ok()?;
+    out_of_ascii(&mut value);
+    Some(value)
+}
+
+/// Allowed as it is within JSON strings, and written by nobody.
+const MARK: char = '\u{7f}';
+
+/// Every character beyond ASCII as its number between marks: the repair library counts bytes where it should count
+/// characters, and loses text after escapes.
+fn in_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            ascii.push(c);
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(ascii, "{MARK}{:x}{MARK}", u32::from(c));
+        }
+    }
+    ascii
+}
+
+fn out_of_ascii(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains(MARK) => {
+            *text = text
+                .split(MARK)
+                .enumerate()
+                .map(|(index, part)| {
+                    let is_number = index % 2 == 1;
+                    let number = is_number.then(|| u32::from_str_radix(part, 16).ok());
+                    let c = number.flatten().and_then(char::from_u32);
+                    c.map_or_else(|| part.to_owned(), String::from)
+                })
+                .collect();
+        }
+        Value::Array(items) => items.iter_mut().for_each(out_of_ascii),
+        Value::Object(fields) => fields.values_mut().for_each(out_of_ascii),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Some models think aloud inside the reply.

@@ -27,6 +27,7 @@ pub struct Turn<T> {
 }
 
 type Check<'t, T> = Box<dyn Fn(&T) -> Vec<String> + Send + Sync + 't>;
+type Render<'t, T> = Box<dyn Fn(&T) -> String + Send + Sync + 't>;
 
 /// A question to a seat, being put together. `send` asks it.
 #[must_use = "nothing is asked until it is sent"]
@@ -40,6 +41,7 @@ pub struct Ask<'t, T> {
     context: Value,
     refinement: Refinement,
     check: Check<'t, T>,
+    render: Render<'t, T>,
 }
 
 impl<'t, T: Reply> Ask<'t, T> {
@@ -54,6 +56,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             context: Value::Null,
             refinement: Refinement::default(),
             check: Box::new(|_| Vec::new()),
+            render: Box::new(T::text),
         }
     }
 
@@ -84,6 +87,12 @@ impl<'t, T: Reply> Ask<'t, T> {
     /// Rules beyond the schema. What breaks one is sent back once; if it still does, it is kept and remarked on.
     pub fn check(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
         self.check = Box::new(rule);
+        self
+    }
+
+    /// How the turn reads, where that takes more than the reply itself. It too begins with the main field.
+    pub fn read_as(mut self, render: impl Fn(&T) -> String + Send + Sync + 't) -> Self {
+        self.render = Box::new(render);
         self
     }
 
@@ -332,7 +341,7 @@ impl<T: Reply> Work<'_, '_, T> {
         let reply = read::<T>(&said.text, said.finish)?;
         let remarks = (self.ask.check)(&reply);
         Ok(Turn {
-            text: reply.text(),
+            text: (self.ask.render)(&reply),
             reply,
             remarks,
             spent: Spent::default(),

@@ -17,6 +17,8 @@ pub struct Debate {
     /// What the skeptic said of the answer as a whole in this round.
     assessment: Option<Assessment>,
     last_quality: Option<OutOfTen>,
+    /// The skeptic's last turn without its list of issues.
+    remarks: Option<String>,
 }
 
 /// One round as people read it.
@@ -69,6 +71,7 @@ impl Debate {
     pub(super) fn criticise(&mut self, turn: Turn<Critique>) {
         let round = self.rounds();
         self.assess(turn.reply.overall());
+        self.remarks = Some(turn.reply.assessment);
         self.ledger.raise(round, turn.reply.issues);
         self.current().skeptic = Some(turn.text);
     }
@@ -76,6 +79,7 @@ impl Debate {
     pub(super) fn review(&mut self, turn: Turn<Review>) {
         let round = self.rounds();
         self.assess(turn.reply.overall());
+        self.remarks = Some(turn.reply.assessment);
         self.ledger.judge(round, turn.reply.verdicts);
         self.ledger.raise(round, turn.reply.new_issues);
         self.current().skeptic = Some(turn.text);
@@ -211,14 +215,9 @@ impl Debate {
             .find_map(|exchange| exchange.proposer.as_deref())
     }
 
+    /// The round of the latest critique, and what it says of the answer as a whole.
     pub fn latest_critique(&self) -> (u32, Option<&str>) {
-        let round = self.last_critique();
-        let text = self
-            .exchanges
-            .iter()
-            .rev()
-            .find_map(|exchange| exchange.skeptic.as_deref());
-        (round, text)
+        (self.last_critique(), self.remarks.as_deref())
     }
 
     pub fn history(&self) -> Vec<PastTurn<'_>> {

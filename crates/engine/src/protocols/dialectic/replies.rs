@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use roundtable_core::bounded::OutOfTen;
-use roundtable_core::issues::{Action, Answer, Finding, Verdict as IssueVerdict};
+use roundtable_core::issues::{Action, Answer, Finding, Verdict as IssueVerdict, id_after};
 use roundtable_core::quality::Marks;
 use roundtable_core::stopping::Assessment;
 use schemars::JsonSchema;
@@ -116,6 +116,14 @@ pub struct Marking {
 }
 
 impl Critique {
+    /// The turn with the ids that its issues get; `known` are in the ledger before it.
+    pub fn numbered(&self, known: usize) -> String {
+        let mut text = self.assessment.clone();
+        list(&mut text, "Issues", &findings(&self.issues, known));
+        overall(&mut text, self.overall());
+        text
+    }
+
     pub fn overall(&self) -> Assessment {
         Assessment {
             quality: self.quality_score,
@@ -125,6 +133,27 @@ impl Critique {
 }
 
 impl Review {
+    /// The turn with the ids that its new issues get; `known` are in the ledger before it.
+    pub fn numbered(&self, known: usize) -> String {
+        let mut text = self.assessment.clone();
+        let verdicts: Vec<_> = self
+            .verdicts
+            .iter()
+            .map(|verdict| {
+                format!(
+                    "{} {}: {}",
+                    verdict.issue,
+                    verdict.status.name(),
+                    verdict.reason
+                )
+            })
+            .collect();
+        list(&mut text, "Earlier issues", &verdicts);
+        list(&mut text, "New issues", &findings(&self.new_issues, known));
+        overall(&mut text, self.overall());
+        text
+    }
+
     pub fn overall(&self) -> Assessment {
         Assessment {
             quality: self.quality_score,
@@ -171,10 +200,7 @@ impl Reply for Critique {
     const MAIN: &'static str = "assessment";
 
     fn text(&self) -> String {
-        let mut text = self.assessment.clone();
-        list(&mut text, "Issues", &findings(&self.issues));
-        overall(&mut text, self.overall());
-        text
+        self.numbered(0)
     }
 }
 
@@ -183,23 +209,7 @@ impl Reply for Review {
     const MAIN: &'static str = "assessment";
 
     fn text(&self) -> String {
-        let mut text = self.assessment.clone();
-        let verdicts: Vec<_> = self
-            .verdicts
-            .iter()
-            .map(|verdict| {
-                format!(
-                    "{} {}: {}",
-                    verdict.issue,
-                    verdict.status.name(),
-                    verdict.reason
-                )
-            })
-            .collect();
-        list(&mut text, "Earlier issues", &verdicts);
-        list(&mut text, "New issues", &findings(&self.new_issues));
-        overall(&mut text, self.overall());
-        text
+        self.numbered(0)
     }
 }
 
@@ -239,15 +249,16 @@ impl Reply for Marking {
     }
 }
 
-fn findings(findings: &[Finding]) -> Vec<String> {
-    findings
-        .iter()
-        .map(|finding| {
+fn findings(findings: &[Finding], known: usize) -> Vec<String> {
+    let numbered = findings.iter().zip(known..);
+    numbered
+        .map(|(finding, before)| {
             let mut line = format!(
-                "{} ({}): {}",
+                "{} {} ({}): {}",
+                id_after(before),
                 finding.severity.name(),
                 finding.strategy.title(),
-                finding.problem
+                finding.problem.trim()
             );
             for (label, part) in [
                 ("Where", &finding.location),
