@@ -1,0 +1,136 @@
+//! Claiming a debate, so that one process at a time runs it.
+//!
+//! The epoch makes it correct: claiming raises it, and no append under an older one succeeds. The lock file makes it
+//! quick: the system drops it with its process, so a killed debate can be resumed at once and a living one not at all.
+
+use std::sync::Arc;
+
+use roundtable_engine::event::{Millis, Setup, State};
+use roundtable_engine::journal::Journal;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use super::errors::{ClaimError, Failure, Fault, StoreError};
+use super::folder::Held;
+use super::journal::DebateJournal;
+use super::{Store, signed};
+
+/// The right to run one debate. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    id: Uuid,
+    setup: Setup,
+    journal: Arc<DebateJournal>,
+    _held: Held,
+}
+
+impl Claim {
+    pub(crate) fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// What the debate was created with, even where the process died before its first entry.
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Keep the claim as long as the journal is written to.
+    pub(crate) fn journal(&self) -> Arc<dyn Journal> {
+        self.journal.clone()
+    }
+}
+
+impl Store {
+    /// A new debate, claimed. Its first entry is the caller's to append.
+    pub(crate) async fn create(
+        &self,
+        id: Uuid,
+        setup: &Setup,
+        now: Millis,
+    ) -> Result<Claim, StoreError> {
+        let Some(held) = self.folder.try_hold(id)? else {
+            return Err(StoreError::Exists { id });
+        };
+        match self.insert_debate(id, setup, now).await {
+            Ok(epoch) => Ok(self.claimed(id, setup.clone(), epoch, held)),
+            Err(failure) if failure.fault == Fault::Taken => Err(StoreError::Exists { id }),
+            Err(failure) => Err(self.failed(failure)),
+        }
+    }
+
+    /// Takes over a debate that no living process holds.
+    pub(crate) async fn claim(&self, id: Uuid) -> Result<Claim, ClaimError> {
+        let Some(held) = self.folder.try_hold(id)? else {
+            return Err(ClaimError::Held { id });
+        };
+        match self.raise_epoch(id).await {
+            Ok(Some((epoch, setup))) => Ok(self.claimed(id, setup, epoch, held)),
+            Ok(None) => {
+                self.folder.forget_lock(id);
+                Err(ClaimError::NotFound { id })
+            }
+            Err(failure) => Err(self.failed(failure).into()),
+        }
+    }
+
+    fn claimed(&self, id: Uuid, setup: Setup, epoch: i64, held: Held) -> Claim {
+        Claim {
+            id,
+            setup,
+            journal: Arc::new(DebateJournal::new(self.clone(), id, epoch)),
+            _held: held,
+        }
+    }
+
+    async fn insert_debate(&self, id: Uuid, setup: &Setup, now: Millis) -> Result<i64, Failure> {
+        const FIRST_EPOCH: i64 = 1;
+        let as_json = serde_json::to_string(setup)
+            .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
+        let mut transaction = self.begin().await?;
+        let inserted = sqlx::query(
+            "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7)",
+        )
+        .bind(id.to_string())
+        .bind(setup.protocol.as_str())
+        .bind(State::Running.name())
+        .bind(FIRST_EPOCH)
+        .bind(signed(now))
+        .bind(setup.question.as_str())
+        .bind(as_json)
+        .execute(&mut *transaction)
+        .await
+        .map_err(Failure::from);
+        Self::end(transaction, inserted).await?;
+        Ok(FIRST_EPOCH)
+    }
+
+    async fn raise_epoch(&self, id: Uuid) -> Result<Option<(i64, Setup)>, Failure> {
+        let mut transaction = self.begin().await?;
+        let raised = raise_epoch(&mut transaction, id).await;
+        Self::end(transaction, raised).await
+    }
+}
+
+/// An epoch whose setup cannot be read is not raised: a version that can read it may be at work.
+async fn raise_epoch(
+    connection: &mut AnyConnection,
+    id: Uuid,
+) -> Result<Option<(i64, Setup)>, Failure> {
+    let raised =
+        sqlx::query("UPDATE debates SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch, setup")
+            .bind(id.to_string())
+            .fetch_optional(connection)
+            .await?;
+    let Some(row) = raised else {
+        return Ok(None);
+    };
+    let setup = serde_json::from_str(row.try_get("setup")?)
+        .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
+    Ok(Some((row.try_get("epoch")?, setup)))
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;

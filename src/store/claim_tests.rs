@@ -1,0 +1,172 @@
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use futures::future::join_all;
+use roundtable_engine::event::State;
+use roundtable_engine::journal::JournalError;
+use uuid::Uuid;
+
+use crate::store::fixtures::{ended, entries, finished, keyed, opened, setup, spent};
+use crate::store::{ClaimError, Rating, Store, StoreError};
+
+/// C-08: one process at a time; whoever was presumed dead writes nothing.
+#[tokio::test]
+async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = Store::open(folder.path()).await.unwrap();
+    let there = Store::open(folder.path()).await.unwrap();
+    let id = Uuid::new_v4();
+    let first = here.create(id, &setup("Why?"), 5).await.unwrap();
+    let old = first.journal();
+    old.append(vec![keyed(1, opened("Why?"))]).await.unwrap();
+
+    let held = ClaimError::Held { id };
+    assert_eq!(there.claim(id).await.unwrap_err(), held);
+    assert_eq!(here.claim(id).await.unwrap_err(), held);
+    assert_eq!(there.delete(id).await, Err(held.clone()));
+    assert_eq!(
+        there.rate(id, Rating::new(3).unwrap(), None, 7).await,
+        Err(held)
+    );
+
+    drop(first);
+    let second = there.claim(id).await.unwrap();
+    let step = keyed(2, finished("r1/a", spent(None)));
+    assert_eq!(
+        old.append(vec![step.clone()]).await,
+        Err(JournalError::Fenced)
+    );
+    second.journal().append(vec![step.clone()]).await.unwrap();
+    // A known step under an old epoch: that it was fenced is what matters.
+    assert_eq!(
+        old.append(vec![step.clone()]).await,
+        Err(JournalError::Fenced)
+    );
+    assert_eq!(
+        old.load().await,
+        Ok(entries(&[keyed(1, opened("Why?")), step]))
+    );
+}
+
+#[tokio::test]
+async fn an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let id = Uuid::new_v4();
+    assert_eq!(
+        store.claim(id).await.unwrap_err(),
+        ClaimError::NotFound { id }
+    );
+    let claim = store.create(id, &setup("Why?"), 5).await.unwrap();
+    let exists = StoreError::Exists { id };
+    assert_eq!(
+        store.create(id, &setup("Why?"), 6).await.unwrap_err(),
+        exists
+    );
+    drop(claim);
+    assert_eq!(
+        store.create(id, &setup("Why?"), 6).await.unwrap_err(),
+        exists
+    );
+}
+
+/// C-08: many at once, each with a store of its own, on a folder that does not exist yet.
+#[tokio::test(flavor = "multi_thread")]
+async fn c08_eight_at_once_lose_nothing() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("not/there/yet");
+    let debate = |number: usize| {
+        let folder = &folder;
+        async move {
+            let store = Store::open(folder).await.unwrap();
+            let claim = store
+                .create(Uuid::new_v4(), &setup("Why?"), 5)
+                .await
+                .unwrap();
+            let mut all = vec![keyed(1, opened("Why?"))];
+            all.extend(
+                (2..=25).map(|seq| keyed(seq, finished(&format!("r{seq}/{number}"), spent(None)))),
+            );
+            for one in &all {
+                claim.journal().append(vec![one.clone()]).await.unwrap();
+            }
+            (claim.id(), entries(&all))
+        }
+    };
+    let written = join_all((0..8).map(debate)).await;
+    let store = Store::open(&folder).await.unwrap();
+    for (id, expected) in written {
+        assert_eq!(store.entries(id).await, Ok(expected));
+    }
+}
+
+/// C-08: a real process that is killed while it holds a debate; another takes over at once and finds every entry.
+#[tokio::test]
+async fn c08_a_killed_process_leaves_its_debate_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = module_path!().split_once("::").unwrap().1;
+    std::fs::write(folder.path().join(PERMIT), "").unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--ignored",
+            "--exact",
+            &format!("{name}::child_that_is_killed"),
+        ])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = loop {
+        if let Ok(id) = std::fs::read_to_string(folder.path().join(WRITTEN)) {
+            break id.parse().unwrap();
+        }
+        assert_eq!(child.try_wait().unwrap(), None, "the child died early");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    let store = Store::open(folder.path()).await.unwrap();
+    assert_eq!(store.claim(id).await.unwrap_err(), ClaimError::Held { id });
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let claim = store.claim(id).await.unwrap();
+    assert_eq!(
+        claim.journal().load().await,
+        Ok(entries(&story_of_the_child()))
+    );
+    claim
+        .journal()
+        .append(vec![keyed(3, ended(State::Complete))])
+        .await
+        .unwrap();
+}
+
+/// Only a folder with this file is the child's to write to.
+const PERMIT: &str = "child-may-run-here";
+const WRITTEN: &str = "child-has-written";
+
+fn story_of_the_child() -> Vec<roundtable_engine::journal::Keyed> {
+    vec![
+        keyed(1, opened("Why?")),
+        keyed(2, finished("r1/a", spent(None))),
+    ]
+}
+
+#[tokio::test]
+#[ignore = "runs only as a child of the test above"]
+async fn child_that_is_killed() {
+    if !Path::new(PERMIT).exists() {
+        return;
+    }
+    let store = Store::open(Path::new(".")).await.unwrap();
+    let claim = store
+        .create(Uuid::new_v4(), &setup("Why?"), 5)
+        .await
+        .unwrap();
+    claim.journal().append(story_of_the_child()).await.unwrap();
+    // Renamed into place so that the parent never reads half an id.
+    std::fs::write("id", claim.id().to_string()).unwrap();
+    std::fs::rename("id", WRITTEN).unwrap();
+    std::future::pending::<()>().await;
+}

@@ -1,0 +1,36 @@
+//! Deleting a debate with its journal (C-14).
+
+use uuid::Uuid;
+
+use super::Store;
+use super::errors::{ClaimError, Failure};
+
+impl Store {
+    /// Refused while another process runs the debate.
+    pub(crate) async fn delete(&self, id: Uuid) -> Result<(), ClaimError> {
+        let Some(_held) = self.folder.try_hold(id)? else {
+            return Err(ClaimError::Held { id });
+        };
+        let deleted = self
+            .delete_row(id)
+            .await
+            .map_err(|failure| self.failed(failure))?;
+        self.folder.forget_lock(id);
+        if deleted {
+            Ok(())
+        } else {
+            Err(ClaimError::NotFound { id })
+        }
+    }
+
+    /// The journal goes with its debate.
+    async fn delete_row(&self, id: Uuid) -> Result<bool, Failure> {
+        let mut transaction = self.begin().await?;
+        let done = sqlx::query("DELETE FROM debates WHERE id = $1")
+            .bind(id.to_string())
+            .execute(&mut *transaction)
+            .await
+            .map_err(Failure::from);
+        Ok(Self::end(transaction, done).await?.rows_affected() == 1)
+    }
+}

@@ -1,0 +1,61 @@
+use std::io;
+use std::path::Path;
+
+use roundtable_engine::journal::JournalError;
+
+use super::{Failure, Fault, StoreError, of_code};
+
+#[test]
+fn codes_of_sqlite_are_told_apart_by_their_low_byte() {
+    let faults = [
+        ("8", Fault::ReadOnly),
+        ("1032", Fault::ReadOnly), // SQLITE_READONLY_DBMOVED
+        ("5", Fault::Locked),
+        ("517", Fault::Locked), // SQLITE_BUSY_SNAPSHOT
+        ("11", Fault::Damaged),
+        ("779", Fault::Damaged), // SQLITE_CORRUPT_INDEX
+        ("26", Fault::Damaged),
+        ("13", Fault::Full),
+        ("10", Fault::Other),
+        ("42P01", Fault::Other),
+    ];
+    assert_eq!(
+        faults.map(|(code, _)| of_code(code)),
+        faults.map(|(_, fault)| fault)
+    );
+}
+
+#[test]
+fn errors_of_files_are_told_apart() {
+    let fault = |kind: io::ErrorKind| Failure::from(io::Error::from(kind)).fault;
+    assert_eq!(
+        [
+            fault(io::ErrorKind::StorageFull),
+            fault(io::ErrorKind::ReadOnlyFilesystem),
+            fault(io::ErrorKind::PermissionDenied),
+            fault(io::ErrorKind::NotADirectory),
+            fault(io::ErrorKind::Interrupted),
+        ],
+        [
+            Fault::Full,
+            Fault::ReadOnly,
+            Fault::ReadOnly,
+            Fault::NotAFolder,
+            Fault::Other
+        ]
+    );
+}
+
+#[test]
+fn a_journal_error_keeps_what_happened_and_where() {
+    let full = StoreError::Full {
+        path: "/d/roundtable.db".into(),
+        detail: "no space".into(),
+    };
+    assert_eq!(
+        JournalError::from(full),
+        JournalError::Full {
+            detail: format!("{}: no space", Path::new("/d/roundtable.db").display())
+        }
+    );
+}

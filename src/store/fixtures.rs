@@ -1,0 +1,111 @@
+//! Debates to test the store with.
+
+use roundtable_core::usage::{Money, Usage};
+use roundtable_engine::cast::{Seat, Tier};
+use roundtable_engine::event::{
+    Call, End, Entry, Event, FailedStep, FinishedStep, Millis, Seated, Setup, Spent, State,
+};
+use roundtable_engine::journal::Keyed;
+use roundtable_engine::model::Ability;
+use roundtable_engine::table::Budget;
+use serde_json::json;
+
+pub(super) fn setup(question: &str) -> Setup {
+    Setup {
+        protocol: "dialectic".into(),
+        question: question.into(),
+        seed: u64::MAX,
+        seats: vec![Seated {
+            seat: Seat {
+                name: "skeptic".into(),
+                title: "Skeptic".into(),
+                tier: Tier::Deliberate,
+                temperature: 0.7,
+                max_output_tokens: 2_000,
+            },
+            model: "lab:x".into(),
+            ability: Ability::Full,
+        }],
+        rules: json!({ "rounds": [1, 3], "threshold": 0.1 }),
+        budget: Budget::default(),
+        embedder: None,
+        program: "0.1.0".into(),
+    }
+}
+
+pub(super) fn spent(cost: Option<f64>) -> Spent {
+    Spent {
+        usage: Usage {
+            input: 100,
+            output: 20,
+            cached: 60,
+        },
+        calls: 2,
+        retries: 1,
+        latency_ms: 40,
+        cost: cost.and_then(Money::from_dollars),
+        estimated: false,
+    }
+}
+
+fn call(step: &str, spent: Spent) -> Call {
+    Call {
+        step: step.into(),
+        seat: "skeptic".into(),
+        round: 1,
+        model: "lab:x".into(),
+        request: "5f".into(),
+        started_at: 1_000,
+        spent,
+    }
+}
+
+pub(super) fn opened(question: &str) -> Event {
+    Event::Opened(Box::new(setup(question)))
+}
+
+pub(super) fn finished(step: &str, spent: Spent) -> Event {
+    Event::StepFinished(Box::new(FinishedStep {
+        call: call(step, spent),
+        // Floats whose shortest form a careless parser reads back as a neighbour.
+        reply: json!({ "text": "né\u{0}\n\"so\"", "floats": [0.1, 1e-7, 2.225_073_858_507_201_4e-308, 0.3] }),
+        text: "so".into(),
+        remarks: vec!["too short".into()],
+    }))
+}
+
+pub(super) fn failed(step: &str, spent: Spent) -> Event {
+    Event::StepFailed(Box::new(FailedStep {
+        call: call(step, spent),
+        reason: "no JSON".into(),
+        said: Some("hm".into()),
+    }))
+}
+
+pub(super) fn ended(state: State) -> Event {
+    Event::Ended(Box::new(End {
+        state,
+        reason: None,
+        result: Some(json!({ "answer": 42 })),
+    }))
+}
+
+/// An entry of the first generation; its time follows from its number.
+pub(super) fn keyed(seq: u64, event: Event) -> Keyed {
+    Keyed {
+        key: event.key(0).expect("only announced"),
+        entry: Entry {
+            seq,
+            at: at(seq),
+            event,
+        },
+    }
+}
+
+pub(super) fn at(seq: u64) -> Millis {
+    1_800_000_000_000 + seq
+}
+
+pub(super) fn entries(batch: &[Keyed]) -> Vec<Entry> {
+    batch.iter().map(|keyed| keyed.entry.clone()).collect()
+}

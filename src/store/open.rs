@@ -1,0 +1,200 @@
+//! Opening the store: one process at a time brings the database up to date; a damaged one is kept aside.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::FutureExt;
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::{AnyConnection, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
+
+use super::Store;
+use super::errors::{Failure, Fault, StoreError};
+use super::folder::Folder;
+
+/// `SQLite` has one writer at a time whatever we do; waiting for it in our own queue is fair and costs no polling.
+const WRITERS: u32 = 1;
+const READERS: u32 = 3;
+
+/// What the connection that opens the database sets once and for all.
+const WRITE_AHEAD_LOG: &str = "PRAGMA journal_mode = WAL";
+/// What every connection needs. FULL: an answer that was paid for survives a power cut.
+const SETTINGS: &str =
+    "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
+
+impl Store {
+    /// Opens `roundtable.db` in `data_dir`, making both where they are missing.
+    pub(crate) async fn open(data_dir: &Path) -> Result<Self, StoreError> {
+        let folder = Arc::new(Folder::prepare(data_dir)?);
+        let _opening = folder.lock_for_opening().await?;
+        if folder.has_log_without_database() {
+            return Err(kept_aside(&folder));
+        }
+        folder.create_database()?;
+        match connect(&folder).await {
+            Ok(store) => Ok(store),
+            Err(Refusal::Newer(version)) => Err(StoreError::Newer {
+                path: folder.database(),
+                version,
+            }),
+            Err(Refusal::Foreign(version)) => Err(StoreError::Foreign {
+                path: folder.database(),
+                version,
+            }),
+            Err(Refusal::Failed(failure)) if failure.fault == Fault::Damaged => {
+                Err(kept_aside(&folder))
+            }
+            Err(Refusal::Failed(failure)) => Err(folder.report(failure)),
+        }
+    }
+}
+
+fn kept_aside(folder: &Folder) -> StoreError {
+    match folder.set_aside() {
+        Ok(kept_as) => StoreError::Corrupt { kept_as },
+        Err(error) => error,
+    }
+}
+
+/// Why a database that could be reached is not used.
+enum Refusal {
+    Newer(i64),
+    Foreign(i64),
+    Failed(Failure),
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+async fn connect(folder: &Arc<Folder>) -> Result<Store, Refusal> {
+    sqlx::any::install_default_drivers();
+    let options = address(folder.database())
+        .map_err(Refusal::Failed)?
+        .parse::<AnyConnectOptions>()?
+        .disable_statement_logging();
+    // A connection of its own for the first look: a pool would hide what is wrong and try again until it times out.
+    let mut first = AnyConnection::connect_with(&options).await?;
+    let prepared = prepare(&mut first, folder).await;
+    let writer = match prepared {
+        Ok(()) => pool(WRITERS).connect_with(options.clone()).await,
+        Err(refusal) => {
+            // The database may have to be renamed: nothing of ours may be open on it.
+            let _ = first.close().await;
+            return Err(refusal);
+        }
+    };
+    // Closed only now, for the last connection that closes would write the log back and delete it.
+    first.close().await?;
+    Ok(Store {
+        folder: Arc::clone(folder),
+        writer: writer?,
+        reader: pool(READERS).connect_lazy_with(options),
+    })
+}
+
+fn pool(size: u32) -> sqlx::pool::PoolOptions<sqlx::Any> {
+    AnyPoolOptions::new()
+        .max_connections(size)
+        .max_lifetime(None)
+        .idle_timeout(None)
+        .test_before_acquire(false)
+        .after_connect(|connection, _| {
+            async move { connection.execute(SETTINGS).await.map(|_| ()) }.boxed()
+        })
+        // When a disk is full SQLite may end a transaction by itself. The driver then believes for ever to be inside
+        // one: such a connection is replaced.
+        .before_acquire(|connection, _| {
+            futures::future::ready(Ok(!connection.is_in_transaction())).boxed()
+        })
+}
+
+/// Brings the database up to date, and looks as closely as there is reason to.
+async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), Refusal> {
+    connection.execute(SETTINGS).await?;
+    connection.execute(WRITE_AHEAD_LOG).await?;
+    if folder.is_suspect() {
+        check(connection).await.map_err(Refusal::Failed)?;
+        folder.clear_suspicion();
+    }
+    migrations()
+        .run_direct(None, connection, false)
+        .await
+        .map_err(refusal)?;
+    // Touches each tree once: damage near the root shows here and not in the middle of a debate.
+    for touch in [
+        "SELECT id FROM debates ORDER BY created_at DESC, id DESC LIMIT 1",
+        "SELECT seq FROM journal LIMIT 1",
+    ] {
+        connection.fetch_optional(touch).await?;
+    }
+    Ok(())
+}
+
+async fn check(connection: &mut AnyConnection) -> Result<(), Failure> {
+    let row = connection.fetch_one("PRAGMA integrity_check(1)").await?;
+    let verdict: String = row.try_get(0)?;
+    if verdict == "ok" {
+        Ok(())
+    } else {
+        Err(Failure {
+            fault: Fault::Damaged,
+            detail: verdict,
+        })
+    }
+}
+
+/// Listed here and not found by `sqlx::migrate!`: that macro would compile the driver, and `SQLite`, a second time.
+fn migrations() -> Migrator {
+    Migrator::with_migrations(vec![Migration::new(
+        1,
+        "debates and journal".into(),
+        MigrationType::Simple,
+        include_str!("../../migrations/0001_debates_and_journal.sql").into_sql_str(),
+        false,
+    )])
+}
+
+fn refusal(error: MigrateError) -> Refusal {
+    if let MigrateError::VersionMissing(version) = error {
+        return Refusal::Newer(version);
+    }
+    if let MigrateError::VersionMismatch(version) = error {
+        return Refusal::Foreign(version);
+    }
+    if let MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) = error {
+        return error.into();
+    }
+    Refusal::Failed(Failure {
+        fault: Fault::Other,
+        detail: error.to_string(),
+    })
+}
+
+/// The file as a URL whose path is opaque, so that no part of it (`..`, `%`, `?`) is taken for more than a name.
+fn address(database: PathBuf) -> Result<String, Failure> {
+    let Ok(path) = database.into_os_string().into_string() else {
+        return Err(Failure {
+            fault: Fault::Other,
+            detail: "its path is not Unicode text: name another folder with --data".into(),
+        });
+    };
+    let mut url = String::from("sqlite:");
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            url.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(url, "%{byte:02X}");
+        }
+    }
+    url.push_str("?mode=rw");
+    Ok(url)
+}
+
+#[cfg(test)]
+#[path = "open_tests.rs"]
+mod tests;

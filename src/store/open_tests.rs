@@ -1,0 +1,207 @@
+use std::fs;
+use std::path::Path;
+
+use roundtable_engine::event::Event;
+use serde_json::json;
+use sqlx::{Executor, Row};
+use uuid::Uuid;
+
+use crate::store::fixtures::{keyed, setup};
+use crate::store::{Store, StoreError};
+
+const DATABASE: &str = "roundtable.db";
+
+fn kept_as(folder: &Path, number: u32) -> StoreError {
+    StoreError::Corrupt {
+        kept_as: folder.join(format!("{DATABASE}.corrupt-{number}")),
+    }
+}
+
+#[tokio::test]
+async fn every_connection_is_safe_against_power_cuts_and_strangers() {
+    let parent = tempfile::tempdir().unwrap();
+    // No part of a path means anything but itself.
+    let folder = parent.path().join("a b%41?mode=ro#é");
+    let store = Store::open(&folder).await.unwrap();
+    for pool in [&store.writer, &store.reader] {
+        let mut connection = pool.acquire().await.unwrap();
+        let mut settings = Vec::new();
+        for pragma in ["PRAGMA synchronous", "PRAGMA foreign_keys"] {
+            settings.push(connection.fetch_one(pragma).await.unwrap().get::<i64, _>(0));
+        }
+        settings.push(
+            connection
+                .fetch_one("PRAGMA busy_timeout")
+                .await
+                .unwrap()
+                .get(0),
+        );
+        let mode = connection.fetch_one("PRAGMA journal_mode").await.unwrap();
+        assert_eq!(
+            (settings, mode.get::<&str, _>(0)),
+            (vec![2, 1, 5_000], "wal")
+        );
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(
+            (mode(&folder), mode(&folder.join(DATABASE))),
+            (0o700, 0o600)
+        );
+    }
+}
+
+/// A damaged database is kept under a name of its own each time, and the next run begins anew.
+#[tokio::test]
+async fn a_file_that_is_no_database_is_kept_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, noise) in [(1, "x"), (2, "not a database ")] {
+        let noise = noise.repeat(1_000);
+        fs::write(folder.path().join(DATABASE), &noise).unwrap();
+        let refused = Store::open(folder.path()).await.unwrap_err();
+        assert_eq!(refused, kept_as(folder.path(), number));
+        let kept = folder.path().join(format!("{DATABASE}.corrupt-{number}"));
+        assert_eq!(fs::read_to_string(kept).unwrap(), noise);
+        Store::open(folder.path()).await.unwrap().close().await;
+    }
+    let first = folder.path().join(format!("{DATABASE}.corrupt-1"));
+    assert_eq!(fs::read_to_string(first).unwrap(), "x".repeat(1_000));
+}
+
+#[tokio::test]
+async fn the_log_of_a_database_that_vanished_is_kept_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("roundtable.db-wal"), "the only copy").unwrap();
+    let refused = Store::open(folder.path()).await.unwrap_err();
+    assert_eq!(refused, kept_as(folder.path(), 1));
+    let kept = folder.path().join(format!("{DATABASE}.corrupt-1-wal"));
+    assert_eq!(fs::read_to_string(kept).unwrap(), "the only copy");
+    Store::open(folder.path()).await.unwrap();
+}
+
+/// Damage that opening does not meet is said when it is met; the next opening looks closely and keeps the file.
+#[tokio::test]
+async fn damage_found_later_is_kept_aside_by_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let claim = store
+        .create(Uuid::new_v4(), &setup("Why?"), 5)
+        .await
+        .unwrap();
+    let large = |seq| Event::Noted {
+        key: format!("n{seq}"),
+        value: json!("x".repeat(2_000)),
+        started_at: 0,
+    };
+    let batch = (1..=200).map(|seq| keyed(seq, large(seq))).collect();
+    claim.journal().append(batch).await.unwrap();
+    let id = claim.id();
+    drop(claim);
+    store.close().await;
+
+    let path = folder.path().join(DATABASE);
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0xff);
+    fs::write(&path, &bytes).unwrap();
+
+    let store = Store::open(folder.path()).await.unwrap();
+    let refused = store.entries(id).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused:?}");
+    store.close().await;
+    assert_eq!(
+        Store::open(folder.path()).await.unwrap_err(),
+        kept_as(folder.path(), 1)
+    );
+    assert_eq!(
+        Store::open(folder.path()).await.unwrap().ids().await,
+        Ok(vec![])
+    );
+}
+
+#[tokio::test]
+async fn a_false_suspicion_is_cleared() {
+    let folder = tempfile::tempdir().unwrap();
+    Store::open(folder.path()).await.unwrap().close().await;
+    let suspicion = folder.path().join("roundtable.db.suspect");
+    fs::write(&suspicion, "").unwrap();
+    Store::open(folder.path()).await.unwrap();
+    assert!(!suspicion.exists());
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(DATABASE);
+    let store = Store::open(folder.path()).await.unwrap();
+    let mut connection = store.writer.acquire().await.unwrap();
+    let from_the_future = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                           VALUES (2, 'later', 1, x'00', 0)";
+    connection.execute(from_the_future).await.unwrap();
+    drop(connection);
+    store.close().await;
+    let before = fs::read(&path).unwrap();
+
+    let refused = Store::open(folder.path()).await.unwrap_err();
+    assert_eq!(
+        refused,
+        StoreError::Newer {
+            path: path.clone(),
+            version: 2
+        }
+    );
+    assert!(fs::read(&path).unwrap() == before, "the file was changed");
+}
+
+#[tokio::test]
+async fn a_database_of_another_build_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(DATABASE);
+    let store = Store::open(folder.path()).await.unwrap();
+    let mut connection = store.writer.acquire().await.unwrap();
+    connection
+        .execute("UPDATE _sqlx_migrations SET checksum = x'00'")
+        .await
+        .unwrap();
+    drop(connection);
+    store.close().await;
+    let refused = Store::open(folder.path()).await.unwrap_err();
+    assert_eq!(refused, StoreError::Foreign { path, version: 1 });
+}
+
+#[tokio::test]
+async fn a_path_through_a_file_is_no_folder() {
+    let parent = tempfile::tempdir().unwrap();
+    let file = parent.path().join("file");
+    fs::write(&file, "").unwrap();
+    for path in [file.clone(), file.join("data")] {
+        let refused = Store::open(&path).await.unwrap_err();
+        assert_eq!(refused, StoreError::NotAFolder { path });
+    }
+}
+
+/// A folder where not even the administrator may create anything stands for one without permission.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_read_only() {
+    let path = Path::new("/sys/roundtable");
+    let refused = Store::open(path).await.unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::ReadOnly { path: named, .. } if named == path),
+        "{refused:?}"
+    );
+}
+
+/// Another process that never finishes opening is waited for, but not for ever.
+#[tokio::test]
+async fn a_folder_that_stays_locked_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    Store::open(folder.path()).await.unwrap().close().await;
+    let other = fs::File::open(folder.path().join("locks/opening.lock")).unwrap();
+    other.lock().unwrap();
+    tokio::time::pause();
+    let refused = Store::open(folder.path()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Locked { .. }), "{refused:?}");
+}

@@ -1,0 +1,206 @@
+//! Looking debates up (C-14).
+
+use roundtable_engine::event::{Entry, State};
+use serde::Serialize;
+use sqlx::Row;
+use uuid::Uuid;
+
+use super::errors::{Failure, FindError, StoreError};
+use super::row::{DebateRow, parse_id, select_debates};
+use super::{Store, signed, unsigned};
+
+/// How many debates an ambiguous id names.
+const CANDIDATES: usize = 5;
+
+/// Which debates to list. All of them, newest first, unless it says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Filter {
+    pub state: Option<State>,
+    pub protocol: Option<String>,
+    /// Found anywhere in the question; upper and lower case are the same within ASCII.
+    pub search: Option<String>,
+    pub limit: u32,
+    pub offset: u64,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            state: None,
+            protocol: None,
+            search: None,
+            limit: u32::MAX,
+            offset: 0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Page {
+    pub debates: Vec<DebateRow>,
+    /// How many there are on all pages.
+    pub total: u64,
+}
+
+impl Store {
+    /// By an id or any unambiguous beginning of one; `last` is the newest debate.
+    pub(crate) async fn find(&self, wanted: &str) -> Result<DebateRow, FindError> {
+        if wanted == "last" {
+            return self.latest().await?.ok_or(FindError::Empty);
+        }
+        let prefix = wanted.to_ascii_lowercase();
+        let may_be_an_id = prefix
+            .chars()
+            .all(|character| character.is_ascii_hexdigit() || character == '-');
+        let mut found = if prefix.is_empty() || !may_be_an_id {
+            Vec::new()
+        } else {
+            self.beginning_with(&prefix)
+                .await
+                .map_err(|failure| self.failed(failure))?
+        };
+        match (found.pop(), found.is_empty()) {
+            (None, _) => Err(FindError::NotFound {
+                wanted: wanted.into(),
+            }),
+            (Some(only), true) => Ok(only),
+            (Some(oldest), false) => {
+                found.push(oldest);
+                Err(FindError::Ambiguous {
+                    wanted: wanted.into(),
+                    candidates: found,
+                })
+            }
+        }
+    }
+
+    pub(crate) async fn get(&self, id: Uuid) -> Result<Option<DebateRow>, StoreError> {
+        let row = sqlx::query(select_debates!("WHERE id = $1"))
+            .bind(id.to_string())
+            .fetch_optional(&self.reader)
+            .await;
+        row.map_err(Failure::from)
+            .and_then(|row| row.as_ref().map(DebateRow::read).transpose())
+            .map_err(|failure| self.failed(failure))
+    }
+
+    pub(crate) async fn latest(&self) -> Result<Option<DebateRow>, StoreError> {
+        let newest = Filter {
+            limit: 1,
+            ..Filter::default()
+        };
+        Ok(self.list(&newest).await?.debates.pop())
+    }
+
+    pub(crate) async fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        self.select(filter)
+            .await
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// The whole journal of a debate; empty where there is no such debate.
+    pub(crate) async fn entries(&self, id: Uuid) -> Result<Vec<Entry>, StoreError> {
+        self.select_entries(id)
+            .await
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// Of all debates, oldest first, for an export of everything.
+    pub(crate) async fn ids(&self) -> Result<Vec<Uuid>, StoreError> {
+        let rows = sqlx::query("SELECT id FROM debates ORDER BY created_at, id")
+            .fetch_all(&self.reader)
+            .await;
+        rows.map_err(Failure::from)
+            .and_then(|rows| {
+                rows.iter()
+                    .map(|row| parse_id(row.try_get("id")?))
+                    .collect()
+            })
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// `prefix` holds nothing that LIKE would take for a wildcard.
+    async fn beginning_with(&self, prefix: &str) -> Result<Vec<DebateRow>, Failure> {
+        let rows = sqlx::query(select_debates!(
+            "WHERE id LIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2"
+        ))
+        .bind(format!("{prefix}%"))
+        .bind(signed(CANDIDATES as u64))
+        .fetch_all(&self.reader)
+        .await?;
+        rows.iter().map(DebateRow::read).collect()
+    }
+
+    async fn select(&self, filter: &Filter) -> Result<Page, Failure> {
+        let state = filter.state.map_or("", State::name);
+        let protocol = filter.protocol.as_deref().unwrap_or_default();
+        let search = filter
+            .search
+            .as_deref()
+            .map_or_else(|| "%".into(), anywhere);
+        let rows = sqlx::query(select_debates!(
+            "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
+               AND lower(question) LIKE lower($3) ESCAPE '!' \
+             ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
+        ))
+        .bind(state)
+        .bind(protocol)
+        .bind(search.as_str())
+        .bind(i64::from(filter.limit))
+        .bind(signed(filter.offset))
+        .fetch_all(&self.reader)
+        .await?;
+        let counted = sqlx::query(
+            "SELECT COUNT(*) AS total FROM debates \
+             WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
+               AND lower(question) LIKE lower($3) ESCAPE '!'",
+        )
+        .bind(state)
+        .bind(protocol)
+        .bind(search.as_str())
+        .fetch_one(&self.reader)
+        .await?;
+        Ok(Page {
+            debates: rows.iter().map(DebateRow::read).collect::<Result<_, _>>()?,
+            total: unsigned(counted.try_get("total")?),
+        })
+    }
+
+    async fn select_entries(&self, id: Uuid) -> Result<Vec<Entry>, Failure> {
+        let rows =
+            sqlx::query("SELECT seq, at, body FROM journal WHERE debate_id = $1 ORDER BY seq")
+                .bind(id.to_string())
+                .fetch_all(&self.reader)
+                .await?;
+        rows.iter()
+            .map(|row| {
+                let seq = unsigned(row.try_get("seq")?);
+                let event = serde_json::from_str(row.try_get("body")?).map_err(|error| {
+                    Failure::unreadable(format!("entry {seq} of debate {id}: {error}"))
+                })?;
+                Ok(Entry {
+                    seq,
+                    at: unsigned(row.try_get("at")?),
+                    event,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The pattern that finds `text` as it stands.
+fn anywhere(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for character in text.chars() {
+        if matches!(character, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    pattern
+}
+
+#[cfg(test)]
+#[path = "query_tests.rs"]
+mod tests;

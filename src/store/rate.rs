@@ -1,0 +1,126 @@
+//! What a user thought of a debate, kept in its journal beside the score of the judge (P-08).
+
+use std::ops::RangeInclusive;
+
+use roundtable_engine::event::{Entry, Event, Millis};
+use roundtable_engine::journal::Keyed;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use super::errors::{ClaimError, Failure};
+use super::folder::Held;
+use super::journal::insert;
+use super::{Store, signed, unsigned};
+
+/// On the scale of the judge's score, so that one can stand for the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rating(u8);
+
+impl Rating {
+    pub(crate) const RANGE: RangeInclusive<u8> = 1..=10;
+
+    pub(crate) fn new(value: u8) -> Option<Self> {
+        Self::RANGE.contains(&value).then_some(Self(value))
+    }
+
+    pub(crate) const fn value(self) -> u8 {
+        self.0
+    }
+}
+
+impl Store {
+    /// The last rating counts; the earlier ones stay in the journal.
+    ///
+    /// Entries are numbered by whoever runs the debate, so a rating needs it to be at rest. It waits a little for a
+    /// process that has ended the debate and is about to go.
+    pub(crate) async fn rate(
+        &self,
+        id: Uuid,
+        rating: Rating,
+        comment: Option<String>,
+        now: Millis,
+    ) -> Result<(), ClaimError> {
+        let Some(_at_rest) = self.hold_to_rate(id).await? else {
+            return Err(ClaimError::Held { id });
+        };
+        let rated = self.append_rating(id, rating, comment, now).await;
+        if rated.map_err(|failure| self.failed(failure))? {
+            Ok(())
+        } else {
+            self.folder.forget_lock(id);
+            Err(ClaimError::NotFound { id })
+        }
+    }
+
+    async fn hold_to_rate(&self, id: Uuid) -> Result<Option<Held>, ClaimError> {
+        if let Some(held) = self.folder.try_hold(id)? {
+            return Ok(Some(held));
+        }
+        let ended = self
+            .get(id)
+            .await?
+            .is_some_and(|debate| debate.ended_at.is_some());
+        if ended {
+            Ok(self.folder.hold(id).await?)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// `false` if there is no such debate.
+    async fn append_rating(
+        &self,
+        id: Uuid,
+        rating: Rating,
+        comment: Option<String>,
+        now: Millis,
+    ) -> Result<bool, Failure> {
+        let mut transaction = self.begin().await?;
+        let appended = append_rating(&mut transaction, id, rating, comment, now).await;
+        Self::end(transaction, appended).await
+    }
+}
+
+/// The row first: that locks out whoever else would number an entry.
+async fn append_rating(
+    connection: &mut AnyConnection,
+    id: Uuid,
+    rating: Rating,
+    comment: Option<String>,
+    now: Millis,
+) -> Result<bool, Failure> {
+    let id = id.to_string();
+    let done = sqlx::query("UPDATE debates SET rating = $2, updated_at = $3 WHERE id = $1")
+        .bind(id.as_str())
+        .bind(i64::from(rating.value()))
+        .bind(signed(now))
+        .execute(&mut *connection)
+        .await?;
+    if done.rows_affected() == 0 {
+        return Ok(false);
+    }
+    let last = sqlx::query(
+        "SELECT COALESCE(MAX(seq), 0) AS seq, COUNT(CASE WHEN kind = 'rated' THEN 1 END) AS ratings \
+         FROM journal WHERE debate_id = $1",
+    )
+    .bind(id.as_str())
+    .fetch_one(&mut *connection)
+    .await?;
+    let number = last.try_get::<i64, _>("ratings")? + 1;
+    let event = Event::Rated {
+        number: u32::try_from(number).unwrap_or(u32::MAX),
+        rating: rating.value(),
+        comment,
+    };
+    let keyed = Keyed {
+        // A rating has the same key in every generation.
+        key: event.key(0).unwrap_or_default(),
+        entry: Entry {
+            seq: unsigned(last.try_get("seq")?) + 1,
+            at: now,
+            event,
+        },
+    };
+    insert(connection, &id, &keyed).await?;
+    Ok(true)
+}

@@ -1,0 +1,108 @@
+//! A debate as listings show it.
+
+use jiff::Timestamp;
+use roundtable_core::usage::Money;
+use roundtable_engine::event::{Millis, State};
+use serde::{Serialize, Serializer};
+use sqlx::Row;
+use sqlx::any::AnyRow;
+use uuid::Uuid;
+
+use super::errors::Failure;
+use super::unsigned;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct DebateRow {
+    pub id: Uuid,
+    pub protocol: String,
+    pub question: String,
+    pub state: State,
+    #[serde(serialize_with = "rfc3339")]
+    pub created_at: Millis,
+    #[serde(serialize_with = "rfc3339")]
+    pub updated_at: Millis,
+    #[serde(serialize_with = "rfc3339_or_null")]
+    pub ended_at: Option<Millis>,
+    pub totals: Totals,
+    pub rating: Option<u8>,
+}
+
+/// What all steps of a debate used together (C-11).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Totals {
+    pub calls: u64,
+    pub retries: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cached_tokens: u64,
+    /// `None` as soon as the price of one call is not known.
+    pub cost_usd: Option<Money>,
+}
+
+/// `SELECT` of the columns that [`DebateRow::read`] reads; what follows them is given.
+macro_rules! select_debates {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, protocol, question, state, created_at, updated_at, ended_at, calls, retries, input_tokens, \
+             output_tokens, cached_tokens, cost_usd, cost_known, rating FROM debates ",
+            $rest
+        )
+    };
+}
+pub(super) use select_debates;
+
+impl DebateRow {
+    pub(super) fn read(row: &AnyRow) -> Result<Self, Failure> {
+        let number = |column: &str| row.try_get::<i64, _>(column).map(unsigned);
+        let id: &str = row.try_get("id")?;
+        let state: &str = row.try_get("state")?;
+        let cost: f64 = row.try_get("cost_usd")?;
+        let cost_known = number("cost_known")?;
+        Ok(Self {
+            id: parse_id(id)?,
+            protocol: row.try_get("protocol")?,
+            question: row.try_get("question")?,
+            state: State::ALL
+                .into_iter()
+                .find(|known| known.name() == state)
+                .ok_or_else(|| {
+                    Failure::unreadable(format!("debate {id} has the unknown state '{state}'"))
+                })?,
+            created_at: number("created_at")?,
+            updated_at: number("updated_at")?,
+            ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(unsigned),
+            totals: Totals {
+                calls: number("calls")?,
+                retries: number("retries")?,
+                input_tokens: number("input_tokens")?,
+                output_tokens: number("output_tokens")?,
+                cached_tokens: number("cached_tokens")?,
+                // The database adds in floating point; as whole picodollars the sum is exact again.
+                cost_usd: Money::from_dollars(cost).filter(|_| cost_known == 1),
+            },
+            rating: row
+                .try_get::<Option<i64>, _>("rating")?
+                .and_then(|rating| u8::try_from(rating).ok()),
+        })
+    }
+}
+
+pub(super) fn parse_id(text: &str) -> Result<Uuid, Failure> {
+    text.parse()
+        .map_err(|error| Failure::unreadable(format!("'{text}' is no id: {error}")))
+}
+
+fn timestamp(at: Millis) -> String {
+    let at = Timestamp::from_millisecond(super::signed(at)).unwrap_or(Timestamp::MAX);
+    format!("{at:.3}")
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn rfc3339<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&timestamp(*at))
+}
+
+#[expect(clippy::ref_option, reason = "serde passes fields so")]
+fn rfc3339_or_null<S: Serializer>(at: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
+    at.map(timestamp).serialize(serializer)
+}

@@ -1,0 +1,147 @@
+use roundtable_core::usage::Money;
+use roundtable_engine::event::{Entry, Event, State};
+use roundtable_engine::journal::{Journal, JournalError};
+use std::sync::Arc;
+use uuid::Uuid;
+
+use super::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
+use super::{ClaimError, DebateRow, Filter, Page, Rating, Store, Totals};
+
+/// C-10, C-14: the life of a debate, on whatever database the store stands.
+async fn story(store: &Store) {
+    let id = Uuid::new_v4();
+    let other = store
+        .create(Uuid::new_v4(), &setup("Another one"), at(0) - 1)
+        .await
+        .unwrap();
+    let stale = it_starts_and_stops(store, id).await;
+    let mut told = it_is_resumed(store, id, &stale).await;
+    told.extend(it_is_rated_twice(store, id).await);
+    assert_eq!(store.entries(id).await, Ok(told));
+    it_is_listed(store, id).await;
+    it_goes_on(store, id).await;
+    it_is_deleted(store, id).await;
+    let late = vec![keyed(9, ended(State::Failed))];
+    assert_eq!(stale.append(late).await, Err(JournalError::Fenced));
+    assert_eq!(store.ids().await, Ok(vec![other.id()]));
+}
+
+fn beginning() -> [roundtable_engine::journal::Keyed; 3] {
+    let round = Event::RoundStarted {
+        round: 1,
+        name: "opening".into(),
+    };
+    [
+        keyed(1, opened("Is it so?")),
+        keyed(2, round),
+        keyed(3, finished("r1/proposer", spent(Some(0.5)))),
+    ]
+}
+
+async fn it_starts_and_stops(store: &Store, id: Uuid) -> Arc<dyn Journal> {
+    let claim = store.create(id, &setup("Is it so?"), at(0)).await.unwrap();
+    claim.journal().append(beginning().into()).await.unwrap();
+    claim.journal()
+}
+
+/// Nothing is lost, nothing is written twice, and the former owner writes nothing.
+async fn it_is_resumed(store: &Store, id: Uuid, stale: &Arc<dyn Journal>) -> Vec<Entry> {
+    let claim = store.claim(id).await.unwrap();
+    assert_eq!(claim.setup(), &setup("Is it so?"));
+    assert_eq!(claim.journal().load().await, Ok(entries(&beginning())));
+    let [_, _, known] = beginning();
+    let key = known.key.clone();
+    assert_eq!(
+        claim.journal().append(vec![known]).await,
+        Err(JournalError::Duplicate { key })
+    );
+    let rest = [
+        keyed(4, failed("r1/skeptic", spent(Some(0.25)))),
+        keyed(5, ended(State::Partial)),
+    ];
+    let refused = stale.append(rest.clone().into()).await;
+    assert_eq!(refused, Err(JournalError::Fenced));
+    claim.journal().append(rest.clone().into()).await.unwrap();
+    assert_eq!(store.delete(id).await, Err(ClaimError::Held { id }));
+    [entries(&beginning()), entries(&rest)].concat()
+}
+
+async fn it_is_rated_twice(store: &Store, id: Uuid) -> [Entry; 2] {
+    let comment = Some(String::from("on reflection"));
+    let rating = |value| Rating::new(value).unwrap();
+    store.rate(id, rating(4), None, at(6)).await.unwrap();
+    store
+        .rate(id, rating(9), comment.clone(), at(7))
+        .await
+        .unwrap();
+    [(1, 4, None), (2, 9, comment)].map(|(number, rating, comment)| {
+        let seq = 5 + u64::from(number);
+        Entry {
+            seq,
+            at: at(seq),
+            event: Event::Rated {
+                number,
+                rating,
+                comment,
+            },
+        }
+    })
+}
+
+async fn it_is_listed(store: &Store, id: Uuid) {
+    let row = DebateRow {
+        id,
+        protocol: "dialectic".into(),
+        question: "Is it so?".into(),
+        state: State::Partial,
+        created_at: at(0),
+        updated_at: at(7),
+        ended_at: Some(at(5)),
+        totals: Totals {
+            calls: 4,
+            retries: 2,
+            input_tokens: 200,
+            output_tokens: 40,
+            cached_tokens: 120,
+            cost_usd: Money::from_dollars(0.75),
+        },
+        rating: Some(9),
+    };
+    let filter = Filter {
+        search: Some("IS IT".into()),
+        limit: 10,
+        ..Filter::default()
+    };
+    let page = Page {
+        debates: vec![row.clone()],
+        total: 1,
+    };
+    assert_eq!(store.list(&filter).await, Ok(page));
+    assert_eq!(store.find(&id.to_string()[..13]).await, Ok(row));
+}
+
+async fn it_goes_on(store: &Store, id: Uuid) {
+    let claim = store.claim(id).await.unwrap();
+    let reopened = keyed(8, Event::Reopened { generation: 1 });
+    claim.journal().append(vec![reopened]).await.unwrap();
+    let row = store.get(id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.ended_at), (State::Running, None));
+}
+
+async fn it_is_deleted(store: &Store, id: Uuid) {
+    store.delete(id).await.unwrap();
+    assert_eq!(store.get(id).await, Ok(None));
+    assert_eq!(store.entries(id).await, Ok(vec![]));
+    let gone = Err(ClaimError::NotFound { id });
+    assert_eq!(store.delete(id).await, gone);
+    let rating = Rating::new(1).unwrap();
+    assert_eq!(store.rate(id, rating, None, 0).await, gone);
+}
+
+#[tokio::test]
+async fn c10_the_story_of_a_debate_on_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    story(&store).await;
+    store.close().await;
+}
