@@ -1,0 +1,186 @@
+//! The sentence embedder: all-MiniLM-L6-v2, in process.
+//!
+//! It promises one unit-length vector of 384 numbers for each text, in order. The model is loaded by the first call.
+//! Texts beyond 256 tokens are cut, as the model was trained.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use futures::channel::oneshot;
+use futures::future::BoxFuture;
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::{LlamaContextParams, LlamaPoolingType};
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+use roundtable_engine::embedder::Embedder;
+use roundtable_engine::model::ModelError;
+
+use crate::runtime::{Threads, backend, failed, load, turn};
+use crate::worker::Worker;
+
+/// What one text may have, and what one batch holds: the runtime aborts the process if a batch is larger than it was told.
+const BATCH_TOKENS: usize = 256;
+/// A text has at least two tokens, its begin and its end.
+const BATCH_TEXTS: usize = BATCH_TOKENS / 2;
+
+type Vectors = Result<Vec<Vec<f32>>, ModelError>;
+
+pub struct LocalEmbedder {
+    worker: Arc<Worker<Job>>,
+}
+
+struct Job {
+    texts: Vec<String>,
+    reply: oneshot::Sender<Vectors>,
+}
+
+impl LocalEmbedder {
+    /// `path` is the GGUF file that [`crate::weights::EMBEDDER`] stands for. Nothing is read before the first text.
+    pub fn open(path: PathBuf, threads: Threads) -> Self {
+        let run = move || {
+            let path = path.clone();
+            Box::new(move |jobs| serve(&jobs, &path, threads)) as _
+        };
+        Self {
+            worker: Arc::new(Worker::new("embedder", run)),
+        }
+    }
+}
+
+impl Embedder for LocalEmbedder {
+    fn name(&self) -> &'static str {
+        "local:all-MiniLM-L6-v2"
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Vectors> {
+        let (reply, vectors) = oneshot::channel();
+        let sent = self.worker.send(Job { texts, reply });
+        let worker = Arc::clone(&self.worker);
+        Box::pin(async move {
+            sent?;
+            let vectors = vectors
+                .await
+                .unwrap_or_else(|_| Err(failed("the embedder ended without an answer")));
+            drop(worker);
+            vectors
+        })
+    }
+}
+
+fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
+    // A missing file may be there at the next call, so loading is tried again.
+    while let Ok(job) = jobs.recv() {
+        let model = match load(path) {
+            Ok(model) => model,
+            Err(error) => {
+                let _ = job.reply.send(Err(error));
+                continue;
+            }
+        };
+        match open_context(&model, threads) {
+            Ok(mut context) => {
+                answer(job, &model, &mut context);
+                while let Ok(job) = jobs.recv() {
+                    answer(job, &model, &mut context);
+                }
+            }
+            Err(error) => {
+                let _ = job.reply.send(Err(error));
+            }
+        }
+    }
+}
+
+fn open_context(model: &LlamaModel, threads: Threads) -> Result<LlamaContext<'_>, ModelError> {
+    let tokens = u32::try_from(BATCH_TOKENS).unwrap_or(u32::MAX);
+    let parameters = LlamaContextParams::default()
+        .with_n_ctx(std::num::NonZeroU32::new(tokens))
+        .with_n_batch(tokens)
+        .with_n_ubatch(tokens)
+        .with_n_seq_max(u32::try_from(BATCH_TEXTS).unwrap_or(u32::MAX))
+        .with_kv_unified(true)
+        .with_embeddings(true)
+        .with_pooling_type(LlamaPoolingType::Mean)
+        .with_n_threads(threads.as_i32())
+        .with_n_threads_batch(threads.as_i32());
+    model
+        .new_context(backend()?, parameters)
+        .map_err(|error| failed(format!("the embedder does not start: {error}")))
+}
+
+fn answer(job: Job, model: &LlamaModel, context: &mut LlamaContext<'_>) {
+    let _ = job.reply.send(embed(&job.texts, model, context));
+}
+
+fn embed(texts: &[String], model: &LlamaModel, context: &mut LlamaContext<'_>) -> Vectors {
+    let tokens: Vec<_> = texts.iter().map(|text| tokenize(text, model)).collect();
+    let mut vectors = Vec::with_capacity(texts.len());
+    let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);
+    for pack in packs(&tokens) {
+        batch.clear();
+        for (sequence, text) in (0..).zip(pack) {
+            for (position, token) in (0..).zip(text) {
+                // Mean pooling reads every token, so every token is an output.
+                batch
+                    .add(*token, position, &[sequence], true)
+                    .map_err(|error| failed(format!("a batch of texts is too large: {error}")))?;
+            }
+        }
+        {
+            let _turn = turn();
+            context
+                .encode(&mut batch)
+                .map_err(|error| failed(format!("texts cannot be embedded: {error}")))?;
+        }
+        for sequence in (0..).take(pack.len()) {
+            let vector = context
+                .embeddings_seq_ith(sequence)
+                .map_err(|error| failed(format!("a text has no embedding: {error}")))?;
+            vectors.push(unit(vector));
+        }
+    }
+    Ok(vectors)
+}
+
+/// Begin, words, end; a long text loses words, never its end mark.
+fn tokenize(text: &str, model: &LlamaModel) -> Vec<LlamaToken> {
+    // Four bytes a token is far above what text needs; it keeps the cost of a huge text bounded.
+    let cut = text.floor_char_boundary(BATCH_TOKENS * 32);
+    let mut tokens = model.vocab().tokenize(text[..cut].as_bytes(), true, false);
+    if tokens.len() > BATCH_TOKENS {
+        tokens.truncate(BATCH_TOKENS - 1);
+        tokens.push(model.vocab().sep());
+    }
+    tokens
+}
+
+/// Neighbouring texts that fit one batch together.
+fn packs(texts: &[Vec<LlamaToken>]) -> Vec<&[Vec<LlamaToken>]> {
+    let mut packs = Vec::new();
+    let (mut start, mut tokens) = (0, 0);
+    for (index, text) in texts.iter().enumerate() {
+        if index > start && (tokens + text.len() > BATCH_TOKENS || index - start == BATCH_TEXTS) {
+            packs.push(&texts[start..index]);
+            (start, tokens) = (index, 0);
+        }
+        tokens += text.len();
+    }
+    if start < texts.len() {
+        packs.push(&texts[start..]);
+    }
+    packs
+}
+
+fn unit(vector: &[f32]) -> Vec<f32> {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    vector
+        .iter()
+        .map(|x| x / length.max(f32::MIN_POSITIVE))
+        .collect()
+}
+
+#[cfg(test)]
+#[path = "embedder_tests.rs"]
+mod tests;
