@@ -1,9 +1,18 @@
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "the commands that use the store are not written yet"
-)]
+//! Roundtable: a panel of language models argues a question out before you rely on the answer.
+//!
+//! The binary only adapts and wires: commands, configuration, models, store. The rules of debate are in the crates.
 
+mod cli;
+mod clock;
+mod config;
+mod embedded;
+mod export;
+mod models;
+mod remember;
 mod store;
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

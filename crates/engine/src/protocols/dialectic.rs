@@ -2,6 +2,7 @@
 //! was not there (P-01 … P-08).
 
 mod debate;
+mod follow;
 mod replies;
 mod rules;
 mod trace;
@@ -13,6 +14,7 @@ use roundtable_core::stopping;
 use serde_json::json;
 
 pub use debate::{Debate, Exchange};
+pub use follow::Follower;
 pub use replies::{Change, Critique, Marking, Opening, Review, Revision, Synthesis};
 pub use rules::{Rules, RulesError};
 pub use trace::{Timing, Trace};

@@ -1,0 +1,25 @@
+//! `roundtable completions`
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::failure::Failure;
+use super::{Cli, output};
+
+/// Print a completion script for a shell.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  roundtable completions bash > ~/.local/share/bash-completion/completions/roundtable")]
+pub(crate) struct Args {
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "roundtable", &mut script);
+    let script = String::from_utf8(script)
+        .map_err(|error| Failure::other(format!("cannot write the script: {error}")))?;
+    output::print(&script);
+    Ok(ExitCode::SUCCESS)
+}

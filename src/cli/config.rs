@@ -1,0 +1,84 @@
+//! `roundtable config`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::config::{self, Origin};
+
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// Show or change the configuration.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config path"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Every setting with its value and where that comes from.
+    Show,
+    /// Change one setting in the file; comments stay.
+    Set { key: String, value: String },
+    /// Which file is used, or would be made.
+    Path,
+}
+
+pub(crate) fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    match args.command {
+        None | Some(Command::Show) => show(workshop, args.json)?,
+        Some(Command::Set { key, value }) => {
+            let path = path(workshop);
+            config::set(&path, &key, &value, &workshop.environment)?;
+            output::note(&format!("{key} = {value} in {}", path.display()));
+        }
+        Some(Command::Path) if args.json => output::json(&json!({ "path": path(workshop) }))?,
+        Some(Command::Path) => output::line(&path(workshop).display().to_string()),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn path(workshop: &Workshop) -> PathBuf {
+    workshop
+        .config
+        .source
+        .clone()
+        .unwrap_or_else(|| config::default_path(&workshop.environment))
+}
+
+fn show(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
+    let settings = workshop.config.settings();
+    if as_json {
+        let all: Vec<_> = settings
+            .iter()
+            .map(|setting| json!({ "key": setting.key, "value": setting.value, "origin": origin(&setting.origin) }))
+            .collect();
+        return output::json(&all);
+    }
+    for setting in settings {
+        output::line(&format!(
+            "{:<36} {:<30} {}",
+            setting.key,
+            setting.value.as_deref().unwrap_or("-"),
+            output::painted(output::QUIET, &origin(&setting.origin))
+        ));
+    }
+    Ok(())
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Default => "default".into(),
+        Origin::File { path, line } => format!("{}:{line}", path.display()),
+        Origin::Environment { variable } => format!("environment ({variable})"),
+    }
+}

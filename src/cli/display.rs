@@ -1,0 +1,368 @@
+//! What people see of a debate: who is thinking, the text as it comes, where the issues stand, what it costs, and the
+//! answer. On a terminal it moves; elsewhere it is plain lines.
+
+mod flow;
+mod status;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use roundtable_core::issues::{Severity, Status};
+use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
+use roundtable_engine::protocols::dialectic::{Change, Follower, Trace};
+use roundtable_engine::table::Notice;
+use roundtable_engine::totals::{Sum, call_of};
+
+use super::failure::Failure;
+use super::output::{self, BOLD, QUIET, WARN, painted};
+use flow::Flow;
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Manner {
+    /// The trace as JSON on standard output, and nothing else there.
+    #[arg(long)]
+    pub json: bool,
+    /// Nothing but the result.
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+pub(crate) struct Display {
+    manner: Manner,
+    id: String,
+    moves: bool,
+    rounds: (u64, u64),
+    follower: Follower,
+    sum: Sum,
+    thinking: Option<ProgressBar>,
+    speaking: Option<Speaking>,
+}
+
+/// The turn whose text is coming in.
+struct Speaking {
+    step: String,
+    flow: Flow,
+}
+
+impl Display {
+    pub(crate) fn new(manner: &Manner, setup: &Setup, id: &str) -> Self {
+        let rounds = |key: &str| setup.rules[key].as_u64().unwrap_or(0);
+        let display = Self {
+            manner: manner.clone(),
+            id: id.to_owned(),
+            moves: output::stderr_is_terminal() && !manner.quiet,
+            rounds: (rounds("min_rounds"), rounds("max_rounds")),
+            follower: Follower::default(),
+            sum: Sum::default(),
+            thinking: None,
+            speaking: None,
+        };
+        if !manner.quiet {
+            output::note(&format!(
+                "\n{}\n{}",
+                painted(BOLD, &output::harmless(&setup.question)),
+                painted(QUIET, &seats(setup))
+            ));
+        }
+        display
+    }
+
+    /// What was said before this run: counted, and told in a line.
+    pub(crate) fn recall(&mut self, past: &[Entry]) {
+        let mut turns = 0;
+        for entry in past {
+            if let Event::StepFinished(step) = &entry.event {
+                turns += 1;
+                self.follower.take_up(step);
+            }
+            if let Some(call) = call_of(&entry.event) {
+                self.sum.add(call);
+            }
+        }
+        if turns > 0 && !self.manner.quiet {
+            output::note(&format!("{turns} turns are in the journal and are not asked again."));
+        }
+    }
+
+    pub(crate) fn show(&mut self, notice: &Notice) {
+        if let Some(call) = call_of(&notice.event) {
+            self.sum.add(call);
+        }
+        if let Event::StepFinished(step) = &notice.event {
+            self.follower.take_up(step);
+        }
+        if self.manner.quiet {
+            return;
+        }
+        match &notice.event {
+            Event::RoundStarted { .. } | Event::Opened(_) | Event::Rated { .. } => {}
+            Event::Noted { key, value, .. } => status::noted(key, value),
+            Event::StepStarted {
+                step, seat, round, model,
+            } => self.begins(step, seat, *round, model),
+            Event::Chunk { step, text, .. } => self.says(step, text),
+            Event::StepRestarted { step, reason } => self.restarts(step, reason),
+            Event::StepFinished(step) => self.finishes(step),
+            Event::StepFailed(step) => {
+                self.close();
+                output::note(&format!(
+                    "{} {} is absent: {}",
+                    painted(WARN, "!"),
+                    step.call.seat,
+                    output::harmless(&step.reason)
+                ));
+            }
+            Event::Ended(_) | Event::Reopened { .. } => self.close(),
+        }
+    }
+
+    fn begins(&mut self, step: &str, seat: &str, round: u32, model: &str) {
+        self.close();
+        let place = if step.starts_with('r') {
+            status::timeline(round, self.rounds)
+        } else {
+            "after the rounds".to_owned()
+        };
+        output::note(&format!(
+            "\n{} {}",
+            painted(output::role(seat), &status::title(seat)),
+            painted(QUIET, &format!("{place} · {model}"))
+        ));
+        if self.moves {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
+                bar.set_style(style);
+            }
+            bar.set_message("thinking");
+            bar.enable_steady_tick(std::time::Duration::from_millis(120));
+            self.thinking = Some(bar);
+        }
+    }
+
+    fn says(&mut self, step: &str, text: &str) {
+        if !self.moves || self.is_final(step) {
+            return;
+        }
+        self.stop_thinking();
+        let is_new = self
+            .speaking
+            .as_ref()
+            .is_none_or(|speaking| speaking.step != step);
+        if is_new {
+            self.speaking = Some(Speaking {
+                step: step.to_owned(),
+                flow: Flow::new(output::width().min(100), 2),
+            });
+        }
+        if let Some(speaking) = &mut self.speaking {
+            output::stream(&speaking.flow.take(&output::harmless(text)));
+        }
+    }
+
+    fn restarts(&mut self, step: &str, reason: &str) {
+        let had_text = self
+            .speaking
+            .as_ref()
+            .is_some_and(|speaking| speaking.step == step);
+        if had_text {
+            self.close();
+        }
+        let text = format!("  begins again: {}", output::short(reason, 160));
+        match &self.thinking {
+            Some(bar) => bar.println(text),
+            None => output::note(&painted(QUIET, &text)),
+        }
+    }
+
+    fn finishes(&mut self, step: &FinishedStep) {
+        let plain = !self.moves && !self.is_final(&step.call.step);
+        self.close();
+        if plain {
+            output::note(&output::harmless(&step.text));
+        }
+        for remark in &step.remarks {
+            output::note(&painted(WARN, &format!("  {remark}")));
+        }
+        let in_rounds = step.call.step.starts_with('r');
+        output::note(&painted(
+            QUIET,
+            &status::line(&self.follower, &self.sum, &step.call.spent, in_rounds),
+        ));
+    }
+
+    /// The final answer is printed as a whole, rendered; on the same screen it is not streamed before.
+    fn is_final(&self, step: &str) -> bool {
+        step.starts_with("synthesis/") && !self.manner.json && output::stdout_is_terminal()
+    }
+
+    fn stop_thinking(&mut self) {
+        if let Some(bar) = self.thinking.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Ends the line or the animation that is on the screen.
+    pub(crate) fn close(&mut self) {
+        self.stop_thinking();
+        if let Some(mut speaking) = self.speaking.take() {
+            output::stream(&speaking.flow.end());
+        }
+    }
+
+    pub(crate) fn result(&self, trace: &Trace) -> Result<(), Failure> {
+        Self::finished(&self.manner, trace)?;
+        if self.manner.quiet {
+            return Ok(());
+        }
+        match trace.state {
+            State::Cancelled | State::Running => output::note(&format!(
+                "\nInterrupted; everything so far is saved. Go on with:\n  roundtable resume {}",
+                self.id
+            )),
+            State::Partial | State::Failed => output::note(&format!(
+                "Try again what is missing with: roundtable resume {}",
+                self.id
+            )),
+            State::Complete | State::Waiting => output::note(&painted(
+                QUIET,
+                &format!("roundtable show {} --transcript", self.id),
+            )),
+        }
+        Ok(())
+    }
+
+    /// The result of a debate that is over.
+    pub(crate) fn finished(manner: &Manner, trace: &Trace) -> Result<(), Failure> {
+        if manner.json {
+            return output::json(trace);
+        }
+        if let Some(answer) = &trace.final_answer {
+            if !manner.quiet {
+                output::note("");
+            }
+            output::markdown(answer);
+        }
+        if !manner.quiet {
+            for line in closing(trace) {
+                output::note(&line);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn seats(setup: &Setup) -> String {
+    let first = setup.seats.first().map(|seated| &seated.model);
+    let all_same = setup
+        .seats
+        .iter()
+        .all(|seated| Some(&seated.model) == first);
+    if all_same {
+        return format!("all seats: {}", first.cloned().unwrap_or_default());
+    }
+    let each: Vec<_> = setup
+        .seats
+        .iter()
+        .map(|seated| format!("{}: {}", seated.seat.name, seated.model))
+        .collect();
+    each.join(" · ")
+}
+
+/// What stands below the answer: how it ended, what it was worth, what is missing, what it cost.
+fn closing(trace: &Trace) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    if let Some(result) = &trace.result {
+        let early = if trace.early_stopped { ", early" } else { "" };
+        lines.push(format!(
+            "Ended after round {}{early}: {}.",
+            trace.total_rounds, result.stop_explanation
+        ));
+        let changed = result.worth.changed.map(|change| match change {
+            Change::Unchanged => "The debate left the first answer as it was",
+            Change::Refined => "The debate refined the first answer",
+            Change::Reversed => "The debate reversed the first answer",
+        });
+        if let Some(changed) = changed {
+            let why = result.worth.change_reason.as_deref().unwrap_or_default();
+            lines.push(format!("{changed}: {}", output::short(why, 200)));
+        }
+        if let (Some(now), Some(stated)) = (result.confidence, result.confidence_stated)
+            && now < stated
+        {
+            lines.push(painted(
+                WARN,
+                &format!("Confidence {now}/10 instead of the stated {stated}: parts of the debate are missing."),
+            ));
+        }
+    }
+    if let Some(score) = trace.auto_score {
+        lines.push(format!("The judge's mark: {score} out of 10."));
+    }
+    if let Some(reason) = &trace.reason
+        && trace.state != State::Complete
+    {
+        let what = match trace.state {
+            State::Failed => "Failed",
+            State::Cancelled => "Cancelled",
+            State::Partial | State::Running | State::Waiting | State::Complete => "Partial result",
+        };
+        lines.push(painted(WARN, &format!("{what}: {}", output::harmless(reason))));
+    }
+    let sum = &trace.totals.debate;
+    lines.push(painted(
+        QUIET,
+        &format!(
+            "{} calls · {} tokens in ({} cached), {} out · {} · {}",
+            sum.calls,
+            output::grouped(sum.usage.input),
+            output::grouped(sum.usage.cached),
+            output::grouped(sum.usage.output),
+            output::money(sum.cost),
+            output::duration(trace.timing.total_ms)
+        ),
+    ));
+    lines
+}
+
+/// Everything that was said, round by round, to standard output.
+pub(crate) fn transcript(trace: &Trace) {
+    for exchange in &trace.rounds {
+        for (seat, text) in [("proposer", &exchange.proposer), ("skeptic", &exchange.skeptic)] {
+            if let Some(text) = text {
+                output::line(&format!(
+                    "{} {}\n",
+                    painted(output::role(seat), &status::title(seat)),
+                    painted(QUIET, &format!("round {}", exchange.round))
+                ));
+                output::markdown(text);
+                output::line("");
+            }
+        }
+    }
+}
+
+/// The issues and where they stand, gravest open ones first.
+pub(crate) fn issues(trace: &Trace) {
+    let Some(result) = &trace.result else {
+        return;
+    };
+    let mut all: Vec<_> = result.issues.all().iter().collect();
+    if all.is_empty() {
+        return;
+    }
+    all.sort_by_key(|issue| (issue.status == Status::Resolved, issue.finding.severity));
+    output::line(&format!("\n{}", painted(BOLD, "Issues")));
+    for issue in all {
+        let severity = issue.finding.severity;
+        let style = match (issue.status, severity) {
+            (Status::Resolved, _) => QUIET,
+            (_, Severity::Critical) => output::BAD,
+            (_, Severity::Major) => WARN,
+            (_, Severity::Minor) => BOLD,
+        };
+        let problem = output::short(&issue.finding.problem, 160);
+        output::line(&format!(
+            "{}  {}",
+            painted(style, &format!("{:<4} {:<9} {:<18}", issue.id, severity.name(), issue.status.name())),
+            problem
+        ));
+    }
+}

@@ -1,0 +1,245 @@
+//! `roundtable doctor`: each part checked with a real small call.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use futures::StreamExt;
+use roundtable_engine::model::{Delta, Message, Model, Request, Schema, Speaker};
+use roundtable_engine::prompt::Prompts;
+use roundtable_engine::reasoning::Library;
+use serde_json::json;
+
+use crate::config::ModelName;
+use crate::embedded;
+use crate::models::{Search, Wishes, discover};
+
+use super::failure::{Code, Failure};
+use super::workshop::Workshop;
+use super::{output, pull};
+
+/// Check every part with a real small call, and say what to do about what fails.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  roundtable doctor --json")]
+pub(crate) struct Args {
+    #[arg(long)]
+    json: bool,
+}
+
+struct Check {
+    part: String,
+    outcome: Result<String, String>,
+    advice: Option<String>,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let loud = !args.json;
+    let mut checks = Vec::new();
+    let mut add = |check: Check| {
+        if loud {
+            print(&check);
+        }
+        checks.push(check);
+    };
+    add(configuration(workshop));
+    add(data_files(workshop));
+    add(store(workshop).await);
+    add(embedder(workshop, loud).await);
+    let found = discover(&workshop.fleet, &Wishes::default(), Search::FirstFit).await;
+    let chosen: BTreeSet<ModelName> = [found.deliberate, found.fast]
+        .into_iter()
+        .flatten()
+        .map(|choice| choice.model)
+        .collect();
+    if chosen.is_empty() {
+        add(Check {
+            part: "model".into(),
+            outcome: Err("none was found".into()),
+            advice: found.advice.clone(),
+        });
+    }
+    for name in chosen {
+        add(model(workshop, &name, loud).await);
+    }
+    let failed = checks.iter().any(|check| check.outcome.is_err());
+    if args.json {
+        let all: Vec<_> = checks
+            .iter()
+            .map(|check| {
+                let (text, ok) = match &check.outcome {
+                    Ok(text) => (text, true),
+                    Err(text) => (text, false),
+                };
+                json!({ "part": check.part, "ok": ok, "found": text, "advice": check.advice })
+            })
+            .collect();
+        output::json(&all)?;
+    }
+    let no_model = checks
+        .iter()
+        .any(|check| check.part.starts_with("model") && check.outcome.is_err());
+    Ok(match (failed, no_model) {
+        (false, _) => ExitCode::SUCCESS,
+        (true, true) => Code::NoModel.into(),
+        (true, false) => Code::Other.into(),
+    })
+}
+
+fn print(check: &Check) {
+    let (mark, text) = match &check.outcome {
+        Ok(text) => (output::painted(output::GOOD, "ok  "), text),
+        Err(text) => (output::painted(output::BAD, "FAIL"), text),
+    };
+    output::line(&format!("{mark} {:<14} {text}", check.part));
+    if let Some(advice) = &check.advice {
+        output::line(&format!("     {:<14} {advice}", ""));
+    }
+}
+
+fn configuration(workshop: &Workshop) -> Check {
+    let found = match &workshop.config.source {
+        Some(path) => path.display().to_string(),
+        None => "no file; defaults and environment".into(),
+    };
+    Check {
+        part: "configuration".into(),
+        outcome: Ok(found),
+        advice: None,
+    }
+}
+
+fn data_files(workshop: &Workshop) -> Check {
+    let loaded = Library::load(&workshop.data)
+        .map_err(|error| error.to_string())
+        .and_then(|library| {
+            Prompts::load(&workshop.data).map_err(|error| error.to_string())?;
+            Ok(format!("{} reasoning templates, prompts and casts", library.all().len()))
+        });
+    Check {
+        part: "data files".into(),
+        advice: loaded
+            .is_err()
+            .then(|| "mend or remove the file; the built-in one is then used".to_owned()),
+        outcome: loaded,
+    }
+}
+
+async fn store(workshop: &Workshop) -> Check {
+    let started = Instant::now();
+    let opened = async {
+        let store = workshop.store().await?;
+        let page = store.list(&crate::store::Filter::default()).await?;
+        store.close().await;
+        let folder = workshop.data_dir()?.display().to_string();
+        Ok::<_, Failure>(format!(
+            "{} debates in {folder}, opened in {}",
+            page.total,
+            output::duration(elapsed(started))
+        ))
+    };
+    Check {
+        part: "store".into(),
+        outcome: opened.await.map_err(|failure| failure.message().to_owned()),
+        advice: None,
+    }
+}
+
+async fn embedder(workshop: &Workshop, loud: bool) -> Check {
+    let name = workshop.embedder_name();
+    let started = Instant::now();
+    let tried = async {
+        let embedder = workshop.embedder(pull::reporter(loud)).await?;
+        let vectors = embedder
+            .embed(vec!["a small check".into()])
+            .await
+            .map_err(|error| Failure::other(error.to_string()))?;
+        Ok::<_, Failure>(vectors.first().map_or(0, Vec::len))
+    };
+    let outcome = match tried.await {
+        Ok(0) => Err(format!("{name} gave no vector")),
+        Ok(dimension) => Ok(format!(
+            "{name}, {dimension} numbers in {}",
+            output::duration(elapsed(started))
+        )),
+        Err(failure) => Err(failure.message().to_owned()),
+    };
+    Check {
+        part: "embedder".into(),
+        advice: outcome.is_err().then(|| {
+            "debates go on without reasoning templates; name another under [embedder] in the configuration".to_owned()
+        }),
+        outcome,
+    }
+}
+
+async fn model(workshop: &Workshop, name: &ModelName, loud: bool) -> Check {
+    let started = Instant::now();
+    let tried = async {
+        let mut real = name.clone();
+        if name.provider() == embedded::PROVIDER {
+            let report = pull::reporter(loud);
+            real = workshop.local.ready_model(name.model(), report).await?;
+        }
+        let model = workshop.fleet.model(&real)?;
+        let said = small_call(model.as_ref(), &real).await.map_err(Failure::other)?;
+        Ok::<_, Failure>((real, said))
+    };
+    let outcome = match tried.await {
+        Ok((real, said)) => Ok(format!(
+            "{real} answered {} in {}",
+            output::short(&said, 40),
+            output::duration(elapsed(started))
+        )),
+        Err(failure) => Err(failure.message().to_owned()),
+    };
+    Check {
+        part: "model".into(),
+        advice: outcome.is_err().then(|| {
+            format!("check the key, the address and the name of {name}, or name another model with --model")
+        }),
+        outcome,
+    }
+}
+
+async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
+    let request = Request {
+        model: name.model().to_owned(),
+        system: "You answer in JSON.".into(),
+        messages: vec![Message {
+            speaker: Speaker::User,
+            text: "Is water wet? Reply with {\"yes\": true} or {\"yes\": false}.".into(),
+            shared: false,
+        }],
+        schema: Some(Schema {
+            name: "check".into(),
+            json: json!({
+                "type": "object",
+                "properties": { "yes": { "type": "boolean" } },
+                "required": ["yes"],
+                "additionalProperties": false,
+            }),
+        }),
+        temperature: 0.0,
+        max_output_tokens: 256,
+        seed: 1,
+    };
+    let mut said = String::new();
+    let mut deltas = model.stream(request);
+    while let Some(delta) = deltas.next().await {
+        match delta {
+            Ok(Delta::Text(text)) => said.push_str(&text),
+            Ok(Delta::Restart { .. }) => said.clear(),
+            Ok(Delta::Finish(_)) => break,
+            Ok(Delta::Reasoning(_) | Delta::Usage(_)) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    if said.trim().is_empty() {
+        return Err("it answered nothing".into());
+    }
+    Ok(said)
+}
+
+fn elapsed(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,162 @@
+//! How a command fails: what happened, why, what to do, and the exit code that scripts branch on.
+
+use std::process::ExitCode;
+
+use roundtable_engine::data::DataError;
+use roundtable_engine::prompt::PromptError;
+use roundtable_engine::table::Halt;
+
+use crate::config::{ConfigError, NameError};
+use crate::embedded::NotReady;
+use crate::models::{FleetError, PricesError};
+use crate::store::{ClaimError, FindError, StoreError};
+
+use super::output;
+
+/// Exit codes. 0 is a complete debate, or a command that did what it was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    Other = 1,
+    Usage = 2,
+    Partial = 3,
+    NoModel = 4,
+    Budget = 5,
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: Code,
+    message: String,
+}
+
+impl Failure {
+    pub(crate) fn other(message: impl Into<String>) -> Self {
+        Self::new(Code::Other, message)
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Code::Usage, message)
+    }
+
+    pub(crate) fn no_model(message: impl Into<String>) -> Self {
+        Self::new(Code::NoModel, message)
+    }
+
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// As the reason for something less than failing.
+    pub(crate) fn explained(&self, consequence: &str) -> String {
+        let reason = self.message.lines().next().unwrap_or_default();
+        format!("{consequence}: {reason}")
+    }
+
+    pub(crate) fn report(&self) -> ExitCode {
+        output::error(&self.message);
+        self.code.into()
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<PromptError> for Failure {
+    fn from(error: PromptError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<PricesError> for Failure {
+    fn from(error: PricesError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::other(error.to_string())
+    }
+}
+
+impl From<ClaimError> for Failure {
+    fn from(error: ClaimError) -> Self {
+        Self::other(error.to_string())
+    }
+}
+
+impl From<FindError> for Failure {
+    fn from(error: FindError) -> Self {
+        match error {
+            FindError::NotFound { .. } | FindError::Empty | FindError::Ambiguous { .. } => {
+                Self::usage(error.to_string())
+            }
+            FindError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FleetError> for Failure {
+    fn from(error: FleetError) -> Self {
+        match error {
+            FleetError::Name(error) => error.into(),
+            FleetError::NoEmbedder { .. } => Self::usage(error.to_string()),
+            FleetError::NoKey { .. } | FleetError::NotBuiltIn | FleetError::NoList { .. } => {
+                Self::no_model(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<NotReady> for Failure {
+    fn from(error: NotReady) -> Self {
+        Self::no_model(format!(
+            "the embedded model cannot be used: {error}\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
+             Ollama, or name a model with --model. `roundtable doctor` checks what there is."
+        ))
+    }
+}
+
+impl From<Halt> for Failure {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Prompt(error) => error.into(),
+            Halt::NoModel { .. } => Self::usage(halt.to_string()),
+            Halt::Drift { .. } => Self::other(format!(
+                "{halt}. Its prompts, casts or templates have changed since; restore them to resume it, or ask anew."
+            )),
+            Halt::Budget(_) | Halt::Cancelled | Halt::Journal(_) | Halt::OtherSetup => {
+                Self::other(halt.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! `roundtable list`
+
+use std::process::ExitCode;
+
+use roundtable_engine::data::closest;
+use roundtable_engine::event::State;
+
+use crate::clock;
+use crate::store::{DebateRow, Filter};
+
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// List debates, the newest first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  roundtable list --state partial --search billing --json")]
+pub(crate) struct Args {
+    /// Only those in this state: running, waiting, complete, partial, failed or cancelled.
+    #[arg(long)]
+    state: Option<String>,
+    /// Only those of this protocol.
+    #[arg(long)]
+    protocol: Option<String>,
+    /// Only those whose question contains this.
+    #[arg(long)]
+    search: Option<String>,
+    #[arg(long, default_value_t = 50)]
+    limit: u32,
+    /// Leave out the newest so many.
+    #[arg(long, default_value_t = 0)]
+    offset: u64,
+    /// As an array of objects.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let filter = Filter {
+        state: args.state.as_deref().map(parse_state).transpose()?,
+        protocol: args.protocol,
+        search: args.search,
+        limit: args.limit,
+        offset: args.offset,
+    };
+    let store = workshop.store().await?;
+    let page = store.list(&filter).await?;
+    store.close().await;
+    if args.json {
+        output::json(&page.debates)?;
+    } else if page.debates.is_empty() {
+        output::note("No debates here. `roundtable ask \"…\"` starts one.");
+    } else {
+        print(&page.debates, page.total);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(debates: &[DebateRow], total: u64) {
+    let room = output::width().saturating_sub(66).max(24);
+    let header = format!(
+        "{:<8}  {:<9}  {:<16}  {:>9}  {:>13}  question",
+        "id", "state", "when (UTC)", "tokens", "cost"
+    );
+    output::line(&output::painted(output::QUIET, &header));
+    for row in debates {
+        let id: String = row.id.to_string().chars().take(8).collect();
+        let when = clock::stamp(row.created_at).replace('T', " ");
+        let totals = &row.totals;
+        output::line(&format!(
+            "{id:<8}  {:<9}  {:<16}  {:>9}  {:>13}  {}",
+            row.state.name(),
+            when.chars().take(16).collect::<String>(),
+            output::grouped(totals.input_tokens + totals.output_tokens),
+            output::money(totals.cost_usd),
+            output::short(&row.question, room),
+        ));
+    }
+    if total > debates.len() as u64 {
+        output::note(&format!(
+            "{} of {}; --offset shows more.",
+            debates.len(),
+            output::grouped(total)
+        ));
+    }
+}
+
+fn parse_state(text: &str) -> Result<State, Failure> {
+    State::ALL
+        .into_iter()
+        .find(|state| state.name() == text)
+        .ok_or_else(|| {
+            let names = State::ALL.map(State::name);
+            let hint = closest(text, names.into_iter())
+                .map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
+            Failure::usage(format!(
+                "'{text}' is no state{hint} There are: {}",
+                names.join(", ")
+            ))
+        })
+}

@@ -1,0 +1,122 @@
+//! The command line: one subcommand, one file. Answers go to standard output, everything else to standard error.
+
+mod ask;
+mod casts;
+mod completions;
+mod config;
+mod display;
+mod doctor;
+mod export;
+mod failure;
+mod list;
+mod models;
+mod output;
+mod pull;
+mod rate;
+mod resume;
+mod rm;
+mod run;
+mod seating;
+mod show;
+mod templates;
+mod workshop;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+use workshop::Workshop;
+
+/// A panel of language models argues a question out before you rely on the answer.
+#[derive(Debug, Parser)]
+#[command(
+    name = "roundtable",
+    version,
+    after_help = "Examples:\n  roundtable ask \"Should we move the billing service to Rust?\"\n  roundtable ask --model ollama:qwen3:32b --rounds 2..4 - < question.md\n  roundtable resume last"
+)]
+struct Cli {
+    /// The configuration file, instead of the one in the working folder or your configuration folder.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The folder that holds the debates.
+    #[arg(long, global = true, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Put a question to a proposer, a skeptic and a synthesizer.
+    Ask(Box<ask::Args>),
+    /// Go on with a debate that was interrupted, killed, cut short or failed.
+    Resume(resume::Args),
+    /// List debates, the newest first.
+    List(list::Args),
+    /// Show one debate: its answer, what was settled, what is open, what it cost.
+    Show(show::Args),
+    /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
+    Export(export::Args),
+    /// Say how good an answer was, from 1 to 10.
+    Rate(rate::Args),
+    /// Delete debates.
+    Rm(rm::Args),
+    /// The library of reasoning templates.
+    Templates(templates::Args),
+    /// The casts: who sits at the table.
+    Casts(casts::Args),
+    /// Which models were found, which would be used, and why.
+    Models(models::Args),
+    /// Fetch the weights of the embedded model and embedder.
+    Pull(pull::Args),
+    /// Show or change the configuration.
+    Config(config::Args),
+    /// Check every part with a real small call, and say what to do about what fails.
+    Doctor(doctor::Args),
+    /// Print a completion script for a shell.
+    Completions(completions::Args),
+}
+
+pub(crate) fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // One thread: the program waits for models, it does not compute. The embedded model has its own.
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return Failure::other(format!("cannot start: {error}")).report(),
+    };
+    let code = match runtime.block_on(run(cli)) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    };
+    // A download or a model call that nobody waits for any more must not hold the process.
+    runtime.shutdown_background();
+    code
+}
+
+async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    if let Command::Completions(args) = &cli.command {
+        return completions::run(args);
+    }
+    let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
+    match cli.command {
+        Command::Ask(args) => ask::run(&workshop, *args).await,
+        Command::Resume(args) => resume::run(&workshop, args).await,
+        Command::List(args) => list::run(&workshop, args).await,
+        Command::Show(args) => show::run(&workshop, args).await,
+        Command::Export(args) => export::run(&workshop, args).await,
+        Command::Rate(args) => rate::run(&workshop, args).await,
+        Command::Rm(args) => rm::run(&workshop, args).await,
+        Command::Templates(args) => templates::run(&workshop, args).await,
+        Command::Casts(args) => casts::run(&workshop, &args),
+        Command::Models(args) => models::run(&workshop, args).await,
+        Command::Pull(args) => pull::run(&workshop, args).await,
+        Command::Config(args) => config::run(&workshop, args),
+        Command::Doctor(args) => doctor::run(&workshop, args).await,
+        Command::Completions(args) => completions::run(&args),
+    }
+}

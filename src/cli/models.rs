@@ -1,0 +1,77 @@
+//! `roundtable models`: what was found, which would be used, why.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::models::{Choice, Search, Wishes, discover};
+
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// Which models were found, which would be used, and why.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  roundtable models --json")]
+pub(crate) struct Args {
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let found = discover(&workshop.fleet, &Wishes::default(), Search::Everything).await;
+    let price = |choice: &Choice| workshop.fleet.price(&choice.model);
+    if args.json {
+        let tier = |choice: Option<&Choice>| {
+            choice.map(|choice| json!({ "model": choice.model, "why": choice.why, "price": price(choice) }))
+        };
+        let findings: Vec<_> = found
+            .findings
+            .iter()
+            .map(|finding| json!({ "provider": finding.provider, "note": finding.note, "models": finding.models }))
+            .collect();
+        output::json(&json!({
+            "deliberate": tier(found.deliberate.as_ref()),
+            "fast": tier(found.fast.as_ref()),
+            "embedder": workshop.embedder_name(),
+            "found": findings,
+            "advice": found.advice,
+            "prices_as_of": workshop.fleet.prices_as_of(),
+        }))?;
+    } else {
+        for (tier, choice) in [("deliberate", &found.deliberate), ("fast", &found.fast)] {
+            match choice {
+                Some(choice) => {
+                    let price = price(choice).map_or_else(
+                        || "price unknown".to_owned(),
+                        |price| format!("${} in, ${} out per million tokens", price.input, price.output),
+                    );
+                    output::line(&format!(
+                        "{tier:<11} {}\n            {}; {price}",
+                        output::painted(output::BOLD, &choice.model.to_string()),
+                        choice.why
+                    ));
+                }
+                None => output::line(&format!("{tier:<11} none")),
+            }
+        }
+        output::line(&format!("{:<11} {}", "embedder", workshop.embedder_name()));
+        output::line("\nFound:");
+        for finding in &found.findings {
+            output::line(&format!("  {:<12} {}", finding.provider, finding.note));
+            if !finding.models.is_empty() {
+                output::line(&format!("               {}", output::short(&finding.models.join(", "), 300)));
+            }
+        }
+        if let Some(advice) = &found.advice {
+            output::line(&format!("\n{advice}"));
+        }
+        if let Some(day) = workshop.fleet.prices_as_of() {
+            output::note(&format!("Built-in prices are of {day}; prices.toml in your configuration folder overrides them."));
+        }
+    }
+    if found.deliberate.is_none() && found.fast.is_none() {
+        return Err(Failure::no_model("no usable model was found"));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,89 @@
+//! `roundtable pull`: the weights of the embedded model and embedder.
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use crate::embedded::{Fetching, Report};
+
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// Fetch the weights of the embedded model and embedder.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  roundtable pull\n  roundtable pull --model SmolLM2-135M-Instruct")]
+pub(crate) struct Args {
+    /// Which language model; `auto` takes the largest that fits the free memory and can be reached.
+    #[arg(long, default_value = "auto")]
+    model: String,
+    /// Only the embedder.
+    #[arg(long)]
+    embedder_only: bool,
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let report = reporter(true);
+    workshop.local.ready_embedder(report.clone()).await?;
+    let model = if args.embedder_only {
+        None
+    } else {
+        Some(workshop.local.ready_model(&args.model, report).await?)
+    };
+    if args.json {
+        output::json(&json!({ "embedder": "local:all-MiniLM-L6-v2", "model": model }))?;
+    } else {
+        output::line("Ready: local:all-MiniLM-L6-v2");
+        if let Some(model) = model {
+            output::line(&format!("Ready: {model}"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what will be fetched before it is, and draws a bar while it is, on a terminal.
+pub(crate) fn reporter(loud: bool) -> Report {
+    let bar: Arc<Mutex<Option<(String, ProgressBar)>>> = Arc::default();
+    Arc::new(move |news| {
+        if !loud {
+            return;
+        }
+        let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+        match news {
+            Fetching::Plan(what) => output::note(&format!("Fetching {what}, once.")),
+            Fetching::Progress { what, done, total } => {
+                let is_same = bar.as_ref().is_some_and(|(known, _)| *known == what);
+                if !is_same {
+                    if let Some((_, old)) = bar.take() {
+                        old.finish_and_clear();
+                    }
+                    *bar = Some((what.clone(), new_bar(&what, total)));
+                }
+                if let Some((_, bar)) = bar.as_ref() {
+                    bar.set_length(total.max(done));
+                    bar.set_position(done);
+                }
+            }
+            Fetching::Done(path) => {
+                if let Some((_, old)) = bar.take() {
+                    old.finish_and_clear();
+                }
+                output::note(&format!("Fetched {}", path.display()));
+            }
+        }
+    })
+}
+
+fn new_bar(what: &str, total: u64) -> ProgressBar {
+    // Hidden where there is no terminal.
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("  {msg} {wide_bar} {bytes}/{total_bytes}") {
+        bar.set_style(style);
+    }
+    bar.set_message(what.to_owned());
+    bar
+}

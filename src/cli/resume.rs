@@ -1,0 +1,79 @@
+//! `roundtable resume`: no finished call is made again.
+
+use std::process::ExitCode;
+
+use roundtable_engine::event::State;
+use roundtable_engine::table::Budget;
+
+use super::ask::Limits;
+use super::display::{Display, Manner};
+use super::failure::Failure;
+use super::run::{self, Debate};
+use super::workshop::Workshop;
+use super::{output, pull, seating};
+
+/// Go on with a debate that was interrupted, killed, cut short or failed.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n\nA limit given here replaces the one the debate was started with."
+)]
+pub(crate) struct Args {
+    /// The debate's id, any unambiguous beginning of it, or `last`.
+    #[arg(default_value = "last")]
+    id: String,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let store = workshop.store().await?;
+    let row = store.find(&args.id).await?;
+    if row.state == State::Complete {
+        let trace = workshop.trace(&store, &row).await?;
+        if !args.manner.quiet {
+            output::note("This debate is complete; here is its result.");
+        }
+        Display::finished(&args.manner, &trace)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let claim = store.claim(row.id).await?;
+    let setup = claim.setup().clone();
+    let budget = if args.limits.is_given() {
+        args.limits.budget(workshop)?
+    } else {
+        resumed_budget(setup.budget, row.state)
+    };
+    let report = pull::reporter(!args.manner.quiet);
+    let chairs = seating::again(workshop, &setup.seats, &report).await?;
+    let embedder = match &setup.embedder {
+        Some(name) => {
+            let name = workshop.config.model_name(name)?;
+            Some(workshop.embedder_named(&name, report).await?)
+        }
+        None => None,
+    };
+    let past = store.entries(row.id).await?;
+    let debate = Debate {
+        claim,
+        setup,
+        budget,
+        chairs,
+        embedder,
+        past,
+    };
+    run::run(workshop, &store, debate, &args.manner).await
+}
+
+/// Who resumes a debate that ran out of its budget wants it to go on; its old limit would end it at once.
+fn resumed_budget(budget: Budget, state: State) -> Budget {
+    match state {
+        State::Partial => Budget::default(),
+        State::Running
+        | State::Waiting
+        | State::Complete
+        | State::Failed
+        | State::Cancelled => budget,
+    }
+}

@@ -1,0 +1,151 @@
+//! Running a debate in the foreground: play it, show it, save it when interrupted, end with the right exit code.
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use roundtable_engine::embedder::Embedder;
+use roundtable_engine::event::{Entry, Setup, State};
+use roundtable_engine::prompt::Prompts;
+use roundtable_engine::protocols::dialectic::Trace;
+use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::reasoning::{Library, scale_of};
+use roundtable_engine::table::{Budget, Chair, Kit, Table};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{self, SystemClock};
+use crate::store::{Claim, Store};
+
+use super::display::{Display, Manner};
+use super::failure::{Code, Failure};
+use super::output;
+use super::workshop::Workshop;
+
+pub(crate) struct Debate {
+    pub claim: Claim,
+    pub setup: Setup,
+    pub budget: Budget,
+    pub chairs: HashMap<String, Chair>,
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// What was said before, where the debate goes on.
+    pub past: Vec<Entry>,
+}
+
+pub(crate) async fn run(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+) -> Result<ExitCode, Failure> {
+    let id = debate.claim.id();
+    let protocol = Protocol::named(&debate.setup.protocol).ok_or_else(|| {
+        Failure::other(format!(
+            "this version does not know the protocol '{}'",
+            debate.setup.protocol
+        ))
+    })?;
+    let cancel = CancellationToken::new();
+    let embedder = debate.setup.embedder.as_deref().unwrap_or_default();
+    let kit = Kit {
+        scale: scale_of(&workshop.data, embedder)?,
+        prompts: Prompts::load(&workshop.data)?,
+        library: Library::load(&workshop.data)?,
+        chairs: debate.chairs,
+        embedder: debate.embedder,
+        journal: debate.claim.journal(),
+        clock: Arc::new(SystemClock),
+        cancel: cancel.clone(),
+    };
+    let mut display = Display::new(manner, &debate.setup, &id.to_string());
+    display.recall(&debate.past);
+    let table = Table::sit(debate.setup, debate.budget, kit).await?;
+    let played = watch(&table, protocol, &cancel, &mut display).await;
+    display.close();
+    drop(table);
+    drop(debate.claim);
+    match played {
+        Ok(()) => {}
+        Err(failure) => {
+            output::note(&format!("Saved as {id}. `roundtable resume {id}` goes on with it."));
+            return Err(failure);
+        }
+    }
+    let entries = store.entries(id).await?;
+    let trace = store.get(id).await?.map_or_else(
+        || Trace::of(&id.to_string(), clock::stamp(clock::now()), &entries),
+        |row| Trace::of(&id.to_string(), clock::stamp(row.created_at), &entries),
+    );
+    store.close().await;
+    let trace = trace.ok_or_else(|| Failure::other("the journal is empty"))?;
+    display.result(&trace)?;
+    Ok(exit_code(&trace))
+}
+
+async fn watch(
+    table: &Table,
+    protocol: Protocol,
+    cancel: &CancellationToken,
+    display: &mut Display,
+) -> Result<(), Failure> {
+    let mut notices = table.listen();
+    let play = protocols::play(table, protocol);
+    tokio::pin!(play);
+    let mut interrupted = std::pin::pin!(interruption());
+    let end = loop {
+        tokio::select! {
+            biased;
+            notice = notices.recv() => match notice {
+                Ok(notice) => display.show(&notice),
+                // Too much at once: what was missed is in the finished turn.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => break play.await,
+            },
+            () = &mut interrupted, if !cancel.is_cancelled() => {
+                cancel.cancel();
+            }
+            end = &mut play => break end,
+        }
+    };
+    loop {
+        match notices.try_recv() {
+            Ok(notice) => display.show(&notice),
+            Err(TryRecvError::Lagged(_)) => {}
+            Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+        }
+    }
+    end?;
+    Ok(())
+}
+
+/// Ctrl-C, or the signal with which systems end programs.
+async fn interruption() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+fn exit_code(trace: &Trace) -> ExitCode {
+    let ran_out = trace
+        .result
+        .as_ref()
+        .is_some_and(|result| result.stop_reason == "budget");
+    match trace.state {
+        State::Complete => ExitCode::SUCCESS,
+        State::Partial if ran_out => Code::Budget.into(),
+        State::Partial | State::Waiting => Code::Partial.into(),
+        State::Failed => Code::NoModel.into(),
+        State::Cancelled | State::Running => Code::Interrupted.into(),
+    }
+}

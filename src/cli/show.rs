@@ -1,0 +1,44 @@
+//! `roundtable show`
+
+use std::process::ExitCode;
+
+use super::display::{self, Manner};
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// Show one debate: its answer, what was settled, what is open, what it cost.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  roundtable show last --transcript")]
+pub(crate) struct Args {
+    /// The debate's id, any unambiguous beginning of it, or `last`.
+    #[arg(default_value = "last")]
+    id: String,
+    /// Everything that was said, round by round.
+    #[arg(long)]
+    transcript: bool,
+    /// The trace.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let store = workshop.store().await?;
+    let row = store.find(&args.id).await?;
+    let trace = workshop.trace(&store, &row).await?;
+    store.close().await;
+    if args.json {
+        output::json(&trace)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::line(&format!(
+        "{}\n",
+        output::painted(output::BOLD, &output::harmless(&trace.query))
+    ));
+    if args.transcript {
+        display::transcript(&trace);
+    }
+    display::Display::finished(&Manner::default(), &trace)?;
+    display::issues(&trace);
+    Ok(ExitCode::SUCCESS)
+}

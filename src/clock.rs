@@ -1,0 +1,28 @@
+//! The one clock of the program.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use roundtable_engine::event::Millis;
+use roundtable_engine::table::Clock;
+
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Millis {
+        now()
+    }
+}
+
+pub(crate) fn now() -> Millis {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// RFC 3339, in UTC.
+pub(crate) fn stamp(at: Millis) -> String {
+    i64::try_from(at)
+        .ok()
+        .and_then(|at| jiff::Timestamp::from_millisecond(at).ok())
+        .map_or_else(String::new, |at| at.to_string())
+}

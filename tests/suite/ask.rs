@@ -1,0 +1,258 @@
+//! `roundtable ask` when all goes well, and what it leaves behind.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::harness::{Answer, Home, QUESTION, Server, finished, good, schema_name};
+
+/// P-07: against any OpenAI-compatible server, the trace has every field of the design.
+#[test]
+fn p07_the_json_trace_has_every_field_of_the_design() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    let run = home.ask(&["--json", "--seed", "7"]);
+    run.expect(0, &[]);
+    let trace = run.json();
+    for field in [
+        "id",
+        "timestamp",
+        "query",
+        "templates_used",
+        "rounds",
+        "final_answer",
+        "total_rounds",
+        "early_stopped",
+        "quality_score",
+        "user_rating",
+        "auto_score",
+        "models",
+        "timing",
+    ] {
+        assert!(trace.get(field).is_some(), "{field} is missing");
+    }
+    assert_eq!(trace["query"], QUESTION);
+    assert_eq!(trace["rounds"].as_array().unwrap().len(), 3);
+    for field in ["round", "proposer", "skeptic"] {
+        assert!(!trace["rounds"][0][field].is_null(), "rounds.{field}");
+    }
+    for seat in ["proposer", "skeptic", "synthesizer"] {
+        assert_eq!(trace["models"][seat], "lab:x");
+    }
+    assert!(trace["models"].get("embedding").is_some());
+    for time in ["total_ms", "rag_ms", "synthesis_ms"] {
+        assert!(trace["timing"][time].is_u64(), "timing.{time}");
+    }
+    assert_eq!(trace["timing"]["rounds_ms"].as_array().unwrap().len(), 3);
+    assert_eq!(trace["auto_score"], 8.3);
+    assert_eq!(trace["early_stopped"], true);
+    assert_eq!(trace["result"]["worth"]["changed"], "refined");
+}
+
+/// C-05: every structured request carries its schema as `response_format`; no call is made twice.
+#[test]
+fn c05_the_server_sees_the_schema_in_each_request_and_each_step_once() {
+    let server = Server::good();
+    Home::with(&server).ask(&["--quiet"]).expect(0, &[]);
+    assert_eq!(
+        server.asked(),
+        [
+            "opening",
+            "critique",
+            "revision",
+            "review",
+            "revision",
+            "review",
+            "synthesis",
+            "marking"
+        ]
+    );
+    for request in server.heard() {
+        assert_eq!(request["response_format"]["type"], "json_schema");
+        assert_eq!(request["response_format"]["json_schema"]["strict"], true);
+        assert_eq!(
+            request["response_format"]["json_schema"]["schema"]["type"],
+            "object"
+        );
+        assert_eq!(request["model"], "x");
+    }
+}
+
+/// P-01: the design's temperatures reach the server.
+#[test]
+fn p01_each_seat_is_asked_at_its_temperature() {
+    let server = Server::good();
+    Home::with(&server).ask(&["--quiet"]).expect(0, &[]);
+    for request in server.heard() {
+        let expected = match schema_name(&request).as_str() {
+            "opening" | "revision" => 0.7,
+            "critique" | "review" => 0.8,
+            "synthesis" => 0.5,
+            _ => 0.0,
+        };
+        assert_eq!(request["temperature"], expected);
+    }
+}
+
+/// C-15: the same seed and replies give the same debate.
+#[test]
+fn c15_the_same_seed_sends_the_same_requests() {
+    let first = Server::good();
+    let second = Server::good();
+    Home::with(&first)
+        .ask(&["--quiet", "--seed", "7"])
+        .expect(0, &[]);
+    Home::with(&second)
+        .ask(&["--quiet", "--seed", "7"])
+        .expect(0, &[]);
+    assert_eq!(first.heard(), second.heard());
+}
+
+/// Piped: plain text without escapes; the answer alone on standard output.
+#[test]
+fn piped_output_is_plain_and_the_answer_stands_alone() {
+    let server = Server::good();
+    let run = Home::with(&server).ask(&[]);
+    run.expect(
+        0,
+        &[
+            "Proposer ●○○○○ round 1 of 3–5",
+            "open: 1 critical, 1 minor",
+            "8 calls",
+        ],
+    );
+    assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'));
+    assert!(
+        run.out.starts_with("Put a queue in front of the writes"),
+        "{}",
+        run.out
+    );
+    assert!(run.out.contains("## Confidence: 8/10"));
+    assert!(!run.out.contains("Skeptic"));
+}
+
+#[test]
+fn quiet_says_nothing_but_the_answer() {
+    let server = Server::good();
+    let run = Home::with(&server).ask(&["--quiet"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    assert!(run.out.starts_with("Put a queue"));
+}
+
+/// C-12: a model cannot steer the terminal, nor write an escape into a pipe.
+#[test]
+fn c12_escapes_in_a_reply_are_not_passed_on() {
+    let server = Server::start(|request, before| {
+        Answer::Reply(
+            good(request, before).replace("Put a queue", "\\u001b]0;owned\\u0007Put a queue"),
+        )
+    });
+    let run = Home::with(&server).ask(&[]);
+    run.expect(0, &[]);
+    assert!(!run.out.contains('\u{1b}') && !run.err.contains('\u{1b}'));
+}
+
+#[test]
+fn the_question_may_come_from_a_file_or_from_standard_input() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write("question.md", "Why is the sky blue?\n");
+    let run = home.run(&[
+        "ask",
+        "question.md",
+        "--model",
+        "lab:x",
+        "--json",
+        "--quiet",
+    ]);
+    assert_eq!(run.json()["query"], "Why is the sky blue?");
+
+    let mut child = home
+        .command(&["ask", "-", "--model", "lab:x", "--json", "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"Is water wet?")
+        .unwrap();
+    let run = finished(child.wait_with_output().unwrap());
+    assert_eq!(run.json()["query"], "Is water wet?");
+}
+
+/// C-03: every seat can have its own model.
+#[test]
+fn c03_a_seat_can_have_a_model_of_its_own() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--seat", "skeptic=lab:other", "--quiet"])
+        .expect(0, &[]);
+    for request in server.heard() {
+        let is_skeptic = matches!(schema_name(&request).as_str(), "critique" | "review");
+        assert_eq!(request["model"], if is_skeptic { "other" } else { "x" });
+    }
+}
+
+/// C-04: what the user configured comes first, and the program says which model it took and why.
+#[test]
+fn c04_the_configured_tier_is_taken_and_explained() {
+    let server = Server::good();
+    let home = Home::configured(&server.url(), "\n[tiers]\ndeliberate = \"lab:big\"\n");
+    let run = home.run(&["ask", QUESTION]);
+    run.expect(0, &["Model: lab:big"]);
+    assert!(
+        server
+            .heard()
+            .iter()
+            .all(|request| request["model"] == "big")
+    );
+}
+
+/// P-05: rounds from the command line.
+#[test]
+fn p05_rounds_can_be_bounded_from_the_command_line() {
+    let server = Server::good();
+    let trace = Home::with(&server)
+        .ask(&["--rounds", "1", "--json", "--no-score"])
+        .json();
+    assert_eq!(
+        (&trace["total_rounds"], &trace["early_stopped"]),
+        (&Value::from(1), &Value::from(false))
+    );
+    assert_eq!(server.asked(), ["opening", "critique", "synthesis"]);
+}
+
+/// C-07: the token limit ends it with the best result so far and exit code 5; more budget goes on from there.
+#[test]
+fn c07_a_budget_ends_it_with_the_best_answer_so_far() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    let run = home.ask(&["--max-tokens-total", "1500", "--json"]);
+    run.expect(5, &["the limit of 1500 tokens is reached"]);
+    let trace = run.json();
+    assert_eq!(
+        (trace["state"].as_str(), trace["final_answer"].as_str()),
+        (Some("partial"), Some("Use a queue: the logs show bursts."))
+    );
+    assert_eq!(trace["result"]["stop_reason"], "budget");
+
+    home.run(&["resume", "last", "--json"]).expect(0, &[]);
+    assert_eq!(server.asked().len(), 8, "nothing was asked twice");
+}
+
+/// C-07: the time limit ends a call under way too.
+#[test]
+fn c07_a_time_limit_ends_a_call_under_way() {
+    let server = Server::start(|request, before| match schema_name(request).as_str() {
+        "critique" => Answer::Silence,
+        _ => Answer::Reply(good(request, before)),
+    });
+    let run = Home::with(&server).ask(&["--timeout", "1.5s", "--json"]);
+    run.expect(5, &["the time limit of 1.5 s is reached"]);
+    assert_eq!(run.json()["final_answer"], "Use a **queue**. 😀");
+}

@@ -1,0 +1,165 @@
+//! Bad input gets a clear error, exit code 2, and loses nothing.
+
+use crate::harness::{Home, QUESTION, Server};
+
+#[test]
+fn an_empty_question_is_refused() {
+    let home = Home::empty();
+    home.run(&["ask", "  \n "])
+        .expect(2, &["the question is empty"]);
+    home.run(&["ask", "-"])
+        .expect(2, &["the question is empty"]);
+}
+
+#[test]
+fn a_question_of_two_megabytes_is_refused_with_its_token_count_and_the_limit() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write(
+        "huge.txt",
+        &"How much wood would a woodchuck chuck? ".repeat(52_000),
+    );
+    let run = home.run(&["ask", "huge.txt", "--model", "lab:x"]);
+    run.expect(2, &["tokens; the limit is"]);
+    assert!(
+        run.err.contains("the question has 5") || run.err.contains("the question has 4"),
+        "{}",
+        run.err
+    );
+    assert!(server.heard().is_empty());
+    assert!(home.list().is_empty());
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    let ask = |more: &[&str]| {
+        let mut args = vec!["ask", QUESTION];
+        args.extend(more);
+        home.run(&args)
+    };
+    ask(&["--model", "labb:x"]).expect(2, &["unknown provider 'labb'", "did you mean 'lab'"]);
+    ask(&["--model", "x"]).expect(2, &["provider:model"]);
+    ask(&["--model", "lab:x", "--seat", "sceptic=lab:y"])
+        .expect(2, &["no seat named 'sceptic'", "did you mean 'skeptic'"]);
+    ask(&["--model", "lab:x", "--seat", "skeptic"]).expect(2, &["--seat skeptic=provider:model"]);
+    ask(&["--model", "lab:x", "--cast", "dialektic"]).expect(2, &["did you mean 'dialectic'"]);
+    ask(&["--model", "lab:x", "--rounds", "5..3"]).expect(2, &["rounds go from 5 to 3"]);
+    ask(&["--model", "lab:x", "--rounds", "1..99"]).expect(2, &["too many"]);
+    ask(&["--model", "lab:x", "--timeout", "soon"]).expect(2, &["'soon' is no time"]);
+    ask(&["--model", "lab:x", "--max-cost", "-1"]).expect(2, &[]);
+    assert!(server.heard().is_empty());
+}
+
+#[test]
+fn a_misspelt_key_names_the_file_the_line_and_the_nearest_valid_key() {
+    let home = Home::empty();
+    home.write("roundtable.toml", "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\nmax_concurent = 3\n");
+    home.run(&["ask", QUESTION, "--model", "lab:x"]).expect(
+        2,
+        &["roundtable.toml:4:", "max_concurent", "max_concurrent"],
+    );
+}
+
+/// C-02: a broken file of the user's is reported with file and line; it never falls back silently.
+#[test]
+fn c02_a_broken_cast_is_reported_with_file_and_line() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write(
+        ".config/roundtable/casts/mine.toml",
+        "name = \"mine\"\nprotocol = \"dialectic\"\nsummary = 3\nseats = []\n",
+    );
+    home.ask(&["--cast", "mine"]).expect(2, &["mine.toml:3:"]);
+}
+
+/// C-02: the user's own prompt replaces the built-in one without recompiling.
+#[test]
+fn c02_a_prompt_of_the_users_own_is_used() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write(
+        ".config/roundtable/prompts/dialectic/mark.md",
+        "=== system\nYou mark.\n=== shared\nMARK THIS: {{ question }}\n=== own\n{{ answer }}\n",
+    );
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let last = server.heard().pop().unwrap();
+    assert!(last["messages"].to_string().contains("MARK THIS"), "{last}");
+}
+
+/// C-07: a money limit without a known price is refused rather than ignored.
+#[test]
+fn c07_a_money_limit_needs_a_known_price() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--max-cost", "0.5"]).expect(
+        2,
+        &["the price of lab:x is not known", "--max-tokens-total"],
+    );
+    assert!(server.heard().is_empty());
+    home.write(
+        ".config/roundtable/prices.toml",
+        "[lab]\n\"x\" = { input = 1.0, output = 2.0 }\n",
+    );
+    let trace = home.ask(&["--max-cost", "0.5", "--json"]).json();
+    let cost = trace["totals"]["debate"]["cost"].as_f64().unwrap();
+    assert!((cost - 8.0 * 700.0 / 1e6).abs() < 1e-12, "{cost}");
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_one_is_refused() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write("file", "not a folder");
+    home.ask(&["--data", "file/inside"]).expect(1, &["--data"]);
+    home.ask(&["--data", "/proc/nowhere"])
+        .expect(1, &["/proc/nowhere"]);
+    assert!(
+        server.heard().is_empty(),
+        "nothing is paid for that could not be saved"
+    );
+}
+
+#[test]
+fn a_corrupt_database_is_kept_aside_and_never_overwritten() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    let garbage = "this is no database, but it may be somebody's".repeat(200);
+    home.write("data/roundtable.db", &garbage);
+    let run = home.ask(&["--data", "data", "--quiet"]);
+    run.expect(1, &["kept as"]);
+    let kept: Vec<_> = std::fs::read_dir(home.path().join("data"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().contains("corrupt"))
+        .collect();
+    assert_eq!(std::fs::read_to_string(kept[0].path()).unwrap(), garbage);
+    home.ask(&["--data", "data", "--quiet"]).expect(0, &[]);
+}
+
+#[test]
+fn ids_are_found_by_any_unambiguous_beginning() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.run(&["show", "last"])
+        .expect(2, &["there is no debate yet"]);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    home.run(&["show", &id[..4]]).expect(0, &[]);
+    home.run(&["show", "zzzz"])
+        .expect(2, &["no debate's id begins with 'zzzz'"]);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    home.run(&["show", ""]).expect(2, &[]);
+}
+
+#[test]
+fn a_rating_out_of_range_is_refused() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    home.run(&["rate", "last", "11"])
+        .expect(2, &["give 1 to 10"]);
+    home.run(&["rm", "last"]).expect(2, &["--yes"]);
+    assert_eq!(home.list().len(), 1);
+}

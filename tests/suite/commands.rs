@@ -1,0 +1,209 @@
+//! The other commands, each with its `--json`.
+
+use serde_json::Value;
+
+use crate::harness::{Home, QUESTION, Server};
+
+/// C-14: listed, shown, exported, rated, deleted.
+#[test]
+fn c14_a_debate_is_listed_shown_exported_rated_and_deleted() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let row = &home.list()[0];
+    for field in [
+        "id",
+        "protocol",
+        "question",
+        "state",
+        "created_at",
+        "updated_at",
+        "totals",
+    ] {
+        assert!(!row[field].is_null(), "{field}");
+    }
+    assert_eq!(row["totals"]["calls"], 8);
+
+    let shown = home.run(&["show", "last", "--transcript"]);
+    shown.expect(0, &[]);
+    for words in [
+        "Skeptic",
+        "Nobody measured the bursts.",
+        "## Confidence: 8/10",
+        "resolved",
+    ] {
+        assert!(shown.out.contains(words), "{words}");
+    }
+
+    let json = home.run(&["export", "last"]).json();
+    assert_eq!(json["query"], QUESTION);
+    let yaml = home.run(&["export", "last", "--format", "yaml"]).out;
+    assert!(
+        yaml.contains("query: ") && yaml.contains("total_rounds: 3"),
+        "{yaml}"
+    );
+    let markdown = home.run(&["export", "last", "--format", "md"]).out;
+    assert!(markdown.starts_with(&format!("# {QUESTION}")), "{markdown}");
+    home.run(&["export", "last", "--format", "html", "-o", "page.html"])
+        .expect(0, &["page.html"]);
+    let page = std::fs::read_to_string(home.path().join("page.html")).unwrap();
+    assert!(page.contains("<svg") && !page.contains("<script") && !page.contains("http://"));
+
+    home.run(&["rate", "last", "9", "--comment", "good"])
+        .expect(0, &[]);
+    assert_eq!(
+        home.run(&["show", "last", "--json"]).json()["user_rating"],
+        9
+    );
+    home.run(&["rm", "last", "--yes"]).expect(0, &[]);
+    assert!(home.list().is_empty());
+}
+
+/// P-08: training data, filtered by score and without repeated questions.
+#[test]
+fn p08_good_debates_become_training_data() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let lines = |args: &[&str]| -> Vec<Value> {
+        let mut all = vec!["export", "--format", "jsonl"];
+        all.extend(args);
+        home.run(&all)
+            .out
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let chats = lines(&[]);
+    assert_eq!(chats.len(), 1, "a repeated question counts once");
+    assert_eq!(chats[0]["messages"][0]["content"], QUESTION);
+    let pairs = lines(&["--training", "preference"]);
+    assert_eq!(pairs[0]["rejected"][0]["content"], "Use a **queue**. 😀");
+    assert!(lines(&["--min-score", "8.4"]).is_empty());
+}
+
+/// C-02: casts and templates are listed and extended from the user's folder.
+#[test]
+fn c02_casts_and_templates_are_listed_shown_and_added() {
+    let home = Home::empty();
+    let casts = home.run(&["casts", "--json"]).json();
+    assert_eq!(casts[0]["name"], "dialectic");
+    assert!(
+        home.run(&["casts", "show", "dialectic"])
+            .out
+            .contains("You are the Skeptic")
+    );
+
+    let before = home
+        .run(&["templates", "list", "--json"])
+        .json()
+        .as_array()
+        .unwrap()
+        .len();
+    assert!(before >= 24);
+    home.write("mine.toml", "id = \"mine\"\nname = \"Mine\"\nwhen = \"w\"\nsteps = [\"s\"]\npitfalls = []\nexample = \"e\"\n");
+    home.run(&["templates", "add", "mine.toml"])
+        .expect(0, &["Added mine"]);
+    home.run(&["templates", "add", "mine.toml"])
+        .expect(2, &["--force"]);
+    let all = home.run(&["templates", "--json"]).json();
+    assert_eq!(all.as_array().unwrap().len(), before + 1);
+    assert!(
+        home.run(&["templates", "show", "mine"])
+            .out
+            .contains("Mine")
+    );
+    home.write("bad.toml", "id = \"bad\"\nname = 3\n");
+    home.run(&["templates", "add", "bad.toml"])
+        .expect(2, &["bad.toml:2:"]);
+    home.run(&["templates", "show", "trade-of-analysis"])
+        .expect(2, &["did you mean 'trade-off-analysis'"]);
+}
+
+#[test]
+fn the_configuration_is_shown_changed_and_found() {
+    let home = Home::empty();
+    let path = home.run(&["config", "path"]).out;
+    assert!(
+        path.trim().ends_with(".config/roundtable/roundtable.toml"),
+        "{path}"
+    );
+    home.run(&["config", "set", "tiers.fast", "ollama:qwen3:8b"])
+        .expect(0, &[]);
+    let shown = home.run(&["config", "show"]).out;
+    assert!(
+        shown.contains("tiers.fast") && shown.contains("ollama:qwen3:8b"),
+        "{shown}"
+    );
+    assert!(home.run(&["config", "--json"]).json().is_array());
+    home.run(&["config", "set", "tiers.fats", "ollama:x"])
+        .expect(2, &["tiers.fast"]);
+}
+
+/// C-04: what was found, what would be used, why.
+#[test]
+fn c04_models_says_what_would_be_used_and_why() {
+    let server = Server::good();
+    let home = Home::configured(
+        &server.url(),
+        "\n[tiers]\ndeliberate = \"lab:big\"\nfast = \"lab:small\"\n",
+    );
+    let found = home.run(&["models", "--json"]).json();
+    assert_eq!(found["deliberate"]["model"], "lab:big");
+    assert_eq!(found["fast"]["model"], "lab:small");
+    assert!(found["deliberate"]["why"].as_str().unwrap().len() > 5);
+    assert_eq!(
+        found["deliberate"]["price"],
+        Value::Null,
+        "unknown, not zero"
+    );
+}
+
+#[test]
+fn doctor_makes_a_real_small_call() {
+    let server = Server::good();
+    let home = Home::configured(&server.url(), "\n[tiers]\ndeliberate = \"lab:big\"\n");
+    let run = home.run(&["doctor", "--json"]);
+    let checks = run.json();
+    let model = checks
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["part"] == "model")
+        .unwrap()
+        .clone();
+    assert_eq!(model["ok"], true, "{model}");
+    assert_eq!(server.asked(), ["check"]);
+}
+
+#[test]
+fn help_has_an_example_for_every_command() {
+    let home = Home::empty();
+    for command in [
+        "ask",
+        "resume",
+        "list",
+        "show",
+        "export",
+        "rate",
+        "rm",
+        "templates",
+        "casts",
+        "models",
+        "pull",
+        "config",
+        "doctor",
+        "completions",
+    ] {
+        let help = home.run(&[command, "--help"]);
+        assert_eq!(help.code, 0);
+        assert!(help.out.contains("Example"), "{command}");
+    }
+    assert!(
+        home.run(&["completions", "bash"])
+            .out
+            .contains("roundtable")
+    );
+    home.run(&["asj"]).expect(2, &["ask"]);
+}

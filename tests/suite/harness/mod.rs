@@ -1,0 +1,122 @@
+//! A home of its own for every test, and a model server that does as it is told.
+
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub use server::{Answer, Server, good, schema_name};
+
+/// An empty home folder with a configuration for one server.
+pub struct Home {
+    folder: TempDir,
+}
+
+/// What a command did.
+#[derive(Debug)]
+pub struct Run {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Home {
+    pub fn empty() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+        }
+    }
+
+    /// The server is the provider `lab`. Retries are quick and few, so that tests of failures are too.
+    pub fn with(server: &Server) -> Self {
+        Self::configured(&server.url(), "")
+    }
+
+    pub fn configured(url: &str, more: &str) -> Self {
+        let home = Self::empty();
+        let text = format!(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"{url}\"\n\n[retry]\nattempts = 2\nbase_ms = 1\nmax_ms = 20\n\n\
+             [limits]\ncall_timeout_s = 20\nidle_timeout_s = 10\n{more}"
+        );
+        home.write("roundtable.toml", &text);
+        home
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The program in this home, with nothing else of the machine's environment. It fetches nothing from outside.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_roundtable"));
+        command
+            .args(args)
+            .current_dir(self.path())
+            .env_clear()
+            .env("HOME", self.path())
+            .env("ROUNDTABLE_SOURCES", "nowhere")
+            .stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Run {
+        finished(self.command(args).output().unwrap())
+    }
+
+    /// One question to `lab:x`, with what else is asked for.
+    pub fn ask(&self, more: &[&str]) -> Run {
+        let mut args = vec!["ask", QUESTION, "--model", "lab:x"];
+        args.extend(more);
+        self.run(&args)
+    }
+
+    pub fn list(&self) -> Vec<Value> {
+        self.run(&["list", "--json"])
+            .json()
+            .as_array()
+            .unwrap()
+            .clone()
+    }
+}
+
+pub const QUESTION: &str = "Should we put a queue in front of the database?";
+
+pub fn finished(output: Output) -> Run {
+    Run {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Run {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.out, self.err))
+    }
+
+    /// It ended like this, said this on standard error, and did not fall over.
+    #[track_caller]
+    pub fn expect(&self, code: i32, said: &[&str]) -> &Self {
+        assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
+        for words in said {
+            assert!(
+                self.err.contains(words),
+                "'{words}' is not in: {}",
+                self.err
+            );
+        }
+        assert!(!self.err.contains("panicked"), "{}", self.err);
+        self
+    }
+}

@@ -1,0 +1,244 @@
+//! An OpenAI-compatible server on a free port. It keeps what it was asked.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+pub enum Answer {
+    /// A whole reply, streamed.
+    Reply(String),
+    /// The same, after a while.
+    Late(Duration, String),
+    /// The stream breaks off in the middle of the reply.
+    Half(String),
+    /// A response of this status with these headers and body.
+    Status(u16, &'static str, String),
+    /// The connection is closed without a word.
+    Nothing,
+    /// The connection stays open without a word.
+    Silence,
+}
+
+type Behaviour = dyn Fn(&Value, usize) -> Answer + Send + Sync;
+
+pub struct Server {
+    port: u16,
+    heard: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Server {
+    /// `behaviour` gets the request and how many with the same schema came before it.
+    pub fn start(behaviour: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let behaviour: Arc<Behaviour> = Arc::new(behaviour);
+        let log = Arc::clone(&heard);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (log, behaviour) = (Arc::clone(&log), Arc::clone(&behaviour));
+                // A client that goes away ends its own connection and nothing else.
+                thread::spawn(move || drop(serve(stream, &log, behaviour.as_ref())));
+            }
+        });
+        Self { port, heard }
+    }
+
+    /// A server that plays a good debate.
+    pub fn good() -> Self {
+        Self::start(|request, before| Answer::Reply(good(request, before)))
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    pub fn heard(&self) -> Vec<Value> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// The schema names of all calls, in order.
+    pub fn asked(&self) -> Vec<String> {
+        self.heard().iter().map(schema_name).collect()
+    }
+}
+
+pub fn schema_name(request: &Value) -> String {
+    request["response_format"]["json_schema"]["name"]
+        .as_str()
+        .unwrap_or("none")
+        .to_owned()
+}
+
+fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut writer = stream;
+    loop {
+        let Some((path, body)) = read_request(&mut reader)? else {
+            return Ok(());
+        };
+        if path.ends_with("/models") {
+            let list = json!({ "data": [{ "id": "x", "created": 1 }] }).to_string();
+            plain(
+                &mut writer,
+                200,
+                "content-type: application/json\r\n",
+                &list,
+            )?;
+            continue;
+        }
+        let request: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+        let name = schema_name(&request);
+        let before = {
+            let mut log = log.lock().unwrap();
+            let before = log
+                .iter()
+                .filter(|earlier| schema_name(earlier) == name)
+                .count();
+            log.push(request.clone());
+            before
+        };
+        match behaviour(&request, before) {
+            Answer::Reply(text) => streamed(&mut writer, &text, true)?,
+            Answer::Late(wait, text) => {
+                thread::sleep(wait);
+                streamed(&mut writer, &text, true)?;
+            }
+            Answer::Half(text) => {
+                streamed(&mut writer, &text[..text.len() / 2], false)?;
+                return Ok(());
+            }
+            Answer::Status(status, headers, text) => plain(&mut writer, status, headers, &text)?,
+            Answer::Nothing => return Ok(()),
+            Answer::Silence => thread::sleep(Duration::from_secs(600)),
+        }
+    }
+}
+
+fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<(String, Vec<u8>)>> {
+    let mut head = HashMap::new();
+    let mut first = String::new();
+    if reader.read_line(&mut first)? == 0 {
+        return Ok(None);
+    }
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 || line == "\r\n" {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            head.insert(name.to_lowercase(), value.trim().to_owned());
+        }
+    }
+    let length = head
+        .get("content-length")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+    Ok(Some((path, body)))
+}
+
+fn plain(writer: &mut impl Write, status: u16, headers: &str, text: &str) -> std::io::Result<()> {
+    write!(
+        writer,
+        "HTTP/1.1 {status} so\r\n{headers}content-length: {}\r\n\r\n{text}",
+        text.len()
+    )?;
+    writer.flush()
+}
+
+fn streamed(writer: &mut impl Write, text: &str, whole: bool) -> std::io::Result<()> {
+    write!(
+        writer,
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    )?;
+    let mut event = |value: &str| -> std::io::Result<()> {
+        let data = format!("data: {value}\n\n");
+        write!(writer, "{:x}\r\n{data}\r\n", data.len())?;
+        writer.flush()
+    };
+    let characters: Vec<char> = text.chars().collect();
+    for piece in characters.chunks(12) {
+        let piece: String = piece.iter().collect();
+        event(&json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] }).to_string())?;
+    }
+    if !whole {
+        return Ok(());
+    }
+    event(
+        &json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }).to_string(),
+    )?;
+    let details = json!({ "cached_tokens": 50 });
+    event(&json!({ "choices": [], "usage": { "prompt_tokens": 500, "completion_tokens": 100, "prompt_tokens_details": details } }).to_string())?;
+    event("[DONE]")?;
+    write!(writer, "0\r\n\r\n")?;
+    writer.flush()
+}
+
+/// The replies of a good debate of three rounds.
+pub fn good(request: &Value, before: usize) -> String {
+    let reply = match (schema_name(request).as_str(), before % 2) {
+        ("opening", _) => {
+            json!({ "answer": "Use a **queue**. 😀", "assumptions": ["Writes come in bursts."] })
+        }
+        ("critique", _) => json!({
+            "assessment": "Bursts are assumed, not shown.",
+            "issues": [issue("assumption_mining", "critical", "Nobody measured the bursts."), issue("completeness", "minor", "Costs are left out.")],
+            "quality_score": 4,
+            "ready_for_synthesis": false,
+        }),
+        ("revision", 0) => json!({
+            "responses": [{ "issue": "S1", "action": "defend", "explanation": "The logs show them." }],
+            "answer": "Use a queue: the logs show bursts.",
+        }),
+        ("revision", _) => json!({
+            "responses": [{ "issue": "S1", "action": "accept", "explanation": "Figures added." }, { "issue": "S2", "action": "accept", "explanation": "Costs added." }],
+            "answer": "Use a queue: 40 bursts a day, 3 dollars a month.",
+        }),
+        ("review", 0) => json!({
+            "assessment": "Which logs?",
+            "verdicts": [{ "issue": "S1", "status": "partially_resolved", "reason": "No figures." }],
+            "new_issues": [],
+            "quality_score": 6,
+            "ready_for_synthesis": false,
+        }),
+        ("review", _) => json!({
+            "assessment": "Sound now.",
+            "verdicts": [{ "issue": "S1", "status": "resolved", "reason": "Figures are there." }, { "issue": "S2", "status": "resolved", "reason": "Costs too." }],
+            "new_issues": [],
+            "quality_score": 7,
+            "ready_for_synthesis": false,
+        }),
+        ("synthesis", _) => json!({
+            "answer": "Put a queue in front of the writes: it absorbs forty bursts a day for three dollars a month.",
+            "confidence": 8,
+            "confidence_reason": "Measured on one month only.",
+            "insights": ["Without the figures the case was open."],
+            "caveats": ["Traffic may change."],
+            "change": "refined",
+            "change_reason": "Figures were added.",
+        }),
+        ("marking", _) => json!({
+            "justification": "Right and short.",
+            "marks": { "correctness": 8, "completeness": 9, "clarity": 9, "depth": 7 },
+            "would_benefit_from_finetune": true,
+        }),
+        (_, _) => json!({ "yes": true }),
+    };
+    reply.to_string()
+}
+
+fn issue(strategy: &str, severity: &str, problem: &str) -> Value {
+    json!({
+        "strategy": strategy, "severity": severity, "location": "the first sentence", "problem": problem,
+        "why_it_matters": "All rests on it.", "suggested_fix": "Show it.",
+    })
+}

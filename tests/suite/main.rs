@@ -1,0 +1,17 @@
+//! The program as its users meet it: the real binary, real HTTP on loopback, real files, real signals.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot go on says so by panicking"
+)]
+
+mod ask;
+mod bad_input;
+mod bad_servers;
+mod commands;
+#[cfg(feature = "local")]
+mod embedded;
+mod harness;
+mod resume;

@@ -1,0 +1,137 @@
+//! Killed, interrupted, raced for: nothing that was paid for is lost or paid for twice.
+
+#![cfg(unix)]
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::harness::{Answer, Home, QUESTION, Server, finished, good, schema_name};
+
+/// A server that holds the second review back for a while, so that there is a middle of round 2 to be killed in.
+fn holding(wait: Duration) -> Server {
+    Server::start(
+        move |request, before| match (schema_name(request).as_str(), before) {
+            ("review", 0) => Answer::Late(wait, good(request, before)),
+            // The call that was in flight is asked again; it is still the first review of the debate.
+            ("review", before) => Answer::Reply(good(request, before - 1)),
+            (_, before) => Answer::Reply(good(request, before)),
+        },
+    )
+}
+
+fn start(home: &Home) -> Child {
+    home.command(&["ask", QUESTION, "--model", "lab:x", "--seed", "7"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn wait_for(server: &Server, schema: &str) {
+    let patience = Instant::now();
+    while !server.asked().iter().any(|name| name == schema) {
+        assert!(
+            patience.elapsed() < Duration::from_secs(60),
+            "never asked for {schema}"
+        );
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+/// C-08: killed in the middle of round 2 and resumed, it completes; only the call in flight was made twice.
+#[test]
+fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
+    let server = holding(Duration::from_secs(30));
+    let home = Home::with(&server);
+    let mut child = start(&home);
+    wait_for(&server, "review");
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    assert_eq!(home.list()[0]["state"], "running");
+
+    let run = home.run(&["resume", "last", "--json"]);
+    run.expect(0, &["3 turns are in the journal and are not asked again"]);
+    assert_eq!(run.json()["total_rounds"], 3);
+    assert_eq!(
+        server.asked(),
+        [
+            "opening",
+            "critique",
+            "revision",
+            "review",
+            "review",
+            "revision",
+            "review",
+            "synthesis",
+            "marking"
+        ]
+    );
+}
+
+/// Ctrl-C saves, says how to resume, and exits with 130.
+#[test]
+fn ctrl_c_saves_and_says_how_to_resume() {
+    let server = holding(Duration::from_secs(30));
+    let home = Home::with(&server);
+    let child = start(&home);
+    wait_for(&server, "review");
+    signal(&child, "-INT");
+    let run = finished(child.wait_with_output().unwrap());
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    run.expect(130, &["Interrupted", &format!("roundtable resume {id}")]);
+    assert_eq!(home.list()[0]["state"], "cancelled");
+    home.run(&["resume", &id, "--quiet"]).expect(0, &[]);
+    assert_eq!(home.list()[0]["state"], "complete");
+}
+
+/// Two processes resume the same debate: one wins, the other says so.
+#[test]
+fn of_two_that_resume_one_wins_and_the_other_says_so() {
+    let server = holding(Duration::from_secs(2));
+    let home = Home::with(&server);
+    let child = start(&home);
+    wait_for(&server, "review");
+    home.run(&["resume", "last"])
+        .expect(1, &["another process is running debate"]);
+    home.run(&["rm", "last", "--yes"])
+        .expect(1, &["another process is running debate"]);
+    finished(child.wait_with_output().unwrap()).expect(0, &[]);
+    assert_eq!(server.asked().len(), 8);
+}
+
+#[test]
+fn a_complete_debate_is_shown_and_not_played_again() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let run = home.run(&["resume", "last"]);
+    run.expect(0, &["complete"]);
+    assert!(run.out.contains("Put a queue"));
+    assert_eq!(server.asked().len(), 8);
+}
+
+/// C-08: a journal that no longer fits its prompts is an error, not a silent wrong answer.
+#[test]
+fn c08_changed_prompts_are_noticed() {
+    let server = holding(Duration::from_secs(30));
+    let home = Home::with(&server);
+    let mut child = start(&home);
+    wait_for(&server, "review");
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    home.write(
+        ".config/roundtable/prompts/dialectic/propose.md",
+        "=== system\nOther.\n=== shared\n{{ question }}\n=== own\nAnswer.\n",
+    );
+    home.run(&["resume", "last"])
+        .expect(1, &["r1/proposer/propose", "another prompt"]);
+}
