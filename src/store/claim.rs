@@ -86,7 +86,7 @@ impl Store {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
             .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
-        let mut transaction = self.begin().await?;
+        let mut writing = self.writer.begin().await?;
         let inserted = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
              input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup) \
@@ -99,17 +99,17 @@ impl Store {
         .bind(signed(now))
         .bind(setup.question.as_str())
         .bind(as_json)
-        .execute(&mut *transaction)
+        .execute(writing.connection())
         .await
         .map_err(Failure::from);
-        Self::end(transaction, inserted).await?;
+        writing.end(inserted).await?;
         Ok(FIRST_EPOCH)
     }
 
     async fn raise_epoch(&self, id: Uuid) -> Result<Option<(i64, Setup)>, Failure> {
-        let mut transaction = self.begin().await?;
-        let raised = raise_epoch(&mut transaction, id).await;
-        Self::end(transaction, raised).await
+        let mut writing = self.writer.begin().await?;
+        let raised = raise_epoch(writing.connection(), id).await;
+        writing.end(raised).await
     }
 }
 

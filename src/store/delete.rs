@@ -25,12 +25,12 @@ impl Store {
 
     /// The journal goes with its debate.
     async fn delete_row(&self, id: Uuid) -> Result<bool, Failure> {
-        let mut transaction = self.begin().await?;
+        let mut writing = self.writer.begin().await?;
         let done = sqlx::query("DELETE FROM debates WHERE id = $1")
             .bind(id.to_string())
-            .execute(&mut *transaction)
+            .execute(writing.connection())
             .await
             .map_err(Failure::from);
-        Ok(Self::end(transaction, done).await?.rows_affected() == 1)
+        Ok(writing.end(done).await?.rows_affected() == 1)
     }
 }

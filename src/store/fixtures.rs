@@ -67,7 +67,7 @@ pub(super) fn opened(question: &str) -> Event {
 pub(super) fn finished(step: &str, spent: Spent) -> Event {
     Event::StepFinished(Box::new(FinishedStep {
         call: call(step, spent),
-        // Floats whose shortest form a careless parser reads back as a neighbour.
+        // These have to come back to the last bit.
         reply: json!({ "text": "né\u{0}\n\"so\"", "floats": [0.1, 1e-7, 2.225_073_858_507_201_4e-308, 0.3] }),
         text: "so".into(),
         remarks: vec!["too short".into()],

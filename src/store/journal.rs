@@ -82,9 +82,9 @@ impl DebateJournal {
     }
 
     async fn in_one_transaction(&self, entries: &[Keyed]) -> Result<(), Refusal> {
-        let mut transaction = self.store.begin().await?;
-        let written = self.write(&mut transaction, entries).await;
-        Store::end(transaction, written).await
+        let mut writing = self.store.writer.begin().await?;
+        let written = self.write(writing.connection(), entries).await;
+        writing.end(written).await
     }
 
     /// The row first: it is conditional on the epoch, and locks out other claims until the commit.
@@ -140,7 +140,7 @@ async fn add_to_row(
     epoch: i64,
     tally: &Tally,
 ) -> Result<bool, Failure> {
-    let done = sqlx::query(
+    let row = sqlx::query(
         "UPDATE debates SET
              updated_at = $3,
              state = CASE WHEN $4 = '' THEN state ELSE $4 END,
@@ -154,7 +154,8 @@ async fn add_to_row(
              cached_tokens = cached_tokens + $12,
              cost_usd = cost_usd + $13,
              cost_known = CASE WHEN $14 = 1 THEN 0 ELSE cost_known END
-         WHERE id = $1 AND epoch = $2",
+         WHERE id = $1 AND epoch = $2
+         RETURNING epoch",
     )
     .bind(id)
     .bind(epoch)
@@ -170,9 +171,9 @@ async fn add_to_row(
     .bind(signed(tally.usage.cached))
     .bind(tally.cost.dollars())
     .bind(i64::from(tally.unknown_cost))
-    .execute(connection)
+    .fetch_optional(connection)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(row.is_some())
 }
 
 pub(super) async fn insert(
@@ -192,7 +193,7 @@ pub(super) async fn insert(
     .bind(signed(entry.at))
     .bind(kind(&entry.event))
     .bind(body)
-    .execute(connection)
+    .fetch_optional(connection)
     .await?;
     Ok(())
 }

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use roundtable_core::usage::Money;
 use roundtable_engine::event::{Event, Spent, State};
 use roundtable_engine::journal::JournalError;
@@ -148,12 +150,7 @@ async fn c08_a_full_disk_is_said_and_recovered_from() {
     let first = vec![keyed(1, opened("Why?"))];
     journal.append(first.clone()).await.unwrap();
     // SQLite then behaves as if the file system refused another page.
-    let mut connection = store.writer.acquire().await.unwrap();
-    connection
-        .execute("PRAGMA max_page_count = 1")
-        .await
-        .unwrap();
-    drop(connection);
+    store.writer.run("PRAGMA max_page_count = 1").await;
 
     let large = |seq| Event::Noted {
         key: format!("n{seq}"),
@@ -169,12 +166,7 @@ async fn c08_a_full_disk_is_said_and_recovered_from() {
     );
     assert_eq!(journal.load().await, Ok(entries(&first)));
 
-    let mut connection = store.writer.acquire().await.unwrap();
-    connection
-        .execute("PRAGMA max_page_count = 1000000")
-        .await
-        .unwrap();
-    drop(connection);
+    store.writer.run("PRAGMA max_page_count = 1000000").await;
     let second = vec![keyed(2, large(2))];
     journal.append(second.clone()).await.unwrap();
     assert_eq!(journal.load().await, Ok(entries(&[first, second].concat())));
@@ -185,12 +177,57 @@ async fn c08_a_full_disk_is_said_and_recovered_from() {
 #[tokio::test]
 async fn c08_a_database_that_cannot_be_written_is_said() {
     let (_folder, store, claim) = fresh().await;
-    let mut connection = store.writer.acquire().await.unwrap();
-    connection.execute("PRAGMA query_only = ON").await.unwrap();
-    drop(connection);
+    store.writer.run("PRAGMA query_only = ON").await;
     let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
         matches!(refused, Err(JournalError::ReadOnly { .. })),
+        "{refused:?}"
+    );
+}
+
+/// C-08: an append that is given up half-way leaves all or nothing, and does not stand in the way of the next.
+#[tokio::test]
+async fn c08_an_append_that_is_given_up_leaves_all_or_nothing() {
+    let (_folder, _store, claim) = fresh().await;
+    let journal = claim.journal();
+    let mut known = 0;
+    for polls in 0..12 {
+        let batch = [1, 2].map(|more| {
+            let seq = known + more;
+            keyed(seq, finished(&format!("r{polls}/{more}"), spent(None)))
+        });
+        let mut append = journal.append(batch.into());
+        for _ in 0..polls {
+            if futures::poll!(&mut append).is_ready() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        drop(append);
+        let seqs: Vec<u64> = journal
+            .load()
+            .await
+            .unwrap()
+            .iter()
+            .map(|entry| entry.seq)
+            .collect();
+        assert!(seqs.len().is_multiple_of(2), "half a batch: {seqs:?}");
+        known = seqs.len() as u64;
+    }
+    assert!(known > 0, "no append ever came to its end");
+}
+
+/// C-08: a database that another process does not let go of is said to be locked.
+#[tokio::test]
+async fn c08_a_database_that_stays_locked_is_said() {
+    let (folder, store, claim) = fresh().await;
+    let other = Store::open(folder.path()).await.unwrap();
+    let _writing = other.writer.begin().await.unwrap();
+    // So that the test need not wait as long as the program does.
+    store.writer.run("PRAGMA busy_timeout = 1").await;
+    let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
+    assert!(
+        matches!(&refused, Err(JournalError::Unavailable { detail }) if detail.contains("locked")),
         "{refused:?}"
     );
 }

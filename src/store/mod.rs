@@ -16,13 +16,14 @@ mod query;
 mod rate;
 mod row;
 mod tally;
+mod writer;
 
 #[cfg(test)]
 mod fixtures;
 
 use std::sync::Arc;
 
-use sqlx::{Any, AnyPool, Transaction};
+use sqlx::AnyPool;
 
 pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
@@ -32,11 +33,12 @@ pub(crate) use row::{DebateRow, Totals};
 
 use errors::Failure;
 use folder::Folder;
+use writer::Writer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     folder: Arc<Folder>,
-    writer: AnyPool,
+    writer: Arc<Writer>,
     reader: AnyPool,
 }
 
@@ -45,29 +47,6 @@ impl Store {
     pub(crate) async fn close(&self) {
         self.reader.close().await;
         self.writer.close().await;
-    }
-
-    /// IMMEDIATE: a transaction that read first and only then wants to write could be refused instead of waiting.
-    async fn begin(&self) -> Result<Transaction<'static, Any>, Failure> {
-        Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
-    }
-
-    /// Commits what went well and takes back what did not.
-    async fn end<T, E: From<sqlx::Error>>(
-        transaction: Transaction<'static, Any>,
-        outcome: Result<T, E>,
-    ) -> Result<T, E> {
-        match outcome {
-            Ok(value) => {
-                transaction.commit().await?;
-                Ok(value)
-            }
-            Err(error) => {
-                // The first error says more; a connection that cannot roll back is replaced.
-                let _ = transaction.rollback().await;
-                Err(error)
-            }
-        }
     }
 
     fn failed(&self, failure: Failure) -> StoreError {

@@ -12,16 +12,9 @@ use sqlx::{AnyConnection, ConnectOptions, Connection, Executor, Row, SqlSafeStr}
 use super::Store;
 use super::errors::{Failure, Fault, StoreError};
 use super::folder::Folder;
+use super::writer::{Writer, configure};
 
-/// `SQLite` has one writer at a time whatever we do; waiting for it in our own queue is fair and costs no polling.
-const WRITERS: u32 = 1;
 const READERS: u32 = 3;
-
-/// What the connection that opens the database sets once and for all.
-const WRITE_AHEAD_LOG: &str = "PRAGMA journal_mode = WAL";
-/// What every connection needs. FULL: an answer that was paid for survives a power cut.
-const SETTINGS: &str =
-    "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
 
 impl Store {
     /// Opens `roundtable.db` in `data_dir`, making both where they are missing.
@@ -76,54 +69,42 @@ async fn connect(folder: &Arc<Folder>) -> Result<Store, Refusal> {
         .map_err(Refusal::Failed)?
         .parse::<AnyConnectOptions>()?
         .disable_statement_logging();
-    // A connection of its own for the first look: a pool would hide what is wrong and try again until it times out.
+    // Not from a pool: that would hide what is wrong and try again until it times out.
     let mut first = AnyConnection::connect_with(&options).await?;
-    let prepared = prepare(&mut first, folder).await;
-    let writer = match prepared {
-        Ok(()) => pool(WRITERS).connect_with(options.clone()).await,
-        Err(refusal) => {
-            // The database may have to be renamed: nothing of ours may be open on it.
-            let _ = first.close().await;
-            return Err(refusal);
-        }
-    };
-    // Closed only now, for the last connection that closes would write the log back and delete it.
-    first.close().await?;
-    Ok(Store {
-        folder: Arc::clone(folder),
-        writer: writer?,
-        reader: pool(READERS).connect_lazy_with(options),
-    })
-}
-
-fn pool(size: u32) -> sqlx::pool::PoolOptions<sqlx::Any> {
-    AnyPoolOptions::new()
-        .max_connections(size)
+    if let Err(refusal) = prepare(&mut first, folder).await {
+        // The database may have to be renamed: nothing of ours may be open on it.
+        let _ = first.close().await;
+        return Err(refusal);
+    }
+    let reader = AnyPoolOptions::new()
+        .max_connections(READERS)
         .max_lifetime(None)
         .idle_timeout(None)
         .test_before_acquire(false)
-        .after_connect(|connection, _| {
-            async move { connection.execute(SETTINGS).await.map(|_| ()) }.boxed()
-        })
-        // When a disk is full SQLite may end a transaction by itself. The driver then believes for ever to be inside
-        // one: such a connection is replaced.
-        .before_acquire(|connection, _| {
-            futures::future::ready(Ok(!connection.is_in_transaction())).boxed()
-        })
+        .after_connect(|connection, _| configure(connection).boxed())
+        .connect_lazy_with(options.clone());
+    Ok(Store {
+        folder: Arc::clone(folder),
+        writer: Arc::new(Writer::new(options, first)),
+        reader,
+    })
 }
 
 /// Brings the database up to date, and looks as closely as there is reason to.
 async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), Refusal> {
-    connection.execute(SETTINGS).await?;
-    connection.execute(WRITE_AHEAD_LOG).await?;
+    configure(connection).await?;
+    connection.execute("PRAGMA journal_mode = WAL").await?;
     if folder.is_suspect() {
         check(connection).await.map_err(Refusal::Failed)?;
         folder.clear_suspicion();
     }
+    // Migrations need not survive a power cut: they are run again. The first append takes them to the disk with it.
+    connection.execute("PRAGMA synchronous = NORMAL").await?;
     migrations()
         .run_direct(None, connection, false)
         .await
         .map_err(refusal)?;
+    configure(connection).await?;
     // Touches each tree once: damage near the root shows here and not in the middle of a debate.
     for touch in [
         "SELECT id FROM debates ORDER BY created_at DESC, id DESC LIMIT 1",

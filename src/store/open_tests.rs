@@ -23,25 +23,19 @@ async fn every_connection_is_safe_against_power_cuts_and_strangers() {
     // No part of a path means anything but itself.
     let folder = parent.path().join("a b%41?mode=ro#é");
     let store = Store::open(&folder).await.unwrap();
-    for pool in [&store.writer, &store.reader] {
-        let mut connection = pool.acquire().await.unwrap();
-        let mut settings = Vec::new();
-        for pragma in ["PRAGMA synchronous", "PRAGMA foreign_keys"] {
-            settings.push(connection.fetch_one(pragma).await.unwrap().get::<i64, _>(0));
-        }
-        settings.push(
-            connection
-                .fetch_one("PRAGMA busy_timeout")
-                .await
-                .unwrap()
-                .get(0),
-        );
-        let mode = connection.fetch_one("PRAGMA journal_mode").await.unwrap();
-        assert_eq!(
-            (settings, mode.get::<&str, _>(0)),
-            (vec![2, 1, 5_000], "wal")
-        );
+    let mut settings = Vec::new();
+    for pragma in [
+        "PRAGMA synchronous",
+        "PRAGMA foreign_keys",
+        "PRAGMA busy_timeout",
+    ] {
+        let written = store.writer.run(pragma).await.unwrap();
+        let read = store.reader.fetch_one(pragma).await.unwrap();
+        settings.push([written, read].map(|row| row.get::<i64, _>(0)));
     }
+    assert_eq!(settings, [[2, 2], [1, 1], [5_000, 5_000]]);
+    let mode = store.writer.run("PRAGMA journal_mode").await.unwrap();
+    assert_eq!(mode.get::<&str, _>(0), "wal");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -136,11 +130,9 @@ async fn a_database_of_a_newer_version_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(DATABASE);
     let store = Store::open(folder.path()).await.unwrap();
-    let mut connection = store.writer.acquire().await.unwrap();
     let from_the_future = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
                            VALUES (2, 'later', 1, x'00', 0)";
-    connection.execute(from_the_future).await.unwrap();
-    drop(connection);
+    store.writer.run(from_the_future).await;
     store.close().await;
     let before = fs::read(&path).unwrap();
 
@@ -160,12 +152,10 @@ async fn a_database_of_another_build_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(DATABASE);
     let store = Store::open(folder.path()).await.unwrap();
-    let mut connection = store.writer.acquire().await.unwrap();
-    connection
-        .execute("UPDATE _sqlx_migrations SET checksum = x'00'")
-        .await
-        .unwrap();
-    drop(connection);
+    store
+        .writer
+        .run("UPDATE _sqlx_migrations SET checksum = x'00'")
+        .await;
     store.close().await;
     let refused = Store::open(folder.path()).await.unwrap_err();
     assert_eq!(refused, StoreError::Foreign { path, version: 1 });
@@ -187,6 +177,9 @@ async fn a_path_through_a_file_is_no_folder() {
 #[tokio::test]
 async fn a_folder_that_cannot_be_made_is_read_only() {
     let path = Path::new("/sys/roundtable");
+    if !Path::new("/sys/kernel").exists() {
+        return; // A container without it: the folder could really be made.
+    }
     let refused = Store::open(path).await.unwrap_err();
     assert!(
         matches!(&refused, StoreError::ReadOnly { path: named, .. } if named == path),

@@ -75,9 +75,9 @@ impl Store {
         comment: Option<String>,
         now: Millis,
     ) -> Result<bool, Failure> {
-        let mut transaction = self.begin().await?;
-        let appended = append_rating(&mut transaction, id, rating, comment, now).await;
-        Self::end(transaction, appended).await
+        let mut writing = self.writer.begin().await?;
+        let appended = append_rating(writing.connection(), id, rating, comment, now).await;
+        writing.end(appended).await
     }
 }
 

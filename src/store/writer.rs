@@ -1,0 +1,105 @@
+//! The one connection that writes, and its transactions.
+//!
+//! `SQLite` has one writer at a time whatever we do. Waiting for it here is fair, and a connection of our own costs
+//! half of what one from a pool does: a pool pings it each time it comes back.
+
+use sqlx::any::AnyConnectOptions;
+use sqlx::{AnyConnection, Connection, Executor};
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::errors::Failure;
+
+/// What every connection needs. FULL: an answer that was paid for survives a power cut.
+const SETTINGS: &str =
+    "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
+
+pub(super) async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
+    connection.execute(SETTINGS).await?;
+    Ok(())
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    options: AnyConnectOptions,
+    /// `None` after a transaction that was not brought to its end; the next one connects anew.
+    idle: Mutex<Option<AnyConnection>>,
+}
+
+/// A transaction. Statements in it ask for one row even where none comes: that answers with the first thing the
+/// driver's thread says, where `execute` waits for that thread once more to hear that nothing follows.
+///
+/// Dropped before its end, it takes its connection with it, and so nothing of it is kept.
+pub(super) struct Writing<'a> {
+    connection: AnyConnection,
+    place: MutexGuard<'a, Option<AnyConnection>>,
+}
+
+impl Writer {
+    pub(super) fn new(options: AnyConnectOptions, connection: AnyConnection) -> Self {
+        Self {
+            options,
+            idle: Mutex::new(Some(connection)),
+        }
+    }
+
+    /// IMMEDIATE: a transaction that read first and only then wants to write could be refused instead of waiting.
+    pub(super) async fn begin(&self) -> Result<Writing<'_>, Failure> {
+        let mut place = self.idle.lock().await;
+        let mut connection = self.take(&mut place).await?;
+        sqlx::query("BEGIN IMMEDIATE")
+            .fetch_optional(&mut connection)
+            .await?;
+        Ok(Writing { connection, place })
+    }
+
+    async fn take(&self, place: &mut Option<AnyConnection>) -> Result<AnyConnection, Failure> {
+        if let Some(connection) = place.take() {
+            return Ok(connection);
+        }
+        let mut connection = AnyConnection::connect_with(&self.options).await?;
+        configure(&mut connection).await?;
+        Ok(connection)
+    }
+
+    pub(super) async fn close(&self) {
+        if let Some(connection) = self.idle.lock().await.take() {
+            // The last connection that closes tidies up; the next run can do that too.
+            let _ = connection.close().await;
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) async fn run(&self, sql: &'static str) -> Option<sqlx::any::AnyRow> {
+        let mut place = self.idle.lock().await;
+        let mut connection = self.take(&mut place).await.unwrap();
+        let row = connection.fetch_optional(sql).await.unwrap();
+        *place = Some(connection);
+        row
+    }
+}
+
+impl Writing<'_> {
+    pub(super) fn connection(&mut self) -> &mut AnyConnection {
+        &mut self.connection
+    }
+
+    /// Commits what went well and takes back what did not.
+    pub(super) async fn end<T, E: From<sqlx::Error>>(
+        mut self,
+        outcome: Result<T, E>,
+    ) -> Result<T, E> {
+        if outcome.is_ok() {
+            sqlx::query("COMMIT")
+                .fetch_optional(&mut self.connection)
+                .await?;
+            *self.place = Some(self.connection);
+        } else {
+            // When a disk is full, the transaction may be gone already. Then so is the connection.
+            let back = sqlx::query("ROLLBACK").execute(&mut self.connection).await;
+            if back.is_ok() {
+                *self.place = Some(self.connection);
+            }
+        }
+        outcome
+    }
+}
