@@ -10,6 +10,14 @@ use toml_edit::{Item, Key, TableLike};
 use super::name::nearest;
 use super::{Fault, Origin, Setting};
 
+/// The line where something stands, counted from 1.
+pub(super) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+    let end = span.map_or(0, |span| span.start.min(text.len()));
+    1 + text
+        .get(..end)
+        .map_or(0, |before| before.matches('\n').count())
+}
+
 /// What comes of reading a file, beside the values.
 pub(super) struct Findings<'t> {
     text: &'t str,
@@ -29,11 +37,7 @@ impl<'t> Findings<'t> {
     }
 
     pub(super) fn line(&self, span: Option<Range<usize>>) -> usize {
-        let end = span.map_or(0, |span| span.start.min(self.text.len()));
-        1 + self.text.as_bytes()[..end]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
+        line_of(self.text, span)
     }
 
     pub(super) fn fault(&mut self, line: usize, message: impl Into<String>) {
@@ -201,12 +205,11 @@ impl<'f, 't, 'd> Section<'f, 't, 'd> {
         for (name, item) in table.iter() {
             let key = table.key(name).and_then(Key::span);
             let line = self.findings.line(key);
-            match item.as_table_like() {
-                Some(inner) => tables.push((name, inner, line)),
-                None => {
-                    let full = self.full(name);
-                    self.fault(line, format!("{full} has to be a table: [{full}]"));
-                }
+            if let Some(inner) = item.as_table_like() {
+                tables.push((name, inner, line));
+            } else {
+                let full = self.full(name);
+                self.fault(line, format!("{full} has to be a table: [{full}]"));
             }
         }
         tables
@@ -232,20 +235,21 @@ impl<'f, 't, 'd> Section<'f, 't, 'd> {
                 continue;
             }
             let line = self.findings.line(table.key(key).and_then(Key::span));
-            let mut message = match (self.path.as_str(), item.is_table_like()) {
+            let what = match (self.path.as_str(), item.is_table_like()) {
                 ("", true) => format!("unknown section [{key}]"),
                 ("", false) => format!("unknown key '{key}' outside any section"),
                 (path, _) => format!("unknown key '{key}' in [{path}]"),
             };
-            match nearest(key, self.asked.iter().copied()) {
-                Some(word) => message.push_str(&format!("; did you mean '{word}'?")),
-                None => message.push_str(&format!("; known: {}", self.asked.join(", "))),
-            }
-            if key == "api_key" {
-                message.push_str(
-                    " A key is never written here: put it into an environment variable and name that",
-                );
-            }
+            let hint = match nearest(key, self.asked.iter().copied()) {
+                Some(word) => format!("did you mean '{word}'?"),
+                None => format!("known: {}", self.asked.join(", ")),
+            };
+            let warning = if key == "api_key" {
+                " A key is never written here: put it into an environment variable and name that"
+            } else {
+                ""
+            };
+            let message = format!("{what}; {hint}{warning}");
             self.findings.fault(line, message);
         }
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
 
+use super::document::line_of;
 use super::{Config, ConfigError, Environment, Fault};
 
 /// Sets `key`, as in `tiers.fast`, to `value`. A value that makes the file wrong is refused, and nothing is written.
@@ -59,15 +60,14 @@ fn readings(value: &str) -> Vec<Value> {
 }
 
 fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String, ConfigError> {
-    let faulty = |message: String| ConfigError::Faulty {
+    let faulty = |line, message| ConfigError::Faulty {
         path: path.to_path_buf(),
-        faults: vec![Fault { line: 1, message }],
+        faults: vec![Fault { line, message }],
     };
-    let mut document: DocumentMut = match text.parse() {
-        Ok(document) => document,
-        // Read it the other way, which knows the line.
-        Err(error) => return Err(faulty(error.to_string())),
-    };
+    let mut document = text.parse::<DocumentMut>().map_err(|error| {
+        let line = line_of(text, error.span());
+        faulty(line, format!("this is not TOML: {}", error.message()))
+    })?;
     let Some((last, sections)) = keys.split_last() else {
         return Ok(text.to_owned());
     };
@@ -82,7 +82,7 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
                 Item::Table(new)
             })
             .as_table_like_mut()
-            .ok_or_else(|| faulty(format!("{} is no section", section.get())))?;
+            .ok_or_else(|| faulty(1, format!("{} is no section", section.get())))?;
     }
     match table.get_mut(last.get()).and_then(Item::as_value_mut) {
         Some(old) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderName, HeaderValue};
 use toml_edit::TableLike;
 
-use super::document::{Findings, Section};
+use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Secret};
 
 /// The wire format that a provider speaks.
@@ -28,6 +28,12 @@ impl Kind {
         ("gemini", Self::Gemini),
         ("ollama", Self::Ollama),
     ];
+
+    fn named(name: &str) -> Option<Self> {
+        Self::NAMED
+            .into_iter()
+            .find_map(|(known, kind)| (known == name).then_some(kind))
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -188,11 +194,12 @@ pub(super) fn read(
             providers.insert(name.to_owned(), provider);
         }
     }
-    for provider in providers.values().filter(|provider| !provider.configured) {
-        show(
-            &mut Section::new(findings, format!("providers.{}", provider.name), None),
-            provider,
-        );
+    for provider in providers.values() {
+        if !provider.configured && provider.kind != Kind::Local {
+            let mut section = Section::new(findings, format!("providers.{}", provider.name), None);
+            let nothing = Stated::read(&mut section);
+            show(&mut section, provider, &nothing);
+        }
     }
     providers
 }
@@ -210,14 +217,33 @@ fn unusable(name: &str) -> Option<String> {
     }
 }
 
-fn show(section: &mut Section<'_, '_, '_>, provider: &Provider) {
-    if provider.kind == Kind::Local {
-        return;
+fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated) {
+    fn line<T>(given: Option<&Given<T>>) -> Option<usize> {
+        given.map(|given| given.line)
     }
-    section.record("kind", Some(provider.kind), None);
-    section.record("base_url", Some(&provider.base_url), None);
+    let Stated {
+        kind,
+        base_url,
+        api_key_env,
+        max_concurrent,
+        timeout,
+        headers: _,
+    } = stated;
+    section.record("kind", Some(provider.kind), line(kind.as_ref()));
+    section.record(
+        "base_url",
+        Some(&provider.base_url),
+        line(base_url.as_ref()),
+    );
+    if let Some(given) = api_key_env {
+        section.record("api_key_env", Some(&given.value), Some(given.line));
+    }
     show_key(section, provider);
-    section.record("max_concurrent", Some(provider.max_concurrent), None);
+    let most = provider.max_concurrent;
+    section.record("max_concurrent", Some(most), line(max_concurrent.as_ref()));
+    if let Some(given) = timeout {
+        section.record("timeout_s", Some(given.value), Some(given.line));
+    }
 }
 
 fn show_key(section: &mut Section<'_, '_, '_>, provider: &Provider) {
@@ -228,87 +254,88 @@ fn show_key(section: &mut Section<'_, '_, '_>, provider: &Provider) {
     }
 }
 
+/// What a section says, before anything is made of it.
+struct Stated {
+    kind: Option<Given<Kind>>,
+    base_url: Option<Given<String>>,
+    api_key_env: Option<Given<String>>,
+    max_concurrent: Option<Given<u32>>,
+    timeout: Option<Given<f64>>,
+    headers: Vec<(String, Secret)>,
+}
+
+const KINDS: &str = "\"openai\", \"anthropic\", \"gemini\" or \"ollama\"";
+
+impl Stated {
+    fn read(section: &mut Section<'_, '_, '_>) -> Self {
+        Self {
+            kind: section.read("kind", |item| {
+                item.as_str()
+                    .and_then(Kind::named)
+                    .ok_or_else(|| KINDS.to_owned())
+            }),
+            base_url: section.read("base_url", |item| {
+                item.as_str()
+                    .and_then(|text| web_address(text.trim()))
+                    .ok_or_else(|| {
+                        "an address like \"http://127.0.0.1:8000/v1\", without user, password or query"
+                            .to_owned()
+                    })
+            }),
+            api_key_env: section.text("api_key_env"),
+            max_concurrent: section.whole("max_concurrent", 1..=1024),
+            timeout: section.number("timeout_s", 0.001..=86_400.0),
+            headers: read_headers(section),
+        }
+    }
+
+    fn provider(&self, name: &str, kind: Kind, environment: &Environment) -> Provider {
+        let mut provider = Provider::built_in(kind, environment);
+        name.clone_into(&mut provider.name);
+        provider.configured = true;
+        if let Some(given) = &self.base_url {
+            provider.base_url.clone_from(&given.value);
+            provider.needs_key = false;
+            if Kind::named(name).is_none() {
+                // A key for one company's service is not sent to somebody else's server.
+                provider.key_variables.clear();
+                provider.key = None;
+            }
+        }
+        if let Some(given) = &self.api_key_env {
+            provider.key_variables = vec![given.value.clone()];
+            provider.key = key_of(&provider.key_variables, environment);
+            provider.needs_key = true;
+        }
+        if let Some(given) = &self.max_concurrent {
+            provider.max_concurrent = given.value;
+        }
+        let timeout = self.timeout.as_ref();
+        provider.timeout = timeout.map(|given| Duration::from_secs_f64(given.value));
+        provider.headers.clone_from(&self.headers);
+        provider
+    }
+}
+
 fn read_one(
     mut section: Section<'_, '_, '_>,
     name: &str,
     line: usize,
     environment: &Environment,
 ) -> Option<Provider> {
-    let kind = section.read("kind", |item| {
-        let text = item.as_str().unwrap_or_default();
-        Kind::NAMED
-            .into_iter()
-            .find_map(|(known, kind)| (known == text).then_some(kind))
-            .ok_or_else(|| "\"openai\", \"anthropic\", \"gemini\" or \"ollama\"".to_owned())
-    });
-    let built_in = Kind::NAMED
-        .into_iter()
-        .find_map(|(known, kind)| (known == name).then_some(kind));
-    let known_kind = kind.as_ref().map(|given| given.value).or(built_in);
-    let base_url = section.read("base_url", |item| {
-        item.as_str()
-            .and_then(|text| web_address(text.trim()))
-            .ok_or_else(|| {
-                "an address like \"http://127.0.0.1:8000/v1\", without user, password or query"
-                    .to_owned()
-            })
-    });
-    let api_key_env = section.text("api_key_env");
-    let max_concurrent = section.whole("max_concurrent", 1..=1024_u32);
-    let timeout = section.number("timeout_s", 0.001..=86_400.0);
-    let headers = read_headers(&mut section);
-
-    let Some(chosen) = known_kind else {
-        // A wrong kind has been complained about; a missing one has not.
-        if section.is_absent("kind") {
-            section.fault(
-                line,
-                format!("[providers.{name}] needs kind = \"openai\", \"anthropic\", \"gemini\" or \"ollama\""),
-            );
-        }
-        section.finish();
-        return None;
-    };
-    let mut provider = Provider::built_in(chosen, environment);
-    name.clone_into(&mut provider.name);
-    provider.configured = true;
-    section.record("kind", Some(chosen), kind.map(|given| given.line));
-    if let Some(given) = &base_url {
-        provider.base_url.clone_from(&given.value);
-        provider.needs_key = false;
-        if built_in.is_none() {
-            // A key for one company's service is not sent to somebody else's server.
-            provider.key_variables.clear();
-            provider.key = None;
-        }
+    let stated = Stated::read(&mut section);
+    let kind = stated.kind.as_ref().map(|given| given.value);
+    let provider = kind
+        .or_else(|| Kind::named(name))
+        .map(|kind| stated.provider(name, kind, environment));
+    if let Some(provider) = &provider {
+        show(&mut section, provider, &stated);
+    } else if section.is_absent("kind") {
+        // A wrong one has been complained about already.
+        section.fault(line, format!("[providers.{name}] needs kind = {KINDS}"));
     }
-    section.record(
-        "base_url",
-        Some(&provider.base_url),
-        base_url.map(|given| given.line),
-    );
-    if let Some(given) = &api_key_env {
-        provider.key_variables = vec![given.value.clone()];
-        provider.key = key_of(&provider.key_variables, environment);
-        provider.needs_key = true;
-        section.record("api_key_env", Some(&given.value), Some(given.line));
-    }
-    show_key(&mut section, &provider);
-    if let Some(given) = &max_concurrent {
-        provider.max_concurrent = given.value;
-    }
-    section.record(
-        "max_concurrent",
-        Some(provider.max_concurrent),
-        max_concurrent.map(|given| given.line),
-    );
-    if let Some(given) = timeout {
-        provider.timeout = Some(Duration::from_secs_f64(given.value));
-        section.record("timeout_s", Some(given.value), Some(given.line));
-    }
-    provider.headers = headers;
     section.finish();
-    Some(provider)
+    provider
 }
 
 fn read_headers(section: &mut Section<'_, '_, '_>) -> Vec<(String, Secret)> {

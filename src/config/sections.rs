@@ -215,7 +215,7 @@ impl File<'_, '_> {
             .map(|folders| folders.data.clone());
         let (folder, environment) = (self.folder, self.environment);
         let mut section = Section::new(self.findings, "data", table);
-        let dir = section.text("dir").map(|given| beside(folder, given));
+        let dir = section.text("dir").map(|given| beside(folder, &given));
         let dir = dir.or(default.map(|value| Given { value, line: 0 }));
         let dir = or_variable(&mut section, "dir", dir, ("ROUNDTABLE_DATA", environment));
         section.finish();
@@ -229,7 +229,7 @@ impl File<'_, '_> {
         let threads = optional(&mut section, "threads", threads);
         let context_tokens = section.whole("context_tokens", 512..=1_048_576_u32);
         let context_tokens = optional(&mut section, "context_tokens", context_tokens);
-        let weights = section.text("weights").map(|given| beside(folder, given));
+        let weights = section.text("weights").map(|given| beside(folder, &given));
         let weights = or_variable(
             &mut section,
             "weights",
@@ -314,7 +314,7 @@ fn model(
 }
 
 /// A path in a file is meant from where the file is.
-fn beside(folder: Option<&Path>, given: Given<String>) -> Given<PathBuf> {
+fn beside(folder: Option<&Path>, given: &Given<String>) -> Given<PathBuf> {
     let value = match given.value.strip_prefix("~/").zip(std::env::home_dir()) {
         Some((rest, home)) => home.join(rest),
         None => folder.unwrap_or(Path::new("")).join(&given.value),

@@ -15,8 +15,7 @@ use serde_json::Value;
 use super::frames::Framing;
 use super::schema::ANTHROPIC;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name,
-    with_schema_in_words,
+    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name, system,
 };
 
 /// The provider takes no more than this.
@@ -128,11 +127,7 @@ impl Wire for Anthropic {
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
         let by_tool = conceded.has(Concession::SecondStructure);
         let in_words = conceded.has(Concession::ThirdStructure);
-        let system = if in_words {
-            with_schema_in_words(request)
-        } else {
-            Cow::Borrowed(request.system.as_str())
-        };
+        let system = system(request, in_words);
         let schema = request.schema.as_ref().filter(|_| !in_words);
         let tool = schema.filter(|_| by_tool);
         let system: Vec<Block<'_>> = (!system.is_empty())
@@ -344,6 +339,7 @@ enum Part {
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "these are the provider's names")]
 struct Tokens {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,

@@ -10,13 +10,16 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
-use super::endpoint::{Clock, Endpoint, LARGEST_BODY};
+use super::endpoint::{Clock, Endpoint, LARGEST_BODY, Times};
 use super::failure::Refusal;
 use super::frames::{Frames, Framing};
 use super::wire::{Concession, Concessions, Listed, Progress, Unread, Wire};
 
 /// How long the end of a finished answer is waited for, so that its connection can be used again.
 const LAST_BYTES: Duration = Duration::from_millis(5);
+
+/// A list that takes longer is not worth the wait.
+const LIST: Duration = Duration::from_secs(10);
 
 /// A provider's address and format, and what has been learnt of its models.
 pub(super) struct Backend {
@@ -48,7 +51,10 @@ impl Backend {
     /// The provider's own list of its models.
     pub(super) async fn list(&self) -> Result<Vec<Listed>, ModelError> {
         const WHAT: &str = "list of models";
-        let clock = Clock::start(self.endpoint.times);
+        let clock = Clock::start(Times {
+            call: LIST,
+            idle: LIST,
+        });
         let path = self.wire.list_path();
         let body = self
             .endpoint

@@ -25,11 +25,12 @@ fn interrupted(detail: &str) -> ModelError {
 async fn outcome(reply: Reply) -> (Vec<Delta>, Option<ModelError>) {
     let server = Server::new([reply]);
     let (deltas, error) = call(&fleet("openai", &server), plain_request("m")).await;
-    let error = error.map(|error| match error {
-        ModelError::NotAModelServer { detail } => ModelError::NotAModelServer {
-            detail: detail.replace(&server.address, "SERVER"),
-        },
-        other => other,
+    let error = error.map(|error| {
+        if let ModelError::NotAModelServer { detail } = error {
+            let detail = detail.replace(&server.address, "SERVER");
+            return ModelError::NotAModelServer { detail };
+        }
+        error
     });
     (deltas, error)
 }
@@ -162,7 +163,7 @@ async fn c07_silence_and_slowness_are_timeouts() {
             server.address
         ))
     };
-    let idle = "idle_timeout_s = 0.1";
+    let idle = "idle_timeout_s = 0.5";
     let after = |milliseconds| {
         Some(ModelError::Timeout {
             after: Duration::from_millis(milliseconds),
@@ -171,14 +172,14 @@ async fn c07_silence_and_slowness_are_timeouts() {
 
     let server = Server::new([Reply::silence()]);
     assert_eq!(
-        (vec![], after(100)),
+        (vec![], after(500)),
         call(&timed(&server, idle), plain_request("m")).await
     );
 
     let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
     let (deltas, error) = call(&timed(&server, idle), plain_request("m")).await;
     assert_eq!(
-        (vec![Delta::Text("ha".to_owned())], after(100)),
+        (vec![Delta::Text("ha".to_owned())], after(500)),
         (deltas, error)
     );
 
@@ -202,10 +203,8 @@ async fn a_finished_reply_survives_a_server_that_does_not_hang_up() {
 
 #[tokio::test]
 async fn calls_one_after_another_share_a_connection() {
-    let server = Server::new([Reply::chunks(
-        "text/event-stream",
-        &[said("ha") + FINISH + DONE],
-    )]);
+    let body = said("ha") + FINISH + DONE;
+    let server = Server::new([Reply::new(200, &["content-type: text/event-stream"], body)]);
     let fleet = fleet("openai", &server);
     for _ in 0..5 {
         assert_eq!("ha", text(&fleet, plain_request("m")).await);
@@ -246,4 +245,22 @@ async fn a_refused_key_is_told_by_the_name_of_its_variable() {
         error
     );
     assert_eq!(1, server.seen().len());
+}
+
+/// The first of the connections that are encrypted, with a server that is not.
+#[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_unreachable_over_https() {
+    let server = Server::new([Reply::silence()]);
+    let address = server.address.replace("http://", "https://");
+    let fleet = fleet_of(&format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"{address}\"\n[retry]\nattempts = 1\n[limits]\nidle_timeout_s = 0.2"
+    ));
+    let (_, error) = call(&fleet, plain_request("m")).await;
+    assert!(
+        matches!(
+            error,
+            Some(ModelError::Unreachable { .. } | ModelError::Timeout { .. })
+        ),
+        "{error:?}"
+    );
 }

@@ -12,8 +12,6 @@ use crate::config::{Config, Kind, ModelName, Provider};
 
 /// A server that does not take a connection within this time is not there.
 const KNOCK: Duration = Duration::from_millis(300);
-/// A list that takes longer is not worth the wait.
-const LIST: Duration = Duration::from_secs(10);
 
 /// What is asked for, beyond the configuration.
 #[derive(Debug, Clone, Default)]
@@ -202,11 +200,8 @@ async fn look(fleet: &Fleet, provider: &Provider) -> Result<Vec<Listed>, String>
     if provider.kind == Kind::Ollama && !knock(&provider.base_url).await {
         return Err(format!("no Ollama server at {}", provider.base_url));
     }
-    match tokio::time::timeout(LIST, fleet.list(&provider.name)).await {
-        Ok(Ok(list)) => Ok(list),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err(format!("no list of models within {} s", LIST.as_secs())),
-    }
+    let list = fleet.list(&provider.name).await;
+    list.map_err(|error| error.to_string())
 }
 
 async fn knock(base_url: &str) -> bool {

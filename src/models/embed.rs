@@ -1,4 +1,4 @@
-//! Sentence embedders behind an address (C-16): Ollama's and OpenAI's formats.
+//! Sentence embedders behind an address (C-16): the formats of Ollama and of chat-completions servers.
 
 use std::sync::Arc;
 

@@ -84,6 +84,7 @@ impl Endpoint {
                     .key
                     .as_ref()
                     .map_or(key_setting, |key| key.variable.clone()),
+                is_ollama: provider.kind == Kind::Ollama,
                 secrets: key.chain(others).collect(),
             },
             times,

@@ -19,6 +19,8 @@ pub(super) struct Callee {
     pub base_url: String,
     /// What to check when the key is refused, as in `ANTHROPIC_API_KEY`.
     pub key_setting: String,
+    /// Models can be fetched to it with `ollama pull`.
+    pub is_ollama: bool,
     /// What must not appear in any error.
     pub secrets: Vec<Secret>,
 }
@@ -72,9 +74,7 @@ impl Callee {
         let detail = || self.detail(model, &said);
         match status {
             400..500 if report.is_about_the_key() => self.unauthorized(model, &said),
-            400..500 if report.is_about_the_model(status) => ModelError::UnknownModel {
-                detail: detail(),
-            },
+            400..500 if report.is_about_the_model(status) => self.unknown_model(model, &said),
             401 | 403 => self.unauthorized(model, &said),
             413 => ModelError::TooLong { detail: detail() },
             400 | 422 if report.is_about_length() => ModelError::TooLong { detail: detail() },
@@ -119,6 +119,17 @@ impl Callee {
     fn unauthorized(&self, model: &str, said: &str) -> ModelError {
         ModelError::Unauthorized {
             detail: self.detail(model, &format!("check {}; {said}", self.key_setting)),
+        }
+    }
+
+    fn unknown_model(&self, model: &str, said: &str) -> ModelError {
+        let remedy = if self.is_ollama {
+            format!("; to get it: ollama pull {model}")
+        } else {
+            String::new()
+        };
+        ModelError::UnknownModel {
+            detail: self.detail(model, &format!("{said}{remedy}")),
         }
     }
 

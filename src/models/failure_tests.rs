@@ -9,6 +9,7 @@ fn callee() -> Callee {
         provider: "lab".to_owned(),
         base_url: "http://lab/v1".to_owned(),
         key_setting: "LAB_KEY".to_owned(),
+        is_ollama: false,
         secrets: vec![Secret::new("sk-very-secret")],
     }
 }
@@ -29,6 +30,7 @@ fn detail(text: &str) -> String {
     format!("lab:m: {text}")
 }
 
+#[expect(clippy::too_many_lines, reason = "one table")]
 /// C-07: what is retried hangs on this mapping.
 #[test]
 fn c07_every_status_has_its_error() {

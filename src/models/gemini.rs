@@ -12,8 +12,7 @@ use serde_json::Value;
 use super::frames::Framing;
 use super::schema::GEMINI;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed,
-    with_schema_in_words,
+    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed, system,
 };
 
 pub(super) struct Gemini;
@@ -100,11 +99,7 @@ impl Wire for Gemini {
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
         let in_words = conceded.has(Concession::SecondStructure);
-        let system = if in_words {
-            with_schema_in_words(request)
-        } else {
-            Cow::Borrowed(request.system.as_str())
-        };
+        let system = system(request, in_words);
         let schema = request.schema.as_ref();
         let body = Body {
             system_instruction: (!system.is_empty()).then(|| Content {
@@ -261,6 +256,7 @@ struct Feedback {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "these are the provider's names")]
 struct Tokens {
     prompt_token_count: Option<u64>,
     candidates_token_count: Option<u64>,

@@ -65,8 +65,8 @@ async fn c07_a_place_is_free_while_a_retry_is_waited_for() {
     });
     let patient = Retry {
         attempts: 2,
-        base: Duration::from_secs(60),
-        max: Duration::from_secs(60),
+        base: Duration::from_mins(1),
+        max: Duration::from_mins(1),
     };
     let first = Retrying {
         inner: Arc::clone(&limited) as Arc<dyn Model>,

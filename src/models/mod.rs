@@ -176,7 +176,7 @@ impl Fleet {
 
     /// The provider's own list of its models, asked for once and not again.
     pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, FleetError> {
-        let name = ModelName::new(provider, "list");
+        let name = ModelName::new(provider, "*");
         let provider = self.provider(&name)?;
         if provider.kind == Kind::Local {
             return Ok(Vec::new());

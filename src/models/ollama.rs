@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Request, Speaker};
+use roundtable_engine::model::{Finish, Request};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::frames::Framing;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed, turns,
-    with_schema_in_words,
+    Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
+    system,
 };
 
 const SMALLEST_CONTEXT: u32 = 4096;
@@ -33,16 +33,12 @@ impl Ollama {
             .saturating_mul(CONTEXT_STEP)
             .max(SMALLEST_CONTEXT);
         let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
-        match contexts.get_mut(&request.model) {
-            Some(context) => {
-                *context = needed.max(*context);
-                *context
-            }
-            None => {
-                contexts.insert(request.model.clone(), needed);
-                needed
-            }
+        if let Some(context) = contexts.get_mut(&request.model) {
+            *context = needed.max(*context);
+            return *context;
         }
+        contexts.insert(request.model.clone(), needed);
+        needed
     }
 }
 
@@ -72,12 +68,6 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
-    role: &'static str,
-    content: Cow<'a, str>,
-}
-
-#[derive(Serialize)]
 struct Options {
     num_ctx: u32,
     num_predict: u32,
@@ -92,33 +82,10 @@ impl Wire for Ollama {
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
         let in_words = conceded.has(Concession::SecondStructure);
-        let system = if in_words {
-            with_schema_in_words(request)
-        } else {
-            Cow::Borrowed(request.system.as_str())
-        };
-        let mut messages = Vec::with_capacity(1 + request.messages.len());
-        if !system.is_empty() {
-            messages.push(Turn {
-                role: "system",
-                content: system,
-            });
-        }
-        messages.extend(
-            turns(&request.messages)
-                .into_iter()
-                .map(|(speaker, content)| Turn {
-                    role: match speaker {
-                        Speaker::User => "user",
-                        Speaker::Assistant => "assistant",
-                    },
-                    content,
-                }),
-        );
         let limit = conceded.limit(request.max_output_tokens);
         let body = Body {
             model: &request.model,
-            messages,
+            messages: chat(system(request, in_words), &request.messages),
             stream: true,
             format: request
                 .schema

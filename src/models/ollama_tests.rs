@@ -43,7 +43,7 @@ async fn c11_thinking_text_and_usage_are_read() {
         json!({ "message": { "role": "assistant", "content": "" }, "done": true, "done_reason": "length",
             "prompt_eval_count": 40, "eval_count": 8 }),
     ];
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let text = lines.map(|line| line.to_string()).join("\n");
     // Cut in the middle of a line.
     let (head, tail) = text.split_at(70);
     let server = Server::new([Reply::chunks("application/x-ndjson", &[head, tail])]);

@@ -1,22 +1,23 @@
-//! The chat completions format, of OpenAI and of every server that speaks it.
+//! The chat completions format, of its maker and of every server that speaks it.
 //!
 //! Compatible servers know less than the original, and newer models of the original take less than older ones. What one
 //! refuses is left out, and remembered.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Request, Schema, Speaker};
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use roundtable_engine::model::{Finish, Request, Schema};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::frames::Framing;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed, plain_name,
-    turns, with_schema_in_words,
+    Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
+    plain_name, system,
 };
 
 pub(super) struct OpenAi {
@@ -49,12 +50,6 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Turn<'a> {
-    role: &'static str,
-    content: Cow<'a, str>,
-}
-
-#[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ResponseFormat<'a> {
     JsonSchema { json_schema: JsonSchema<'a> },
@@ -69,6 +64,23 @@ struct JsonSchema<'a> {
 }
 
 impl OpenAi {
+    fn response_format<'a>(
+        &self,
+        request: &'a Request,
+        conceded: Concessions,
+    ) -> Option<ResponseFormat<'a>> {
+        let schema = request.schema.as_ref()?;
+        if conceded.has(Concession::ThirdStructure) {
+            None
+        } else if conceded.has(Concession::SecondStructure) {
+            Some(ResponseFormat::JsonObject)
+        } else {
+            Some(ResponseFormat::JsonSchema {
+                json_schema: self.json_schema(schema),
+            })
+        }
+    }
+
     fn json_schema<'a>(&self, schema: &'a Schema) -> JsonSchema<'a> {
         JsonSchema {
             name: plain_name(&schema.name),
@@ -88,41 +100,7 @@ impl Wire for OpenAi {
     }
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
-        let in_words = conceded.has(Concession::SecondStructure);
-        let system = if in_words {
-            with_schema_in_words(request)
-        } else {
-            Cow::Borrowed(request.system.as_str())
-        };
-        let mut messages = Vec::with_capacity(1 + request.messages.len());
-        if !system.is_empty() {
-            messages.push(Turn {
-                role: "system",
-                content: system,
-            });
-        }
-        messages.extend(
-            turns(&request.messages)
-                .into_iter()
-                .map(|(speaker, content)| Turn {
-                    role: match speaker {
-                        Speaker::User => "user",
-                        Speaker::Assistant => "assistant",
-                    },
-                    content,
-                }),
-        );
-        let response_format = request.schema.as_ref().and_then(|schema| {
-            if conceded.has(Concession::ThirdStructure) {
-                None
-            } else if in_words {
-                Some(ResponseFormat::JsonObject)
-            } else {
-                Some(ResponseFormat::JsonSchema {
-                    json_schema: self.json_schema(schema),
-                })
-            }
-        });
+        let system = system(request, conceded.has(Concession::SecondStructure));
         let limit =
             (!conceded.has(Concession::NoLimit)).then(|| conceded.limit(request.max_output_tokens));
         let (max_completion_tokens, max_tokens) =
@@ -133,7 +111,7 @@ impl Wire for OpenAi {
             };
         let body = Body {
             model: &request.model,
-            messages,
+            messages: chat(system, &request.messages),
             stream: true,
             stream_options: (!conceded.has(Concession::StreamOptions)).then_some(StreamOptions {
                 include_usage: true,
@@ -142,7 +120,7 @@ impl Wire for OpenAi {
             seed: (!conceded.has(Concession::Seed)).then(|| narrow_seed(request.seed)),
             max_tokens,
             max_completion_tokens,
-            response_format,
+            response_format: self.response_format(request, conceded),
         };
         Call {
             path: Cow::Borrowed("/chat/completions"),
@@ -178,19 +156,24 @@ impl Wire for OpenAi {
         for choice in chunk.choices.unwrap_or_default() {
             let whole = choice.message.is_some();
             if let Some(said) = choice.delta.or(choice.message) {
-                if let Some(thought) = said.reasoning_content.or(said.reasoning) {
+                if let Some(Words(thought)) = said.reasoning_content.or(said.reasoning) {
                     progress.reasoning(thought);
                 }
-                if let Some(text) = said.content {
+                if let Some(Words(text)) = said.content {
                     progress.text(text);
                 }
-                if said.refusal.is_some_and(|refusal| !refusal.is_empty()) {
+                if said
+                    .refusal
+                    .is_some_and(|Words(refusal)| !refusal.is_empty())
+                {
                     progress.finish = Some(Finish::Refused);
                 }
             }
             match choice.finish_reason.as_deref() {
                 Some("length" | "max_tokens") => progress.finish = Some(Finish::Length),
                 Some("content_filter") => progress.finish = Some(Finish::Refused),
+                // Some servers send it empty with every chunk.
+                Some("") => {}
                 Some(_) => {
                     progress.finish.get_or_insert(Finish::Stop);
                 }
@@ -213,8 +196,12 @@ impl Wire for OpenAi {
             ("max_tokens", Concession::NoLimit),
             ("max_completion_tokens", Concession::NoLimit),
             ("response_format", Concession::SecondStructure),
+            ("response format", Concession::SecondStructure),
             ("json_schema", Concession::SecondStructure),
+            ("guided_json", Concession::SecondStructure),
+            ("grammar", Concession::SecondStructure),
             ("response_format", Concession::ThirdStructure),
+            ("response format", Concession::ThirdStructure),
             ("json_object", Concession::ThirdStructure),
         ]
     }
@@ -254,13 +241,58 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Said {
-    content: Option<String>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
-    refusal: Option<String>,
+    content: Option<Words>,
+    reasoning_content: Option<Words>,
+    reasoning: Option<Words>,
+    refusal: Option<Words>,
+}
+
+/// Text, or the texts of a list of parts, which some servers send in its place. Anything else says nothing.
+struct Words(String);
+
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WordsVisitor)
+    }
+}
+
+struct WordsVisitor;
+
+impl<'de> Visitor<'de> for WordsVisitor {
+    type Value = Words;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or parts of it")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Words, E> {
+        Ok(Words(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Words, E> {
+        Ok(Words(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Words, A::Error> {
+        #[derive(Deserialize)]
+        struct Part {
+            text: Option<String>,
+        }
+        let mut words = String::new();
+        while let Some(part) = parts.next_element::<Part>()? {
+            words.extend(part.text);
+        }
+        Ok(Words(words))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Words, A::Error> {
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Words(String::new()))
+    }
 }
 
 #[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "these are the provider's names")]
 struct Tokens {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,

@@ -297,3 +297,30 @@ async fn the_list_of_models_has_their_age() {
     );
     assert_eq!("GET /models", server.seen()[0].line);
 }
+
+/// Parts in place of text, an empty reason with every chunk, and details that nobody asked for.
+#[tokio::test]
+async fn the_habits_of_other_servers_do_no_harm() {
+    let parts = json!([
+        { "type": "thinking", "thinking": [{ "type": "text", "text": "Hm." }] },
+        { "type": "text", "text": "Yes" },
+    ]);
+    let untidy = json!({ "choices": [{ "delta": { "content": parts, "reasoning": { "x": 1 } }, "finish_reason": "" }] });
+    let server = Server::new([Reply::events(&[
+        untidy.to_string(),
+        chunk(&json!({ "content": "." })),
+    ])]);
+    let (deltas, error) = call(&fleet("openai", &server), request("m")).await;
+    assert_eq!(
+        vec![Delta::Text("Yes".to_owned()), Delta::Text(".".to_owned())],
+        deltas
+    );
+    // The empty reason was no finish.
+    assert!(
+        matches!(
+            error,
+            Some(roundtable_engine::model::ModelError::Interrupted { .. })
+        ),
+        "{error:?}"
+    );
+}

@@ -76,18 +76,14 @@ impl Call {
         // Whatever the attempt held, its place at the provider above all, is given back before the pause.
         self.stream = None;
         self.failed += 1;
-        match pause(&self.policy, self.failed, &error) {
-            Some(pause) => {
-                self.pause = Some(pause);
-                Some(Ok(Delta::Restart {
-                    reason: error.to_string(),
-                }))
-            }
-            None => {
-                self.over = true;
-                Some(Err(error))
-            }
+        self.pause = pause(&self.policy, self.failed, &error);
+        if self.pause.is_none() {
+            self.over = true;
+            return Some(Err(error));
         }
+        Some(Ok(Delta::Restart {
+            reason: error.to_string(),
+        }))
     }
 }
 

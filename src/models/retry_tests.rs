@@ -40,7 +40,7 @@ impl Model for Scripted {
 const POLICY: Retry = Retry {
     attempts: 4,
     base: Duration::from_millis(500),
-    max: Duration::from_secs(60),
+    max: Duration::from_mins(1),
 };
 
 fn rate_limited(retry_after: Option<u64>) -> ModelError {

@@ -2,6 +2,19 @@
 
 use serde_json::{Map, Value};
 
+/// What a model should know even where nothing makes it keep to it: as keywords refused, these go into the description.
+const BOUNDS: [&str; 9] = [
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "pattern",
+];
+
 /// What a provider's schema language leaves out or says differently.
 pub(super) struct Dialect {
     /// Keywords that are taken. All others are left out.
@@ -118,6 +131,7 @@ impl Dialect {
             return schema.clone();
         };
         let mut out = Map::with_capacity(schema.len());
+        let mut bounds = Vec::new();
         for (keyword, value) in schema {
             match keyword.as_str() {
                 "oneOf" if self.one_of_as_any_of => {
@@ -130,7 +144,11 @@ impl Dialect {
                     if !value
                         .as_str()
                         .is_some_and(|format| self.formats.contains(&format)) => {}
-                known if !self.keywords.contains(&known) => {}
+                bound if !self.keywords.contains(&bound) => {
+                    if BOUNDS.contains(&bound) {
+                        bounds.push(format!("{bound}: {value}"));
+                    }
+                }
                 // Here the keys are names of the user's own, not keywords.
                 "properties" | "$defs" => {
                     out.insert(keyword.clone(), self.translate_values(value));
@@ -146,27 +164,33 @@ impl Dialect {
                 }
             }
         }
+        if !bounds.is_empty() {
+            let said = out.get("description").and_then(Value::as_str);
+            let said = said.map_or_else(String::new, |said| format!("{said} "));
+            let said = format!("{said}({})", bounds.join(", "));
+            out.insert("description".to_owned(), Value::String(said));
+        }
         Value::Object(out)
     }
 
     fn translate_each(&self, schemas: &Value) -> Value {
-        match schemas {
-            Value::Array(schemas) => schemas
-                .iter()
-                .map(|schema| self.translate(schema))
-                .collect(),
-            other => other.clone(),
-        }
+        let Value::Array(schemas) = schemas else {
+            return schemas.clone();
+        };
+        schemas
+            .iter()
+            .map(|schema| self.translate(schema))
+            .collect()
     }
 
     fn translate_values(&self, named: &Value) -> Value {
-        match named {
-            Value::Object(named) => named
-                .iter()
-                .map(|(name, schema)| (name.clone(), self.translate(schema)))
-                .collect(),
-            other => other.clone(),
-        }
+        let Value::Object(named) = named else {
+            return named.clone();
+        };
+        named
+            .iter()
+            .map(|(name, schema)| (name.clone(), self.translate(schema)))
+            .collect()
     }
 }
 

@@ -20,7 +20,7 @@ fn keywords_go_and_properties_of_the_same_name_stay() {
         json!({
             "type": "object",
             "properties": {
-                "minLength": { "type": "string" },
+                "minLength": { "type": "string", "description": "(minLength: 1)" },
                 "kind": { "anyOf": [{ "const": "a", "description": "A" }, { "const": "b" }] },
                 "many": { "type": "array", "items": { "type": "number", "minimum": 0 }, "minItems": 1 },
             },
@@ -34,7 +34,11 @@ fn keywords_go_and_properties_of_the_same_name_stay() {
         GEMINI.translate(&schema)["properties"]["kind"]
     );
     assert_eq!(
-        json!({ "type": "array", "items": { "type": "number" } }),
+        json!({
+            "type": "array",
+            "items": { "type": "number", "description": "(minimum: 0)" },
+            "description": "(minItems: 1)",
+        }),
         ANTHROPIC.translate(&schema)["properties"]["many"]
     );
 }

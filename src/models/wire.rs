@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Delta, Finish, Message, Request, Speaker};
+use serde::Serialize;
 
 use super::frames::Framing;
 
@@ -160,30 +161,50 @@ fn names(text: &str, word: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))
 }
 
-/// Neighbouring messages of one speaker are one message to the provider.
-pub(super) fn turns(messages: &[Message]) -> Vec<(Speaker, Cow<'_, str>)> {
-    let mut turns: Vec<(Speaker, Cow<'_, str>)> = Vec::with_capacity(messages.len());
+/// One message of a chat in the form that most servers take.
+#[derive(Debug, Serialize)]
+pub(super) struct Turn<'a> {
+    role: &'static str,
+    content: Cow<'a, str>,
+}
+
+/// The system prompt and then the messages; neighbouring ones of one speaker are one message to the provider.
+pub(super) fn chat<'a>(system: Cow<'a, str>, messages: &'a [Message]) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(1 + messages.len());
+    if !system.is_empty() {
+        turns.push(Turn {
+            role: "system",
+            content: system,
+        });
+    }
     for message in messages.iter().filter(|message| !message.text.is_empty()) {
+        let role = match message.speaker {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        };
         match turns.last_mut() {
-            Some((speaker, text)) if *speaker == message.speaker => {
-                let text = text.to_mut();
-                text.push_str("\n\n");
-                text.push_str(&message.text);
+            Some(turn) if turn.role == role => {
+                let content = turn.content.to_mut();
+                content.push_str("\n\n");
+                content.push_str(&message.text);
             }
-            Some(_) | None => turns.push((message.speaker, Cow::Borrowed(&message.text))),
+            Some(_) | None => turns.push(Turn {
+                role,
+                content: Cow::Borrowed(&message.text),
+            }),
         }
     }
     turns
 }
 
-/// For servers that take no schema: the demand in words, after the system prompt.
-pub(super) fn with_schema_in_words(request: &Request) -> Cow<'_, str> {
+/// The system prompt; for servers that take no schema, with the demand in words after it.
+pub(super) fn system(request: &Request, schema_in_words: bool) -> Cow<'_, str> {
     match &request.schema {
-        None => Cow::Borrowed(&request.system),
-        Some(schema) => Cow::Owned(format!(
+        Some(schema) if schema_in_words => Cow::Owned(format!(
             "{}\n\nReply with one JSON object and nothing around it. It has to fit this JSON schema:\n{}",
             request.system, schema.json
         )),
+        Some(_) | None => Cow::Borrowed(&request.system),
     }
 }
 
@@ -212,7 +233,7 @@ pub(super) fn narrow_seed(seed: u64) -> u32 {
 }
 
 /// A body of plain structs, strings and numbers: writing it cannot fail.
-pub(super) fn json(body: &impl serde::Serialize) -> Vec<u8> {
+pub(super) fn json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).unwrap_or_default()
 }
 
