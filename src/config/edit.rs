@@ -1,0 +1,117 @@
+//! Changes one setting of a file and leaves the rest of it, comments and all, as it is.
+
+use std::io::Write;
+use std::path::Path;
+
+use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
+
+use super::document::line_of;
+use super::{Config, ConfigError, Environment, Fault};
+
+/// Sets `key`, as in `tiers.fast`, to `value`. A value that makes the file wrong is refused, and nothing is written.
+pub(crate) fn set(
+    path: &Path,
+    key: &str,
+    value: &str,
+    environment: &Environment,
+) -> Result<(), ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable {
+        path: path.to_path_buf(),
+        source,
+    };
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(unreadable)?,
+    };
+    let keys = Key::parse(key)
+        .ok()
+        .filter(|keys| keys.len() >= 2)
+        .ok_or_else(|| ConfigError::NoSuchSetting {
+            key: key.to_owned(),
+        })?;
+    let mut refusal = None;
+    for value in readings(value) {
+        let edited = edited(&text, &keys, value, path)?;
+        match Config::parse(&edited, Some(path), environment) {
+            Ok(_) => {
+                return write(path, &edited).map_err(|source| ConfigError::Unwritable {
+                    path: path.to_path_buf(),
+                    source,
+                });
+            }
+            Err(error) => {
+                refusal.get_or_insert(error);
+            }
+        }
+    }
+    Err(refusal.unwrap_or_else(|| ConfigError::NoSuchSetting {
+        key: key.to_owned(),
+    }))
+}
+
+/// `8` may be a number or, where text is wanted, text.
+fn readings(value: &str) -> Vec<Value> {
+    let plain = value
+        .parse::<i64>()
+        .map(Value::from)
+        .or_else(|_| value.parse::<f64>().map(Value::from));
+    let text = Value::from(value);
+    plain.map_or_else(|_| vec![text.clone()], |plain| vec![plain, text.clone()])
+}
+
+fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String, ConfigError> {
+    let faulty = |line, message| ConfigError::Faulty {
+        path: path.to_path_buf(),
+        faults: vec![Fault { line, message }],
+    };
+    let mut document = text.parse::<DocumentMut>().map_err(|error| {
+        let line = line_of(text, error.span());
+        faulty(line, format!("this is not TOML: {}", error.message()))
+    })?;
+    let Some((last, sections)) = keys.split_last() else {
+        return Ok(text.to_owned());
+    };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for (depth, section) in sections.iter().enumerate() {
+        table = table
+            .entry(section.get())
+            .or_insert_with(|| {
+                let mut new = Table::new();
+                // `providers` alone gets no heading: `[providers.lab]` says it.
+                new.set_implicit(depth + 1 < sections.len());
+                Item::Table(new)
+            })
+            .as_table_like_mut()
+            .ok_or_else(|| faulty(1, format!("{} is no section", section.get())))?;
+    }
+    match table.get_mut(last.get()).and_then(Item::as_value_mut) {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = value;
+            *old.decor_mut() = decor;
+        }
+        None => {
+            table.insert(last.get(), Item::Value(value));
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// All or nothing: a full disk leaves the old file.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    // Through a symbolic link, the file that it points to is replaced and not the link.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    };
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(existing) = std::fs::metadata(&path) {
+        file.as_file().set_permissions(existing.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
+    Ok(())
+}

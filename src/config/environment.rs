@@ -1,0 +1,104 @@
+//! The environment, read once. Tests build one by hand.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy;
+
+/// A key of a provider. It can be used, but neither printed nor written anywhere.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The one way to the text itself, for the request that needs it.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// The folders of the user that belong to this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Folders {
+    pub config: PathBuf,
+    pub data: PathBuf,
+    pub cache: PathBuf,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    /// Empty: the process's own.
+    pub working_dir: PathBuf,
+    /// `None` where the user has no home folder.
+    pub folders: Option<Folders>,
+    // Any of them may be somebody's key, so all are kept as secrets.
+    variables: BTreeMap<String, Secret>,
+}
+
+impl Environment {
+    pub(crate) fn read() -> Self {
+        let folders = etcetera::choose_base_strategy().ok().map(|base| Folders {
+            config: base.config_dir().join("roundtable"),
+            data: base.data_dir().join("roundtable"),
+            cache: base.cache_dir().join("roundtable"),
+        });
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(_, value)| !value.trim().is_empty())
+            .map(|(name, value)| (name, Secret::new(value.trim())))
+            .collect();
+        Self {
+            working_dir: PathBuf::new(),
+            folders,
+            variables,
+        }
+    }
+
+    /// One without any variables.
+    pub(crate) fn at(working_dir: impl Into<PathBuf>, folders: Option<Folders>) -> Self {
+        Self {
+            working_dir: working_dir.into(),
+            folders,
+            variables: BTreeMap::new(),
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), Secret::new(value));
+        self
+    }
+
+    /// An empty variable counts as not set.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(Secret::expose)
+    }
+
+    pub(crate) fn secret(&self, name: &str) -> Option<&Secret> {
+        self.variables.get(name)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.variable(name).map(PathBuf::from)
+    }
+
+    pub(crate) fn no_color(&self) -> bool {
+        self.variables.contains_key("NO_COLOR")
+    }
+}

@@ -1,0 +1,116 @@
+//! The name of a model: `provider:model`.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// `lab:qwen3:32b` is the model `qwen3:32b` of the provider `lab`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct ModelName {
+    provider: String,
+    model: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NameError {
+    #[error("'{text}' names no model: write provider:model, as in ollama:{text}")]
+    NoProvider { text: String },
+    #[error("'{text}' names no model after the colon: write provider:model")]
+    NoModel { text: String },
+    #[error("unknown provider '{provider}' in '{text}'; known providers: {}{}", known.join(", "), hint(nearest.as_deref()))]
+    UnknownProvider {
+        text: String,
+        provider: String,
+        known: Vec<String>,
+        nearest: Option<String>,
+    },
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean '{name}'?"))
+}
+
+impl ModelName {
+    /// For names that the program itself puts together from a provider that it knows.
+    pub(crate) fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.into(),
+        }
+    }
+
+    pub(crate) fn parse<'a>(
+        text: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, NameError> {
+        let text = text.trim();
+        let Some((provider, model)) = text.split_once(':') else {
+            return Err(NameError::NoProvider {
+                text: text.to_owned(),
+            });
+        };
+        let (provider, model) = (provider.trim(), model.trim());
+        if model.is_empty() {
+            return Err(NameError::NoModel {
+                text: text.to_owned(),
+            });
+        }
+        let known: Vec<&str> = known.into_iter().collect();
+        if known.contains(&provider) {
+            return Ok(Self::new(provider, model));
+        }
+        Err(NameError::UnknownProvider {
+            text: text.to_owned(),
+            provider: provider.to_owned(),
+            nearest: nearest(provider, known.iter().copied()).map(str::to_owned),
+            known: known.into_iter().map(str::to_owned).collect(),
+        })
+    }
+
+    pub(crate) fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The provider's own name of it.
+    pub(crate) fn model(&self) -> &str {
+        &self.model
+    }
+}
+
+impl fmt::Display for ModelName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.provider, self.model)
+    }
+}
+
+impl Serialize for ModelName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The valid word that a wrong one was most likely meant to be.
+pub(super) fn nearest<'a>(
+    wrong: &str,
+    valid: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    const ALIKE: f64 = 0.8;
+    valid
+        .into_iter()
+        .map(|word| {
+            // In short words one slip is much by measure and little to the eye.
+            let slip = strsim::damerau_levenshtein(wrong, word) <= 1;
+            let similarity = strsim::jaro_winkler(wrong, word);
+            (
+                if slip {
+                    similarity.max(ALIKE)
+                } else {
+                    similarity
+                },
+                word,
+            )
+        })
+        .filter(|(similarity, _)| *similarity >= ALIKE)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, word)| word)
+}

@@ -1,0 +1,363 @@
+//! The messages format of Anthropic.
+//!
+//! A schema goes along as `output_config.format`; where a model or a server between refuses that, as the input of one
+//! tool that the model is made to use. (Models since Claude 5.5 refuse to be made to, older ones know only that.) What
+//! the calls of a round share is marked for the prompt cache (C-13).
+
+use std::borrow::Cow;
+use std::time::SystemTime;
+
+use roundtable_core::usage::Usage;
+use roundtable_engine::model::{Finish, Message, Request, Speaker};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::frames::Framing;
+use super::schema::ANTHROPIC;
+use super::wire::{
+    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name, system,
+};
+
+/// The provider takes no more than this.
+const MAX_BREAKPOINTS: usize = 4;
+
+pub(super) struct Anthropic;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ToolChoice<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    messages: Vec<Turn<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "text")]
+struct Block<'a> {
+    text: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "ephemeral")]
+struct CacheControl {}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: Cow<'a, str>,
+    description: &'static str,
+    input_schema: &'a Value,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "tool")]
+struct ToolChoice<'a> {
+    name: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    format: Format,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "json_schema")]
+struct Format {
+    schema: Value,
+}
+
+fn conversation<'a>(messages: &'a [Message], mut breakpoints: usize) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
+    // From the end: of too many breakpoints the last ones hold the longest prefixes.
+    let mut marked: Vec<bool> = messages
+        .iter()
+        .rev()
+        .map(|message| {
+            let mark = message.shared && !message.text.is_empty() && breakpoints > 0;
+            breakpoints -= usize::from(mark);
+            mark
+        })
+        .collect();
+    marked.reverse();
+    for (message, mark) in messages.iter().zip(marked) {
+        if message.text.is_empty() {
+            continue;
+        }
+        let role = match message.speaker {
+            Speaker::User => "user",
+            Speaker::Assistant => "assistant",
+        };
+        let block = Block {
+            text: Cow::Borrowed(&message.text),
+            cache_control: mark.then_some(CacheControl {}),
+        };
+        match turns.last_mut() {
+            Some(turn) if turn.role == role => turn.content.push(block),
+            Some(_) | None => turns.push(Turn {
+                role,
+                content: vec![block],
+            }),
+        }
+    }
+    turns
+}
+
+impl Wire for Anthropic {
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn call(&self, request: &Request, conceded: Concessions) -> Call {
+        let by_tool = conceded.has(Concession::SecondStructure);
+        let in_words = conceded.has(Concession::ThirdStructure);
+        let system = system(request, in_words);
+        let schema = request.schema.as_ref().filter(|_| !in_words);
+        let tool = schema.filter(|_| by_tool);
+        let system: Vec<Block<'_>> = (!system.is_empty())
+            .then_some(Block {
+                text: system,
+                cache_control: Some(CacheControl {}),
+            })
+            .into_iter()
+            .collect();
+        let body = Body {
+            model: &request.model,
+            max_tokens: conceded.limit(request.max_output_tokens),
+            stream: true,
+            // Other providers go up to 2.
+            temperature: (!conceded.has(Concession::Temperature))
+                .then_some(request.temperature.min(1.0)),
+            messages: conversation(&request.messages, MAX_BREAKPOINTS - system.len()),
+            system,
+            tools: tool
+                .map(|schema| Tool {
+                    name: plain_name(&schema.name),
+                    description: "Hand in the reply.",
+                    input_schema: &schema.json,
+                })
+                .into_iter()
+                .collect(),
+            tool_choice: tool.map(|schema| ToolChoice {
+                name: plain_name(&schema.name),
+            }),
+            output_config: schema.filter(|_| !by_tool).map(|schema| OutputConfig {
+                format: Format {
+                    schema: ANTHROPIC.translate(&schema.json),
+                },
+            }),
+        };
+        Call {
+            path: Cow::Borrowed("/messages"),
+            body: json(&body),
+        }
+    }
+
+    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), Unread> {
+        let event: Event = serde_json::from_slice(frame).map_err(|_| Unread::Malformed)?;
+        match event {
+            Event::MessageStart { message } => note(progress, message.usage),
+            Event::ContentBlockStart { content_block } => content_block.read(progress),
+            Event::ContentBlockDelta { delta } => match delta {
+                Part::Text { text } => progress.text(text),
+                Part::Json { partial_json } => progress.text(partial_json),
+                Part::Thinking { thinking } => progress.reasoning(thinking),
+                Part::Other => {}
+            },
+            Event::MessageDelta { delta, usage } => {
+                note(progress, usage);
+                conclude(progress, delta.stop_reason.as_deref());
+            }
+            Event::MessageStop => progress.done = true,
+            Event::Message {
+                content,
+                stop_reason,
+                usage,
+            } => {
+                note(progress, usage);
+                for block in content {
+                    block.read(progress);
+                }
+                conclude(progress, stop_reason.as_deref());
+            }
+            Event::Error => return Err(Unread::Reported),
+            Event::Other => {}
+        }
+        Ok(())
+    }
+
+    fn optional(&self) -> &'static [(&'static str, Concession)] {
+        &[
+            ("temperature", Concession::Temperature),
+            ("output_config", Concession::SecondStructure),
+            ("output_format", Concession::SecondStructure),
+            ("tool_choice", Concession::ThirdStructure),
+            ("tools", Concession::ThirdStructure),
+        ]
+    }
+
+    fn list_path(&self) -> &'static str {
+        "/models?limit=1000"
+    }
+
+    fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
+        let list: List = serde_json::from_slice(body).ok()?;
+        let listed = |entry: Entry| Listed {
+            id: entry.id,
+            created: entry.created_at.as_deref().and_then(moment),
+            bytes: None,
+        };
+        Some(list.data.into_iter().map(listed).collect())
+    }
+}
+
+fn moment(text: &str) -> Option<SystemTime> {
+    humantime::parse_rfc3339_weak(text).ok()
+}
+
+/// Later figures replace earlier ones; what a later event leaves out stays.
+fn note(progress: &mut Progress, tokens: Option<Tokens>) {
+    let Some(tokens) = tokens else { return };
+    let usage = progress.usage.get_or_insert_default();
+    if let Some(plain) = tokens.input_tokens {
+        usage.cached = tokens.cache_read_input_tokens.unwrap_or(0);
+        usage.input = plain + usage.cached + tokens.cache_creation_input_tokens.unwrap_or(0);
+    }
+    if let Some(output) = tokens.output_tokens {
+        usage.output = output;
+    }
+}
+
+fn conclude(progress: &mut Progress, stop_reason: Option<&str>) {
+    progress.finish = match stop_reason {
+        None => progress.finish,
+        Some("max_tokens" | "model_context_window_exceeded") => Some(Finish::Length),
+        Some("refusal") => Some(Finish::Refused),
+        Some(_) => Some(Finish::Stop),
+    };
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Event {
+    MessageStart {
+        message: Start,
+    },
+    ContentBlockStart {
+        content_block: Content,
+    },
+    ContentBlockDelta {
+        delta: Part,
+    },
+    MessageDelta {
+        delta: Stop,
+        usage: Option<Tokens>,
+    },
+    MessageStop,
+    /// A whole reply, of a server that does not stream.
+    Message {
+        content: Vec<Content>,
+        stop_reason: Option<String>,
+        usage: Option<Tokens>,
+    },
+    Error,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Start {
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Stop {
+    stop_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content {
+    Text {
+        text: String,
+    },
+    /// In a stream the input is empty here and comes in parts.
+    ToolUse {
+        input: Value,
+    },
+    Thinking {
+        thinking: Option<String>,
+    },
+    RedactedThinking,
+    #[serde(other)]
+    Other,
+}
+
+impl Content {
+    fn read(self, progress: &mut Progress) {
+        match self {
+            Self::Text { text } => progress.text(text),
+            Self::ToolUse { input } => {
+                if input.as_object().is_some_and(|fields| !fields.is_empty()) {
+                    progress.text(input.to_string());
+                }
+            }
+            Self::Thinking { thinking } => progress.reasoning(thinking.unwrap_or_default()),
+            Self::RedactedThinking => progress.thinks(),
+            Self::Other => {}
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type")]
+enum Part {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    Json { partial_json: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+#[expect(clippy::struct_field_names, reason = "these are the provider's names")]
+struct Tokens {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct List {
+    data: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    id: String,
+    created_at: Option<String>,
+}
+
+#[cfg(test)]
+#[path = "anthropic_tests.rs"]
+mod tests;

@@ -1,0 +1,176 @@
+use std::time::Duration;
+
+use roundtable_engine::model::Delta;
+use serde_json::json;
+
+use super::super::testing::{Reply, Server, call, fleet, request, text};
+use super::*;
+
+fn body(request: &Request, conceded: Concessions) -> Value {
+    let call = Anthropic.call(request, conceded);
+    assert_eq!("/messages", call.path);
+    serde_json::from_slice(&call.body).unwrap()
+}
+
+/// C-05, C-13: the schema, and cache breakpoints after the system prompt and what the seats share.
+#[test]
+fn c13_the_request_has_the_schema_and_its_breakpoints() {
+    insta::assert_json_snapshot!(body(&request("claude"), Concessions::default()));
+}
+
+/// C-05: the other way, for models and servers that know no `output_config`.
+#[test]
+fn c05_the_schema_as_the_input_of_a_forced_tool() {
+    let conceded = Concessions::default()
+        .with(Concession::SecondStructure)
+        .with(Concession::Temperature);
+    insta::assert_json_snapshot!(body(&request("claude"), conceded));
+}
+
+/// C-13: the provider takes four breakpoints; of more, the longest prefixes count.
+#[test]
+fn c13_there_are_never_more_than_four_breakpoints() {
+    let mut request = request("claude");
+    for message in &mut request.messages {
+        message.shared = true;
+    }
+    let body = body(&request, Concessions::default());
+    let marked = |block: &Value| block.get("cache_control").is_some();
+    let blocks: Vec<bool> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|turn| turn["content"].as_array().unwrap())
+        .map(marked)
+        .collect();
+    assert!(marked(&body["system"][0]));
+    assert_eq!(vec![false, true, true, true], blocks);
+}
+
+fn events(middle: &[Value], stop_reason: &str) -> Vec<String> {
+    let mut events = vec![
+        json!({ "type": "message_start", "message": { "id": "m", "usage": {
+            "input_tokens": 10, "cache_creation_input_tokens": 5, "cache_read_input_tokens": 80, "output_tokens": 1
+        }}}),
+        json!({ "type": "ping" }),
+    ];
+    events.extend_from_slice(middle);
+    events.push(json!({ "type": "message_delta", "delta": { "stop_reason": stop_reason }, "usage": { "output_tokens": 25 } }));
+    events.push(json!({ "type": "message_stop" }));
+    events.iter().map(Value::to_string).collect()
+}
+
+fn delta(delta: &Value) -> Value {
+    json!({ "type": "content_block_delta", "index": 0, "delta": delta })
+}
+
+/// C-03, C-11: input is all of it, and the part read from the cache is told apart.
+#[tokio::test]
+async fn c11_thinking_text_and_usage_are_read() {
+    let server = Server::new([Reply::events(&events(
+        &[
+            json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "thinking", "thinking": "" } }),
+            delta(&json!({ "type": "thinking_delta", "thinking": "Hm." })),
+            delta(&json!({ "type": "signature_delta", "signature": "x" })),
+            json!({ "type": "content_block_stop", "index": 0 }),
+            json!({ "type": "content_block_start", "index": 1, "content_block": { "type": "text", "text": "" } }),
+            delta(&json!({ "type": "text_delta", "text": "{\"text\":" })),
+            delta(&json!({ "type": "text_delta", "text": "\"é\"}" })),
+        ],
+        "end_turn",
+    ))]);
+    let (deltas, error) = call(&fleet("anthropic", &server), request("claude")).await;
+    assert_eq!(None, error);
+    assert_eq!(
+        vec![
+            Delta::Reasoning("Hm.".to_owned()),
+            Delta::Text("{\"text\":".to_owned()),
+            Delta::Text("\"é\"}".to_owned()),
+            Delta::Usage(Usage {
+                input: 95,
+                output: 25,
+                cached: 80
+            }),
+            Delta::Finish(Finish::Stop),
+        ],
+        deltas
+    );
+    let seen = &server.seen()[0];
+    assert_eq!("POST /v1/messages", seen.line);
+    assert_eq!(
+        ("sk-very-secret", "2023-06-01"),
+        (
+            seen.headers["x-api-key"].as_str(),
+            seen.headers["anthropic-version"].as_str()
+        )
+    );
+}
+
+/// C-05: what goes into the tool is the reply, and streams like text.
+#[tokio::test]
+async fn c05_refused_ways_to_demand_a_schema_lead_to_the_next() {
+    let refusal = |message: &str| {
+        Reply::json(
+            400,
+            &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } }),
+        )
+    };
+    let in_tool = Reply::events(&events(
+        &[
+            json!({ "type": "content_block_start", "index": 0,
+                "content_block": { "type": "tool_use", "id": "t", "name": "critique", "input": {} } }),
+            delta(&json!({ "type": "input_json_delta", "partial_json": "{\"score\"" })),
+            delta(&json!({ "type": "input_json_delta", "partial_json": ":3}" })),
+        ],
+        "tool_use",
+    ));
+    let server = Server::new([
+        refusal("temperature: this model does not take it"),
+        refusal("output_config: Extra inputs are not permitted"),
+        in_tool,
+    ]);
+    let fleet = fleet("anthropic", &server);
+    assert_eq!("{\"score\":3}", text(&fleet, request("claude")).await);
+    assert_eq!("{\"score\":3}", text(&fleet, request("claude")).await);
+    let forced: Vec<bool> = server
+        .bodies()
+        .iter()
+        .map(|body| body.get("tool_choice").is_some())
+        .collect();
+    assert_eq!(vec![false, false, true, true], forced);
+}
+
+#[tokio::test]
+async fn cut_and_refused_replies_and_whole_ones_are_told() {
+    for (reason, expected) in [("max_tokens", Finish::Length), ("refusal", Finish::Refused)] {
+        let server = Server::new([Reply::events(&events(&[], reason))]);
+        let (deltas, _) = call(&fleet("anthropic", &server), request("claude")).await;
+        assert_eq!(Some(&Delta::Finish(expected)), deltas.last());
+    }
+    let whole = json!({ "type": "message", "content": [{ "type": "text", "text": "Yes." }], "stop_reason": "end_turn",
+        "usage": { "input_tokens": 1, "output_tokens": 2 } });
+    let server = Server::new([Reply::json(200, &whole)]);
+    assert_eq!(
+        "Yes.",
+        text(&fleet("anthropic", &server), request("claude")).await
+    );
+}
+
+#[tokio::test]
+async fn the_list_of_models_has_their_age() {
+    let server = Server::new([Reply::json(
+        200,
+        &json!({ "data": [{ "type": "model", "id": "claude-x", "created_at": "2023-11-14T22:13:20Z" }] }),
+    )]);
+    let list = fleet("anthropic", &server).list("lab").await.unwrap();
+    let created = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    assert_eq!(
+        vec![Listed {
+            id: "claude-x".to_owned(),
+            created: Some(created),
+            bytes: None
+        }],
+        list
+    );
+    assert_eq!("GET /v1/models?limit=1000", server.seen()[0].line);
+}

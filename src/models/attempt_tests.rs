@@ -1,0 +1,266 @@
+//! Servers that misbehave, over a real connection.
+
+use roundtable_core::usage::Usage;
+use serde_json::json;
+
+use super::super::testing::{Reply, Server, call, fleet, fleet_of, plain_request, text};
+use super::*;
+
+fn said(text: &str) -> String {
+    format!(
+        "data: {}\n\n",
+        json!({ "choices": [{ "delta": { "content": text } }] })
+    )
+}
+
+const FINISH: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+fn interrupted(detail: &str) -> ModelError {
+    ModelError::Interrupted {
+        detail: format!("lab:m: {detail}"),
+    }
+}
+
+async fn outcome(reply: Reply) -> (Vec<Delta>, Option<ModelError>) {
+    let server = Server::new([reply]);
+    let (deltas, error) = call(&fleet("openai", &server), plain_request("m")).await;
+    let error = error.map(|error| {
+        if let ModelError::NotAModelServer { detail } = error {
+            let detail = detail.replace(&server.address, "SERVER");
+            return ModelError::NotAModelServer { detail };
+        }
+        error
+    });
+    (deltas, error)
+}
+
+/// C-07: half a stream is an error that may be retried, and its text is not taken for the reply.
+#[tokio::test]
+async fn c07_a_stream_that_breaks_off_is_an_interruption() {
+    let half = [Delta::Text("ha".to_owned())].to_vec();
+    let stream = || Reply::chunks("text/event-stream", &[said("ha")]);
+    assert_eq!(
+        (
+            half.clone(),
+            Some(interrupted("the stream ended before the reply did"))
+        ),
+        outcome(stream()).await
+    );
+    let (deltas, error) = outcome(stream().broken()).await;
+    assert_eq!(half, deltas);
+    assert!(
+        matches!(error, Some(ModelError::Interrupted { .. })),
+        "{error:?}"
+    );
+    let (deltas, error) = outcome(Reply::chunks(
+        "text/event-stream",
+        &[said("ha").as_str(), "data: {\"choi\n\n"],
+    ))
+    .await;
+    assert_eq!(
+        (half, Some(interrupted("unreadable: {\"choi"))),
+        (deltas, error)
+    );
+}
+
+#[tokio::test]
+async fn an_empty_answer_is_an_interruption() {
+    for reply in [
+        Reply::new(200, &["content-type: text/event-stream"], ""),
+        Reply::new(200, &["content-type: application/json"], "\n"),
+    ] {
+        assert_eq!(
+            (vec![], Some(interrupted("the answer is empty"))),
+            outcome(reply).await
+        );
+    }
+    let cut = Reply::new(
+        200,
+        &["content-type: application/json"],
+        "{\"choices\":[{\"mess",
+    );
+    assert_eq!(
+        (vec![], Some(interrupted("the answer is cut"))),
+        outcome(cut).await
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_models_is_shown_by_its_beginning() {
+    let page = format!("<!doctype html>\n<title>Welcome</title>{}", "x".repeat(200));
+    let shown = |text: &str| {
+        let detail = format!("lab:m: SERVER answers: {text}");
+        (vec![], Some(ModelError::NotAModelServer { detail }))
+    };
+    let page_shown = format!("<!doctype html> <title>Welcome</title>{}…", "x".repeat(42));
+    for kind in ["text/html; charset=utf-8", "text/event-stream"] {
+        let reply = Reply::new(200, &[&format!("content-type: {kind}")], &page);
+        assert_eq!(shown(&page_shown), outcome(reply).await);
+    }
+    let other = Reply::json(200, &json!({ "status": "ok" }));
+    assert_eq!(shown("{\"status\":\"ok\"}"), outcome(other).await);
+}
+
+#[tokio::test]
+async fn an_error_within_the_stream_ends_it_after_its_usage() {
+    let usage =
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}\n\n";
+    let error = "data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n";
+    assert_eq!(
+        (
+            vec![
+                Delta::Text("ha".to_owned()),
+                Delta::Usage(Usage {
+                    input: 5,
+                    output: 1,
+                    cached: 0
+                }),
+            ],
+            Some(ModelError::Server {
+                status: 503,
+                retry_after: None,
+                detail: "lab:m: busy".to_owned()
+            })
+        ),
+        outcome(Reply::chunks(
+            "text/event-stream",
+            &[said("ha").as_str(), usage, error]
+        ))
+        .await
+    );
+}
+
+/// Characters cut in two, CRLF, heartbeats, `data:` without a blank, a wrong content type, and no `[DONE]`.
+#[tokio::test]
+async fn untidy_streams_are_read_all_the_same() {
+    let stream = format!(
+        ": hi\r\n\r\n{}: beat\n\n{FINISH}",
+        said("né🦀")
+            .replace("data: ", "data:")
+            .replace('\n', "\r\n")
+    );
+    for at in [
+        stream.find('é').unwrap() + 1,
+        stream.find('🦀').unwrap() + 2,
+        3,
+    ] {
+        let (head, tail) = stream.as_bytes().split_at(at);
+        let server = Server::new([Reply::chunks("text/plain", &[head, tail])]);
+        assert_eq!(
+            "né🦀",
+            text(&fleet("openai", &server), plain_request("m")).await
+        );
+    }
+}
+
+/// C-07: a server that says nothing at all, nothing more, or too slowly much.
+#[tokio::test]
+async fn c07_silence_and_slowness_are_timeouts() {
+    let timed = |server: &Server, limits: &str| {
+        fleet_of(&format!(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nattempts = 1\n[limits]\n{limits}",
+            server.address
+        ))
+    };
+    let idle = "idle_timeout_s = 0.5";
+    let after = |milliseconds| {
+        Some(ModelError::Timeout {
+            after: Duration::from_millis(milliseconds),
+        })
+    };
+
+    let server = Server::new([Reply::silence()]);
+    assert_eq!(
+        (vec![], after(500)),
+        call(&timed(&server, idle), plain_request("m")).await
+    );
+
+    let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
+    let (deltas, error) = call(&timed(&server, idle), plain_request("m")).await;
+    assert_eq!(
+        (vec![Delta::Text("ha".to_owned())], after(500)),
+        (deltas, error)
+    );
+
+    let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
+    let (_, error) = call(&timed(&server, "call_timeout_s = 0.2"), plain_request("m")).await;
+    assert_eq!(after(200), error);
+}
+
+#[tokio::test]
+async fn a_finished_reply_survives_a_server_that_does_not_hang_up() {
+    for end in [FINISH.to_owned(), format!("{FINISH}{DONE}")] {
+        let reply = Reply::chunks("text/event-stream", &[said("ha") + &end]).endless();
+        let server = Server::new([reply]);
+        let fleet = fleet_of(&format!(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[limits]\nidle_timeout_s = 0.1",
+            server.address
+        ));
+        assert_eq!("ha", text(&fleet, plain_request("m")).await);
+    }
+}
+
+#[tokio::test]
+async fn calls_one_after_another_share_a_connection() {
+    let body = said("ha") + FINISH + DONE;
+    let server = Server::new([Reply::new(200, &["content-type: text/event-stream"], body)]);
+    let fleet = fleet("openai", &server);
+    for _ in 0..5 {
+        assert_eq!("ha", text(&fleet, plain_request("m")).await);
+    }
+    assert_eq!((5, 1), (server.seen().len(), server.connections()));
+}
+
+#[tokio::test]
+async fn a_port_where_nobody_listens_is_unreachable() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let fleet = fleet_of(&format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://{free}/v1\"\n[retry]\nattempts = 1"
+    ));
+    let (_, error) = call(&fleet, plain_request("m")).await;
+    let Some(ModelError::Unreachable { detail }) = error else {
+        panic!("{error:?}")
+    };
+    assert!(detail.starts_with("lab:m: "), "{detail}");
+    assert!(
+        detail.ends_with(&format!("is a server running at http://{free}/v1?")),
+        "{detail}"
+    );
+}
+
+/// The key is wrong: the error says which variable to look at, and not the key, even if the server repeats it.
+#[tokio::test]
+async fn a_refused_key_is_told_by_the_name_of_its_variable() {
+    let said = json!({ "error": { "message": "Incorrect API key provided: sk-very-secret" } });
+    let server = Server::new([Reply::json(401, &said)]);
+    let (_, error) = call(&fleet("openai", &server), plain_request("m")).await;
+    assert_eq!(
+        Some(ModelError::Unauthorized {
+            detail: "lab:m: check LAB_KEY; Incorrect API key provided: ***".to_owned()
+        }),
+        error
+    );
+    assert_eq!(1, server.seen().len());
+}
+
+/// The first of the connections that are encrypted, with a server that is not.
+#[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_unreachable_over_https() {
+    let server = Server::new([Reply::silence()]);
+    let address = server.address.replace("http://", "https://");
+    let fleet = fleet_of(&format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"{address}\"\n[retry]\nattempts = 1\n[limits]\nidle_timeout_s = 0.2"
+    ));
+    let (_, error) = call(&fleet, plain_request("m")).await;
+    assert!(
+        matches!(
+            error,
+            Some(ModelError::Unreachable { .. } | ModelError::Timeout { .. })
+        ),
+        "{error:?}"
+    );
+}

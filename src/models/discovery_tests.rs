@@ -1,0 +1,246 @@
+use serde_json::json;
+
+use super::super::Embedded;
+use super::super::testing::{Reply, Server};
+use super::*;
+use crate::config::Environment;
+
+struct Silent;
+
+impl roundtable_engine::model::Model for Silent {
+    fn stream(
+        &self,
+        _request: roundtable_engine::model::Request,
+    ) -> roundtable_engine::model::Deltas {
+        Box::pin(futures::stream::empty())
+    }
+}
+
+fn embedded() -> Embedded {
+    Embedded {
+        model: Some(std::sync::Arc::new(Silent)),
+        embedder: None,
+    }
+}
+
+fn nobody() -> String {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap().to_string()
+}
+
+/// An environment without Ollama, unless the test adds it.
+fn environment() -> Environment {
+    Environment::default().with("OLLAMA_HOST", &nobody())
+}
+
+async fn found(
+    text: &str,
+    environment: &Environment,
+    embedded: Embedded,
+    wishes: &Wishes,
+) -> Discovery {
+    let config = Config::parse(text, None, environment).unwrap();
+    let fleet = Fleet::new(&config, environment, embedded).unwrap();
+    discover(&fleet, wishes, Search::FirstFit).await
+}
+
+fn chosen(discovery: &Discovery) -> [String; 2] {
+    [&discovery.deliberate, &discovery.fast].map(|choice| {
+        choice
+            .as_ref()
+            .map_or_else(|| "none".to_owned(), |choice| choice.model.to_string())
+    })
+}
+
+fn ollama() -> Server {
+    Server::new([Reply::json(
+        200,
+        &json!({ "models": [
+            { "name": "qwen3:32b", "size": 20_000_000_000_u64 },
+            { "name": "llama3.3:70b", "size": 43_000_000_000_u64 },
+            { "name": "llama3.2:3b", "size": 2_000_000_000_u64 },
+        ]}),
+    )])
+}
+
+fn models(ids: &[&str]) -> Server {
+    let data: Vec<_> = ids.iter().map(|id| json!({ "id": id })).collect();
+    Server::new([Reply::json(200, &json!({ "data": data }))])
+}
+
+/// C-04: who names a model has it, and nobody is asked for a list.
+#[tokio::test]
+async fn c04_what_the_user_names_comes_first_and_without_a_call() {
+    let server = models(&["claude-sonnet-9", "claude-haiku-9"]);
+    let text = format!(
+        "[providers.anthropic]\nbase_url = \"{}\"\n[tiers]\ndeliberate = \"anthropic:a\"\nfast = \"ollama:b\"",
+        server.address
+    );
+    let environment = environment()
+        .with("ANTHROPIC_API_KEY", "k")
+        .with("OPENAI_API_KEY", "k");
+    let discovery = found(&text, &environment, embedded(), &Wishes::default()).await;
+    assert_eq!(["anthropic:a", "ollama:b"], chosen(&discovery));
+    assert_eq!(
+        "tiers.deliberate names it",
+        discovery.deliberate.as_ref().unwrap().why
+    );
+    let wishes = Wishes {
+        model: Some(ModelName::new("openai", "x")),
+        ..Wishes::default()
+    };
+    let discovery = found(&text, &environment, embedded(), &wishes).await;
+    assert_eq!(["openai:x", "openai:x"], chosen(&discovery));
+    assert_eq!(0, server.seen().len());
+    let notes: Vec<&str> = discovery
+        .findings
+        .iter()
+        .map(|finding| finding.note.as_str())
+        .collect();
+    assert_eq!(
+        vec![
+            format!("configured at {}", server.address).as_str(),
+            "OPENAI_API_KEY is set",
+            "the embedded model is built in"
+        ],
+        notes
+    );
+}
+
+/// C-04
+#[tokio::test]
+async fn c04_one_named_tier_serves_the_other_too() {
+    let discovery = found(
+        "[tiers]\nfast = \"ollama:b\"",
+        &environment(),
+        embedded(),
+        &Wishes::default(),
+    )
+    .await;
+    assert_eq!(["ollama:b", "ollama:b"], chosen(&discovery));
+}
+
+/// C-04: configured providers, then Ollama, then what is built in; a provider without a list is passed over, and said.
+#[tokio::test]
+async fn c04_the_order_is_kept_and_failures_are_told() {
+    let lab = models(&["claude-sonnet-8", "claude-sonnet-9", "claude-haiku-9"]);
+    let ollama = ollama();
+    let refusing = Server::new([Reply::json(401, &json!({ "error": { "message": "no" } }))]);
+    let provider = |name: &str, server: &Server| {
+        format!(
+            "[providers.{name}]\nkind = \"anthropic\"\nbase_url = \"{}\"\n",
+            server.address
+        )
+    };
+    let with_ollama = environment().with("OLLAMA_HOST", &ollama.address);
+
+    let text = provider("refusing", &refusing) + &provider("working", &lab);
+    let discovery = found(&text, &with_ollama, embedded(), &Wishes::default()).await;
+    assert_eq!(
+        ["working:claude-sonnet-9", "working:claude-haiku-9"],
+        chosen(&discovery)
+    );
+    assert_eq!(
+        "[providers.working] is configured, and this is the newest model of its family there",
+        discovery.deliberate.as_ref().unwrap().why
+    );
+    assert_eq!(
+        "refusing gives no list of its models: the key was refused (refusing:list of models: check api_key_env of [providers.refusing], which is not set; no)",
+        discovery.findings[0].note
+    );
+    assert_eq!(0, ollama.seen().len());
+
+    let discovery = found(
+        &provider("refusing", &refusing),
+        &with_ollama,
+        embedded(),
+        &Wishes::default(),
+    )
+    .await;
+    assert_eq!(
+        ["ollama:llama3.3:70b", "ollama:llama3.2:3b"],
+        chosen(&discovery)
+    );
+    assert!(discovery.advice.unwrap().contains("ANTHROPIC_API_KEY"));
+
+    let discovery = found(
+        &provider("refusing", &refusing),
+        &environment(),
+        embedded(),
+        &Wishes::default(),
+    )
+    .await;
+    assert_eq!(["local:auto", "local:auto"], chosen(&discovery));
+    assert!(discovery.advice.unwrap().contains("Ollama"));
+
+    let discovery = found("", &environment(), Embedded::default(), &Wishes::default()).await;
+    assert_eq!(["none", "none"], chosen(&discovery));
+    assert!(discovery.advice.unwrap().starts_with("no model was found"));
+}
+
+/// C-04: keys of the environment, in a fixed order, are looked at before Ollama.
+#[test]
+fn c04_keys_in_the_environment_come_before_ollama() {
+    let environment = environment()
+        .with("GOOGLE_API_KEY", "k")
+        .with("ANTHROPIC_API_KEY", "k");
+    let config = Config::parse("", None, &environment).unwrap();
+    let reasons: Vec<String> = candidates(&config)
+        .into_iter()
+        .map(|candidate| candidate.reason)
+        .collect();
+    let ollama = format!(
+        "an Ollama server answers at {}",
+        config.providers["ollama"].base_url
+    );
+    assert_eq!(
+        vec![
+            "ANTHROPIC_API_KEY is set",
+            "GOOGLE_API_KEY is set",
+            ollama.as_str()
+        ],
+        reasons
+    );
+}
+
+/// C-04: a cast's wish is granted where the server has the model.
+#[tokio::test]
+async fn c04_a_cast_can_prefer_a_model() {
+    let ollama = ollama();
+    let environment = environment().with("OLLAMA_HOST", &ollama.address);
+    let wishes = Wishes {
+        deliberate: vec!["qwen3:32b".to_owned()],
+        ..Wishes::default()
+    };
+    let discovery = found("", &environment, embedded(), &wishes).await;
+    assert_eq!(
+        ["ollama:qwen3:32b", "ollama:llama3.2:3b"],
+        chosen(&discovery)
+    );
+    assert_eq!(
+        Some(ModelName::new("ollama", "llama3.3:70b")),
+        discovery.granted("llama3.3:70b")
+    );
+    assert_eq!(None, discovery.granted("mistral"));
+}
+
+/// A compatible server runs what its owner put there, under any name.
+#[tokio::test]
+async fn a_compatible_server_serves_with_whatever_it_has() {
+    let server = models(&["text-embedding-x", "our-own-model"]);
+    let text = format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"",
+        server.address
+    );
+    let discovery = found(
+        &text,
+        &environment(),
+        Embedded::default(),
+        &Wishes::default(),
+    )
+    .await;
+    assert_eq!(
+        ["lab:our-own-model", "lab:our-own-model"],
+        chosen(&discovery)
+    );
+}

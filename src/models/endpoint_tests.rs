@@ -1,0 +1,41 @@
+use super::*;
+use crate::config::{Config, Environment};
+
+fn root_of(kind: &str, base_url: &str) -> String {
+    let text = format!("[providers.lab]\nkind = \"{kind}\"\nbase_url = \"{base_url}\"");
+    let config = Config::parse(&text, None, &Environment::default()).unwrap();
+    root(&config.providers["lab"])
+}
+
+#[test]
+fn base_addresses_may_have_the_version_or_not() {
+    assert_eq!("http://a/v1", root_of("anthropic", "http://a"));
+    assert_eq!("http://a/v1", root_of("anthropic", "http://a/v1/"));
+    assert_eq!("http://a/v1beta", root_of("gemini", "http://a"));
+    assert_eq!("http://a/v1alpha", root_of("gemini", "http://a/v1alpha"));
+    assert_eq!("http://a", root_of("ollama", "http://a/api"));
+    assert_eq!("http://a", root_of("ollama", "http://a/v1"));
+    // Here the path belongs to the server: many do without a version.
+    assert_eq!(
+        "http://a/deep/path",
+        root_of("openai", "http://a/deep/path/")
+    );
+}
+
+#[test]
+fn no_proxy_stands_before_this_machine() {
+    for address in [
+        "http://127.0.0.1:80",
+        "http://localhost/v1",
+        "http://[::1]:9/x",
+    ] {
+        assert!(is_loopback(address), "{address}");
+    }
+    for address in [
+        "https://api.openai.com/v1",
+        "http://10.0.0.1",
+        "http://localhost.example",
+    ] {
+        assert!(!is_loopback(address), "{address}");
+    }
+}

@@ -1,0 +1,160 @@
+use std::time::Duration;
+
+use super::*;
+
+fn listed(ids: &[&str]) -> Vec<Listed> {
+    ids.iter()
+        .map(|id| Listed {
+            id: (*id).to_owned(),
+            ..Listed::default()
+        })
+        .collect()
+}
+
+fn dated(ids: &[(&str, u64)]) -> Vec<Listed> {
+    ids.iter()
+        .map(|(id, day)| Listed {
+            id: (*id).to_owned(),
+            created: Some(SystemTime::UNIX_EPOCH + Duration::from_secs(day * 86_400)),
+            bytes: None,
+        })
+        .collect()
+}
+
+fn sized(ids: &[(&str, u64)]) -> Vec<Listed> {
+    ids.iter()
+        .map(|(id, gigabytes)| Listed {
+            id: (*id).to_owned(),
+            created: None,
+            bytes: Some(gigabytes << 30),
+        })
+        .collect()
+}
+
+fn both<'l>(choose: impl Fn(Tier) -> Option<&'l Listed>) -> (Option<&'l str>, Option<&'l str>) {
+    let id = |tier| choose(tier).map(|model| model.id.as_str());
+    (id(Tier::Deliberate), id(Tier::Fast))
+}
+
+fn newest(kind: Kind, list: &[Listed]) -> (Option<&str>, Option<&str>) {
+    let families = Families::built_in();
+    both(|tier| families.newest(kind, tier, list))
+}
+
+/// C-04
+#[test]
+fn c04_of_a_hosted_family_the_newest_is_taken_for_each_tier() {
+    let anthropic = dated(&[
+        ("claude-sonnet-4-5-20250929", 20_360),
+        ("claude-opus-9", 20_800),
+        ("claude-sonnet-5-5", 20_724),
+        ("claude-haiku-4-5-20251001", 20_362),
+        ("claude-3-5-haiku-20241022", 20_018),
+    ]);
+    assert_eq!(
+        (Some("claude-sonnet-5-5"), Some("claude-haiku-4-5-20251001")),
+        newest(Kind::Anthropic, &anthropic)
+    );
+    let openai = dated(&[
+        ("gpt-4o", 1),
+        ("gpt-5.5", 4),
+        ("gpt-6.1-sol", 7),
+        ("gpt-6.1-sol-2026-10-15", 8),
+        ("gpt-5.4-mini", 3),
+        ("gpt-6-luna", 6),
+        ("gpt-6-luna-audio", 9),
+        ("gpt-6-astra", 9),
+    ]);
+    assert_eq!(
+        (Some("gpt-6.1-sol"), Some("gpt-6-luna")),
+        newest(Kind::OpenAi, &openai)
+    );
+    // Google's list has no dates: versions count, as numbers.
+    let gemini = listed(&[
+        "gemini-2.5-pro",
+        "gemini-3.1-pro-preview",
+        "gemini-10.0-pro",
+        "gemini-3.1-pro-preview-customtools",
+        "gemini-2.5-flash",
+        "gemini-3.8-flash",
+        "gemini-3.9-flash-image",
+        "gemini-3.5-flash-lite",
+    ]);
+    assert_eq!(
+        (Some("gemini-10.0-pro"), Some("gemini-3.8-flash")),
+        newest(Kind::Gemini, &gemini)
+    );
+}
+
+#[test]
+fn a_list_without_any_known_family_serves_no_tier() {
+    assert_eq!(
+        (None, None),
+        newest(
+            Kind::OpenAi,
+            &listed(&["whisper-1", "dall-e-3", "ft:gpt-5:me"])
+        )
+    );
+    assert_eq!((None, None), newest(Kind::OpenAi, &[]));
+}
+
+/// C-04: the largest deliberates, a much smaller one is fast, and those that cannot talk are left out.
+#[test]
+fn c04_of_ollamas_models_size_decides() {
+    let families = Families::built_in();
+    let list = sized(&[
+        ("nomic-embed-text:latest", 99),
+        ("qwen3:32b", 20),
+        ("llama3.3:70b", 43),
+        ("llama3.1:8b", 5),
+        ("gemma3:1b", 1),
+        ("kimi-k2:1t-cloud", 0),
+    ]);
+    assert_eq!(
+        (Some("llama3.3:70b"), Some("llama3.1:8b")),
+        both(|tier| families.by_size(tier, &list))
+    );
+    let two = sized(&[("llama3.1:8b", 5), ("llama3.2:3b", 2)]);
+    assert_eq!(
+        (Some("llama3.1:8b"), Some("llama3.2:3b")),
+        both(|tier| families.by_size(tier, &two))
+    );
+    let one = sized(&[("llama3.1:8b", 5), ("bge-m3:latest", 1)]);
+    assert_eq!(
+        (Some("llama3.1:8b"), Some("llama3.1:8b")),
+        both(|tier| families.by_size(tier, &one))
+    );
+    // Where the server tells no size, the name may.
+    let named = listed(&["a-7b", "qwen3-235b-a22b", "b"]);
+    assert_eq!(
+        (Some("qwen3-235b-a22b"), Some("a-7b")),
+        both(|tier| families.by_size(tier, &named))
+    );
+}
+
+#[test]
+fn a_wish_is_granted_where_the_server_has_the_model() {
+    let list = listed(&["mistral:latest", "qwen3:32b"]);
+    let wish = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        wished(&names, &list).map(|model| model.id.as_str())
+    };
+    assert_eq!(Some("qwen3:32b"), wish(&["llama3.3:70b", "qwen3:32b"]));
+    assert_eq!(Some("mistral:latest"), wish(&["mistral"]));
+    assert_eq!(None, wish(&["qwen3"]));
+}
+
+#[test]
+fn small_models_are_known_by_their_names() {
+    for small in [
+        "qwen3:0.6b",
+        "smollm2-135m-instruct",
+        "llama3.2:3b",
+        "gemma3n:e4b",
+    ] {
+        assert_eq!(Ability::Small, ability(small), "{small}");
+    }
+    for full in ["qwen3:32b", "qwen3:30b-a3b", "gpt-5", "phi", "llama3.1:8b"] {
+        assert_eq!(Ability::Full, ability(full), "{full}");
+    }
+}

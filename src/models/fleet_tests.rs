@@ -1,0 +1,86 @@
+use super::*;
+
+fn fleet(text: &str, environment: &Environment) -> Fleet {
+    let config = Config::parse(text, None, environment).unwrap();
+    Fleet::new(&config, environment, Embedded::default()).unwrap()
+}
+
+fn refusal(fleet: &Fleet, name: &ModelName) -> String {
+    match fleet.model(name) {
+        Ok(_) => "served".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// C-03: every provider that can be named has its adapter, and each refusal says what to do.
+#[test]
+fn c03_models_are_served_or_refused_with_what_to_do() {
+    let environment = Environment::default().with("OPENAI_API_KEY", "k");
+    let fleet = fleet(
+        "[providers.lab]\nkind = \"anthropic\"\napi_key_env = \"LAB_KEY\"",
+        &environment,
+    );
+    let refusal = |provider: &str| refusal(&fleet, &ModelName::new(provider, "m"));
+    assert_eq!("served", refusal("openai"));
+    assert_eq!("served", refusal("ollama"));
+    assert_eq!(
+        "gemini needs a key: set the environment variable GEMINI_API_KEY or GOOGLE_API_KEY",
+        refusal("gemini")
+    );
+    assert_eq!(
+        "lab needs a key: set the environment variable LAB_KEY",
+        refusal("lab")
+    );
+    assert_eq!(
+        "unknown provider 'olama' in 'olama:m'; known providers: anthropic, gemini, lab, local, ollama, openai; did you mean 'ollama'?",
+        refusal("olama")
+    );
+    assert_eq!(
+        "this program was built without the embedded model: name a model of another provider",
+        refusal("local")
+    );
+    let no_embedder = fleet
+        .embedder(&ModelName::new("anthropic", "m"))
+        .err()
+        .unwrap();
+    assert_eq!(
+        "anthropic offers no embeddings here: name a model of Ollama or of an OpenAI-compatible server",
+        no_embedder.to_string()
+    );
+}
+
+#[test]
+fn a_model_is_set_up_once_and_knows_if_it_is_small() {
+    let fleet = fleet("", &Environment::default());
+    let small = ModelName::new("ollama", "qwen3:0.6b");
+    let first = fleet.model(&small).unwrap();
+    assert!(Arc::ptr_eq(&first, &fleet.model(&small).unwrap()));
+    assert_eq!(Ability::Small, first.profile().ability);
+}
+
+/// C-11
+#[test]
+fn c11_the_users_prices_are_found_in_the_configuration_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("prices.toml"),
+        "[prices.ollama]\nqwen3 = { input = 1, output = 2 }",
+    )
+    .unwrap();
+    let path = folder.path().to_path_buf();
+    let folders = crate::config::Folders {
+        config: path.clone(),
+        data: path.clone(),
+        cache: path,
+    };
+    let environment = Environment::at("", Some(folders));
+    let price = fleet("", &environment).price(&ModelName::new("ollama", "qwen3"));
+    assert_eq!(
+        Some(Price {
+            input: 1.0,
+            output: 2.0,
+            cached: None
+        }),
+        price
+    );
+}

@@ -1,0 +1,105 @@
+//! Cuts a byte stream into frames: server-sent events, or one JSON value a line.
+//!
+//! Bytes are kept until a frame is whole, so it does not matter where the network cuts them, in the middle of a
+//! character or not.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// The `data:` of server-sent events.
+    Events,
+    /// Lines.
+    Lines,
+}
+
+#[derive(Debug)]
+pub(super) struct Frames {
+    framing: Framing,
+    /// Bytes of a line that is not yet whole.
+    line: Vec<u8>,
+    /// The data of an event that is not yet whole.
+    data: Vec<u8>,
+}
+
+impl Frames {
+    pub(super) fn new(framing: Framing) -> Self {
+        Self {
+            framing,
+            line: Vec::new(),
+            data: Vec::new(),
+        }
+    }
+
+    /// How much is held back, so that the caller can put a bound to it.
+    pub(super) fn held(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
+    /// Takes in `bytes` and hands over every frame that is whole, until `on_frame` fails.
+    pub(super) fn push<E>(
+        &mut self,
+        mut bytes: &[u8],
+        on_frame: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (head, rest) = (&bytes[..end], &bytes[end + 1..]);
+            bytes = rest;
+            if self.line.is_empty() {
+                self.take_line(head, on_frame)?;
+            } else {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(head);
+                self.take_line(&line, on_frame)?;
+                line.clear();
+                self.line = line;
+            }
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The stream is over: what is left is a frame, though its end was not marked.
+    pub(super) fn end<E>(
+        &mut self,
+        on_frame: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let line = std::mem::take(&mut self.line);
+        self.take_line(&line, on_frame)?;
+        self.take_line(b"", on_frame)
+    }
+
+    fn take_line<E>(
+        &mut self,
+        line: &[u8],
+        on_frame: &mut impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        match self.framing {
+            Framing::Lines if line.trim_ascii().is_empty() => Ok(()),
+            Framing::Lines => on_frame(line),
+            Framing::Events if line.is_empty() => {
+                if self.data.is_empty() {
+                    return Ok(());
+                }
+                let result = on_frame(&self.data);
+                self.data.clear();
+                result
+            }
+            Framing::Events => {
+                // Other fields and comments, which some servers send as a sign of life, say nothing.
+                if let Some(data) = line.strip_prefix(b"data:") {
+                    if !self.data.is_empty() {
+                        self.data.push(b'\n');
+                    }
+                    let data = data.strip_prefix(b" ").unwrap_or(data);
+                    self.data.extend_from_slice(data);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "frames_tests.rs"]
+mod tests;

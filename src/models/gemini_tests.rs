@@ -1,0 +1,116 @@
+use roundtable_engine::model::Delta;
+use serde_json::json;
+
+use super::super::testing::{Reply, Server, call, fleet, request, text};
+use super::*;
+
+/// C-05
+#[test]
+fn c05_the_request_has_the_schema() {
+    let call = Gemini.call(&request("gemini-x"), Concessions::default());
+    assert_eq!("/models/gemini-x:streamGenerateContent?alt=sse", call.path);
+    let body: Value = serde_json::from_slice(&call.body).unwrap();
+    insta::assert_json_snapshot!(body);
+}
+
+#[test]
+fn names_of_models_cannot_leave_their_place_in_the_address() {
+    assert_eq!("models/gemini-2.5-pro", in_path("models/gemini-2.5-pro"));
+    assert_eq!("models/a%3Fb%23c", in_path("a?b#c"));
+    assert_eq!("tunedModels/mine", in_path("tunedModels/mine"));
+}
+
+fn said(parts: &Value, finish: Option<&str>) -> Value {
+    json!({
+        "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": finish }],
+        "usageMetadata": { "promptTokenCount": 50, "candidatesTokenCount": 6, "thoughtsTokenCount": 4,
+            "cachedContentTokenCount": 30, "totalTokenCount": 60 },
+    })
+}
+
+/// C-03, C-11: thoughts are billed as output and are no part of the text.
+#[tokio::test]
+async fn c11_thoughts_text_and_usage_are_read() {
+    let server = Server::new([Reply::events(&[
+        said(&json!([{ "text": "Hm.", "thought": true }]), None).to_string(),
+        said(&json!([{ "text": "Ye" }, { "text": "s." }]), None).to_string(),
+        said(&json!([{ "text": "" }]), Some("STOP")).to_string(),
+    ])]);
+    let (deltas, error) = call(&fleet("gemini", &server), request("gemini-x")).await;
+    assert_eq!(None, error);
+    assert_eq!(
+        vec![
+            Delta::Reasoning("Hm.".to_owned()),
+            Delta::Text("Ye".to_owned()),
+            Delta::Text("s.".to_owned()),
+            Delta::Usage(Usage {
+                input: 50,
+                output: 10,
+                cached: 30
+            }),
+            Delta::Finish(Finish::Stop),
+        ],
+        deltas
+    );
+    let seen = &server.seen()[0];
+    assert_eq!(
+        "POST /v1beta/models/gemini-x:streamGenerateContent?alt=sse",
+        seen.line
+    );
+    assert_eq!("sk-very-secret", seen.headers["x-goog-api-key"]);
+}
+
+#[tokio::test]
+async fn blocked_and_cut_replies_are_told_and_an_array_will_do() {
+    let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
+    let server = Server::new([Reply::events(&[blocked.to_string()])]);
+    let (deltas, error) = call(&fleet("gemini", &server), request("g")).await;
+    assert_eq!(
+        (vec![Delta::Finish(Finish::Refused)], None),
+        (deltas, error)
+    );
+
+    let array = json!([
+        said(&json!([{ "text": "a" }]), None),
+        said(&json!([{ "text": "b" }]), Some("MAX_TOKENS"))
+    ]);
+    let server = Server::new([Reply::json(200, &array)]);
+    let (deltas, _) = call(&fleet("gemini", &server), request("g")).await;
+    assert_eq!(Some(&Delta::Finish(Finish::Length)), deltas.last());
+}
+
+#[tokio::test]
+async fn a_refused_schema_is_put_into_words() {
+    let refusal = json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT",
+        "message": "Invalid value at 'generation_config.response_json_schema'" } });
+    let ok = said(&json!([{ "text": "ok" }]), Some("STOP"));
+    let server = Server::new([Reply::json(400, &refusal), Reply::events(&[ok.to_string()])]);
+    assert_eq!("ok", text(&fleet("gemini", &server), request("g")).await);
+    let config = &server.bodies()[1]["generationConfig"];
+    assert_eq!(
+        (None, &json!("application/json")),
+        (
+            config.get("responseJsonSchema"),
+            &config["responseMimeType"]
+        )
+    );
+}
+
+#[tokio::test]
+async fn the_list_of_models_holds_those_that_write() {
+    let server = Server::new([Reply::json(
+        200,
+        &json!({ "models": [
+            { "name": "models/gemini-x", "supportedGenerationMethods": ["generateContent", "countTokens"] },
+            { "name": "models/embedding-x", "supportedGenerationMethods": ["embedContent"] },
+        ]}),
+    )]);
+    let list = fleet("gemini", &server).list("lab").await.unwrap();
+    assert_eq!(
+        vec![Listed {
+            id: "gemini-x".to_owned(),
+            ..Listed::default()
+        }],
+        list
+    );
+}

@@ -1,0 +1,253 @@
+//! Every model and embedder that the configuration can name, behind the engine's ports.
+//!
+//! One adapter for each wire format turns a request into bytes and bytes into deltas; what they have in common, the
+//! connection, the clock, the errors, retries and limits, is written once. Nothing here knows of debates.
+
+mod anthropic;
+mod attempt;
+mod discovery;
+mod embed;
+mod endpoint;
+mod failure;
+mod families;
+mod frames;
+mod gemini;
+mod limit;
+mod ollama;
+mod openai;
+mod prices;
+mod retry;
+mod schema;
+#[cfg(test)]
+mod testing;
+mod wire;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use roundtable_core::usage::Price;
+use roundtable_engine::embedder::Embedder;
+use roundtable_engine::model::{Ability, Model, ModelError, Profile};
+use tokio::sync::Semaphore;
+
+use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
+use attempt::{Backend, Hosted};
+use embed::{Format, HostedEmbedder};
+use endpoint::{Endpoint, Times};
+use limit::Limited;
+use retry::Retrying;
+use wire::Wire;
+
+pub(crate) use discovery::{Choice, Discovery, Finding, Search, Wishes, discover};
+pub(crate) use families::Tier;
+pub(crate) use prices::{Prices, PricesError};
+pub(crate) use wire::Listed;
+
+/// What runs within this process, where it was built in. Loading it may wait until it is first used.
+#[derive(Clone, Default)]
+pub(crate) struct Embedded {
+    pub model: Option<Arc<dyn Model>>,
+    pub embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// All models by name. Calls to one provider share its connections and its limit.
+pub(crate) struct Fleet {
+    config: Config,
+    embedded: Embedded,
+    own_prices: Prices,
+    built_in_prices: OnceLock<Prices>,
+    desks: Mutex<HashMap<String, Desk>>,
+    models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
+}
+
+/// Where the calls to one provider go through.
+#[derive(Clone)]
+struct Desk {
+    backend: Arc<Backend>,
+    places: Arc<Semaphore>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FleetError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(
+        "{provider} needs a key: set the environment variable {}", variables.join(" or ")
+    )]
+    NoKey {
+        provider: String,
+        variables: Vec<String>,
+    },
+    #[error(
+        "{provider} offers no embeddings here: name a model of Ollama or of an OpenAI-compatible server"
+    )]
+    NoEmbedder { provider: String },
+    #[error("this program was built without the embedded model: name a model of another provider")]
+    NotBuiltIn,
+    #[error("{provider} gives no list of its models: {source}")]
+    NoList {
+        provider: String,
+        source: ModelError,
+    },
+}
+
+impl Fleet {
+    pub(crate) fn new(
+        config: &Config,
+        environment: &Environment,
+        embedded: Embedded,
+    ) -> Result<Self, PricesError> {
+        let own_prices = match &environment.folders {
+            Some(folders) => Prices::from_file(&folders.config.join("prices.toml"))?,
+            None => Prices::default(),
+        };
+        Ok(Self {
+            config: config.clone(),
+            embedded,
+            own_prices,
+            built_in_prices: OnceLock::new(),
+            desks: Mutex::default(),
+            models: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub(crate) fn has_embedded_model(&self) -> bool {
+        self.embedded.model.is_some()
+    }
+
+    pub(crate) fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, FleetError> {
+        let provider = self.provider(name)?;
+        if provider.kind == Kind::Local {
+            return self.embedded.model.clone().ok_or(FleetError::NotBuiltIn);
+        }
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = models.get(name) {
+            return Ok(Arc::clone(model));
+        }
+        let Desk { backend, places } = self.desk(provider)?;
+        let ability = if provider.is_official() {
+            Ability::Full
+        } else {
+            families::ability(name.model())
+        };
+        let hosted = Arc::new(Hosted {
+            backend,
+            profile: Profile {
+                context_tokens: None,
+                ability,
+            },
+        });
+        let limited = Arc::new(Limited {
+            inner: hosted,
+            places,
+        });
+        let model: Arc<dyn Model> = Arc::new(Retrying {
+            inner: limited,
+            policy: self.config.retry,
+        });
+        models.insert(name.clone(), Arc::clone(&model));
+        Ok(model)
+    }
+
+    pub(crate) fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, FleetError> {
+        let provider = self.provider(name)?;
+        let format = match provider.kind {
+            Kind::Local => {
+                return self.embedded.embedder.clone().ok_or(FleetError::NotBuiltIn);
+            }
+            Kind::Ollama => Format::Ollama,
+            Kind::OpenAi => Format::OpenAi,
+            Kind::Anthropic | Kind::Gemini => {
+                return Err(FleetError::NoEmbedder {
+                    provider: provider.name.clone(),
+                });
+            }
+        };
+        let Desk { backend, places } = self.desk(provider)?;
+        let policy = self.config.retry;
+        Ok(Arc::new(HostedEmbedder::new(
+            name, format, backend, places, policy,
+        )))
+    }
+
+    /// The provider's own list of its models, asked for once and not again.
+    pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, FleetError> {
+        let name = ModelName::new(provider, "*");
+        let provider = self.provider(&name)?;
+        if provider.kind == Kind::Local {
+            return Ok(Vec::new());
+        }
+        let desk = self.desk(provider)?;
+        desk.backend
+            .list()
+            .await
+            .map_err(|source| FleetError::NoList {
+                provider: provider.name.clone(),
+                source,
+            })
+    }
+
+    /// `None`: not known.
+    pub(crate) fn price(&self, name: &ModelName) -> Option<Price> {
+        let provider = self.config.providers.get(name.provider())?;
+        let built_in = self.built_in_prices.get_or_init(Prices::built_in);
+        prices::price(&self.own_prices, built_in, provider, name.model())
+    }
+
+    /// The day that the built-in prices are of.
+    pub(crate) fn prices_as_of(&self) -> Option<&str> {
+        let built_in = self.built_in_prices.get_or_init(Prices::built_in);
+        built_in.as_of.as_deref()
+    }
+
+    fn provider(&self, name: &ModelName) -> Result<&Provider, FleetError> {
+        match self.config.providers.get(name.provider()) {
+            Some(provider) => Ok(provider),
+            // Asked for the sake of the error, which lists the providers that there are.
+            None => match self.config.model_name(&name.to_string()) {
+                Err(error) => Err(error.into()),
+                Ok(_) => Err(FleetError::NotBuiltIn),
+            },
+        }
+    }
+
+    fn desk(&self, provider: &Provider) -> Result<Desk, FleetError> {
+        if provider.needs_key && provider.key.is_none() {
+            return Err(FleetError::NoKey {
+                provider: provider.name.clone(),
+                variables: provider.key_variables.clone(),
+            });
+        }
+        let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
+        let desk = desks.entry(provider.name.clone()).or_insert_with(|| {
+            let times = Times {
+                call: self.config.call_timeout(provider),
+                idle: self.config.limits.idle_timeout,
+            };
+            Desk {
+                backend: Arc::new(Backend::new(Endpoint::new(provider, times), wire(provider))),
+                places: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
+            }
+        });
+        Ok(desk.clone())
+    }
+}
+
+fn wire(provider: &Provider) -> Box<dyn Wire> {
+    match provider.kind {
+        Kind::Anthropic => Box::new(anthropic::Anthropic),
+        Kind::Gemini => Box::new(gemini::Gemini),
+        Kind::Ollama => Box::new(ollama::Ollama::default()),
+        Kind::OpenAi | Kind::Local => Box::new(openai::OpenAi {
+            official: provider.is_official(),
+        }),
+    }
+}
+
+#[cfg(test)]
+#[path = "fleet_tests.rs"]
+mod tests;

@@ -1,0 +1,170 @@
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use roundtable_engine::model::Finish;
+use tokio::time::Instant;
+
+use super::super::testing::{drain, plain_request};
+use super::*;
+
+/// Fails as scripted, then answers.
+struct Scripted {
+    errors: Mutex<Vec<ModelError>>,
+    calls: AtomicU32,
+}
+
+impl Scripted {
+    fn new(errors: impl IntoIterator<Item = ModelError>) -> Arc<Self> {
+        let mut errors: Vec<ModelError> = errors.into_iter().collect();
+        errors.reverse();
+        Arc::new(Self {
+            errors: Mutex::new(errors),
+            calls: AtomicU32::new(0),
+        })
+    }
+}
+
+impl Model for Scripted {
+    fn stream(&self, _request: Request) -> Deltas {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let end = self
+            .errors
+            .lock()
+            .unwrap()
+            .pop()
+            .map_or(Ok(Delta::Finish(Finish::Stop)), Err);
+        stream::iter([Ok(Delta::Text("ha".to_owned())), end]).boxed()
+    }
+}
+
+const POLICY: Retry = Retry {
+    attempts: 4,
+    base: Duration::from_millis(500),
+    max: Duration::from_mins(1),
+};
+
+fn rate_limited(retry_after: Option<u64>) -> ModelError {
+    ModelError::RateLimited {
+        retry_after: retry_after.map(Duration::from_secs),
+        detail: "slow".to_owned(),
+    }
+}
+
+fn server_error() -> ModelError {
+    ModelError::Server {
+        status: 503,
+        retry_after: None,
+        detail: "busy".to_owned(),
+    }
+}
+
+async fn outcome(errors: Vec<ModelError>) -> (Vec<Delta>, Option<ModelError>, u32, Duration) {
+    let inner = Scripted::new(errors);
+    let model = Retrying {
+        inner: Arc::clone(&inner) as Arc<dyn Model>,
+        policy: POLICY,
+    };
+    let started = Instant::now();
+    let (deltas, error) = drain(&model, plain_request("m")).await;
+    (
+        deltas,
+        error,
+        inner.calls.load(Ordering::SeqCst),
+        started.elapsed(),
+    )
+}
+
+fn text() -> Delta {
+    Delta::Text("ha".to_owned())
+}
+
+fn restart(error: &ModelError) -> Delta {
+    Delta::Restart {
+        reason: error.to_string(),
+    }
+}
+
+/// C-07
+#[tokio::test(start_paused = true)]
+async fn c07_a_call_is_made_again_and_says_that_it_begins_anew() {
+    let timeout = ModelError::Timeout {
+        after: Duration::from_secs(1),
+    };
+    let (deltas, error, calls, waited) = outcome(vec![server_error(), timeout.clone()]).await;
+    assert_eq!((None, 3), (error, calls));
+    assert_eq!(
+        vec![
+            text(),
+            restart(&server_error()),
+            text(),
+            restart(&timeout),
+            text(),
+            Delta::Finish(Finish::Stop)
+        ],
+        deltas
+    );
+    // 250 to 500 ms, then 500 to 1,000
+    assert!((750..=1502).contains(&waited.as_millis()), "{waited:?}");
+}
+
+/// C-07: four attempts in all, then the last error.
+#[tokio::test(start_paused = true)]
+async fn c07_429_forever_ends_after_four_attempts() {
+    let (deltas, error, calls, _) = outcome(vec![rate_limited(None); 9]).await;
+    assert_eq!((Some(rate_limited(None)), 4), (error, calls));
+    let again = [text(), restart(&rate_limited(None))];
+    let expected: Vec<Delta> = again
+        .iter()
+        .cycle()
+        .take(6)
+        .cloned()
+        .chain([text()])
+        .collect();
+    assert_eq!(expected, deltas);
+}
+
+/// C-07: as long as the server asks for, and not at all if it asks for too long.
+#[tokio::test(start_paused = true)]
+async fn c07_retry_after_is_honoured() {
+    let (_, error, calls, waited) = outcome(vec![rate_limited(Some(20))]).await;
+    assert_eq!((None, 2), (error, calls));
+    assert!(
+        (20_000..=20_252).contains(&waited.as_millis()),
+        "{waited:?}"
+    );
+
+    let (_, error, calls, waited) = outcome(vec![rate_limited(Some(61))]).await;
+    assert_eq!((Some(rate_limited(Some(61))), 1), (error, calls));
+    assert_eq!(Duration::ZERO, waited);
+}
+
+/// C-07
+#[tokio::test(start_paused = true)]
+async fn c07_what_will_not_change_is_not_tried_again() {
+    let detail = || "no".to_owned();
+    for error in [
+        ModelError::Unauthorized { detail: detail() },
+        ModelError::UnknownModel { detail: detail() },
+        ModelError::TooLong { detail: detail() },
+        ModelError::Rejected {
+            status: 400,
+            detail: detail(),
+        },
+        ModelError::NotAModelServer { detail: detail() },
+    ] {
+        let (deltas, given, calls, _) = outcome(vec![error.clone()]).await;
+        assert_eq!((vec![text()], Some(error), 1), (deltas, given, calls));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_without_a_stream_is_tried_again_too() {
+    let calls = AtomicU32::new(0);
+    let work = || async {
+        match calls.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => Err(server_error()),
+            n => Ok(n),
+        }
+    };
+    assert_eq!(Ok(2), again(POLICY, work).await);
+}
