@@ -262,6 +262,7 @@ fn the_file_is_looked_for_in_order() {
     );
     let environment = |variable: Option<&Path>| {
         let folders = Folders {
+            home: users.clone(),
             config: users.clone(),
             data: users.clone(),
             cache: users.clone(),
@@ -332,4 +333,36 @@ fn one_setting_is_changed_and_the_rest_of_the_file_stays() {
         set("tiers", "x").unwrap_err()
     );
     assert_eq!(expected, text());
+}
+
+/// Paths are meant from where the file is, or from home.
+#[test]
+fn paths_in_a_file_start_where_the_file_is() {
+    let folder = |name: &str| PathBuf::from(format!("/home/me/{name}"));
+    let folders = Folders {
+        home: PathBuf::from("/home/me"),
+        config: folder("c"),
+        data: folder("d"),
+        cache: folder("e"),
+    };
+    let environment = Environment::at("", Some(folders));
+    let dir = |text: &str| {
+        let config = Config::parse(
+            text,
+            Some(Path::new("/etc/rt/roundtable.toml")),
+            &environment,
+        );
+        config.unwrap().data.dir
+    };
+    assert_eq!(Some(folder("d")), dir(""));
+    let file = Path::new("/etc/rt/roundtable.toml");
+    let config = Config::parse("", Some(file), &environment).unwrap();
+    let shown = config
+        .settings()
+        .iter()
+        .find(|setting| setting.key == "data.dir");
+    assert_eq!(Some(&Origin::Default), shown.map(|setting| &setting.origin));
+    assert_eq!(Some(folder("x")), dir("[data]\ndir = \"~/x\""));
+    assert_eq!(Some(PathBuf::from("/etc/rt/x")), dir("[data]\ndir = \"x\""));
+    assert_eq!(Some(PathBuf::from("/x")), dir("[data]\ndir = \"/x\""));
 }

@@ -36,6 +36,7 @@ impl fmt::Display for Secret {
 /// The folders of the user that belong to this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
+    pub home: PathBuf,
     pub config: PathBuf,
     pub data: PathBuf,
     pub cache: PathBuf,
@@ -54,6 +55,7 @@ pub(crate) struct Environment {
 impl Environment {
     pub(crate) fn read() -> Self {
         let folders = etcetera::choose_base_strategy().ok().map(|base| Folders {
+            home: base.home_dir().to_path_buf(),
             config: base.config_dir().join("roundtable"),
             data: base.data_dir().join("roundtable"),
             cache: base.cache_dir().join("roundtable"),

@@ -9,7 +9,7 @@ use roundtable_core::usage::Money;
 use toml_edit::TableLike;
 
 use super::document::{Findings, Given, Section};
-use super::environment::Environment;
+use super::environment::{Environment, Folders};
 use super::name::ModelName;
 use super::{Config, Data, Dialectic, Fault, Limits, Local, Retry, Tiers, provider};
 
@@ -215,9 +215,16 @@ impl File<'_, '_> {
             .map(|folders| folders.data.clone());
         let (folder, environment) = (self.folder, self.environment);
         let mut section = Section::new(self.findings, "data", table);
-        let dir = section.text("dir").map(|given| beside(folder, &given));
-        let dir = dir.or(default.map(|value| Given { value, line: 0 }));
-        let dir = or_variable(&mut section, "dir", dir, ("ROUNDTABLE_DATA", environment));
+        let dir = section
+            .text("dir")
+            .map(|given| beside(folder, environment.folders.as_ref(), &given));
+        let dir = or_variable(
+            &mut section,
+            "dir",
+            dir,
+            default,
+            ("ROUNDTABLE_DATA", environment),
+        );
         section.finish();
         Data { dir }
     }
@@ -229,11 +236,14 @@ impl File<'_, '_> {
         let threads = optional(&mut section, "threads", threads);
         let context_tokens = section.whole("context_tokens", 512..=1_048_576_u32);
         let context_tokens = optional(&mut section, "context_tokens", context_tokens);
-        let weights = section.text("weights").map(|given| beside(folder, &given));
+        let weights = section
+            .text("weights")
+            .map(|given| beside(folder, environment.folders.as_ref(), &given));
         let weights = or_variable(
             &mut section,
             "weights",
             weights,
+            None,
             ("ROUNDTABLE_WEIGHTS", environment),
         );
         section.finish();
@@ -314,9 +324,13 @@ fn model(
 }
 
 /// A path in a file is meant from where the file is.
-fn beside(folder: Option<&Path>, given: &Given<String>) -> Given<PathBuf> {
-    let value = match given.value.strip_prefix("~/").zip(std::env::home_dir()) {
-        Some((rest, home)) => home.join(rest),
+fn beside(
+    folder: Option<&Path>,
+    folders: Option<&Folders>,
+    given: &Given<String>,
+) -> Given<PathBuf> {
+    let value = match given.value.strip_prefix("~/").zip(folders) {
+        Some((rest, folders)) => folders.home.join(rest),
         None => folder.unwrap_or(Path::new("")).join(&given.value),
     };
     Given {
@@ -330,6 +344,7 @@ fn or_variable(
     section: &mut Section<'_, '_, '_>,
     key: &str,
     given: Option<Given<PathBuf>>,
+    default: Option<PathBuf>,
     (variable, environment): (&str, &Environment),
 ) -> Option<PathBuf> {
     if let Some(path) = environment.path(variable) {
@@ -337,7 +352,7 @@ fn or_variable(
         return Some(path);
     }
     let line = given.as_ref().map(|given| given.line);
-    let value = given.map(|given| given.value);
+    let value = given.map(|given| given.value).or(default);
     section.record(key, value.as_deref().map(Path::display), line);
     value
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::frames::Framing;
 use super::schema::ANTHROPIC;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name, system,
+    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name,
 };
 
 /// The provider takes no more than this.
@@ -127,7 +127,7 @@ impl Wire for Anthropic {
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
         let by_tool = conceded.has(Concession::SecondStructure);
         let in_words = conceded.has(Concession::ThirdStructure);
-        let system = system(request, in_words);
+        let system = conceded.system(Concession::ThirdStructure, request);
         let schema = request.schema.as_ref().filter(|_| !in_words);
         let tool = schema.filter(|_| by_tool);
         let system: Vec<Block<'_>> = (!system.is_empty())

@@ -69,6 +69,7 @@ fn c11_the_users_prices_are_found_in_the_configuration_folder() {
     .unwrap();
     let path = folder.path().to_path_buf();
     let folders = crate::config::Folders {
+        home: path.clone(),
         config: path.clone(),
         data: path.clone(),
         cache: path,

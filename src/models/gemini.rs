@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::frames::Framing;
 use super::schema::GEMINI;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed, system,
+    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed,
 };
 
 pub(super) struct Gemini;
@@ -99,7 +99,7 @@ impl Wire for Gemini {
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
         let in_words = conceded.has(Concession::SecondStructure);
-        let system = system(request, in_words);
+        let system = conceded.system(Concession::SecondStructure, request);
         let schema = request.schema.as_ref();
         let body = Body {
             system_instruction: (!system.is_empty()).then(|| Content {

@@ -13,7 +13,6 @@ use serde_json::Value;
 use super::frames::Framing;
 use super::wire::{
     Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
-    system,
 };
 
 const SMALLEST_CONTEXT: u32 = 4096;
@@ -82,10 +81,11 @@ impl Wire for Ollama {
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
         let in_words = conceded.has(Concession::SecondStructure);
+        let system = conceded.system(Concession::SecondStructure, request);
         let limit = conceded.limit(request.max_output_tokens);
         let body = Body {
             model: &request.model,
-            messages: chat(system(request, in_words), &request.messages),
+            messages: chat(system, &request.messages),
             stream: true,
             format: request
                 .schema

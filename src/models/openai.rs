@@ -17,7 +17,7 @@ use super::frames::Framing;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
     Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
-    plain_name, system,
+    plain_name,
 };
 
 pub(super) struct OpenAi {
@@ -100,7 +100,7 @@ impl Wire for OpenAi {
     }
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
-        let system = system(request, conceded.has(Concession::SecondStructure));
+        let system = conceded.system(Concession::SecondStructure, request);
         let limit =
             (!conceded.has(Concession::NoLimit)).then(|| conceded.limit(request.max_output_tokens));
         let (max_completion_tokens, max_tokens) =

@@ -141,6 +141,17 @@ impl Concessions {
         }
     }
 
+    /// The system prompt; where `structure` is conceded, with the demand for a schema in words after it.
+    pub(super) fn system(self, structure: Concession, request: &Request) -> Cow<'_, str> {
+        match &request.schema {
+            Some(schema) if self.has(structure) => Cow::Owned(format!(
+                "{}\n\nReply with one JSON object and nothing around it. It has to fit this JSON schema:\n{}",
+                request.system, schema.json
+            )),
+            Some(_) | None => Cow::Borrowed(&request.system),
+        }
+    }
+
     /// What to give up after a refusal that says `text`, if it names anything that can be.
     pub(super) fn after(self, text: &str, optional: &[(&str, Concession)]) -> Option<Self> {
         let text = text.to_lowercase();
@@ -195,17 +206,6 @@ pub(super) fn chat<'a>(system: Cow<'a, str>, messages: &'a [Message]) -> Vec<Tur
         }
     }
     turns
-}
-
-/// The system prompt; for servers that take no schema, with the demand in words after it.
-pub(super) fn system(request: &Request, schema_in_words: bool) -> Cow<'_, str> {
-    match &request.schema {
-        Some(schema) if schema_in_words => Cow::Owned(format!(
-            "{}\n\nReply with one JSON object and nothing around it. It has to fit this JSON schema:\n{}",
-            request.system, schema.json
-        )),
-        Some(_) | None => Cow::Borrowed(&request.system),
-    }
 }
 
 /// Names of schemas and tools are refused beyond these characters and this length.
