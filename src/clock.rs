@@ -16,7 +16,9 @@ impl Clock for SystemClock {
 pub(crate) fn now() -> Millis {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        .map_or(0, |since| {
+            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+        })
 }
 
 /// RFC 3339, in UTC.

@@ -18,9 +18,13 @@ use std::time::Duration;
 use roundtable_core::usage::Money;
 
 pub(crate) use edit::set;
-pub(crate) use environment::{Environment, Folders, Secret};
+#[cfg(test)]
+pub(crate) use environment::Folders;
+pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
-pub(crate) use provider::{Credential, Kind, Provider};
+#[cfg(test)]
+pub(crate) use provider::Credential;
+pub(crate) use provider::{Kind, Provider};
 
 const FILE_NAME: &str = "roundtable.toml";
 
@@ -38,6 +42,10 @@ pub(crate) struct Config {
     pub limits: Limits,
     pub dialectic: Dialectic,
     pub data: Data,
+    #[cfg_attr(
+        all(not(feature = "local"), not(test)),
+        expect(dead_code, reason = "read by the embedded model")
+    )]
     pub local: Local,
     settings: Vec<Setting>,
 }

@@ -36,7 +36,11 @@ pub(crate) const PROVIDER: &str = "local";
 pub(crate) struct Local;
 
 #[cfg(not(feature = "local"))]
-#[expect(clippy::unused_async, clippy::unused_self, reason = "the same shape as with the embedded model")]
+#[expect(
+    clippy::unused_async,
+    clippy::unused_self,
+    reason = "the same shape as with the embedded model"
+)]
 impl Local {
     pub(crate) fn new(_: &Config, _: &Environment) -> Self {
         Self
@@ -47,11 +51,15 @@ impl Local {
     }
 
     pub(crate) async fn ready_model(&self, _: &str, _: Report) -> Result<ModelName, NotReady> {
-        Err(NotReady("this program was built without the embedded model".into()))
+        Err(NotReady(
+            "this program was built without the embedded model".into(),
+        ))
     }
 
     pub(crate) async fn ready_embedder(&self, _: Report) -> Result<(), NotReady> {
-        Err(NotReady("this program was built without the embedded model".into()))
+        Err(NotReady(
+            "this program was built without the embedded model".into(),
+        ))
     }
 }
 
@@ -191,7 +199,9 @@ mod ready {
                 Ok(obtained)
             });
             let fetched = fetched.await.map_err(|error| NotReady(error.to_string()))?;
-            fetched.map_err(|error: roundtable_local::weights::WeightsError| NotReady(error.to_string()))
+            fetched.map_err(|error: roundtable_local::weights::WeightsError| {
+                NotReady(error.to_string())
+            })
         }
     }
 
@@ -204,7 +214,12 @@ mod ready {
         if name == "auto" {
             return Ok(language_models(FreeMemory::of_this_machine()));
         }
-        let all = || LARGER.iter().map(|(_, artifact)| artifact).chain([&SMOLLM2_135M]);
+        let all = || {
+            LARGER
+                .iter()
+                .map(|(_, artifact)| artifact)
+                .chain([&SMOLLM2_135M])
+        };
         let found: Vec<_> = all()
             .filter(|artifact| artifact.name.eq_ignore_ascii_case(name))
             .collect();

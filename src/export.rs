@@ -38,11 +38,17 @@ pub(crate) fn markdown(trace: &Trace) -> String {
 }
 
 fn issues(out: &mut String, trace: &Trace) {
-    let all = trace.result.as_ref().map_or(&[][..], |result| result.issues.all());
+    let all = trace
+        .result
+        .as_ref()
+        .map_or(&[][..], |result| result.issues.all());
     if all.is_empty() {
         return;
     }
-    let _ = writeln!(out, "## Issues\n\n| id | severity | status | what |\n|---|---|---|---|");
+    let _ = writeln!(
+        out,
+        "## Issues\n\n| id | severity | status | what |\n|---|---|---|---|"
+    );
     for issue in all {
         let _ = writeln!(
             out,
@@ -59,19 +65,38 @@ fn issues(out: &mut String, trace: &Trace) {
 fn transcript(out: &mut String, trace: &Trace) {
     let _ = writeln!(out, "## Transcript\n");
     for exchange in &trace.rounds {
-        for (seat, text) in [("Proposer", &exchange.proposer), ("Skeptic", &exchange.skeptic)] {
+        for (seat, text) in [
+            ("Proposer", &exchange.proposer),
+            ("Skeptic", &exchange.skeptic),
+        ] {
             if let Some(text) = text {
-                let _ = writeln!(out, "### Round {}, {seat}\n\n{}\n", exchange.round, quoted(text));
+                let _ = writeln!(
+                    out,
+                    "### Round {}, {seat}\n\n{}\n",
+                    exchange.round,
+                    quoted(text)
+                );
             }
         }
     }
 }
 
 fn figures(out: &mut String, trace: &Trace) {
-    let _ = writeln!(out, "## Figures\n\n| seat | model | calls | tokens in | cached | tokens out | cost |\n|---|---|---|---|---|---|---|");
+    let _ = writeln!(
+        out,
+        "## Figures\n\n| seat | model | calls | tokens in | cached | tokens out | cost |\n|---|---|---|---|---|---|---|"
+    );
     for (seat, sum) in &trace.totals.seats {
-        let model = trace.models.get(seat).cloned().flatten().unwrap_or_default();
-        let cost = sum.cost.map_or_else(|| "unknown".into(), |cost| format!("${:.6}", cost.dollars()));
+        let model = trace
+            .models
+            .get(seat)
+            .cloned()
+            .flatten()
+            .unwrap_or_default();
+        let cost = sum.cost.map_or_else(
+            || "unknown".into(),
+            |cost| format!("${:.6}", cost.dollars()),
+        );
         let _ = writeln!(
             out,
             "| {seat} | {model} | {} | {} | {} | {} | {cost} |",
@@ -85,5 +110,8 @@ fn one_line(text: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| format!("> {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

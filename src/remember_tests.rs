@@ -14,7 +14,10 @@ impl Embedder for Counting {
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
         self.0.fetch_add(texts.len(), Ordering::Relaxed);
         #[expect(clippy::cast_precision_loss, reason = "short texts")]
-        let vectors = texts.iter().map(|text| vec![text.len() as f32, 1.0]).collect();
+        let vectors = texts
+            .iter()
+            .map(|text| vec![text.len() as f32, 1.0])
+            .collect();
         Box::pin(async move { Ok(vectors) })
     }
 }

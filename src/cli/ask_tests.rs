@@ -14,7 +14,12 @@ fn p01_rounds_are_read_as_people_write_them() {
 /// C-07: time limits as people write them.
 #[test]
 fn c07_times_are_read_as_people_write_them() {
-    for (text, expected) in [("90", 90_000), ("1.5s", 1500), ("10m", 600_000), ("1h", 3_600_000)] {
+    for (text, expected) in [
+        ("90", 90_000),
+        ("1.5s", 1500),
+        ("10m", 600_000),
+        ("1h", 3_600_000),
+    ] {
         assert_eq!(parse_time(text).unwrap(), expected, "{text}");
     }
     for text in ["", "soon", "-3", "0", "1d"] {

@@ -10,7 +10,9 @@ use super::{Cli, output};
 
 /// Print a completion script for a shell.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  roundtable completions bash > ~/.local/share/bash-completion/completions/roundtable")]
+#[command(
+    after_help = "Example:\n  roundtable completions bash > ~/.local/share/bash-completion/completions/roundtable"
+)]
 pub(crate) struct Args {
     shell: Shell,
 }

@@ -78,7 +78,9 @@ impl Display {
             }
         }
         if turns > 0 && !self.manner.quiet {
-            output::note(&format!("{turns} turns are in the journal and are not asked again."));
+            output::note(&format!(
+                "{turns} turns are in the journal and are not asked again."
+            ));
         }
     }
 
@@ -96,7 +98,10 @@ impl Display {
             Event::RoundStarted { .. } | Event::Opened(_) | Event::Rated { .. } => {}
             Event::Noted { key, value, .. } => status::noted(key, value),
             Event::StepStarted {
-                step, seat, round, model,
+                step,
+                seat,
+                round,
+                model,
             } => self.begins(step, seat, *round, model),
             Event::Chunk { step, text, .. } => self.says(step, text),
             Event::StepRestarted { step, reason } => self.restarts(step, reason),
@@ -232,9 +237,8 @@ impl Display {
     /// The result of a debate that is over.
     pub(crate) fn finished(manner: &Manner, trace: &Trace) -> Result<(), Failure> {
         if manner.json {
-            return output::json(trace);
-        }
-        if let Some(answer) = &trace.final_answer {
+            output::json(trace)?;
+        } else if let Some(answer) = &trace.final_answer {
             if !manner.quiet {
                 output::note("");
             }
@@ -304,7 +308,10 @@ fn closing(trace: &Trace) -> Vec<String> {
             State::Cancelled => "Cancelled",
             State::Partial | State::Running | State::Waiting | State::Complete => "Partial result",
         };
-        lines.push(painted(WARN, &format!("{what}: {}", output::harmless(reason))));
+        lines.push(painted(
+            WARN,
+            &format!("{what}: {}", output::harmless(reason)),
+        ));
     }
     let sum = &trace.totals.debate;
     lines.push(painted(
@@ -325,7 +332,10 @@ fn closing(trace: &Trace) -> Vec<String> {
 /// Everything that was said, round by round, to standard output.
 pub(crate) fn transcript(trace: &Trace) {
     for exchange in &trace.rounds {
-        for (seat, text) in [("proposer", &exchange.proposer), ("skeptic", &exchange.skeptic)] {
+        for (seat, text) in [
+            ("proposer", &exchange.proposer),
+            ("skeptic", &exchange.skeptic),
+        ] {
             if let Some(text) = text {
                 output::line(&format!(
                     "{} {}\n",
@@ -361,7 +371,15 @@ pub(crate) fn issues(trace: &Trace) {
         let problem = output::short(&issue.finding.problem, 160);
         output::line(&format!(
             "{}  {}",
-            painted(style, &format!("{:<4} {:<9} {:<18}", issue.id, severity.name(), issue.status.name())),
+            painted(
+                style,
+                &format!(
+                    "{:<4} {:<9} {:<18}",
+                    issue.id,
+                    severity.name(),
+                    issue.status.name()
+                )
+            ),
             problem
         ));
     }

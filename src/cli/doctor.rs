@@ -113,7 +113,10 @@ fn data_files(workshop: &Workshop) -> Check {
         .map_err(|error| error.to_string())
         .and_then(|library| {
             Prompts::load(&workshop.data).map_err(|error| error.to_string())?;
-            Ok(format!("{} reasoning templates, prompts and casts", library.all().len()))
+            Ok(format!(
+                "{} reasoning templates, prompts and casts",
+                library.all().len()
+            ))
         });
     Check {
         part: "data files".into(),
@@ -181,7 +184,9 @@ async fn model(workshop: &Workshop, name: &ModelName, loud: bool) -> Check {
             real = workshop.local.ready_model(name.model(), report).await?;
         }
         let model = workshop.fleet.model(&real)?;
-        let said = small_call(model.as_ref(), &real).await.map_err(Failure::other)?;
+        let said = small_call(model.as_ref(), &real)
+            .await
+            .map_err(Failure::other)?;
         Ok::<_, Failure>((real, said))
     };
     let outcome = match tried.await {

@@ -88,7 +88,9 @@ fn written(trace: &Trace, format: Format) -> Result<String, Failure> {
         Format::Json => serde_json::to_string_pretty(trace)
             .map(|text| text + "\n")
             .map_err(|error| unwritable(error.to_string())),
-        Format::Yaml => serde_saphyr::to_string(trace).map_err(|error| unwritable(error.to_string())),
+        Format::Yaml => {
+            serde_saphyr::to_string(trace).map_err(|error| unwritable(error.to_string()))
+        }
         Format::Html => Ok(export::html(trace)),
         Format::Md | Format::Jsonl => Ok(export::markdown(trace)),
     }

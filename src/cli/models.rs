@@ -44,7 +44,12 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
                 Some(choice) => {
                     let price = price(choice).map_or_else(
                         || "price unknown".to_owned(),
-                        |price| format!("${} in, ${} out per million tokens", price.input, price.output),
+                        |price| {
+                            format!(
+                                "${} in, ${} out per million tokens",
+                                price.input, price.output
+                            )
+                        },
                     );
                     output::line(&format!(
                         "{tier:<11} {}\n            {}; {price}",
@@ -60,14 +65,19 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         for finding in &found.findings {
             output::line(&format!("  {:<12} {}", finding.provider, finding.note));
             if !finding.models.is_empty() {
-                output::line(&format!("               {}", output::short(&finding.models.join(", "), 300)));
+                output::line(&format!(
+                    "               {}",
+                    output::short(&finding.models.join(", "), 300)
+                ));
             }
         }
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
         if let Some(day) = workshop.fleet.prices_as_of() {
-            output::note(&format!("Built-in prices are of {day}; prices.toml in your configuration folder overrides them."));
+            output::note(&format!(
+                "Built-in prices are of {day}; prices.toml in your configuration folder overrides them."
+            ));
         }
     }
     if found.deliberate.is_none() && found.fast.is_none() {

@@ -55,10 +55,6 @@ pub(crate) fn error(message: &str) {
     note(&format!("{} {message}", painted(BAD, "error:")));
 }
 
-pub(crate) fn warning(message: &str) {
-    note(&format!("{} {message}", painted(WARN, "warning:")));
-}
-
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))?;

@@ -14,7 +14,9 @@ use super::workshop::Workshop;
 
 /// Fetch the weights of the embedded model and embedder.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  roundtable pull\n  roundtable pull --model SmolLM2-135M-Instruct")]
+#[command(
+    after_help = "Examples:\n  roundtable pull\n  roundtable pull --model SmolLM2-135M-Instruct"
+)]
 pub(crate) struct Args {
     /// Which language model; `auto` takes the largest that fits the free memory and can be reached.
     #[arg(long, default_value = "auto")]

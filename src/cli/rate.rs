@@ -11,7 +11,9 @@ use super::workshop::Workshop;
 
 /// Say how good an answer was, from 1 to 10.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  roundtable rate last 8 --comment \"Right, but missed the licence question\"")]
+#[command(
+    after_help = "Example:\n  roundtable rate last 8 --comment \"Right, but missed the licence question\""
+)]
 pub(crate) struct Args {
     /// The debate's id, any unambiguous beginning of it, or `last`.
     id: String,

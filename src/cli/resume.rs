@@ -70,10 +70,8 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
 fn resumed_budget(budget: Budget, state: State) -> Budget {
     match state {
         State::Partial => Budget::default(),
-        State::Running
-        | State::Waiting
-        | State::Complete
-        | State::Failed
-        | State::Cancelled => budget,
+        State::Running | State::Waiting | State::Complete | State::Failed | State::Cancelled => {
+            budget
+        }
     }
 }

@@ -67,7 +67,9 @@ pub(crate) async fn run(
     match played {
         Ok(()) => {}
         Err(failure) => {
-            output::note(&format!("Saved as {id}. `roundtable resume {id}` goes on with it."));
+            output::note(&format!(
+                "Saved as {id}. `roundtable resume {id}` goes on with it."
+            ));
             return Err(failure);
         }
     }

@@ -107,7 +107,10 @@ async fn seat(
     };
     for seat in &cast.seats {
         let Some(name) = named.get(&seat.name) else {
-            return Err(Failure::usage(format!("no model is given for seat '{}'", seat.name)));
+            return Err(Failure::usage(format!(
+                "no model is given for seat '{}'",
+                seat.name
+            )));
         };
         if !ready.contains_key(name) {
             let made = chair(workshop, name, report).await?;

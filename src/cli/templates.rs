@@ -71,7 +71,11 @@ fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
         return output::json(&all);
     }
     for shelved in library.all() {
-        let own = if shelved.origin == Origin::BuiltIn { "" } else { " (yours)" };
+        let own = if shelved.origin == Origin::BuiltIn {
+            ""
+        } else {
+            " (yours)"
+        };
         output::line(&format!(
             "{:<30} {}{own}",
             shelved.template.id,
@@ -92,9 +96,8 @@ fn show(workshop: &Workshop, id: &str, as_json: bool) -> Result<(), Failure> {
 }
 
 fn as_markdown(template: &Template) -> String {
-    let points = |items: &[String]| -> String {
-        items.iter().map(|item| format!("* {item}\n")).collect()
-    };
+    let points =
+        |items: &[String]| -> String { items.iter().map(|item| format!("* {item}\n")).collect() };
     format!(
         "# {}\n\n{}\n\n## Steps\n\n{}\n## Pitfalls\n\n{}\n## Example\n\n{}",
         template.name,
@@ -158,7 +161,10 @@ fn add(workshop: &Workshop, file: &PathBuf, force: bool) -> Result<(), Failure> 
     std::fs::create_dir_all(&folder)
         .and_then(|()| std::fs::write(&target, &text.content))
         .map_err(|error| Failure::other(format!("cannot write {}: {error}", target.display())))?;
-    let ids: Vec<_> = templates.iter().map(|template| template.id.as_str()).collect();
+    let ids: Vec<_> = templates
+        .iter()
+        .map(|template| template.id.as_str())
+        .collect();
     output::note(&format!("Added {} to {}", ids.join(", "), target.display()));
     Ok(())
 }

@@ -73,6 +73,7 @@ impl Environment {
     }
 
     /// One without any variables.
+    #[cfg(test)]
     pub(crate) fn at(working_dir: impl Into<PathBuf>, folders: Option<Folders>) -> Self {
         Self {
             working_dir: working_dir.into(),
@@ -81,6 +82,7 @@ impl Environment {
         }
     }
 
+    #[cfg(test)]
     #[must_use]
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.variables.insert(name.to_owned(), Secret::new(value));
@@ -98,9 +100,5 @@ impl Environment {
 
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from)
-    }
-
-    pub(crate) fn no_color(&self) -> bool {
-        self.variables.contains_key("NO_COLOR")
     }
 }

@@ -38,9 +38,16 @@ pub(crate) fn html(trace: &Trace) -> String {
         escape(&trace.query)
     );
     if let Some(reason) = &trace.reason {
-        let _ = write!(body, "<p class=\"warn\">Not complete: {}</p>", escape(reason));
+        let _ = write!(
+            body,
+            "<p class=\"warn\">Not complete: {}</p>",
+            escape(reason)
+        );
     }
-    let answer = trace.final_answer.as_deref().unwrap_or("There is no answer.");
+    let answer = trace
+        .final_answer
+        .as_deref()
+        .unwrap_or("There is no answer.");
     let _ = write!(
         body,
         "<section aria-label=\"Answer\"><p class=\"answer\">{}</p></section>",
@@ -76,13 +83,19 @@ fn worth(body: &mut String, trace: &Trace) {
 }
 
 fn issues(body: &mut String, trace: &Trace) {
-    let all = trace.result.as_ref().map_or(&[][..], |result| result.issues.all());
+    let all = trace
+        .result
+        .as_ref()
+        .map_or(&[][..], |result| result.issues.all());
     if all.is_empty() {
         return;
     }
-    body.push_str("<h2>Issues</h2><div class=\"scroll\"><table><tr><th>id<th>severity<th>status<th>what</tr>");
+    body.push_str(
+        "<h2>Issues</h2><div class=\"scroll\"><table><tr><th>id<th>severity<th>status<th>what</tr>",
+    );
     for issue in all {
-        let is_grave = issue.status != Status::Resolved && issue.finding.severity == Severity::Critical;
+        let is_grave =
+            issue.status != Status::Resolved && issue.finding.severity == Severity::Critical;
         let class = if is_grave { " class=\"open\"" } else { "" };
         let _ = write!(
             body,
@@ -148,8 +161,16 @@ fn figures(body: &mut String, trace: &Trace) {
     );
     body.push_str("<div class=\"scroll\"><table><tr><th>seat<th>model<th>calls<th>in<th>cached<th>out<th>cost</tr>");
     for (seat, sum) in &trace.totals.seats {
-        let model = trace.models.get(seat).cloned().flatten().unwrap_or_default();
-        let cost = sum.cost.map_or_else(|| "unknown".into(), |cost| format!("${:.6}", cost.dollars()));
+        let model = trace
+            .models
+            .get(seat)
+            .cloned()
+            .flatten()
+            .unwrap_or_default();
+        let cost = sum.cost.map_or_else(
+            || "unknown".into(),
+            |cost| format!("${:.6}", cost.dollars()),
+        );
         let _ = write!(
             body,
             "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{cost}</tr>",

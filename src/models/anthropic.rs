@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Finish, Message, Request, Speaker};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,3 +1,4 @@
+use roundtable_core::usage::Usage;
 use std::time::Duration;
 
 use roundtable_engine::model::Delta;

@@ -38,8 +38,7 @@ use limit::Limited;
 use retry::Retrying;
 use wire::Wire;
 
-pub(crate) use discovery::{Choice, Discovery, Finding, Search, Wishes, discover};
-pub(crate) use families::Tier;
+pub(crate) use discovery::{Choice, Discovery, Search, Wishes, discover};
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
@@ -111,6 +110,7 @@ impl Fleet {
         })
     }
 
+    #[cfg(test)]
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }

@@ -17,6 +17,8 @@ pub(super) fn setup(question: &str) -> Setup {
         seed: u64::MAX,
         seats: vec![Seated {
             seat: Seat {
+                persona: "You doubt.".into(),
+                prefers: None,
                 name: "skeptic".into(),
                 title: "Skeptic".into(),
                 tier: Tier::Deliberate,

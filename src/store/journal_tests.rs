@@ -4,13 +4,13 @@ use roundtable_core::usage::Money;
 use roundtable_engine::event::{Event, Spent, State};
 use roundtable_engine::journal::JournalError;
 use serde_json::{Value, json};
-use sqlx::Executor;
 use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::store::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
+use crate::store::row::Totals;
 use crate::store::tally::kind;
-use crate::store::{Claim, Store, Totals};
+use crate::store::{Claim, Store};
 
 async fn fresh() -> (TempDir, Store, Claim) {
     let folder = tempfile::tempdir().unwrap();

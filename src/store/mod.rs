@@ -27,9 +27,9 @@ use sqlx::AnyPool;
 
 pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
-pub(crate) use query::{Filter, Page};
+pub(crate) use query::Filter;
 pub(crate) use rate::Rating;
-pub(crate) use row::{DebateRow, Totals};
+pub(crate) use row::DebateRow;
 
 use errors::Failure;
 use folder::Folder;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
-use super::{ClaimError, DebateRow, Filter, Page, Rating, Store, Totals};
+use super::query::Page;
+use super::row::Totals;
+use super::{ClaimError, DebateRow, Filter, Rating, Store};
 
 /// C-10, C-14: the life of a debate, on whatever database the store stands.
 async fn story(store: &Store) {

@@ -100,7 +100,7 @@ fn c07_a_money_limit_needs_a_known_price() {
     assert!(server.heard().is_empty());
     home.write(
         ".config/roundtable/prices.toml",
-        "[lab]\n\"x\" = { input = 1.0, output = 2.0 }\n",
+        "[prices.lab]\nx = { input = 1.0, output = 2.0 }\n",
     );
     let trace = home.ask(&["--max-cost", "0.5", "--json"]).json();
     let cost = trace["totals"]["debate"]["cost"].as_f64().unwrap();

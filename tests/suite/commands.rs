@@ -138,7 +138,7 @@ fn the_configuration_is_shown_changed_and_found() {
     );
     assert!(home.run(&["config", "--json"]).json().is_array());
     home.run(&["config", "set", "tiers.fats", "ollama:x"])
-        .expect(2, &["tiers.fast"]);
+        .expect(2, &["did you mean 'fast'"]);
 }
 
 /// C-04: what was found, what would be used, why.

@@ -8,16 +8,14 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Answer, Home, QUESTION, Server, finished, good, schema_name};
 
-/// A server that holds the second review back for a while, so that there is a middle of round 2 to be killed in.
-fn holding(wait: Duration) -> Server {
-    Server::start(
-        move |request, before| match (schema_name(request).as_str(), before) {
-            ("review", 0) => Answer::Late(wait, good(request, before)),
-            // The call that was in flight is asked again; it is still the first review of the debate.
-            ("review", before) => Answer::Reply(good(request, before - 1)),
-            (_, before) => Answer::Reply(good(request, before)),
-        },
-    )
+/// A server that holds the first review back for a while, so that there is a middle of round 2 to be killed in.
+fn holding(wait: Duration, calls_repeated: usize) -> Server {
+    Server::start(move |request, before| match schema_name(request).as_str() {
+        "review" if before == 0 => Answer::Late(wait, good(request, before)),
+        // A call that was in flight at the kill is asked again, and is still the first review of the debate.
+        "review" => Answer::Reply(good(request, before - calls_repeated)),
+        _ => Answer::Reply(good(request, before)),
+    })
 }
 
 fn start(home: &Home) -> Child {
@@ -50,7 +48,7 @@ fn signal(child: &Child, name: &str) {
 /// C-08: killed in the middle of round 2 and resumed, it completes; only the call in flight was made twice.
 #[test]
 fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
-    let server = holding(Duration::from_secs(30));
+    let server = holding(Duration::from_secs(30), 1);
     let home = Home::with(&server);
     let mut child = start(&home);
     wait_for(&server, "review");
@@ -80,7 +78,7 @@ fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
 /// Ctrl-C saves, says how to resume, and exits with 130.
 #[test]
 fn ctrl_c_saves_and_says_how_to_resume() {
-    let server = holding(Duration::from_secs(30));
+    let server = holding(Duration::from_secs(30), 1);
     let home = Home::with(&server);
     let child = start(&home);
     wait_for(&server, "review");
@@ -96,7 +94,7 @@ fn ctrl_c_saves_and_says_how_to_resume() {
 /// Two processes resume the same debate: one wins, the other says so.
 #[test]
 fn of_two_that_resume_one_wins_and_the_other_says_so() {
-    let server = holding(Duration::from_secs(2));
+    let server = holding(Duration::from_secs(2), 0);
     let home = Home::with(&server);
     let child = start(&home);
     wait_for(&server, "review");
@@ -122,7 +120,7 @@ fn a_complete_debate_is_shown_and_not_played_again() {
 /// C-08: a journal that no longer fits its prompts is an error, not a silent wrong answer.
 #[test]
 fn c08_changed_prompts_are_noticed() {
-    let server = holding(Duration::from_secs(30));
+    let server = holding(Duration::from_secs(30), 1);
     let home = Home::with(&server);
     let mut child = start(&home);
     wait_for(&server, "review");

@@ -60,7 +60,7 @@ impl Money {
     )]
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let picos = (dollars * PICO).round();
-        (picos >= 0.0 && picos < 1.8e19).then_some(Self(picos as u64))
+        (0.0..1.8e19).contains(&picos).then_some(Self(picos as u64))
     }
 
     /// What is left, nothing at the least.

@@ -36,7 +36,10 @@ pub(super) fn line(follower: &Follower, sum: &Sum, last: &Spent, in_rounds: bool
             format!("open: {}", open.join(", "))
         });
     }
-    parts.push(format!("{} tokens so far", output::grouped(sum.usage.total())));
+    parts.push(format!(
+        "{} tokens so far",
+        output::grouped(sum.usage.total())
+    ));
     parts.push(output::money(sum.cost));
     parts.push(output::duration(last.latency_ms));
     if last.retries > 0 {
@@ -44,7 +47,6 @@ pub(super) fn line(follower: &Follower, sum: &Sum, last: &Spent, in_rounds: bool
     }
     format!("  {}", parts.join(" · "))
 }
-
 
 /// What was retrieved before the debate.
 pub(super) fn noted(key: &str, value: &Value) {

@@ -8,34 +8,34 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub use server::{Answer, Server, good, schema_name};
+pub(crate) use server::{Answer, Server, good, schema_name};
 
 /// An empty home folder with a configuration for one server.
-pub struct Home {
+pub(crate) struct Home {
     folder: TempDir,
 }
 
 /// What a command did.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
 impl Home {
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self {
             folder: TempDir::new().unwrap(),
         }
     }
 
     /// The server is the provider `lab`. Retries are quick and few, so that tests of failures are too.
-    pub fn with(server: &Server) -> Self {
+    pub(crate) fn with(server: &Server) -> Self {
         Self::configured(&server.url(), "")
     }
 
-    pub fn configured(url: &str, more: &str) -> Self {
+    pub(crate) fn configured(url: &str, more: &str) -> Self {
         let home = Self::empty();
         let text = format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{url}\"\n\n[retry]\nattempts = 2\nbase_ms = 1\nmax_ms = 20\n\n\
@@ -45,11 +45,11 @@ impl Home {
         home
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, text).unwrap();
@@ -57,7 +57,7 @@ impl Home {
     }
 
     /// The program in this home, with nothing else of the machine's environment. It fetches nothing from outside.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_roundtable"));
         command
             .args(args)
@@ -69,18 +69,18 @@ impl Home {
         command
     }
 
-    pub fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         finished(self.command(args).output().unwrap())
     }
 
     /// One question to `lab:x`, with what else is asked for.
-    pub fn ask(&self, more: &[&str]) -> Run {
+    pub(crate) fn ask(&self, more: &[&str]) -> Run {
         let mut args = vec!["ask", QUESTION, "--model", "lab:x"];
         args.extend(more);
         self.run(&args)
     }
 
-    pub fn list(&self) -> Vec<Value> {
+    pub(crate) fn list(&self) -> Vec<Value> {
         self.run(&["list", "--json"])
             .json()
             .as_array()
@@ -89,9 +89,9 @@ impl Home {
     }
 }
 
-pub const QUESTION: &str = "Should we put a queue in front of the database?";
+pub(crate) const QUESTION: &str = "Should we put a queue in front of the database?";
 
-pub fn finished(output: Output) -> Run {
+pub(crate) fn finished(output: Output) -> Run {
     Run {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
@@ -100,14 +100,14 @@ pub fn finished(output: Output) -> Run {
 }
 
 impl Run {
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out)
             .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.out, self.err))
     }
 
     /// It ended like this, said this on standard error, and did not fall over.
     #[track_caller]
-    pub fn expect(&self, code: i32, said: &[&str]) -> &Self {
+    pub(crate) fn expect(&self, code: i32, said: &[&str]) -> &Self {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
         for words in said {
             assert!(

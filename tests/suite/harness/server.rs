@@ -1,7 +1,7 @@
 //! An OpenAI-compatible server on a free port. It keeps what it was asked.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-pub enum Answer {
+pub(crate) enum Answer {
     /// A whole reply, streamed.
     Reply(String),
     /// The same, after a while.
@@ -26,14 +26,16 @@ pub enum Answer {
 
 type Behaviour = dyn Fn(&Value, usize) -> Answer + Send + Sync;
 
-pub struct Server {
+pub(crate) struct Server {
     port: u16,
     heard: Arc<Mutex<Vec<Value>>>,
 }
 
 impl Server {
     /// `behaviour` gets the request and how many with the same schema came before it.
-    pub fn start(behaviour: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(
+        behaviour: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -50,25 +52,25 @@ impl Server {
     }
 
     /// A server that plays a good debate.
-    pub fn good() -> Self {
+    pub(crate) fn good() -> Self {
         Self::start(|request, before| Answer::Reply(good(request, before)))
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    pub fn heard(&self) -> Vec<Value> {
+    pub(crate) fn heard(&self) -> Vec<Value> {
         self.heard.lock().unwrap().clone()
     }
 
     /// The schema names of all calls, in order.
-    pub fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.heard().iter().map(schema_name).collect()
     }
 }
 
-pub fn schema_name(request: &Value) -> String {
+pub(crate) fn schema_name(request: &Value) -> String {
     request["response_format"]["json_schema"]["name"]
         .as_str()
         .unwrap_or("none")
@@ -184,7 +186,7 @@ fn streamed(writer: &mut impl Write, text: &str, whole: bool) -> std::io::Result
 }
 
 /// The replies of a good debate of three rounds.
-pub fn good(request: &Value, before: usize) -> String {
+pub(crate) fn good(request: &Value, before: usize) -> String {
     let reply = match (schema_name(request).as_str(), before % 2) {
         ("opening", _) => {
             json!({ "answer": "Use a **queue**. 😀", "assumptions": ["Writes come in bursts."] })
