@@ -111,6 +111,8 @@ impl<'a> Download<'a> {
         name: &'static str,
         on_progress: OnProgress<'a>,
     ) -> Result<Self, Failure> {
+        // Already installed is as good as installed.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         // Only connecting has a limit: the files are large.
         let client = || {
             Client::builder()
