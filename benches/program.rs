@@ -1,0 +1,182 @@
+//! What the program adds to the time of its model calls, measured on the real binary against a server on loopback.
+//! Everything is a ratio or a bound within one run; nothing here is a test.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::panic,
+    dead_code,
+    reason = "a benchmark prints, and stops where it cannot measure; it shares the tests' harness"
+)]
+
+#[path = "../tests/suite/harness/mod.rs"]
+mod harness;
+
+use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{Answer, Home, QUESTION, Server, good};
+use roundtable_core::similarity::Index;
+
+const DELAY: Duration = Duration::from_millis(50);
+
+fn main() {
+    // Cargo passes flags meant for a test harness; there are none here.
+    println!("{:<66} {:>9}  bound", "what", "measured");
+    wall_over_calls();
+    cpu_per_call();
+    startup();
+    idle_memory();
+    retrieval();
+}
+
+fn report(what: &str, value: f64, unit: &str, bound: f64) {
+    let verdict = if value <= bound { "" } else { "   OVER" };
+    println!("{what:<66} {value:>9.3}  {bound} {unit}{verdict}");
+}
+
+fn slow() -> Server {
+    Server::start(|request, before| Answer::Late(DELAY, good(request, before)))
+}
+
+/// The debate's own time, from its first call to its last journal entry, over its calls one after another.
+fn wall_over_calls() {
+    let server = slow();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let mut best = f64::MAX;
+    for _ in 0..5 {
+        let before = server.heard().len();
+        let started = Arc::new(Mutex::new(None));
+        let started_there = Arc::clone(&started);
+        let watched = Server::start(move |request, before| {
+            started_there.lock().unwrap().get_or_insert_with(Instant::now);
+            Answer::Late(DELAY, good(request, before))
+        });
+        let home = Home::with(&watched);
+        home.run(&["list"]).expect(0, &[]);
+        home.ask(&["--quiet"]).expect(0, &[]);
+        let took = started.lock().unwrap().expect("a first call").elapsed();
+        let calls = watched.heard().len();
+        assert_eq!((calls, server.heard().len()), (8, before));
+        best = best.min(took.as_secs_f64() / (DELAY.as_secs_f64() * calls as f64));
+    }
+    report("wall time of a debate over its 8 sequential calls of 50 ms", best, "", 1.05);
+}
+
+/// The difference between long and short debates, so that starting the program does not count.
+fn cpu_per_call() {
+    const RUNS: u32 = 15;
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let total = |rounds: &str| {
+        let before = server.heard().len();
+        let mut ticks = 0;
+        for _ in 0..RUNS {
+            ticks += cpu_ticks(&home, &["ask", QUESTION, "--model", "lab:x", "--quiet", "--rounds", rounds]);
+        }
+        (ticks, server.heard().len() - before)
+    };
+    let (short_ticks, short_calls) = total("1");
+    let (long_ticks, long_calls) = total("12");
+    let calls = (long_calls - short_calls) as f64;
+    let milliseconds = long_ticks.saturating_sub(short_ticks) as f64 * 10.0;
+    report("CPU time per model call, journaled and streamed", milliseconds / calls, "ms", 0.5);
+}
+
+/// User and system time of a finished process in hundredths of a second, read before it is reaped.
+fn cpu_ticks(home: &Home, args: &[&str]) -> u64 {
+    let mut child = home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    loop {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("Linux");
+        let after_name = stat.rsplit(')').next().unwrap();
+        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        if fields[0] == "Z" {
+            assert!(child.wait().unwrap().success());
+            return fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn first_request(server: &Server, before: usize) -> Duration {
+    let started = Instant::now();
+    while server.heard().len() == before {
+        thread::sleep(Duration::from_micros(200));
+    }
+    started.elapsed()
+}
+
+fn stop(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn startup() {
+    let server = Server::start(|_, _| Answer::Silence);
+    let home = Home::with(&server);
+    let mut best = f64::MAX;
+    for _ in 0..10 {
+        let before = server.heard().len();
+        let child = home
+            .command(&["ask", QUESTION, "--model", "lab:x", "--quiet"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        best = best.min(first_request(&server, before).as_secs_f64() * 1000.0);
+        stop(child);
+    }
+    report("start-up to the first request, a provider configured", best, "ms", 50.0);
+}
+
+fn idle_memory() {
+    let server = Server::start(|_, _| Answer::Silence);
+    let home = Home::with(&server);
+    let child = home
+        .command(&["ask", QUESTION, "--model", "lab:x", "--quiet"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    first_request(&server, 0);
+    thread::sleep(Duration::from_millis(200));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
+    let kilobytes: f64 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|number| number.parse().ok())
+        .expect("VmRSS");
+    stop(child);
+    report("memory while waiting for a model, the embedded one not loaded", kilobytes / 1024.0, "MB", 30.0);
+}
+
+fn retrieval() {
+    const DIMENSION: usize = 384;
+    let mut state = 1_u64;
+    let mut vector = || -> Vec<f32> {
+        (0..DIMENSION)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 40) as f32 / 16_777_216.0 - 0.5
+            })
+            .collect()
+    };
+    let mut index = Index::new(DIMENSION);
+    for item in 0..100_000 {
+        index.add(item, &vector()).unwrap();
+    }
+    let query = vector();
+    let best = (0..5)
+        .map(|_| {
+            let started = Instant::now();
+            assert_eq!(index.nearest(&query, 3).unwrap().len(), 3);
+            started.elapsed().as_secs_f64() * 1000.0
+        })
+        .fold(f64::MAX, f64::min);
+    report("the best 3 of 100,000 templates, exactly", best, "ms", 60.0);
+}
