@@ -1,0 +1,48 @@
+use super::*;
+
+fn folders(xdg_cache_home: Option<&str>, home: Option<&str>, target_is_set: bool) -> Folders {
+    let variables = Variables {
+        xdg_cache_home: xdg_cache_home.map(OsString::from),
+        home: home.map(OsString::from),
+        target_is_set,
+    };
+    Folders::below(cache_folder(&variables), "/clone".into(), &variables)
+}
+
+#[test]
+fn clones_share_one_target_folder_in_the_cache() {
+    let below = |cache: &str| Folders {
+        workspace: "/clone".into(),
+        tools: Path::new(cache).join("roundtable/tools"),
+        target: Some(Path::new(cache).join("roundtable/target")),
+    };
+    assert_eq!(
+        folders(Some("/cache"), Some("/home/ada"), false),
+        below("/cache")
+    );
+    assert_eq!(
+        folders(None, Some("/home/ada"), false),
+        below("/home/ada/.cache")
+    );
+    assert_eq!(
+        folders(Some("relative"), Some("/home/ada"), false),
+        below("/home/ada/.cache")
+    );
+}
+
+#[test]
+fn a_target_folder_that_the_user_chose_stays() {
+    assert_eq!(folders(None, Some("/home/ada"), true).target, None);
+}
+
+#[test]
+fn without_a_home_everything_stays_in_the_clone() {
+    assert_eq!(
+        folders(None, None, false),
+        Folders {
+            workspace: "/clone".into(),
+            tools: "/clone/target/tools".into(),
+            target: None,
+        }
+    );
+}
