@@ -54,7 +54,10 @@ fn wall_over_calls() {
         let started = Arc::new(Mutex::new(None));
         let started_there = Arc::clone(&started);
         let watched = Server::start(move |request, before| {
-            started_there.lock().unwrap().get_or_insert_with(Instant::now);
+            started_there
+                .lock()
+                .unwrap()
+                .get_or_insert_with(Instant::now);
             Answer::Late(DELAY, good(request, before))
         });
         let home = Home::with(&watched);
@@ -65,7 +68,12 @@ fn wall_over_calls() {
         assert_eq!((calls, server.heard().len()), (8, before));
         best = best.min(took.as_secs_f64() / (DELAY.as_secs_f64() * calls as f64));
     }
-    report("wall time of a debate over its 8 sequential calls of 50 ms", best, "", 1.05);
+    report(
+        "wall time of a debate over its 8 sequential calls of 50 ms",
+        best,
+        "",
+        1.05,
+    );
 }
 
 /// The difference between long and short debates, so that starting the program does not count.
@@ -78,7 +86,12 @@ fn cpu_per_call() {
         let before = server.heard().len();
         let mut ticks = 0;
         for _ in 0..RUNS {
-            ticks += cpu_ticks(&home, &["ask", QUESTION, "--model", "lab:x", "--quiet", "--rounds", rounds]);
+            ticks += cpu_ticks(
+                &home,
+                &[
+                    "ask", QUESTION, "--model", "lab:x", "--quiet", "--rounds", rounds,
+                ],
+            );
         }
         (ticks, server.heard().len() - before)
     };
@@ -86,12 +99,22 @@ fn cpu_per_call() {
     let (long_ticks, long_calls) = total("12");
     let calls = (long_calls - short_calls) as f64;
     let milliseconds = long_ticks.saturating_sub(short_ticks) as f64 * 10.0;
-    report("CPU time per model call, journaled and streamed", milliseconds / calls, "ms", 0.5);
+    report(
+        "CPU time per model call, journaled and streamed",
+        milliseconds / calls,
+        "ms",
+        0.5,
+    );
 }
 
 /// User and system time of a finished process in hundredths of a second, read before it is reaped.
 fn cpu_ticks(home: &Home, args: &[&str]) -> u64 {
-    let mut child = home.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = home
+        .command(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     loop {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("Linux");
         let after_name = stat.rsplit(')').next().unwrap();
@@ -131,7 +154,12 @@ fn startup() {
         best = best.min(first_request(&server, before).as_secs_f64() * 1000.0);
         stop(child);
     }
-    report("start-up to the first request, a provider configured", best, "ms", 50.0);
+    report(
+        "start-up to the first request, a provider configured",
+        best,
+        "ms",
+        50.0,
+    );
 }
 
 fn idle_memory() {
@@ -152,7 +180,12 @@ fn idle_memory() {
         .and_then(|number| number.parse().ok())
         .expect("VmRSS");
     stop(child);
-    report("memory while waiting for a model, the embedded one not loaded", kilobytes / 1024.0, "MB", 30.0);
+    report(
+        "memory while waiting for a model, the embedded one not loaded",
+        kilobytes / 1024.0,
+        "MB",
+        30.0,
+    );
 }
 
 fn retrieval() {
@@ -161,7 +194,9 @@ fn retrieval() {
     let mut vector = || -> Vec<f32> {
         (0..DIMENSION)
             .map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
                 (state >> 40) as f32 / 16_777_216.0 - 0.5
             })
             .collect()

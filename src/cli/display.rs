@@ -6,6 +6,7 @@ mod status;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use roundtable_core::issues::{Severity, Status};
+use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
 use roundtable_engine::protocols::dialectic::{Change, Follower, Trace};
 use roundtable_engine::table::Notice;
@@ -23,6 +24,9 @@ pub(crate) struct Manner {
     /// Nothing but the result.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Everything as it happens, one JSON object a line on standard output.
+    #[arg(long, conflicts_with = "json")]
+    pub events: bool,
 }
 
 pub(crate) struct Display {
@@ -32,6 +36,7 @@ pub(crate) struct Display {
     rounds: (u64, u64),
     follower: Follower,
     sum: Sum,
+    envelopes: Envelopes,
     thinking: Option<ProgressBar>,
     speaking: Option<Speaking>,
 }
@@ -52,6 +57,7 @@ impl Display {
             rounds: (rounds("min_rounds"), rounds("max_rounds")),
             follower: Follower::default(),
             sum: Sum::default(),
+            envelopes: Envelopes::new(setup),
             thinking: None,
             speaking: None,
         };
@@ -90,6 +96,12 @@ impl Display {
         }
         if let Event::StepFinished(step) = &notice.event {
             self.follower.take_up(step);
+        }
+        if self.manner.events
+            && let Some(envelope) = self.envelopes.wrap(&notice.event)
+            && let Ok(line) = serde_json::to_string(&envelope)
+        {
+            output::line(&line);
         }
         if self.manner.quiet {
             return;
@@ -195,7 +207,10 @@ impl Display {
 
     /// The final answer is printed as a whole, rendered; on the same screen it is not streamed before.
     fn is_final(&self, step: &str) -> bool {
-        step.starts_with("synthesis/") && !self.manner.json && output::stdout_is_terminal()
+        step.starts_with("synthesis/")
+            && !self.manner.json
+            && !self.manner.events
+            && output::stdout_is_terminal()
     }
 
     fn stop_thinking(&mut self) {
@@ -238,6 +253,8 @@ impl Display {
     pub(crate) fn finished(manner: &Manner, trace: &Trace) -> Result<(), Failure> {
         if manner.json {
             output::json(trace)?;
+        } else if manner.events {
+            // The last event was the answer.
         } else if let Some(answer) = &trace.final_answer {
             if !manner.quiet {
                 output::note("");

@@ -256,3 +256,28 @@ fn c07_a_time_limit_ends_a_call_under_way() {
     run.expect(5, &["the time limit of 1.5 s is reached"]);
     assert_eq!(run.json()["final_answer"], "Use a **queue**. 😀");
 }
+
+/// P-09: everything as it happens, in the design's envelope, one object a line.
+#[test]
+fn p09_events_stream_as_lines_of_json() {
+    let server = Server::good();
+    let run = Home::with(&server).ask(&["--events", "--quiet"]);
+    run.expect(0, &[]);
+    let events: Vec<Value> = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(events[0]["event"], "round_start");
+    let said: String = events
+        .iter()
+        .filter(|event| event["event"] == "proposer_chunk" && event["round"] == 1)
+        .map(|event| event["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        said,
+        "Use a **queue**. 😀\n\n**Assumptions**\n\n- Writes come in bursts."
+    );
+    assert_eq!(events.last().unwrap()["event"], "complete");
+    assert_eq!(events[1]["metadata"]["model"], "lab:x");
+}

@@ -3,6 +3,7 @@
 pub mod cast;
 pub mod data;
 pub mod embedder;
+pub mod envelope;
 pub mod event;
 pub mod journal;
 pub mod model;

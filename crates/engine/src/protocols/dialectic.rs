@@ -93,7 +93,9 @@ async fn argue(
     debate: &mut Debate,
 ) -> Result<Ending, Halt> {
     for round in 1.. {
-        table.round(round, if round == 1 { "opening" } else { "refinement" });
+        table
+            .round(round, if round == 1 { "opening" } else { "refinement" })
+            .await;
         debate.begin(round);
 
         if debate.wants_opening() {

@@ -99,14 +99,22 @@ pub struct Table {
     purse: Purse,
     deadline: Option<Millis>,
     writer: tokio::sync::Mutex<Writer>,
-    /// Entries that nothing depends on yet: they travel with the next one that matters.
-    deferred: Mutex<Vec<Event>>,
     asked: Mutex<Asked>,
     notices: broadcast::Sender<Arc<Notice>>,
 }
 
 struct Writer {
     next_seq: u64,
+    /// Entries that nothing depends on yet: they travel with the next one that matters.
+    deferred: Vec<Entry>,
+}
+
+impl Writer {
+    fn entry(&mut self, at: Millis, event: Event) -> Entry {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        Entry { seq, at, event }
+    }
 }
 
 #[derive(Default)]
@@ -151,13 +159,13 @@ impl Table {
         let table = Self {
             writer: tokio::sync::Mutex::new(Writer {
                 next_seq: replay.next_seq.max(1),
+                deferred: Vec::new(),
             }),
             setup,
             kit,
             replay,
             purse,
             deadline,
-            deferred: Mutex::default(),
             asked: Mutex::new(asked),
             notices,
         };
@@ -195,14 +203,16 @@ impl Table {
         Ask::new(self, seat, verb)
     }
 
-    /// Begins a round: everyone hears of it, and it is journaled with the first step that follows.
-    pub fn round(&self, round: u32, name: &str) {
-        if !self.replay.has_round(round) {
-            lock(&self.deferred).push(Event::RoundStarted {
-                round,
-                name: name.to_owned(),
-            });
+    /// Begins a round: everyone hears of it at once, and it is journaled with the first step that follows.
+    pub async fn round(&self, round: u32, name: &str) {
+        if self.replay.has_round(round) {
+            return;
         }
+        let name = name.to_owned();
+        let mut writer = self.writer.lock().await;
+        let entry = writer.entry(self.kit.clock.now(), Event::RoundStarted { round, name });
+        self.tell(Some(entry.seq), entry.at, entry.event.clone());
+        writer.deferred.push(entry);
     }
 
     /// Something the program finds out by other means than asking a seat: done once, then read from the journal.
@@ -270,20 +280,16 @@ impl Table {
     /// Journals first, announces after. What was deferred goes along, in front.
     async fn record(&self, event: Event) -> Result<(), JournalError> {
         let mut writer = self.writer.lock().await;
-        let mut events = std::mem::take(&mut *lock(&self.deferred));
-        events.push(event);
-        let at = self.kit.clock.now();
-        let entries: Vec<_> = (writer.next_seq..)
-            .zip(events)
-            .map(|(seq, event)| Entry { seq, at, event })
-            .collect();
+        let entry = writer.entry(self.kit.clock.now(), event);
         let generation = self.replay.generation;
-        let keyed = entries.iter().map(|entry| keyed(entry, generation));
-        self.kit.journal.append(keyed.collect()).await?;
-        writer.next_seq += entries.len() as u64;
-        for entry in entries {
-            self.tell(Some(entry.seq), entry.at, entry.event);
+        let waiting = writer.deferred.iter().chain([&entry]);
+        let keyed = waiting.map(|entry| keyed(entry, generation)).collect();
+        if let Err(error) = self.kit.journal.append(keyed).await {
+            writer.next_seq = entry.seq;
+            return Err(error);
         }
+        writer.deferred.clear();
+        self.tell(Some(entry.seq), entry.at, entry.event);
         Ok(())
     }
 

@@ -1,0 +1,138 @@
+//! Events in the form that programs outside read: the design's envelope and names (P-09), for every protocol.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::event::{Event, Setup};
+use crate::tokens;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Envelope {
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    pub event: String,
+    pub round: u32,
+    pub content: String,
+    pub metadata: Metadata,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Metadata {
+    pub model: Option<String>,
+    pub role: Option<String>,
+    pub tokens_so_far: u64,
+}
+
+/// Puts events into envelopes, in their order. It holds only what the envelope repeats: the round, the models, the tokens.
+#[derive(Debug, Default)]
+pub struct Envelopes {
+    models: HashMap<String, String>,
+    round: u32,
+    settled: u64,
+    /// Estimated tokens of the turns that are being written.
+    coming_in: HashMap<String, u64>,
+}
+
+impl Envelopes {
+    pub fn new(setup: &Setup) -> Self {
+        let models = setup
+            .seats
+            .iter()
+            .map(|seated| (seated.seat.name.clone(), seated.model.clone()));
+        Self {
+            models: models.collect(),
+            ..Self::default()
+        }
+    }
+
+    /// `None` for what readers outside are not told.
+    pub fn wrap(&mut self, event: &Event) -> Option<Envelope> {
+        match event {
+            Event::RoundStarted { round, name } => {
+                self.round = *round;
+                Some(self.envelope("round_start".into(), *round, name.clone(), None))
+            }
+            Event::StepStarted {
+                step, seat, round, ..
+            } => (stage(step, seat) == "synthesis").then(|| {
+                self.envelope("synthesis_start".into(), *round, String::new(), Some(seat))
+            }),
+            Event::Chunk {
+                step,
+                seat,
+                round,
+                text,
+                ..
+            } => {
+                *self.coming_in.entry(step.clone()).or_default() += tokens::estimate(text);
+                let name = format!("{}_chunk", stage(step, seat));
+                Some(self.envelope(name, *round, text.clone(), Some(seat)))
+            }
+            Event::StepRestarted { step, reason } => {
+                self.coming_in.remove(step);
+                let seat = step.split('/').nth(1).unwrap_or_default();
+                Some(self.envelope(
+                    format!("{}_restart", stage(step, seat)),
+                    self.round,
+                    reason.clone(),
+                    Some(seat),
+                ))
+            }
+            Event::StepFinished(step) => {
+                self.settle(&step.call.step, step.call.spent.usage.total());
+                None
+            }
+            Event::StepFailed(step) => {
+                self.settle(&step.call.step, step.call.spent.usage.total());
+                let seat = &step.call.seat;
+                let name = format!("{}_absent", stage(&step.call.step, seat));
+                Some(self.envelope(name, step.call.round, step.reason.clone(), Some(seat)))
+            }
+            Event::Ended(end) => {
+                let answer = end
+                    .result
+                    .as_ref()
+                    .and_then(|result| result["final_answer"].as_str());
+                let content = answer.unwrap_or_default().to_owned();
+                Some(self.envelope("complete".into(), self.round, content, None))
+            }
+            Event::Opened(_)
+            | Event::Noted { .. }
+            | Event::Reopened { .. }
+            | Event::Rated { .. } => None,
+        }
+    }
+
+    fn settle(&mut self, step: &str, tokens: u64) {
+        self.coming_in.remove(step);
+        self.settled += tokens;
+    }
+
+    fn envelope(&self, event: String, round: u32, content: String, seat: Option<&str>) -> Envelope {
+        Envelope {
+            kind: "debate_event",
+            event,
+            round,
+            content,
+            metadata: Metadata {
+                model: seat.and_then(|seat| self.models.get(seat).cloned()),
+                role: seat.map(str::to_owned),
+                tokens_so_far: self.settled + self.coming_in.values().sum::<u64>(),
+            },
+        }
+    }
+}
+
+/// What the event is named after: the synthesis after itself, every other step after its seat.
+fn stage<'a>(step: &str, seat: &'a str) -> &'a str {
+    if step.starts_with("synthesis/") {
+        "synthesis"
+    } else {
+        seat
+    }
+}
+
+#[cfg(test)]
+#[path = "envelope_tests.rs"]
+mod tests;

@@ -1,0 +1,60 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::journal::MemoryJournal;
+use crate::protocols::{Protocol, play};
+use crate::scripted::{Scripted, good_script, kit, setup};
+use crate::table::{Budget, Table};
+
+/// P-09: the design's names and envelope, in the order of the debate; the chunks of the synthesis are the final answer.
+#[tokio::test]
+async fn p09_a_debate_in_the_designs_envelopes() {
+    let model = Scripted::new(good_script);
+    let setup = setup("Why?");
+    let mut envelopes = Envelopes::new(&setup);
+    let table = Table::sit(
+        setup,
+        Budget::default(),
+        kit(&model, Arc::<MemoryJournal>::default()),
+    )
+    .await
+    .unwrap();
+    let mut notices = table.listen();
+    play(&table, Protocol::Dialectic).await.unwrap();
+    let mut all = Vec::new();
+    while let Ok(notice) = notices.try_recv() {
+        all.extend(envelopes.wrap(&notice.event));
+    }
+    let mut names: Vec<&str> = all.iter().map(|envelope| envelope.event.as_str()).collect();
+    names.dedup();
+    assert_eq!(
+        names,
+        [
+            "round_start",
+            "proposer_chunk",
+            "skeptic_chunk",
+            "round_start",
+            "proposer_chunk",
+            "skeptic_chunk",
+            "round_start",
+            "proposer_chunk",
+            "skeptic_chunk",
+            "synthesis_start",
+            "synthesis_chunk",
+            "judge_chunk",
+            "complete",
+        ]
+    );
+    let synthesis: String = all
+        .iter()
+        .filter(|envelope| envelope.event == "synthesis_chunk")
+        .map(|envelope| envelope.content.as_str())
+        .collect();
+    assert_eq!(all.last().unwrap().content, synthesis);
+    assert!(
+        all.windows(2)
+            .all(|pair| pair[0].round <= pair[1].round || pair[1].event == "complete")
+    );
+    assert_eq!(all.last().unwrap().metadata.tokens_so_far, 8 * 120);
+    insta::assert_json_snapshot!(&all[..2]);
+}
