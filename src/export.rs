@@ -84,25 +84,40 @@ fn transcript(out: &mut String, trace: &Trace) {
 fn figures(out: &mut String, trace: &Trace) {
     let _ = writeln!(
         out,
-        "## Figures\n\n| seat | model | calls | tokens in | cached | tokens out | cost |\n|---|---|---|---|---|---|---|"
+        "## Figures\n\n| {} |\n|{}",
+        COLUMNS.join(" | "),
+        "---|".repeat(COLUMNS.len())
     );
-    for (seat, sum) in &trace.totals.seats {
-        let model = trace
-            .models
-            .get(seat)
-            .cloned()
-            .flatten()
-            .unwrap_or_default();
-        let cost = sum.cost.map_or_else(
-            || "unknown".into(),
-            |cost| format!("${:.6}", cost.dollars()),
-        );
-        let _ = writeln!(
-            out,
-            "| {seat} | {model} | {} | {} | {} | {} | {cost} |",
-            sum.calls, sum.usage.input, sum.usage.cached, sum.usage.output
-        );
+    for row in seat_rows(trace) {
+        let _ = writeln!(out, "| {} |", row.join(" | "));
     }
+}
+
+const COLUMNS: [&str; 7] = [
+    "seat",
+    "model",
+    "calls",
+    "tokens in",
+    "cached",
+    "tokens out",
+    "cost",
+];
+
+/// What each seat used, in the order of [`COLUMNS`].
+fn seat_rows(trace: &Trace) -> impl Iterator<Item = [String; 7]> + '_ {
+    trace.totals.seats.iter().map(|(seat, sum)| {
+        let model = trace.models.get(seat).cloned().flatten();
+        let cost = sum.cost.map(|cost| format!("${:.6}", cost.dollars()));
+        [
+            seat.clone(),
+            model.unwrap_or_default(),
+            sum.calls.to_string(),
+            sum.usage.input.to_string(),
+            sum.usage.cached.to_string(),
+            sum.usage.output.to_string(),
+            cost.unwrap_or_else(|| "unknown".into()),
+        ]
+    })
 }
 
 fn one_line(text: &str) -> String {

@@ -6,6 +6,7 @@ use roundtable_core::issues::{Severity, Status};
 use roundtable_engine::protocols::dialectic::Trace;
 
 use super::chart::{Bar, bars, escape};
+use super::{COLUMNS, seat_rows};
 
 const STYLE: &str = "
 :root{--ink:#1c1d22;--soft:#62656f;--line:#dfe1e6;--page:#fff;--card:#f6f7f9;--proposer:#2b5fd9;--skeptic:#a3369b;
@@ -159,28 +160,14 @@ fn figures(body: &mut String, trace: &Trace) {
         bars("Tokens by seat", "tokens", &tokens),
         bars("Time by round", "milliseconds", &times)
     );
-    body.push_str("<div class=\"scroll\"><table><tr><th>seat<th>model<th>calls<th>in<th>cached<th>out<th>cost</tr>");
-    for (seat, sum) in &trace.totals.seats {
-        let model = trace
-            .models
-            .get(seat)
-            .cloned()
-            .flatten()
-            .unwrap_or_default();
-        let cost = sum.cost.map_or_else(
-            || "unknown".into(),
-            |cost| format!("${:.6}", cost.dollars()),
-        );
-        let _ = write!(
-            body,
-            "<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{cost}</tr>",
-            escape(seat),
-            escape(&model),
-            sum.calls,
-            sum.usage.input,
-            sum.usage.cached,
-            sum.usage.output
-        );
+    let _ = write!(
+        body,
+        "<div class=\"scroll\"><table><tr><th>{}</tr>",
+        COLUMNS.join("<th>")
+    );
+    for row in seat_rows(trace) {
+        let cells = row.map(|cell| escape(&cell));
+        let _ = write!(body, "<tr><td>{}</tr>", cells.join("<td>"));
     }
     body.push_str("</table></div>");
 }

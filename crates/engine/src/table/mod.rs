@@ -2,6 +2,7 @@
 //! journal, spending the budget, calling, streaming, validating, recording and announcing are written here, once.
 
 mod budget;
+mod calls;
 mod replay;
 mod step;
 

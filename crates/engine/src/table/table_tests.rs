@@ -83,3 +83,53 @@ async fn c08_a_note_is_found_out_once() {
         assert_eq!(noted, 1);
     }
 }
+
+/// A protocol of three lines: everybody answers, everybody answers again knowing how many there were.
+async fn twice(table: &Table) -> Result<usize, Halt> {
+    let mut turns = 0;
+    for round in 1..=2 {
+        table.round(round, "estimates").await;
+        let seats = ["proposer", "skeptic", "synthesizer"];
+        let answers = all(seats.map(|seat| opening(table, seat).in_round(round).send())).await?;
+        turns += answers.iter().flatten().count();
+    }
+    Ok(turns)
+}
+
+/// C-01: a protocol is an ordinary function on the table; journal, resume, budget, events and totals come with it.
+#[tokio::test]
+async fn c01_another_protocol_gets_everything_from_the_table() {
+    let model = Scripted::new(good_script);
+    let journal = Arc::<MemoryJournal>::default();
+    let sit = || {
+        let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+        Table::sit(setup("Why?"), Budget::default(), kit)
+    };
+    let table = sit().await.unwrap();
+    let mut notices = table.listen();
+    assert_eq!(twice(&table).await, Ok(6));
+    assert!(matches!(
+        notices.try_recv().unwrap().event,
+        Event::RoundStarted { round: 1, .. }
+    ));
+    assert_eq!(table.spent().calls, 6);
+
+    let again = sit().await.unwrap();
+    assert_eq!(twice(&again).await, Ok(6));
+    assert_eq!(model.asked().len(), 6, "the second run asked nobody");
+    let keys: Vec<_> = journal.keyed().into_iter().map(|keyed| keyed.key).collect();
+    assert_eq!(
+        keys,
+        [
+            "opened",
+            "r1",
+            "r1/proposer/propose",
+            "r1/skeptic/propose",
+            "r1/synthesizer/propose",
+            "r2",
+            "r2/proposer/propose",
+            "r2/skeptic/propose",
+            "r2/synthesizer/propose",
+        ]
+    );
+}
