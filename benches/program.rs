@@ -115,16 +115,17 @@ fn cpu_ticks(home: &Home, args: &[&str]) -> u64 {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    loop {
+    let fields = loop {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("Linux");
         let after_name = stat.rsplit(')').next().unwrap();
-        let fields: Vec<&str> = after_name.split_whitespace().collect();
+        let fields: Vec<String> = after_name.split_whitespace().map(str::to_owned).collect();
         if fields[0] == "Z" {
-            assert!(child.wait().unwrap().success());
-            return fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
+            break fields;
         }
         thread::sleep(Duration::from_millis(2));
-    }
+    };
+    assert!(child.wait().unwrap().success());
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
 }
 
 fn first_request(server: &Server, before: usize) -> Duration {

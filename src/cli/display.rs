@@ -199,6 +199,7 @@ impl Display {
             output::note(&painted(WARN, &format!("  {remark}")));
         }
         let in_rounds = step.call.step.starts_with('r');
+        output::note("");
         output::note(&painted(
             QUIET,
             &status::line(&self.follower, &self.sum, &step.call.spent, in_rounds),
@@ -257,7 +258,7 @@ impl Display {
             // The last event was the answer.
         } else if let Some(answer) = &trace.final_answer {
             if !manner.quiet {
-                output::note("");
+                output::note(&format!("\n{}\n", painted(BOLD, "Answer")));
             }
             output::markdown(answer);
         }

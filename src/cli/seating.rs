@@ -212,14 +212,12 @@ fn found_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<Mod
 }
 
 fn nothing_found(found: &Discovery) -> Failure {
-    let mut message = "no usable model was found.".to_owned();
+    let mut lines = vec!["no usable model was found.".to_owned()];
     for finding in &found.findings {
-        message.push_str(&format!("\n  {}: {}", finding.provider, finding.note));
+        lines.push(format!("  {}: {}", finding.provider, finding.note));
     }
-    if let Some(advice) = &found.advice {
-        message.push_str(&format!("\n{advice}"));
-    }
-    Failure::no_model(message)
+    lines.extend(found.advice.clone());
+    Failure::no_model(lines.join("\n"))
 }
 
 fn explain(found: &Discovery, say: &impl Fn(&str)) {

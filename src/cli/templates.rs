@@ -96,8 +96,7 @@ fn show(workshop: &Workshop, id: &str, as_json: bool) -> Result<(), Failure> {
 }
 
 fn as_markdown(template: &Template) -> String {
-    let points =
-        |items: &[String]| -> String { items.iter().map(|item| format!("* {item}\n")).collect() };
+    let points = |items: &[String]| format!("* {}\n", items.join("\n* "));
     format!(
         "# {}\n\n{}\n\n## Steps\n\n{}\n## Pitfalls\n\n{}\n## Example\n\n{}",
         template.name,

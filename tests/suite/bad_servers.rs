@@ -71,7 +71,8 @@ fn a_web_page_instead_of_a_model_is_recognised() {
 
 #[test]
 fn empty_replies_broken_json_and_closed_connections_end_honestly() {
-    let broken: [(&str, fn() -> Answer); 4] = [
+    type Broken = (&'static str, fn() -> Answer);
+    let broken: [Broken; 4] = [
         ("The reply was empty", || Answer::Reply(String::new())),
         ("The reply is not a JSON object", || {
             Answer::Reply("I think, therefore I am.".into())

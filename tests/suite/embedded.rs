@@ -14,10 +14,6 @@ fn cache() -> PathBuf {
         .expect("a home folder")
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "pip needs the machine's own settings"
-)]
 fn run(home: &Home, args: &[&str]) -> Run {
     let mut command = home.command(args);
     for (name, value) in std::env::vars_os() {

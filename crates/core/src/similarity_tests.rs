@@ -32,7 +32,7 @@ fn vectors_of_another_dimension_are_refused() {
 fn a_vector_without_direction_is_similar_to_nothing() {
     let mut vector = [0.0, f32::NAN];
     normalise(&mut vector);
-    assert_eq!(vector, [0.0, 0.0]);
+    assert!(vector.iter().all(|x| x.abs() < f32::EPSILON));
 }
 
 proptest! {

@@ -12,11 +12,11 @@ fn limits() -> Limits {
     }
 }
 
-fn said(quality: u8, ready: bool) -> Option<Assessment> {
-    Some(Assessment {
+fn said(quality: u8, ready: bool) -> Assessment {
+    Assessment {
         quality: mark(quality),
         ready,
-    })
+    }
 }
 
 /// P-05: every condition on both sides of its boundary, and their order.
@@ -24,17 +24,17 @@ fn said(quality: u8, ready: bool) -> Option<Assessment> {
 fn p05_stop_conditions_in_their_order() {
     let cases = [
         // round, skeptic, open critical issues → stop
-        (1, said(2, true), 3, Some(Stop::SkepticReady)),
-        (1, said(8, false), 3, Some(Stop::EarlyStopScore)),
-        (1, said(7, false), 0, None),
-        (2, said(7, false), 0, None),
-        (3, said(7, false), 0, Some(Stop::NoCriticalIssue)),
-        (3, said(7, false), 1, None),
-        (4, said(7, false), 1, None),
-        (5, said(7, false), 1, Some(Stop::RoundCap)),
-        (5, said(7, false), 0, Some(Stop::RoundCap)),
-        (5, said(9, true), 0, Some(Stop::SkepticReady)),
-        (5, said(9, false), 0, Some(Stop::EarlyStopScore)),
+        (1, Some(said(2, true)), 3, Some(Stop::SkepticReady)),
+        (1, Some(said(8, false)), 3, Some(Stop::EarlyStopScore)),
+        (1, Some(said(7, false)), 0, None),
+        (2, Some(said(7, false)), 0, None),
+        (3, Some(said(7, false)), 0, Some(Stop::NoCriticalIssue)),
+        (3, Some(said(7, false)), 1, None),
+        (4, Some(said(7, false)), 1, None),
+        (5, Some(said(7, false)), 1, Some(Stop::RoundCap)),
+        (5, Some(said(7, false)), 0, Some(Stop::RoundCap)),
+        (5, Some(said(9, true)), 0, Some(Stop::SkepticReady)),
+        (5, Some(said(9, false)), 0, Some(Stop::EarlyStopScore)),
         (3, None, 0, None),
         (5, None, 0, Some(Stop::RoundCap)),
     ];

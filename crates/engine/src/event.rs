@@ -72,6 +72,15 @@ pub enum Event {
 }
 
 impl Event {
+    /// What the debate was started with, in its first event.
+    pub fn setup(&self) -> Option<&Setup> {
+        if let Self::Opened(setup) = self {
+            Some(setup)
+        } else {
+            None
+        }
+    }
+
     /// The place of this event in the journal, unique within a debate; `None` for what is only announced.
     ///
     /// `generation` counts how often the debate was reopened: a step may fail, and the debate end, once in each.

@@ -118,7 +118,6 @@ impl Library {
         let files = data.all(Shelf::Templates)?;
         let (built_in, own): (Vec<_>, Vec<_>) = files
             .into_values()
-            .filter(|text| text.name.ends_with(".toml"))
             .partition(|text| text.origin == Origin::BuiltIn);
         for text in built_in.into_iter().chain(own) {
             for template in parse(&text)? {
@@ -178,7 +177,7 @@ impl Library {
         let mut index = Index::new(query.len());
         for (item, shelved) in self.templates.iter().enumerate() {
             let own = rest
-                .split_off(..shelved.template.questions.len() + 1)
+                .split_off(..=shelved.template.questions.len())
                 .unwrap_or_default();
             index.add(item, &mean(own)).map_err(mismatch)?;
         }

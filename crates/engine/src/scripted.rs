@@ -47,7 +47,7 @@ impl Scripted {
 
     /// The names of the schemas that were asked for, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
-        self.heard().iter().map(|request| name(request)).collect()
+        self.heard().iter().map(name).collect()
     }
 }
 
@@ -219,6 +219,10 @@ pub(crate) fn entries(journal: &MemoryJournal) -> Vec<Entry> {
         .collect()
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a script may fail; this one does not"
+)]
 /// A whole debate in good order: three rounds, a critical issue resolved in the third.
 pub(crate) fn good_script(request: &Request, before: usize) -> Result<String, ModelError> {
     Ok(match (name(request).as_str(), before) {

@@ -148,7 +148,7 @@ fn embed(texts: &[String], model: &LlamaModel, context: &mut LlamaContext<'_>) -
 fn tokenize(text: &str, model: &LlamaModel) -> Vec<LlamaToken> {
     // Four bytes a token is far above what text needs; it keeps the cost of a huge text bounded.
     let cut = text.floor_char_boundary(BATCH_TOKENS * 32);
-    let mut tokens = model.vocab().tokenize(text[..cut].as_bytes(), true, false);
+    let mut tokens = model.vocab().tokenize(&text.as_bytes()[..cut], true, false);
     if tokens.len() > BATCH_TOKENS {
         tokens.truncate(BATCH_TOKENS - 1);
         tokens.push(model.vocab().sep());

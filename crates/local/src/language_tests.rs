@@ -40,7 +40,8 @@ fn opinion(stances: &[&str]) -> Schema {
             "type": "object",
             "properties": {
                 "stance": {"enum": stances},
-                "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
+                "confidence": {"type": "integer", "format": "uint8", "minimum": 0, "maximum": 100},
+                "condition": {"oneOf": [{"type": "null"}, {"type": "string", "maxLength": 20}]},
                 "reasons": {
                     "type": "array",
                     "items": {"type": "string", "minLength": 1, "maxLength": 60},
@@ -48,7 +49,7 @@ fn opinion(stances: &[&str]) -> Schema {
                     "maxItems": 2
                 }
             },
-            "required": ["stance", "confidence", "reasons"],
+            "required": ["stance", "confidence", "condition", "reasons"],
             "additionalProperties": false
         }),
     }

@@ -8,6 +8,10 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[allow(
+    unused_imports,
+    reason = "the benchmarks need less of it than the tests"
+)]
 pub(crate) use server::{Answer, Server, good, schema_name};
 
 /// An empty home folder with a configuration for one server.

@@ -118,7 +118,7 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> s
             }
             Answer::Status(status, headers, text) => plain(&mut writer, status, headers, &text)?,
             Answer::Nothing => return Ok(()),
-            Answer::Silence => thread::sleep(Duration::from_secs(600)),
+            Answer::Silence => thread::sleep(Duration::from_mins(10)),
         }
     }
 }

@@ -49,7 +49,7 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         Err(halt) => return Err(halt),
     };
     Ok(Verdict::of(
-        table, rules, debate, retrieval, ending, synthesis, marking,
+        table, rules, debate, retrieval, &ending, synthesis, marking,
     ))
 }
 
@@ -268,7 +268,7 @@ fn cut_short(
     limit: Exhausted,
 ) -> Verdict {
     let ending = Ending::Budget(limit.to_string());
-    Verdict::of(table, rules, debate, retrieval, ending, None, None)
+    Verdict::of(table, rules, debate, retrieval, &ending, None, None)
 }
 
 #[cfg(test)]

@@ -330,9 +330,11 @@ async fn c06_a_skeptic_that_never_makes_sense_is_absent() {
     assert!(verdict.final_answer.is_some());
     let said: Vec<_> = entries(&journal)
         .into_iter()
-        .filter_map(|entry| match entry.event {
-            Event::StepFailed(step) => step.said,
-            _ => None,
+        .filter_map(|entry| {
+            let Event::StepFailed(step) = entry.event else {
+                return None;
+            };
+            step.said
         })
         .collect();
     assert_eq!(said.len(), 2, "what was paid for is kept");
@@ -558,7 +560,14 @@ async fn c09_chunks_put_together_are_the_turns_text() {
                 finished += 1;
                 assert_eq!(heard[&step.call.step], step.text);
             }
-            _ => {}
+            Event::Opened(_)
+            | Event::RoundStarted { .. }
+            | Event::Noted { .. }
+            | Event::StepStarted { .. }
+            | Event::StepFailed(_)
+            | Event::Ended(_)
+            | Event::Reopened { .. }
+            | Event::Rated { .. } => {}
         }
     }
     assert_eq!(finished, 8);

@@ -55,11 +55,11 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
 }
 
 fn rules_of<R: DeserializeOwned>(table: &Table) -> Result<R, Halt> {
-    serde_json::from_value(table.setup().rules.clone()).map_err(corrupt)
+    serde_json::from_value(table.setup().rules.clone()).map_err(|error| corrupt(&error))
 }
 
 fn end_of(state: State, reason: Option<String>, result: &impl Serialize) -> Result<End, Halt> {
-    let result: Value = serde_json::to_value(result).map_err(corrupt)?;
+    let result: Value = serde_json::to_value(result).map_err(|error| corrupt(&error))?;
     Ok(End {
         state,
         reason,
@@ -67,7 +67,7 @@ fn end_of(state: State, reason: Option<String>, result: &impl Serialize) -> Resu
     })
 }
 
-fn corrupt(error: serde_json::Error) -> Halt {
+fn corrupt(error: &serde_json::Error) -> Halt {
     Halt::Journal(JournalError::Corrupt {
         detail: error.to_string(),
     })

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -70,7 +72,7 @@ fn escaped(json: &str) -> String {
             out.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(out, "\\u{unit:04x}");
             }
         }
     }

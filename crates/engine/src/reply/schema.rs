@@ -88,7 +88,7 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
     }
     if ability == Ability::Small {
         each_property(&mut json, &mut |name, schema| {
-            shorten(schema, name == T::MAIN)
+            shorten(schema, name == T::MAIN);
         });
     }
     Schema {

@@ -24,7 +24,7 @@ pub enum Exhausted {
     Tokens { limit: u64, spent: u64 },
     #[error("the limit of ${:.4} is reached (${:.4} spent)", limit.dollars(), spent.dollars())]
     Cost { limit: Money, spent: Money },
-    #[error("the time limit of {} s is reached", *limit_ms as f64 / 1000.0)]
+    #[error("the time limit of {} s is reached", std::time::Duration::from_millis(*limit_ms).as_secs_f64())]
     Time { limit_ms: u64 },
 }
 

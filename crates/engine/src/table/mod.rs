@@ -352,13 +352,13 @@ pub fn busy_ms(entries: &[Entry]) -> u64 {
 
 /// From when to when the work behind an entry took place.
 pub fn span_of(entry: &Entry) -> Option<(Millis, Millis)> {
-    match &entry.event {
-        Event::Noted { started_at, .. } => Some((*started_at, entry.at)),
-        event => call_of(event).map(|call| {
-            let end = call.started_at + call.spent.latency_ms;
-            (call.started_at, end)
-        }),
+    if let Event::Noted { started_at, .. } = &entry.event {
+        return Some((*started_at, entry.at));
     }
+    call_of(&entry.event).map(|call| {
+        let end = call.started_at + call.spent.latency_ms;
+        (call.started_at, end)
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -111,7 +111,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         let hash = fingerprint(&seated.model, &request);
         lock(&table.asked).count += 1;
         if let Some(known) = table.replay.step(&step) {
-            return self.recall(known, &hash);
+            return self.recall(&known, &hash);
         }
         let expected = tokens::estimate(&request.system)
             + request
@@ -181,7 +181,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         })
     }
 
-    fn recall(&self, known: Known<'_>, hash: &str) -> Result<Option<Turn<T>>, Halt> {
+    fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Turn<T>>, Halt> {
         match known {
             Known::Finished(step) if step.call.request != hash => Err(Halt::Drift {
                 step: step.call.step.clone(),

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::params::LlamaContextParams;
@@ -136,11 +136,8 @@ impl<'m> Batcher<'m> {
     pub(super) fn serve(mut self, first: Job, jobs: &Receiver<Job>) {
         self.take(first);
         loop {
-            loop {
-                match jobs.try_recv() {
-                    Ok(job) => self.take(job),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
+            while let Ok(job) = jobs.try_recv() {
+                self.take(job);
             }
             self.forget_abandoned();
             if self.running.is_empty() && self.waiting.is_empty() {

@@ -94,7 +94,7 @@ pub(super) fn set_aside(error: WeightsError, file: &Path, place: &Path) -> Weigh
     else {
         return error;
     };
-    let free = (1_u32..)
+    let free = (1_u32..=999)
         .map(|number| match number {
             1 => with_suffix(place, ".bad"),
             _ => with_suffix(place, &format!(".bad-{number}")),

@@ -260,14 +260,18 @@ fn findings(findings: &[Finding], known: usize) -> Vec<String> {
                 finding.strategy.title(),
                 finding.problem.trim()
             );
-            for (label, part) in [
-                ("Where", &finding.location),
-                ("Why it matters", &finding.why_it_matters),
-                ("Fix", &finding.suggested_fix),
-            ] {
-                if !part.trim().is_empty() {
-                    let _ = write!(line, " {label}: {}", part.trim());
-                }
+            let details: Vec<_> = [
+                ("where", &finding.location),
+                ("why it matters", &finding.why_it_matters),
+                ("fix", &finding.suggested_fix),
+            ]
+            .into_iter()
+            .map(|(label, part)| (label, part.trim().trim_end_matches('.')))
+            .filter(|(_, part)| !part.is_empty())
+            .map(|(label, part)| format!("{label}: {part}"))
+            .collect();
+            if !details.is_empty() {
+                let _ = write!(line, " ({})", details.join("; "));
             }
             line
         })

@@ -50,10 +50,7 @@ pub struct Timing {
 impl Trace {
     /// `None` for a journal without its first entry. `timestamp` is when the debate was opened, RFC 3339.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
-        let setup = entries.iter().find_map(|entry| match &entry.event {
-            Event::Opened(setup) => Some(setup.as_ref()),
-            _ => None,
-        })?;
+        let setup = entries.iter().find_map(|entry| entry.event.setup())?;
         let mut trace = Self::begun(id, timestamp, setup);
         for entry in entries {
             trace.take_up(&entry.event);

@@ -123,7 +123,7 @@ impl Verdict {
         rules: &Rules,
         debate: Debate,
         retrieval: Retrieval,
-        ending: Ending,
+        ending: &Ending,
         synthesis: Option<Turn<Synthesis>>,
         marking: Option<Turn<Marking>>,
     ) -> Self {
