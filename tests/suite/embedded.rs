@@ -11,7 +11,7 @@ fn cache() -> PathBuf {
     std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(home)
-        .expect("a home folder")
+        .unwrap()
 }
 
 fn run(home: &Home, args: &[&str]) -> Run {
