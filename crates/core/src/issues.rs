@@ -223,6 +223,12 @@ impl Ledger {
         self.issues.iter_mut().find(|issue| issue.id == wanted)
     }
 
+    /// Whether there is an issue with this id, however the model wrote it.
+    pub fn has(&self, id: &str) -> bool {
+        let wanted = normal(id);
+        self.issues.iter().any(|issue| issue.id == wanted)
+    }
+
     pub fn all(&self) -> &[Issue] {
         &self.issues
     }

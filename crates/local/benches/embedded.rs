@@ -195,13 +195,14 @@ fn request(number: usize, seat: usize, context: &str) -> Request {
             message(format!("You are seat {seat}. What is your opinion?")),
         ],
         schema: Some(schema()),
-        temperature: 0.7,
+        // No chance in it: else a lucky seed would decide the comparison.
+        temperature: 0.0,
         max_output_tokens: 200,
         seed: (number * SEATS + seat) as u64,
     }
 }
 
-/// Its replies have nearly the same length, whatever the text: else a lucky seed would decide the comparison.
+/// Its replies have nearly the same length, whatever the text.
 fn schema() -> Schema {
     Schema {
         name: "opinion".to_owned(),

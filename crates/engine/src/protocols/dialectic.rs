@@ -190,6 +190,10 @@ async fn revise(
             json!({ "question": question, "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
         )
         .choices("issue", ids)
+        .check(|reply: &Revision| {
+            let named = reply.responses.iter().map(|response| &response.issue);
+            debate.unknown_issues(named)
+        })
         .send()
         .await
 }
@@ -209,6 +213,10 @@ async fn review(
             json!({ "question": question, "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .choices("issue", debate.open_ids())
+        .check(|reply: &Review| {
+            let named = reply.verdicts.iter().map(|verdict| &verdict.issue);
+            debate.unknown_issues(named)
+        })
         .read_as(|reply: &Review| reply.numbered(debate.ledger().all().len()))
         .send()
         .await

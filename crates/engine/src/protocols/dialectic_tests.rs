@@ -282,6 +282,26 @@ async fn c05_the_schema_offers_only_the_ids_that_exist() {
     );
 }
 
+/// P-04: an id that does not exist is sent back once; if it stays, it is ignored and the debate goes on.
+#[tokio::test]
+async fn p04_unknown_ids_are_sent_back_once() {
+    let model = Scripted::new(|request: &Request, before| {
+        let said = good_script(request, before)?;
+        Ok(if name(request) == "revision" {
+            said.replace("\"S1\"", "\"S9\"")
+        } else {
+            said
+        })
+    });
+    played(&model, &Arc::default()).await;
+    let revisions = asked_of(&model, "revision");
+    let reason = &revisions[1].messages.last().unwrap().text;
+    assert!(
+        reason.contains("There is no issue 'S9'; there are: S1, S2."),
+        "{reason}"
+    );
+}
+
 /// C-05: a reply that does not fit is asked for once more with the validator's message; then it is accepted.
 #[tokio::test]
 async fn c05_a_misfit_is_sent_back_once_with_the_reason() {

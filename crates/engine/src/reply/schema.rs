@@ -78,13 +78,15 @@ fn tidy(schema: &mut Value) {
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
     let mut json = derived::<T>().json.clone();
     for (property, values) in &refinement.choices {
-        if !values.is_empty() {
-            each_property(&mut json, &mut |name, schema| {
-                if name == *property {
-                    *schema = json!({ "type": "string", "enum": values });
-                }
-            });
-        }
+        each_property(&mut json, &mut |name, schema| {
+            if name == *property && !values.is_empty() {
+                *schema = json!({ "type": "string", "enum": values });
+            }
+            // Where there is nothing to choose from there is nothing to list.
+            if values.is_empty() && schema["items"]["properties"].get(property).is_some() {
+                schema["maxItems"] = json!(0);
+            }
+        });
     }
     if ability == Ability::Small {
         each_property(&mut json, &mut |name, schema| {

@@ -17,6 +17,16 @@ fn c05_schemas_are_derived_from_the_types() {
     );
 }
 
+/// P-04: with no issue open there is none to answer.
+#[test]
+fn p04_where_nothing_can_be_chosen_nothing_can_be_listed() {
+    let choices = Refinement {
+        choices: vec![("issue", Vec::new())],
+    };
+    let schema = schema_for::<Revision>(&choices, Ability::Small).json;
+    assert_eq!(schema["properties"]["responses"]["maxItems"], json!(0));
+}
+
 /// Strict modes of providers want every object closed and every property required.
 #[test]
 fn every_object_is_closed_and_complete() {

@@ -194,7 +194,12 @@ impl<'m> Batcher<'m> {
                 Some(grammars.matcher(schema)?)
             }
         };
-        let chooser = Chooser::new(request.temperature, request.seed, matcher);
+        let chooser = Chooser::new(
+            request.temperature,
+            request.seed,
+            self.model.n_vocab(),
+            matcher,
+        );
         Ok((prompt, asked.min(room), chooser))
     }
 

@@ -17,6 +17,10 @@ const MOST_LIKELY: i32 = 64;
 const PROBABILITY_MASS: f32 = 0.95;
 const LEAST_OF_THE_BEST: f32 = 0.05;
 
+/// How many of the last tokens count as repeated, and by how much they become less likely.
+const PENALTY_WINDOW: i32 = 96;
+const PENALTY: f32 = 1.15;
+
 pub(super) struct Chooser {
     /// The schema as far as it has been filled in. We hold it ourselves, outside the native sampler: there a failing
     /// schema would be passed over in silence.
@@ -33,11 +37,19 @@ pub(super) enum Then {
 }
 
 impl Chooser {
-    pub(super) fn new(temperature: f64, seed: u64, schema: Option<Matcher>) -> Self {
+    pub(super) fn new(
+        temperature: f64,
+        seed: u64,
+        vocabulary: i32,
+        schema: Option<Matcher>,
+    ) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "temperatures are small")]
         let temperature = temperature as f32;
+        // Small models fall into repeating themselves; larger ones hardly notice a penalty this mild.
+        let penalty = LlamaSampler::penalties(vocabulary, PENALTY_WINDOW, PENALTY, 0.0, 0.0);
         let sampler = if temperature > 0.0 {
             LlamaSampler::chain_simple([
+                penalty,
                 LlamaSampler::top_k(MOST_LIKELY),
                 LlamaSampler::top_p(PROBABILITY_MASS, 1),
                 LlamaSampler::min_p(LEAST_OF_THE_BEST, 1),
@@ -45,7 +57,7 @@ impl Chooser {
                 LlamaSampler::dist(fold(seed)),
             ])
         } else {
-            LlamaSampler::greedy()
+            LlamaSampler::chain_simple([penalty, LlamaSampler::greedy()])
         };
         Self { schema, sampler }
     }

@@ -188,6 +188,18 @@ impl Debate {
         ids(&self.ledger.open())
     }
 
+    /// What to say about ids that a reply names and that do not exist.
+    pub(super) fn unknown_issues<'a>(
+        &self,
+        named: impl Iterator<Item = &'a String>,
+    ) -> Vec<String> {
+        let known: Vec<_> = self.ledger.all().iter().map(|it| it.id.as_str()).collect();
+        named
+            .filter(|id| !self.ledger.has(id))
+            .map(|id| format!("There is no issue '{id}'; there are: {}.", known.join(", ")))
+            .collect()
+    }
+
     pub fn unanswered_in(&self, round: u32) -> Vec<String> {
         ids(&self.ledger.unanswered(round))
     }
