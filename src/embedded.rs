@@ -17,8 +17,8 @@ pub(crate) struct NotReady(pub(crate) String);
 )]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fetching {
-    /// Before anything is fetched: what, how large, from where.
-    Plan(String),
+    /// Before anything is fetched: what, how large, from where. They are tried in turn until one can be had.
+    Plan(Vec<String>),
     Progress {
         what: String,
         done: u64,
@@ -180,9 +180,8 @@ mod ready {
                 let fetches = match plan(&wanted, &places) {
                     Plan::Use(_) => false,
                     Plan::Fetch(attempts) => {
-                        if let Some(first) = attempts.first() {
-                            report(Fetching::Plan(first.to_string()));
-                        }
+                        let each = attempts.iter().map(ToString::to_string);
+                        report(Fetching::Plan(each.collect()));
                         true
                     }
                 };

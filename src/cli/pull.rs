@@ -56,7 +56,14 @@ pub(crate) fn reporter(loud: bool) -> Report {
         }
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
         match news {
-            Fetching::Plan(what) => output::note(&format!("Fetching {what}, once.")),
+            Fetching::Plan(attempts) => match attempts.as_slice() {
+                [] => {}
+                [one] => output::note(&format!("Fetching {one}, once.")),
+                several => output::note(&format!(
+                    "Fetching, once, the first of these that can be reached:\n  {}",
+                    several.join("\n  ")
+                )),
+            },
             Fetching::Progress { what, done, total } => {
                 let is_same = bar.as_ref().is_some_and(|(known, _)| *known == what);
                 if !is_same {
