@@ -6,7 +6,7 @@ use crate::testing::weights;
 use crate::weights::EMBEDDER;
 
 fn embedder() -> LocalEmbedder {
-    LocalEmbedder::open(weights(&EMBEDDER), Threads::of_this_machine())
+    LocalEmbedder::open(weights(&EMBEDDER), Threads::new(1))
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {

@@ -12,7 +12,7 @@ use crate::testing::weights;
 use crate::weights::SMOLLM2_135M;
 
 fn model() -> LocalModel {
-    let settings = Settings::new(Threads::of_this_machine());
+    let settings = Settings::new(Threads::new(1));
     LocalModel::open(weights(&SMOLLM2_135M), settings)
 }
 
@@ -40,7 +40,8 @@ fn opinion(stances: &[&str]) -> Schema {
             "type": "object",
             "properties": {
                 "stance": {"enum": stances},
-                "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
+                "confidence": {"type": "integer", "format": "uint8", "minimum": 0, "maximum": 100},
+                "condition": {"oneOf": [{"type": "null"}, {"type": "string", "maxLength": 20}]},
                 "reasons": {
                     "type": "array",
                     "items": {"type": "string", "minLength": 1, "maxLength": 60},
@@ -48,7 +49,7 @@ fn opinion(stances: &[&str]) -> Schema {
                     "maxItems": 2
                 }
             },
-            "required": ["stance", "confidence", "reasons"],
+            "required": ["stance", "confidence", "condition", "reasons"],
             "additionalProperties": false
         }),
     }
@@ -167,7 +168,7 @@ async fn a_reply_ends_at_its_limit() {
 async fn dropping_streams_makes_room_for_others() {
     let settings = Settings {
         parallel: 2,
-        ..Settings::new(Threads::of_this_machine())
+        ..Settings::new(Threads::new(1))
     };
     let model = LocalModel::open(weights(&SMOLLM2_135M), settings);
     let endless = Request {
@@ -194,7 +195,7 @@ async fn requests_that_do_not_fit_together_wait() {
     let settings = Settings {
         context_tokens: 512,
         cache_bytes: 0,
-        ..Settings::new(Threads::of_this_machine())
+        ..Settings::new(Threads::new(1))
     };
     let model = LocalModel::open(weights(&SMOLLM2_135M), settings);
     let calls = ["Name a fruit.", "Name a river.", "Name a colour."].map(|question| {
@@ -214,7 +215,7 @@ async fn requests_that_do_not_fit_together_wait() {
 async fn a_prompt_beyond_the_context_is_refused_with_the_counts() {
     let settings = Settings {
         context_tokens: 256,
-        ..Settings::new(Threads::of_this_machine())
+        ..Settings::new(Threads::new(1))
     };
     let model = LocalModel::open(weights(&SMOLLM2_135M), settings);
     let error = ask(&model, request(&[&"word ".repeat(300)]))

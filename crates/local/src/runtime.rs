@@ -11,7 +11,8 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use roundtable_engine::model::ModelError;
 
-/// How many threads compute. More than there are free cores is disastrously slow: every step waits for the slowest.
+/// How many threads compute. Threads wait for each other several hundred times for every token, so one that has no core of
+/// its own holds up all: on two busy cores, one thread was five times as fast as two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threads(NonZeroU32);
 
@@ -21,14 +22,19 @@ impl Threads {
         Self(NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// What this process may use, and no more than there are physical cores: two threads on one core hinder each other.
+    /// As many as there are cores free at this moment: of those that this process may use, each physical core counted
+    /// once, without those that others keep busy.
     pub fn of_this_machine() -> Self {
         let allowed = available_parallelism()
             .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
-        let physical = std::fs::read_to_string("/proc/cpuinfo")
-            .ok()
-            .and_then(|text| physical_cores(&text));
-        Self::new(physical.map_or(allowed, |cores| cores.min(allowed)))
+        let told = |file, read: fn(&str) -> Option<u32>| {
+            std::fs::read_to_string(file)
+                .ok()
+                .and_then(|text| read(&text))
+        };
+        let physical = told("/proc/cpuinfo", physical_cores).unwrap_or(allowed);
+        let busy = told("/proc/loadavg", running_elsewhere).unwrap_or(0);
+        Self::new(physical.min(allowed).saturating_sub(busy))
     }
 
     pub fn get(self) -> u32 {
@@ -57,6 +63,12 @@ fn physical_cores(cpuinfo: &str) -> Option<u32> {
         }
     }
     u32::try_from(cores.len()).ok().filter(|count| *count > 0)
+}
+
+/// How many threads run besides the one that asks: the fourth word is `running/all`.
+fn running_elsewhere(loadavg: &str) -> Option<u32> {
+    let (running, _) = loadavg.split_whitespace().nth(3)?.split_once('/')?;
+    Some(running.parse::<u32>().ok()?.saturating_sub(1))
 }
 
 /// The started runtime. It stays for the life of the process: stopping it while a model is loaded would be unsound.

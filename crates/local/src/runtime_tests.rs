@@ -1,4 +1,4 @@
-use super::physical_cores;
+use super::{physical_cores, running_elsewhere};
 
 #[test]
 fn two_threads_of_one_core_count_once() {
@@ -11,4 +11,9 @@ processor : 3\nphysical id : 1\ncore id : 0\n";
         (physical_cores(cpuinfo), physical_cores("processor : 0\n")),
         (Some(3), None)
     );
+}
+
+#[test]
+fn the_thread_that_asks_is_not_someone_else() {
+    assert_eq!(running_elsewhere("0.52 0.58 0.59 3/467 11111\n"), Some(2));
 }

@@ -45,6 +45,8 @@ fn with_layout(schema: &Value) -> Value {
         item_separator: ", ".to_owned(),
         key_separator: ": ".to_owned(),
         whitespace_flexible: false,
+        // For generating, "one of" and "any of" are the same where the alternatives differ; the validator sees to the rest.
+        coerce_one_of: true,
         // Keywords that cannot be enforced here are left to the validator, which sees every reply.
         lenient: true,
         ..JsonCompileOptions::default()

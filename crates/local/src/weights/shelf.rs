@@ -167,7 +167,7 @@ fn lock(
     let path = with_suffix(&places.cache.join(artifact.file.name), ".lock");
     let file = fs::File::create(&path).map_err(disk("create", &path))?;
     match file.try_lock() {
-        Ok(()) => {}
+        Ok(()) => remove_leftovers(artifact, &places.cache)?,
         Err(fs::TryLockError::WouldBlock) => {
             report(on_progress, artifact.name, Phase::Waiting, 0)(0);
             file.lock().map_err(disk("lock", &path))?;
@@ -176,6 +176,23 @@ fn lock(
         Err(fs::TryLockError::Error(_)) => {}
     }
     Ok(file)
+}
+
+/// Whoever holds the lock is the only one at work, so what lies there is from a process that was killed.
+fn remove_leftovers(artifact: &Artifact, cache: &Path) -> Result<(), WeightsError> {
+    let entries = fs::read_dir(cache).map_err(disk("read", cache))?;
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(&work_prefix(artifact)) {
+            let left = entry.path();
+            fs::remove_dir_all(&left).map_err(disk("remove", &left))?;
+        }
+    }
+    Ok(())
+}
+
+fn work_prefix(artifact: &Artifact) -> String {
+    format!(".fetch-{}-", artifact.file.name)
 }
 
 fn fetch(
@@ -187,7 +204,7 @@ fn fetch(
     let Attempt { artifact, origin } = attempt;
     // In the cache folder, because renaming works only within one file system.
     let folder = tempfile::Builder::new()
-        .prefix(".fetch-")
+        .prefix(&work_prefix(artifact))
         .tempdir_in(cache)
         .map_err(disk("create a folder in", cache))?;
     let fetched = match origin {
