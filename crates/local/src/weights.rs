@@ -371,7 +371,8 @@ fn reasons(tried: &[WeightsError]) -> String {
     if tried.is_empty() {
         return ": none is allowed".to_owned();
     }
-    tried.iter().map(|reason| format!("\n  {reason}")).collect()
+    let reasons: Vec<String> = tried.iter().map(ToString::to_string).collect();
+    format!(":\n  {}", reasons.join("\n  "))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 const VERSION: u32 = 3;
 /// Where a tensor may begin. It is the format's default, so it need not be stated.
-const ALIGNMENT: u64 = 32;
+const ALIGNMENT: usize = 32;
 
 pub(super) enum Fact<'a> {
     Count(u32),
@@ -53,7 +53,7 @@ pub(super) fn write(
         }
         header.extend((tensor.element as u32).to_le_bytes());
         header.extend(u64::to_le_bytes(offset));
-        offset += (tensor.bytes.len() as u64).next_multiple_of(ALIGNMENT);
+        offset += tensor.bytes.len().next_multiple_of(ALIGNMENT) as u64;
     }
     write_aligned(out, &header)?;
     for tensor in tensors {
@@ -63,9 +63,9 @@ pub(super) fn write(
 }
 
 fn write_aligned(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
-    const NOTHING: [u8; ALIGNMENT as usize] = [0; ALIGNMENT as usize];
+    const NOTHING: [u8; ALIGNMENT] = [0; ALIGNMENT];
     out.write_all(bytes)?;
-    let padding = bytes.len().next_multiple_of(NOTHING.len()) - bytes.len();
+    let padding = bytes.len().next_multiple_of(ALIGNMENT) - bytes.len();
     out.write_all(&NOTHING[..padding])
 }
 
