@@ -146,7 +146,7 @@ fn embed(texts: &[String], model: &LlamaModel, context: &mut LlamaContext<'_>) -
 
 /// Begin, words, end; a long text loses words, never its end mark.
 fn tokenize(text: &str, model: &LlamaModel) -> Vec<LlamaToken> {
-    // Four bytes a token is far above what text needs; it keeps the cost of a huge text bounded.
+    // Words are shorter than 32 bytes on the whole; this bounds the cost of a huge text.
     let cut = text.floor_char_boundary(BATCH_TOKENS * 32);
     let mut tokens = model.vocab().tokenize(&text.as_bytes()[..cut], true, false);
     if tokens.len() > BATCH_TOKENS {

@@ -372,7 +372,7 @@ fn reasons(tried: &[WeightsError]) -> String {
         return ": none is allowed".to_owned();
     }
     let reasons: Vec<String> = tried.iter().map(ToString::to_string).collect();
-    format!("\n  {}", reasons.join("\n  "))
+    format!(":\n  {}", reasons.join("\n  "))
 }
 
 #[cfg(test)]

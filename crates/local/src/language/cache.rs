@@ -2,7 +2,8 @@
 //!
 //! The cache has cells, one for a token at a place in a sequence. Sequences that begin alike share cells. Busy sequences
 //! are being written; idle ones are finished and stay so that later prompts can begin with them, until their room is
-//! needed. This account decides; the changes it notes down have to be made in the native cache, in order, before the next
+//! needed. They are not free: every token that is decoded passes over all cells in use, its own or not. So not much stays.
+//! This account decides; the changes it notes down have to be made in the native cache, in order, before the next
 //! tokens are decoded.
 
 use llama_cpp_2::token::LlamaToken;
@@ -26,7 +27,12 @@ pub(super) struct Beginning {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    Copy { from: Beginning, to: Slot },
+    Copy {
+        from: Beginning,
+        to: Slot,
+    },
+    /// Only this beginning of the sequence stays.
+    Cut(Beginning),
     Clear(Slot),
 }
 
@@ -34,6 +40,8 @@ pub(super) struct Cache {
     cells: Vec<Cell>,
     free: Vec<usize>,
     busy_cells: usize,
+    /// How many cells idle sequences may hold, unless one alone holds more.
+    idle_cells: usize,
     slots: Vec<Option<Sequence>>,
     changes: Vec<Change>,
     clock: u64,
@@ -65,11 +73,12 @@ enum State {
 pub(super) struct NoRoom;
 
 impl Cache {
-    pub(super) fn new(cells: usize, slots: usize) -> Self {
+    pub(super) fn new(cells: usize, idle_cells: usize, slots: usize) -> Self {
         Self {
             cells: vec![Cell::default(); cells],
             free: (0..cells).rev().collect(),
             busy_cells: 0,
+            idle_cells,
             slots: (0..slots).map(|_| None).collect(),
             changes: Vec::new(),
             clock: 0,
@@ -156,42 +165,56 @@ impl Cache {
         Ok(())
     }
 
-    /// The sequence is finished. It stays, unless another holds all of it; those that it holds all of go.
-    pub(super) fn settle(&mut self, slot: Slot) {
+    /// The sequence is finished. Its beginning stays, unless another sequence holds all of it; those that it holds all of
+    /// go, and so do the longest unused ones that would be too much.
+    pub(super) fn settle(&mut self, beginning: Beginning) {
+        let slot = beginning.slot;
         let now = self.tick();
         let Some(sequence) = &mut self.slots[slot.0] else {
             return;
         };
         sequence.state = State::Idle;
         sequence.last_use = now;
-        let (cells, tokens) = (sequence.cells.clone(), sequence.tokens.clone());
-        for cell in cells {
+        for &cell in &sequence.cells {
             self.cells[cell].busy -= 1;
             if self.cells[cell].busy == 0 {
                 self.busy_cells -= 1;
             }
         }
+        self.cut(beginning);
+        for superfluous in self.superfluous(slot) {
+            self.clear(superfluous);
+        }
+        while self.cells.len() - self.free.len() > self.busy_cells + self.idle_cells
+            && let Some(oldest) = self.oldest_idle(Some(slot))
+        {
+            self.clear(oldest);
+        }
+    }
+
+    /// The idle sequences that `slot` holds completely, or `slot` itself if another holds it.
+    fn superfluous(&self, slot: Slot) -> Vec<Slot> {
+        let Some(settled) = &self.slots[slot.0] else {
+            return Vec::new();
+        };
         let mut superfluous = Vec::new();
         for (other, sequence) in self.slots.iter().enumerate() {
             let Some(sequence) = sequence else { continue };
             if other == slot.0 || sequence.state == State::Busy {
                 continue;
             }
-            if tokens.starts_with(&sequence.tokens) {
+            if settled.tokens.starts_with(&sequence.tokens) {
                 superfluous.push(Slot(other));
-            } else if sequence.tokens.starts_with(&tokens) {
-                superfluous.push(slot);
-                break;
+            } else if sequence.tokens.starts_with(&settled.tokens) {
+                return vec![slot];
             }
         }
-        for slot in superfluous {
-            self.clear(slot);
-        }
+        superfluous
     }
 
     /// Forgets everything, without changes to make: the native cache is cleared as a whole.
     pub(super) fn reset(&mut self) {
-        *self = Self::new(self.cells.len(), self.slots.len());
+        *self = Self::new(self.cells.len(), self.idle_cells, self.slots.len());
     }
 
     pub(super) fn take_changes(&mut self) -> Vec<Change> {
@@ -202,13 +225,12 @@ impl Cache {
         if let Some(empty) = self.slots.iter().position(Option::is_none) {
             return Some(Slot(empty));
         }
-        let oldest = self.oldest_idle(keep)?;
+        let oldest = self.oldest_idle(keep.map(|beginning| beginning.slot))?;
         self.clear(oldest);
         Some(oldest)
     }
 
-    fn oldest_idle(&self, keep: Option<Beginning>) -> Option<Slot> {
-        let kept = keep.map(|beginning| beginning.slot);
+    fn oldest_idle(&self, kept: Option<Slot>) -> Option<Slot> {
         let sequences = self.slots.iter().enumerate();
         sequences
             .filter_map(|(slot, sequence)| Some((Slot(slot), sequence.as_ref()?)))
@@ -217,18 +239,36 @@ impl Cache {
             .map(|(slot, _)| slot)
     }
 
-    /// Only idle sequences are cleared.
-    fn clear(&mut self, slot: Slot) {
-        let Some(sequence) = self.slots[slot.0].take() else {
+    /// Only idle sequences are cut or cleared.
+    fn cut(&mut self, beginning: Beginning) {
+        if beginning.tokens == 0 {
+            return self.clear(beginning.slot);
+        }
+        let Some(sequence) = &mut self.slots[beginning.slot.0] else {
             return;
         };
-        for cell in sequence.cells {
+        if beginning.tokens < sequence.tokens.len() {
+            sequence.tokens.truncate(beginning.tokens);
+            let rest = sequence.cells.split_off(beginning.tokens);
+            self.release(rest);
+            self.changes.push(Change::Cut(beginning));
+        }
+    }
+
+    fn clear(&mut self, slot: Slot) {
+        if let Some(sequence) = self.slots[slot.0].take() {
+            self.release(sequence.cells);
+            self.changes.push(Change::Clear(slot));
+        }
+    }
+
+    fn release(&mut self, cells: Vec<usize>) {
+        for cell in cells {
             self.cells[cell].sequences -= 1;
             if self.cells[cell].sequences == 0 {
                 self.free.push(cell);
             }
         }
-        self.changes.push(Change::Clear(slot));
     }
 
     fn cells_of(&self, beginning: Beginning) -> &[usize] {

@@ -15,7 +15,7 @@ fn beginning(slot: usize, tokens: usize) -> Beginning {
 
 #[test]
 fn a_shared_beginning_is_counted_once_and_stays_while_anyone_holds_it() {
-    let mut cache = Cache::new(12, 4);
+    let mut cache = Cache::new(12, 12, 4);
     let first = cache.open(None).unwrap();
     cache.append(first, &tokens(0..6)).unwrap();
 
@@ -29,7 +29,7 @@ fn a_shared_beginning_is_counted_once_and_stays_while_anyone_holds_it() {
     assert_eq!(cache.busy_cells(), 8);
 
     // The first is idle now: only what it alone holds is no longer busy.
-    cache.settle(first);
+    cache.settle(beginning(0, 6));
     assert_eq!(cache.busy_cells(), 6);
     assert_eq!(
         cache.take_changes(),
@@ -42,11 +42,11 @@ fn a_shared_beginning_is_counted_once_and_stays_while_anyone_holds_it() {
 
 #[test]
 fn idle_sequences_give_way_longest_unused_first_and_busy_ones_never() {
-    let mut cache = Cache::new(8, 4);
+    let mut cache = Cache::new(8, 8, 4);
     for ids in [0..3, 10..13] {
         let slot = cache.open(None).unwrap();
         cache.append(slot, &tokens(ids)).unwrap();
-        cache.settle(slot);
+        cache.settle(Beginning { slot, tokens: 3 });
     }
     // Using the older one makes the other the longest unused.
     let slot = cache.open(Some(beginning(0, 2))).unwrap();
@@ -69,13 +69,13 @@ fn idle_sequences_give_way_longest_unused_first_and_busy_ones_never() {
 
 #[test]
 fn what_another_sequence_holds_completely_does_not_stay() {
-    let mut cache = Cache::new(16, 4);
+    let mut cache = Cache::new(16, 16, 4);
     let short = cache.open(None).unwrap();
     cache.append(short, &tokens(0..3)).unwrap();
-    cache.settle(short);
+    cache.settle(beginning(0, 3));
     let long = cache.open(Some(beginning(0, 3))).unwrap();
     cache.append(long, &tokens(3..6)).unwrap();
-    cache.settle(long);
+    cache.settle(beginning(1, 6));
     assert_eq!(cache.take_changes().last(), Some(&Change::Clear(short)));
     assert_eq!(
         cache.longest_beginning(&tokens(0..9)),
@@ -83,5 +83,32 @@ fn what_another_sequence_holds_completely_does_not_stay() {
             slot: long,
             tokens: 6
         })
+    );
+}
+
+#[test]
+fn idle_sequences_keep_their_beginning_and_no_more_than_their_share() {
+    let mut cache = Cache::new(16, 4, 4);
+    for ids in [0..6, 10..16] {
+        let slot = cache.open(None).unwrap();
+        cache.append(slot, &tokens(ids)).unwrap();
+        cache.settle(Beginning { slot, tokens: 3 });
+    }
+    assert_eq!(
+        cache.take_changes(),
+        [
+            Change::Cut(beginning(0, 3)),
+            Change::Cut(beginning(1, 3)),
+            Change::Clear(Slot(0)),
+        ]
+    );
+    // The newest stays, however long it is.
+    let slot = cache.open(None).unwrap();
+    cache.append(slot, &tokens(20..28)).unwrap();
+    cache.settle(Beginning { slot, tokens: 8 });
+    assert_eq!(cache.take_changes(), [Change::Clear(Slot(1))]);
+    assert_eq!(
+        cache.longest_beginning(&tokens(20..28)),
+        Some(Beginning { slot, tokens: 8 })
     );
 }

@@ -94,15 +94,12 @@ pub(super) fn set_aside(error: WeightsError, file: &Path, place: &Path) -> Weigh
     else {
         return error;
     };
-    let free = (1_u32..=999)
-        .map(|number| match number {
-            1 => with_suffix(place, ".bad"),
-            _ => with_suffix(place, &format!(".bad-{number}")),
-        })
-        .find(|candidate| !candidate.exists());
-    let Some(aside) = free else {
-        return disk("move aside", file)(io::ErrorKind::AlreadyExists.into());
-    };
+    let mut aside = with_suffix(place, ".bad");
+    let mut number = 1;
+    while aside.exists() {
+        number += 1;
+        aside = with_suffix(place, &format!(".bad-{number}"));
+    }
     match fs::rename(file, &aside) {
         Ok(()) => WeightsError::WrongChecksum {
             file: place.to_owned(),

@@ -100,9 +100,9 @@ fn numbers(value: &Value) -> Option<Vec<u64>> {
 }
 
 fn tensor(name: String, shape: &[u64], values: &[u8]) -> Tensor {
-    let halved =
+    let shrinks =
         shape.len() == 2 && !name.starts_with("position") && !name.starts_with("token_types");
-    let (element, bytes) = if halved {
+    let (element, bytes) = if shrinks {
         let halves = values
             .as_chunks::<4>()
             .0

@@ -65,7 +65,7 @@ pub(super) fn write(
 fn write_aligned(out: &mut dyn Write, bytes: &[u8]) -> io::Result<()> {
     const NOTHING: [u8; ALIGNMENT] = [0; ALIGNMENT];
     out.write_all(bytes)?;
-    let padding = bytes.len().next_multiple_of(NOTHING.len()) - bytes.len();
+    let padding = bytes.len().next_multiple_of(ALIGNMENT) - bytes.len();
     out.write_all(&NOTHING[..padding])
 }
 
