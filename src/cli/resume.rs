@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use roundtable_engine::event::State;
+use roundtable_engine::event::{Entry, Event, State};
 use roundtable_engine::table::Budget;
 
 use super::ask::Limits;
@@ -40,10 +40,18 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     }
     let claim = store.claim(row.id).await?;
     let setup = claim.setup().clone();
+    let past = store.entries(row.id).await?;
     let budget = if args.limits.is_given() {
         args.limits.budget(workshop)?
+    } else if ran_out(&past) {
+        if !args.manner.quiet {
+            output::note(
+                "Its old limit is spent and no longer counts; give a new one to set another.",
+            );
+        }
+        Budget::default()
     } else {
-        resumed_budget(setup.budget, row.state)
+        setup.budget
     };
     let report = pull::reporter(!args.manner.quiet);
     let chairs = seating::again(workshop, &setup.seats, &report).await?;
@@ -54,7 +62,6 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         }
         None => None,
     };
-    let past = store.entries(row.id).await?;
     let debate = Debate {
         claim,
         setup,
@@ -66,12 +73,22 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     run::run(workshop, &store, debate, &args.manner).await
 }
 
-/// Who resumes a debate that ran out of its budget wants it to go on; its old limit would end it at once.
-fn resumed_budget(budget: Budget, state: State) -> Budget {
-    match state {
-        State::Partial => Budget::default(),
-        State::Running | State::Waiting | State::Complete | State::Failed | State::Cancelled => {
-            budget
-        }
-    }
+/// Whether its budget ended it. Whoever resumes such a debate wants it to go on, and its old limit would end it at once; a
+/// debate that is partial for another reason keeps its limits.
+fn ran_out(past: &[Entry]) -> bool {
+    let last = past.iter().rev().find_map(|entry| match &entry.event {
+        Event::Ended(end) => Some(end),
+        Event::Opened(_)
+        | Event::RoundStarted { .. }
+        | Event::Noted { .. }
+        | Event::StepStarted { .. }
+        | Event::Chunk { .. }
+        | Event::StepRestarted { .. }
+        | Event::StepFinished(_)
+        | Event::StepFailed(_)
+        | Event::Reopened { .. }
+        | Event::Rated { .. } => None,
+    });
+    let result = last.and_then(|end| end.result.as_ref());
+    result.is_some_and(|result| result["stop_reason"] == "budget")
 }

@@ -157,6 +157,22 @@ fn c06_a_seat_that_fails_leaves_a_partial_result() {
     );
 }
 
+/// C-07: a debate that is partial because a seat failed keeps its limits when it is resumed.
+#[test]
+fn c07_resuming_after_a_failed_seat_keeps_the_limits() {
+    let server = Server::start(|request, before| match schema_name(request).as_str() {
+        "marking" => Answer::Reply("no".into()),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with(&server);
+    home.ask(&["--max-tokens-total", "5000", "--quiet"])
+        .expect(3, &[]);
+    let calls = server.heard().len();
+    home.run(&["resume", "last"])
+        .expect(5, &["the limit of 5000 tokens"]);
+    assert_eq!(server.heard().len(), calls, "nothing more was spent");
+}
+
 /// C-05: broken JSON once is mended by asking once more with the reason.
 #[test]
 fn c05_one_broken_reply_is_sent_back_with_the_reason() {

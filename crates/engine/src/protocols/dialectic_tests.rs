@@ -534,18 +534,22 @@ fn request_for(schema: &str) -> Request {
 #[tokio::test]
 async fn p02_similar_templates_are_retrieved_and_recorded() {
     let model = Scripted::new(good_script);
-    let trace = played(&model, &Arc::default()).await;
-    let verdict = trace.result.unwrap();
-    assert_eq!(verdict.retrieval.embedder.as_deref(), Some("test:words"));
-    for hit in &verdict.retrieval.hits {
-        assert!(hit.similarity.scaled >= 0.65);
-        assert!(
-            model.heard()[0].messages[0]
-                .text
-                .contains("Reasoning templates")
-        );
-    }
-    assert!(verdict.retrieval.hits.len() <= 3);
+    let library = crate::reasoning::Library::load(&crate::data::Data::built_in()).unwrap();
+    let wanted = &library.all()[5].template;
+    let question = wanted.questions.join(" ");
+    let trace = played_with(&model, &Arc::default(), setup(&question), Budget::default()).await;
+    let retrieval = trace.result.unwrap().retrieval;
+    assert_eq!(retrieval.embedder.as_deref(), Some("test:words"));
+    assert_eq!(retrieval.hits[0].id, wanted.id);
+    assert!(retrieval.hits.len() <= 3);
+    assert!(
+        retrieval
+            .hits
+            .iter()
+            .all(|hit| hit.similarity.scaled >= 0.65)
+    );
+    assert_eq!(trace.templates_used[0], wanted.id);
+    assert!(model.heard()[0].messages[0].text.contains(&wanted.steps[0]));
 }
 
 /// C-09: the chunks of every turn, put together, are its text; what was journaled is announced after.
