@@ -11,6 +11,7 @@ pub mod prompt;
 pub mod protocols;
 pub mod reasoning;
 pub mod reply;
+pub mod report;
 pub mod table;
 pub mod tokens;
 pub mod totals;

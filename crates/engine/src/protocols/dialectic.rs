@@ -4,6 +4,7 @@
 mod debate;
 mod follow;
 mod replies;
+mod report;
 mod rules;
 mod trace;
 mod training;
@@ -16,6 +17,7 @@ use serde_json::json;
 pub use debate::{Debate, Exchange};
 pub use follow::Follower;
 pub use replies::{Change, Critique, Marking, Opening, Review, Revision, Synthesis};
+pub use report::report;
 pub use rules::{Rules, RulesError};
 pub use trace::{Timing, Trace};
 pub use training::{Example, Preference, Sort, candidate, example, preference};

@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::event::{End, State};
+use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
+use crate::report::Report;
 use crate::table::{Halt, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,30 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
     };
     table.end(end.clone()).await?;
     Ok(end)
+}
+
+/// What a debate has to show, at any moment of its journal.
+pub fn report(entries: &[Entry]) -> Report {
+    match protocol_of(entries) {
+        Some(Protocol::Dialectic) => dialectic::report(entries),
+        None => Report::default(),
+    }
+}
+
+/// What programs get of a debate: the protocol's own record, as its design has it. `None` before the first entry.
+/// `timestamp` is when the debate was opened, RFC 3339.
+pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+    match protocol_of(entries)? {
+        Protocol::Dialectic => {
+            let trace = dialectic::Trace::of(id, timestamp, entries)?;
+            serde_json::to_value(trace).ok()
+        }
+    }
+}
+
+fn protocol_of(entries: &[Entry]) -> Option<Protocol> {
+    let setup = entries.iter().find_map(|entry| entry.event.setup())?;
+    Protocol::named(&setup.protocol)
 }
 
 fn rules_of<R: DeserializeOwned>(table: &Table) -> Result<R, Halt> {

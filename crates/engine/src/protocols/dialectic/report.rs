@@ -1,0 +1,194 @@
+//! A debate of proposer and skeptic as a report, at any moment of its journal.
+
+use roundtable_core::issues::{Issue, Severity, Status};
+
+use super::follow::Follower;
+use super::replies::{Change, Critique, Review};
+use super::rules::Rules;
+use super::verdict::Verdict;
+use crate::event::{Entry, Event, FinishedStep};
+use crate::report::{
+    Block, Cell, Chart, Fact, Line, Report, Scale, Section, Table, Threshold, Tone, Unit,
+};
+
+pub fn report(entries: &[Entry]) -> Report {
+    let mut follower = Follower::default();
+    let mut scores: Vec<(u32, f64)> = Vec::new();
+    let mut verdict: Option<Verdict> = None;
+    let mut rules: Option<Rules> = None;
+    for entry in entries {
+        match &entry.event {
+            Event::Opened(setup) => rules = serde_json::from_value(setup.rules.clone()).ok(),
+            Event::StepFinished(step) => {
+                follower.take_up(step);
+                scores.extend(score_of(step).map(|score| (step.call.round, score)));
+            }
+            Event::Ended(end) => {
+                let result = end.result.clone();
+                verdict = result.and_then(|result| serde_json::from_value(result).ok());
+            }
+            Event::Reopened { .. } => verdict = None,
+            Event::RoundStarted { .. }
+            | Event::Noted { .. }
+            | Event::StepStarted { .. }
+            | Event::Chunk { .. }
+            | Event::StepRestarted { .. }
+            | Event::StepFailed(_)
+            | Event::Rated { .. } => {}
+        }
+    }
+    let mut sections = Vec::new();
+    if !follower.ledger().all().is_empty() {
+        let table = issues(follower.ledger().all());
+        sections.push(Section::side("Issues", vec![Block::Table(table)]));
+    }
+    if !scores.is_empty() {
+        let chart = quality(&scores, rules.as_ref());
+        sections.push(Section::side("Quality by round", vec![Block::Chart(chart)]));
+    }
+    let Some(verdict) = verdict else {
+        return Report {
+            sections,
+            ..Report::default()
+        };
+    };
+    sections.splice(0..0, worth(&verdict));
+    Report {
+        facts: facts(&verdict),
+        answer: verdict.final_answer,
+        sections,
+    }
+}
+
+/// The skeptic's mark in a step that gave one.
+fn score_of(step: &FinishedStep) -> Option<f64> {
+    let reply = || step.reply.clone();
+    let verb = step.call.step.rsplit('/').next().unwrap_or_default();
+    let score = match verb {
+        "criticise" => {
+            serde_json::from_value::<Critique>(reply())
+                .ok()?
+                .quality_score
+        }
+        "review" => {
+            serde_json::from_value::<Review>(reply())
+                .ok()?
+                .quality_score
+        }
+        _ => return None,
+    };
+    Some(f64::from(score.value()))
+}
+
+fn facts(verdict: &Verdict) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    if let Some(confidence) = verdict.confidence {
+        let fact = Fact::new("Confidence", format!("{confidence} of 10"));
+        let is_lowered = verdict.confidence_stated.is_some_and(|it| confidence < it);
+        let tone = if is_lowered {
+            Tone::Caution
+        } else {
+            Tone::Plain
+        };
+        facts.push(fact.toned(tone));
+    }
+    if let Some(auto) = &verdict.auto_score {
+        facts.push(Fact::new(
+            "Judge's mark",
+            format!("{:.1} of 10", auto.score.value()),
+        ));
+    }
+    facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
+    facts
+}
+
+/// How it ended and what the debate was worth (C-17).
+fn worth(verdict: &Verdict) -> Vec<Section> {
+    let note = |text: String, tone| Block::Note { text, tone };
+    let early = if verdict.early_stopped { ", early" } else { "" };
+    let mut blocks = vec![note(
+        format!(
+            "Ended after round {}{early}: {}.",
+            verdict.total_rounds, verdict.stop_explanation
+        ),
+        Tone::Plain,
+    )];
+    let changed = verdict.worth.changed.map(|change| match change {
+        Change::Unchanged => "The debate left the first answer as it was.",
+        Change::Refined => "The debate refined the first answer.",
+        Change::Reversed => "The debate reversed the first answer.",
+    });
+    blocks.extend(changed.map(|text| note(text.into(), Tone::Plain)));
+    let why = verdict.worth.change_reason.clone();
+    blocks.extend(why.map(|markdown| Block::Text { markdown }));
+    for missing in &verdict.missing {
+        blocks.push(note(
+            format!("{} is missing: {}", missing.step, missing.reason),
+            Tone::Caution,
+        ));
+    }
+    for remark in &verdict.remarks {
+        blocks.push(note(remark.clone(), Tone::Caution));
+    }
+    let mut sections = vec![Section::main("What the debate was worth", blocks)];
+    if let Some(first) = &verdict.worth.first {
+        let markdown = first.answer.clone();
+        sections.push(Section::main(
+            "The blind first answer",
+            vec![Block::Text { markdown }],
+        ));
+    }
+    sections
+}
+
+/// Open ones first, gravest first.
+fn issues(all: &[Issue]) -> Table {
+    let mut all: Vec<&Issue> = all.iter().collect();
+    all.sort_by_key(|issue| (issue.status == Status::Resolved, issue.finding.severity));
+    let table = Table::new("Issues", &["id", "severity", "status", "what"]);
+    all.into_iter().fold(table, |table, issue| {
+        let tone = match (issue.status, issue.finding.severity) {
+            (Status::Resolved, _) => Tone::Good,
+            (_, Severity::Critical) => Tone::Critical,
+            (_, Severity::Major) => Tone::Caution,
+            (_, Severity::Minor) => Tone::Quiet,
+        };
+        table.row(vec![
+            Cell::new(issue.id.clone()),
+            Cell::new(issue.finding.severity.name()).toned(tone),
+            Cell::new(issue.status.name()).toned(tone),
+            Cell::new(issue.finding.problem.clone()),
+        ])
+    })
+}
+
+fn quality(scores: &[(u32, f64)], rules: Option<&Rules>) -> Chart {
+    Chart::Lines {
+        title: "The skeptic's mark by round".into(),
+        scale: Scale {
+            from: 0.0,
+            to: 10.0,
+            unit: Unit::Decimals(0),
+        },
+        rounds: scores
+            .iter()
+            .map(|(round, _)| format!("R{round}"))
+            .collect(),
+        lines: vec![Line {
+            label: "mark".into(),
+            role: Some("skeptic".into()),
+            values: scores.iter().map(|(_, score)| Some(*score)).collect(),
+        }],
+        thresholds: rules
+            .map(|rules| Threshold {
+                label: format!("ready at {}", rules.early_stop_score),
+                value: f64::from(rules.early_stop_score.value()),
+            })
+            .into_iter()
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

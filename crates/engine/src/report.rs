@@ -1,0 +1,350 @@
+//! What a debate has to show, as data: the same report becomes the terminal's closing view, the page, the Markdown and
+//! the HTML file. A protocol folds its journal into one of these at any moment, finished or not; no surface knows more
+//! about a protocol than this.
+//!
+//! Words that a model wrote are [`Block::Text`] and nothing else: a surface sanitises them there.
+
+use serde::Serialize;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// The outcome in the model's words, as Markdown. `None` while there is none.
+    pub answer: Option<String>,
+    /// Figures to be seen at a glance: `("Confidence", "7 of 10")`.
+    pub facts: Vec<Fact>,
+    pub sections: Vec<Section>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    pub name: String,
+    pub value: String,
+    pub tone: Tone,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Section {
+    pub title: String,
+    pub place: Place,
+    pub blocks: Vec<Block>,
+}
+
+/// Where a surface with room beside the text puts a section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    Main,
+    Side,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Block {
+    /// Markdown that a model or a person wrote: never trusted.
+    Text {
+        markdown: String,
+    },
+    /// A sentence of the program's own.
+    Note {
+        text: String,
+        tone: Tone,
+    },
+    Table(Table),
+    Chart(Chart),
+    /// Positions that stand against each other, side by side and never averaged.
+    Opposed {
+        positions: Vec<Position>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Position {
+    pub role: String,
+    /// Such as its score or its vote.
+    pub stand: String,
+    pub markdown: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Table {
+    pub caption: String,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    pub name: String,
+    pub align: Align,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Align {
+    Text,
+    Number,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cell {
+    pub text: String,
+    pub tone: Tone,
+}
+
+/// What a reader should feel about it; red is for what is open and critical, and for nothing else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tone {
+    #[default]
+    Plain,
+    Quiet,
+    Good,
+    Caution,
+    Critical,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "shape", rename_all = "snake_case")]
+pub enum Chart {
+    /// A length for each row.
+    Bars {
+        title: String,
+        unit: String,
+        bars: Vec<Bar>,
+    },
+    /// Values over rounds, with thresholds drawn in.
+    Lines {
+        title: String,
+        scale: Scale,
+        rounds: Vec<String>,
+        lines: Vec<Line>,
+        thresholds: Vec<Threshold>,
+    },
+    /// One row for each thing judged, one dot for each who judged it, a line for what came out.
+    Dots {
+        title: String,
+        scale: Scale,
+        rows: Vec<DotRow>,
+    },
+}
+
+/// The ends of an axis and how its numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Scale {
+    pub from: f64,
+    pub to: f64,
+    pub unit: Unit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// 0.46 is shown as 46%.
+    Percent,
+    /// Shown with as many decimals.
+    Decimals(u8),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    pub label: String,
+    pub value: f64,
+    /// The seat whose colour it takes.
+    pub role: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    pub label: String,
+    pub role: Option<String>,
+    /// One for each round; `None` where there is no value.
+    pub values: Vec<Option<f64>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Threshold {
+    pub label: String,
+    pub value: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DotRow {
+    pub label: String,
+    /// What came out of the dots: the consensus, the debate's probability.
+    pub line: Option<f64>,
+    pub dots: Vec<Dot>,
+    /// Said beside the row: "36 apart".
+    pub remark: Option<Cell>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Dot {
+    pub role: String,
+    pub value: f64,
+}
+
+impl Section {
+    pub fn main(title: &str, blocks: Vec<Block>) -> Self {
+        Self {
+            title: title.to_owned(),
+            place: Place::Main,
+            blocks,
+        }
+    }
+
+    pub fn side(title: &str, blocks: Vec<Block>) -> Self {
+        Self {
+            place: Place::Side,
+            ..Self::main(title, blocks)
+        }
+    }
+}
+
+impl Fact {
+    pub fn new(name: &str, value: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: value.into(),
+            tone: Tone::Plain,
+        }
+    }
+
+    #[must_use]
+    pub fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
+}
+
+impl Cell {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            tone: Tone::Plain,
+        }
+    }
+
+    #[must_use]
+    pub fn toned(self, tone: Tone) -> Self {
+        Self { tone, ..self }
+    }
+}
+
+impl Table {
+    /// Column names that begin with `#` hold numbers.
+    pub fn new(caption: &str, columns: &[&str]) -> Self {
+        Self {
+            caption: caption.to_owned(),
+            columns: columns.iter().map(|name| Column::named(name)).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn row(mut self, cells: Vec<Cell>) -> Self {
+        self.rows.push(cells);
+        self
+    }
+}
+
+impl Column {
+    fn named(name: &str) -> Self {
+        let (name, align) = name
+            .strip_prefix('#')
+            .map_or((name, Align::Text), |name| (name, Align::Number));
+        Self {
+            name: name.to_owned(),
+            align,
+        }
+    }
+}
+
+impl Unit {
+    pub fn write(self, value: f64) -> String {
+        match self {
+            Self::Percent => format!("{:.0}%", value * 100.0),
+            Self::Decimals(places) => format!("{value:.*}", usize::from(places)),
+        }
+    }
+}
+
+impl Chart {
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Bars { title, .. } | Self::Lines { title, .. } | Self::Dots { title, .. } => {
+                title
+            }
+        }
+    }
+
+    /// The same figures as a table, for those who do not see the picture.
+    pub fn table(&self) -> Table {
+        match self {
+            Self::Bars { title, unit, bars } => {
+                let column = format!("#{unit}");
+                bars.iter()
+                    .fold(Table::new(title, &["", &column]), |table, bar| {
+                        table.row(vec![
+                            Cell::new(bar.label.clone()),
+                            Cell::new(bar.value.to_string()),
+                        ])
+                    })
+            }
+            Self::Lines {
+                title,
+                scale,
+                rounds,
+                lines,
+                ..
+            } => {
+                let names: Vec<String> = lines
+                    .iter()
+                    .map(|line| format!("#{}", line.label))
+                    .collect();
+                let columns: Vec<&str> = std::iter::once("")
+                    .chain(names.iter().map(String::as_str))
+                    .collect();
+                let rows = rounds.iter().enumerate();
+                rows.fold(Table::new(title, &columns), |table, (index, round)| {
+                    let mut cells = vec![Cell::new(round.clone())];
+                    cells.extend(lines.iter().map(|line| {
+                        let value = line.values.get(index).copied().flatten();
+                        Cell::new(value.map_or_else(|| "–".into(), |value| scale.unit.write(value)))
+                    }));
+                    table.row(cells)
+                })
+            }
+            Self::Dots { title, scale, rows } => dots_table(title, *scale, rows),
+        }
+    }
+}
+
+fn dots_table(title: &str, scale: Scale, rows: &[DotRow]) -> Table {
+    let mut roles: Vec<&str> = Vec::new();
+    for dot in rows.iter().flat_map(|row| &row.dots) {
+        if !roles.contains(&dot.role.as_str()) {
+            roles.push(&dot.role);
+        }
+    }
+    let names: Vec<String> = roles.iter().map(|role| format!("#{role}")).collect();
+    let columns: Vec<&str> = ["", "#result"]
+        .into_iter()
+        .chain(names.iter().map(String::as_str))
+        .chain([""])
+        .collect();
+    rows.iter().fold(Table::new(title, &columns), |table, row| {
+        let write = |value: Option<f64>| {
+            Cell::new(value.map_or_else(|| "–".into(), |value| scale.unit.write(value)))
+        };
+        let mut cells = vec![Cell::new(row.label.clone()), write(row.line)];
+        cells.extend(roles.iter().map(|role| {
+            let dot = row.dots.iter().find(|dot| dot.role == *role);
+            write(dot.map(|dot| dot.value))
+        }));
+        cells.push(row.remark.clone().unwrap_or_else(|| Cell::new("")));
+        table.row(cells)
+    })
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
