@@ -4,6 +4,7 @@ pub mod absence;
 pub mod answer;
 pub mod bounded;
 pub mod dataset;
+pub mod forecast;
 pub mod issues;
 pub mod quality;
 pub mod scale;
