@@ -96,6 +96,17 @@ bounded!(Probability, "probability", 0.0, 1.0);
 bounded!(Confidence, "confidence", 0.0, 1.0);
 bounded!(Score, "score", 1.0, 10.0);
 
+impl Probability {
+    /// For constants: more than a hundred percent is a hundred.
+    pub const fn percent(percent: u8) -> Self {
+        Self(if percent < 100 {
+            percent as f64 / 100.0
+        } else {
+            1.0
+        })
+    }
+}
+
 /// A whole number from 1 to 10, as people and models give them when asked for a mark out of ten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "u8")]

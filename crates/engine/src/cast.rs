@@ -12,6 +12,17 @@ pub struct Cast {
     pub protocol: String,
     pub summary: String,
     pub seats: Vec<Seat>,
+    /// What arguments are scored by, where the protocol scores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Rubric>,
+}
+
+/// How one criterion is scored from 0 to 1, in four bands: to 0.3, to 0.6, to 0.8 and to 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rubric {
+    pub name: String,
+    pub bands: [String; 4],
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,7 +37,29 @@ pub struct Seat {
     /// The model the design names for this seat, taken where an Ollama server has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefers: Option<String>,
+    /// What the seat does in its protocol beside arguing, or instead of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty: Option<Duty>,
+    /// Which way it leans, where its protocol wants seats that lean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias_direction: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_preference: Option<String>,
     pub persona: String,
+}
+
+/// A seat can be renamed; its duty tells the protocol who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Duty {
+    /// Argues like the others, but speaks last in the last round.
+    Judge,
+    /// Argues, and owes precedents with dates.
+    Precedents,
+    /// Scores arguments and does not argue.
+    Score,
+    /// Sums the debate up and does not argue.
+    Synthesis,
 }
 
 /// Two tiers map to models in the configuration (C-03).

@@ -100,7 +100,8 @@ impl Envelopes {
             Event::Opened(_)
             | Event::Noted { .. }
             | Event::Reopened { .. }
-            | Event::Rated { .. } => None,
+            | Event::Rated { .. }
+            | Event::Resolved { .. } => None,
         }
     }
 

@@ -69,6 +69,12 @@ pub enum Event {
         rating: u8,
         comment: Option<String>,
     },
+    /// What happened in the world; the last one counts. `None` takes back what an earlier one said.
+    Resolved {
+        number: u32,
+        outcome: Option<String>,
+        by: Option<String>,
+    },
 }
 
 impl Event {
@@ -94,6 +100,7 @@ impl Event {
             Self::Ended(_) => Some(format!("ended!{generation}")),
             Self::Reopened { generation } => Some(format!("reopened!{generation}")),
             Self::Rated { number, .. } => Some(format!("rated!{number}")),
+            Self::Resolved { number, .. } => Some(format!("resolved!{number}")),
             Self::StepStarted { .. } | Self::Chunk { .. } | Self::StepRestarted { .. } => None,
         }
     }

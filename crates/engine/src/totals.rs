@@ -81,7 +81,8 @@ pub fn call_of(event: &Event) -> Option<&Call> {
         | Event::StepRestarted { .. }
         | Event::Ended(_)
         | Event::Reopened { .. }
-        | Event::Rated { .. } => None,
+        | Event::Rated { .. }
+        | Event::Resolved { .. } => None,
     }
 }
 

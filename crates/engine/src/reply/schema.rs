@@ -14,8 +14,12 @@ use crate::model::{Ability, Schema};
 /// What is known only when the question is put: which ids exist, how much the model can write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refinement {
-    /// Properties of this name, at any depth, may only take these values.
+    /// Properties of this name, at any depth, may only take these values; where the property is a list, its items may.
     pub choices: Vec<(&'static str, Vec<String>)>,
+    /// Properties of this name are objects with exactly these keys.
+    pub keys: Vec<(&'static str, Vec<String>)>,
+    /// Properties of the reply itself that are not asked for in this call; their type must have a default.
+    pub omitted: Vec<&'static str>,
 }
 
 pub(super) struct Derived {
@@ -77,9 +81,17 @@ fn tidy(schema: &mut Value) {
 /// The schema as it is sent for one call.
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
     let mut json = derived::<T>().json.clone();
+    if let Some(properties) = json["properties"].as_object_mut() {
+        properties.retain(|name, _| !refinement.omitted.contains(&name.as_str()));
+    }
     for (property, values) in &refinement.choices {
         each_property(&mut json, &mut |name, schema| {
-            if name == *property && !values.is_empty() {
+            let is_list = schema["type"] == "array";
+            if name == *property && is_list && values.is_empty() {
+                schema["maxItems"] = json!(0);
+            } else if name == *property && is_list {
+                schema["items"] = json!({ "type": "string", "enum": values });
+            } else if name == *property && !values.is_empty() {
                 *schema = json!({ "type": "string", "enum": values });
             }
             // Where there is nothing to choose from there is nothing to list.
@@ -93,9 +105,42 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
             shorten(schema, name == T::MAIN);
         });
     }
+    // Last, because these names come from outside and may be the same as those of properties.
+    for (property, keys) in &refinement.keys {
+        each_property(&mut json, &mut |name, schema| {
+            if name == *property {
+                *schema = closed_object(&schema["additionalProperties"], keys);
+            }
+        });
+    }
+    require_all(&mut json);
     Schema {
         name: T::NAME.to_owned(),
         json,
+    }
+}
+
+fn closed_object(value: &Value, keys: &[String]) -> Value {
+    let properties: serde_json::Map<String, Value> = keys
+        .iter()
+        .map(|key| (key.clone(), value.clone()))
+        .collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// What may be left out in one call is omitted from its schema; what is in it is asked for.
+fn require_all(schema: &mut Value) {
+    let names = schema["properties"]
+        .as_object()
+        .map(|properties| properties.keys().cloned().collect::<Vec<_>>());
+    if let Some(names) = names {
+        schema["required"] = json!(names);
+    }
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(require_all);
+    }
+    if let Some(items) = schema.get_mut("items") {
+        require_all(items);
     }
 }
 

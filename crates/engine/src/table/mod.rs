@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use roundtable_core::scale::Scale;
 use roundtable_core::timing;
 use roundtable_core::usage::Price;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
@@ -86,7 +86,7 @@ pub struct Notice {
 }
 
 /// A step whose seat was absent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
     pub step: String,
     pub seat: String,
@@ -313,6 +313,35 @@ pub async fn all<T>(
     futures::future::join_all(asks).await.into_iter().collect()
 }
 
+/// What came back, in the order it was asked for, and why the debate has to stop where it has to.
+#[derive(Debug)]
+pub struct Gathered<T> {
+    pub done: Vec<T>,
+    pub halt: Option<Halt>,
+}
+
+/// Several seats at once, where each answer counts even if another call may no longer be made.
+pub async fn gather<T>(
+    asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
+) -> Gathered<T> {
+    let mut gathered = Gathered {
+        done: Vec::new(),
+        halt: None,
+    };
+    for outcome in futures::future::join_all(asks).await {
+        match outcome {
+            Ok(done) => gathered.done.push(done),
+            Err(halt) => gathered.halt = gathered.halt.or(Some(halt)),
+        }
+    }
+    gathered
+}
+
+/// Two kinds of work side by side; neither waits for the other.
+pub async fn both<A, B>(first: impl Future<Output = A>, second: impl Future<Output = B>) -> (A, B) {
+    futures::future::join(first, second).await
+}
+
 /// The number of the reopening that is due, where the last thing in the journal is an end.
 fn next_generation(entries: &[Entry]) -> Option<u32> {
     let mut generation = 0;
@@ -332,7 +361,8 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
             | Event::StepRestarted { .. }
             | Event::StepFinished(_)
             | Event::StepFailed(_)
-            | Event::Rated { .. } => {}
+            | Event::Rated { .. }
+            | Event::Resolved { .. } => {}
         }
     }
     is_ended.then_some(generation + 1)

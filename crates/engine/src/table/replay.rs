@@ -50,6 +50,7 @@ impl Replay {
                 }
                 Event::Ended(_)
                 | Event::Rated { .. }
+                | Event::Resolved { .. }
                 | Event::StepStarted { .. }
                 | Event::Chunk { .. }
                 | Event::StepRestarted { .. } => {}

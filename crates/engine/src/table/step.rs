@@ -40,6 +40,7 @@ pub struct Ask<'t, T> {
     context: Value,
     refinement: Refinement,
     pub(super) check: Check<'t, T>,
+    pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
 }
 
@@ -55,6 +56,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             context: Value::Null,
             refinement: Refinement::default(),
             check: Box::new(|_| Vec::new()),
+            demand: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
         }
     }
@@ -80,6 +82,24 @@ impl<'t, T: Reply> Ask<'t, T> {
     /// In this reply, properties of that name can only take these values.
     pub fn choices(mut self, property: &'static str, values: Vec<String>) -> Self {
         self.refinement.choices.push((property, values));
+        self
+    }
+
+    /// In this reply, properties of that name are objects with exactly these keys.
+    pub fn keys(mut self, property: &'static str, keys: Vec<String>) -> Self {
+        self.refinement.keys.push((property, keys));
+        self
+    }
+
+    /// This call does not ask for that property; its type has a default.
+    pub fn without(mut self, property: &'static str) -> Self {
+        self.refinement.omitted.push(property);
+        self
+    }
+
+    /// What makes a reply unusable beyond the schema. It is sent back once; if it stays so, the step has failed.
+    pub fn demand(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
+        self.demand = Box::new(rule);
         self
     }
 

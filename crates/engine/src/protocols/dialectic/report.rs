@@ -34,7 +34,8 @@ pub fn report(entries: &[Entry]) -> Report {
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
-            | Event::Rated { .. } => {}
+            | Event::Rated { .. }
+            | Event::Resolved { .. } => {}
         }
     }
     let mut sections = Vec::new();

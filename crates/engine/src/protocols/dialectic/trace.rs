@@ -157,7 +157,8 @@ impl Trace {
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
-            | Event::StepFailed(_) => {}
+            | Event::StepFailed(_)
+            | Event::Resolved { .. } => {}
         }
     }
 }
