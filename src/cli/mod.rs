@@ -89,9 +89,14 @@ pub(crate) fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Failure::other(format!("cannot start: {error}")).report(),
     };
-    let code = match runtime.block_on(run(cli)) {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "whatever the whole program waits for is woken by a look at the network each time; a task is not"
+    )]
+    let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => failure.report(),
+        Err(error) => Failure::other(format!("the program failed: {error}")).report(),
     };
     // A download or a model call that nobody waits for any more must not hold the process.
     runtime.shutdown_background();
