@@ -185,6 +185,7 @@ impl From<Halt> for Failure {
             Halt::Drift { .. } => Self::other(format!(
                 "{halt}. Its prompts, casts or templates have changed since; restore them to resume it, or ask anew."
             )),
+            Halt::Waiting { .. } => Self::new(Code::Partial, halt.to_string()),
             Halt::Budget(_) | Halt::Cancelled | Halt::Journal(_) | Halt::OtherSetup => {
                 Self::other(halt.to_string())
             }

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use roundtable_engine::event::State;
-use roundtable_engine::table::Budget;
+use roundtable_engine::event::{Query, State};
+use roundtable_engine::table::{Budget, CONTINUE, decide, open_question};
 
+use crate::clock;
 use crate::opening;
 
 use super::ask::{self, Limits};
@@ -23,6 +24,9 @@ pub(crate) struct Args {
     /// The debate's id, any unambiguous beginning of it, or `last`.
     #[arg(default_value = "last")]
     id: String,
+    /// What to do about a debate that waits for a decision; a paused one goes on without it.
+    #[arg(long, value_name = "CHOICE")]
+    decide: Option<String>,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -42,7 +46,20 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     }
     let claim = store.claim(row.id).await?;
     let setup = claim.setup().clone();
-    let past = store.entries(row.id).await?;
+    let mut past = store.entries(row.id).await?;
+    if let Some(query) = open_question(&past) {
+        let choice = choice_for(query, args.decide.as_deref())?;
+        decide(
+            claim.journal().as_ref(),
+            clock::now(),
+            choice,
+            None,
+            Some("on the command line".into()),
+        )
+        .await
+        .map_err(|error| Failure::usage(error.to_string()))?;
+        past = store.entries(row.id).await?;
+    }
     let budget = if args.limits.is_given() {
         args.limits.budget(workshop)?
     } else if opening::ran_out(&past) {
@@ -62,4 +79,18 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         past,
     };
     run::run(workshop, &store, debate, &args.manner).await
+}
+
+/// Whoever resumes a paused debate wants it to go on; anything else has to be said.
+fn choice_for(query: &Query, given: Option<&str>) -> Result<String, Failure> {
+    let is_pause = query.options.iter().any(|option| option == CONTINUE);
+    match given {
+        Some(choice) => Ok(choice.to_owned()),
+        None if is_pause => Ok(CONTINUE.to_owned()),
+        None => Err(Failure::usage(format!(
+            "the debate waits for your decision: {}\nAnswer with --decide and one of: {}",
+            query.question,
+            query.options.join(", ")
+        ))),
+    }
 }

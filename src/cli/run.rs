@@ -126,6 +126,6 @@ fn exit_code(trace: &Trace) -> ExitCode {
         State::Partial if ran_out => Code::Budget.into(),
         State::Partial | State::Waiting => Code::Partial.into(),
         State::Failed => Code::NoModel.into(),
-        State::Cancelled | State::Running => Code::Interrupted.into(),
+        State::Cancelled | State::Running | State::Queued => Code::Interrupted.into(),
     }
 }
