@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use minijinja::value::Serde;
+use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::calls::{Failure, Work};
 use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
-use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent};
+use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
@@ -70,7 +70,8 @@ impl<'t, T: Reply> Ask<'t, T> {
         self.in_round(round)
     }
 
-    /// The template to render; `seat` and `small` are added to its context.
+    /// The template to render; `seat` and `small` are added to its context, and `person` (what a person said) as nobody
+    /// where it is not given.
     pub fn prompt(mut self, name: &str, context: impl Serialize) -> Self {
         name.clone_into(&mut self.prompt);
         self.context = minijinja::Value::from(Serde(context));
@@ -153,11 +154,13 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
-        let context = minijinja::context! {
-            seat => minijinja::Value::from(Serde(&seated.seat)),
-            small => seated.ability == Ability::Small,
-            ..self.context.clone()
-        };
+        let nobody = Vec::<Words>::new();
+        // The later stand before the earlier.
+        let context = merge_maps([
+            minijinja::context! { person => Serde(nobody) },
+            self.context.clone(),
+            minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
+        ]);
         let prompt = self.table.kit.prompts.render(&self.prompt, &context)?;
         let message = |text: String, shared| Message {
             speaker: Speaker::User,
