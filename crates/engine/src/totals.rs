@@ -82,7 +82,10 @@ pub fn call_of(event: &Event) -> Option<&Call> {
         | Event::Ended(_)
         | Event::Reopened { .. }
         | Event::Rated { .. }
-        | Event::Resolved { .. } => None,
+        | Event::Resolved { .. }
+        | Event::Said(_)
+        | Event::Asked(_)
+        | Event::Decided(_) => None,
     }
 }
 

@@ -522,7 +522,7 @@ fn request_for(schema: &str) -> Request {
         messages: Vec::new(),
         schema: Some(crate::model::Schema {
             name: schema.into(),
-            json: Value::Null,
+            json: std::sync::Arc::new(Value::Null),
         }),
         temperature: 0.0,
         max_output_tokens: 1,
@@ -592,7 +592,10 @@ async fn c09_chunks_put_together_are_the_turns_text() {
             | Event::Ended(_)
             | Event::Reopened { .. }
             | Event::Rated { .. }
-            | Event::Resolved { .. } => {}
+            | Event::Resolved { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
     assert_eq!(finished, 8);

@@ -54,6 +54,9 @@ pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
 async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
     let last = debate.rules().rounds();
     for round in 1..=last {
+        if round > 1 {
+            debate.listen(table.interlude(&format!("r{round}")).await?);
+        }
         table.round(round, debate.phase(round).name()).await;
         let (spoken, assessed) = both(
             gather(
@@ -156,6 +159,7 @@ async fn put(
         "outcomes": rules.request.prediction_context.outcomes,
         "facts": facts,
         "context": rules.context,
+        "person": debate.person(),
         "points": points.earlier,
         "latest": latest,
         "example": ids.first(),
@@ -432,6 +436,7 @@ async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
     let Some(result) = verdict::combined(debate) else {
         return Ok(());
     };
+    debate.listen(table.interlude("synthesis").await?);
     let rules = debate.rules();
     let synthesizer = seat_for(table, Duty::Synthesis)?;
     let heard = debate.heard();
@@ -462,6 +467,7 @@ async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
                 "outcomes": rules.request.prediction_context.outcomes,
                 "facts": Vec::<String>::new(),
                 "context": null,
+                "person": debate.person(),
                 "arguments": arguments,
                 "forecast": shares.join(", "),
             }),

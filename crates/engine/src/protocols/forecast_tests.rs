@@ -473,7 +473,11 @@ async fn c08_a_forecast_killed_after_every_entry_and_resumed_loses_and_repeats_n
     let whole: Arc<MemoryJournal> = Arc::default();
     played(&rewriting_model(), &whole).await;
     let length = whole.keyed().len();
-    assert_eq!(length, 1 + 3 + 33 + 1, "opened, rounds, steps, ended");
+    assert_eq!(
+        length,
+        1 + 3 + 3 + 33 + 1,
+        "opened, rounds, interludes, steps, ended"
+    );
     let expected = by_key(&whole);
     for after in 1..=length {
         let model = rewriting_model();

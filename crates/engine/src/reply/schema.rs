@@ -23,7 +23,9 @@ pub struct Refinement {
 }
 
 pub(super) struct Derived {
-    pub(super) json: Value,
+    json: Arc<Value>,
+    /// With the bounds of a small model.
+    bounded: Arc<Value>,
     pub(super) validator: Option<Validator>,
 }
 
@@ -47,9 +49,18 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .into_root_schema_for::<T>()
             .to_value();
         tidy(&mut json);
+        let mut bounded = json.clone();
+        each_property(&mut bounded, &mut |name, schema| {
+            shorten(schema, name == T::MAIN);
+        });
+        // A reply may lack what has a default; a request asks for all of it.
+        let validator = jsonschema::validator_for(&json).ok();
+        require_all(&mut json);
+        require_all(&mut bounded);
         let made = Arc::new(Derived {
-            validator: jsonschema::validator_for(&json).ok(),
-            json,
+            validator,
+            json: Arc::new(json),
+            bounded: Arc::new(bounded),
         });
         DERIVED
             .write()
@@ -80,12 +91,26 @@ fn tidy(schema: &mut Value) {
 
 /// The schema as it is sent for one call.
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
-    let mut json = derived::<T>().json.clone();
+    let derived = derived::<T>();
+    let mut json = Arc::clone(match ability {
+        Ability::Full => &derived.json,
+        Ability::Small => &derived.bounded,
+    });
+    if *refinement != Refinement::default() {
+        refine(Arc::make_mut(&mut json), refinement);
+    }
+    Schema {
+        name: T::NAME.to_owned(),
+        json,
+    }
+}
+
+fn refine(json: &mut Value, refinement: &Refinement) {
     if let Some(properties) = json["properties"].as_object_mut() {
         properties.retain(|name, _| !refinement.omitted.contains(&name.as_str()));
     }
     for (property, values) in &refinement.choices {
-        each_property(&mut json, &mut |name, schema| {
+        each_property(json, &mut |name, schema| {
             let is_list = schema["type"] == "array";
             if name == *property && is_list && values.is_empty() {
                 schema["maxItems"] = json!(0);
@@ -100,24 +125,15 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
             }
         });
     }
-    if ability == Ability::Small {
-        each_property(&mut json, &mut |name, schema| {
-            shorten(schema, name == T::MAIN);
-        });
-    }
     // Last, because these names come from outside and may be the same as those of properties.
     for (property, keys) in &refinement.keys {
-        each_property(&mut json, &mut |name, schema| {
+        each_property(json, &mut |name, schema| {
             if name == *property {
                 *schema = closed_object(&schema["additionalProperties"], keys);
             }
         });
     }
-    require_all(&mut json);
-    Schema {
-        name: T::NAME.to_owned(),
-        json,
-    }
+    require_all(json);
 }
 
 fn closed_object(value: &Value, keys: &[String]) -> Value {

@@ -35,7 +35,10 @@ pub fn report(entries: &[Entry]) -> Report {
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
             | Event::Rated { .. }
-            | Event::Resolved { .. } => {}
+            | Event::Resolved { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
     let mut sections = Vec::new();

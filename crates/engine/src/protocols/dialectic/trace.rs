@@ -146,6 +146,8 @@ impl Trace {
                 self.reason = None;
                 self.result = None;
             }
+            Event::Asked(_) => self.state = State::Waiting,
+            Event::Decided(_) => self.state = State::Running,
             Event::Rated {
                 rating, comment, ..
             } => {
@@ -158,7 +160,8 @@ impl Trace {
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
-            | Event::Resolved { .. } => {}
+            | Event::Resolved { .. }
+            | Event::Said(_) => {}
         }
     }
 }

@@ -12,7 +12,7 @@ use super::replies::{Argument, Scoring, Synthesis};
 use super::rules::{Rules, argues};
 use super::words::{clipped, fitting, share, weight};
 use crate::cast::Duty;
-use crate::event::{FinishedStep, Seated, Spent};
+use crate::event::{FinishedStep, Seated, Spent, Words};
 
 /// How many precedents with a date are owed (F-12).
 pub(super) const PRECEDENTS: usize = 2;
@@ -25,6 +25,8 @@ pub struct Debate<'r> {
     rounds: BTreeMap<u32, BTreeMap<String, Slot>>,
     synthesis: Option<Synthesis>,
     remarks: Vec<String>,
+    /// What the person who asked has said meanwhile.
+    person: Vec<Words>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +125,16 @@ impl<'r> Debate<'r> {
             rounds: BTreeMap::new(),
             synthesis: None,
             remarks: Vec::new(),
+            person: Vec::new(),
         }
+    }
+
+    pub(super) fn listen(&mut self, words: Vec<Words>) {
+        self.person = words;
+    }
+
+    pub(super) fn person(&self) -> &[Words] {
+        &self.person
     }
 
     pub fn rules(&self) -> &'r Rules {

@@ -108,7 +108,10 @@ impl Folded {
                 | Event::StepStarted { .. }
                 | Event::Chunk { .. }
                 | Event::StepRestarted { .. }
-                | Event::Resolved { .. } => {}
+                | Event::Resolved { .. }
+                | Event::Said(_)
+                | Event::Asked(_)
+                | Event::Decided(_) => {}
             }
         }
         let verdict = ended.unwrap_or_else(|| {

@@ -39,6 +39,16 @@ pub enum Ending {
     Budget(String),
 }
 
+impl Ending {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Played => "played",
+            Self::Budget(_) => "budget",
+        }
+    }
+}
+
 /// What is known beside what was said.
 #[derive(Debug, Clone)]
 pub(super) struct Circumstances {
@@ -62,6 +72,8 @@ impl Circumstances {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub final_answer: Option<String>,
+    /// `played`, `budget` or `running`.
+    pub stop_reason: String,
     pub debate_log: DebateLog,
     pub consensus_score: Option<f64>,
     pub disagreement_map: Vec<Disagreement>,
@@ -226,6 +238,7 @@ impl Verdict {
         let summary = debate.synthesis().map(|it| it.summary.clone());
         Self {
             final_answer: summary,
+            stop_reason: circumstances.ending.name().to_owned(),
             debate_log: DebateLog {
                 rounds: (1..=debate.last_round())
                     .map(|it| round(debate, it))
