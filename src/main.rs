@@ -7,8 +7,10 @@ mod clock;
 mod config;
 mod embedded;
 mod export;
+mod figures;
 mod models;
 mod remember;
+mod render;
 mod store;
 
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ mod models;
 mod output;
 mod pull;
 mod rate;
+mod reading;
 mod resume;
 mod rm;
 mod run;

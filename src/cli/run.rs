@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use roundtable_engine::account::Account;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Setup, State};
 use roundtable_engine::prompt::Prompts;
-use roundtable_engine::protocols::dialectic::Trace;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::reasoning::{Library, scale_of};
 use roundtable_engine::table::{Budget, Chair, Kit, Table};
@@ -20,6 +20,7 @@ use crate::store::{Claim, Store};
 use super::display::{Display, Manner};
 use super::failure::{Code, Failure};
 use super::output;
+use super::reading::Reading;
 use super::workshop::Workshop;
 
 pub(crate) struct Debate {
@@ -74,14 +75,14 @@ pub(crate) async fn run(
         }
     }
     let entries = store.entries(id).await?;
-    let trace = store.get(id).await?.map_or_else(
-        || Trace::of(&id.to_string(), clock::stamp(clock::now()), &entries),
-        |row| Trace::of(&id.to_string(), clock::stamp(row.created_at), &entries),
-    );
+    let created_at = store
+        .get(id)
+        .await?
+        .map_or(clock::now(), |row| row.created_at);
     store.close().await;
-    let trace = trace.ok_or_else(|| Failure::other("the journal is empty"))?;
-    display.result(&trace)?;
-    Ok(exit_code(&trace))
+    let reading = Reading::from(id, created_at, &entries)?;
+    display.result(&reading)?;
+    Ok(exit_code(&reading.account))
 }
 
 async fn watch(
@@ -138,14 +139,10 @@ async fn interruption() {
     }
 }
 
-fn exit_code(trace: &Trace) -> ExitCode {
-    let ran_out = trace
-        .result
-        .as_ref()
-        .is_some_and(|result| result.stop_reason == "budget");
-    match trace.state {
+fn exit_code(account: &Account) -> ExitCode {
+    match account.state {
         State::Complete => ExitCode::SUCCESS,
-        State::Partial if ran_out => Code::Budget.into(),
+        State::Partial if account.ran_out() => Code::Budget.into(),
         State::Partial | State::Waiting => Code::Partial.into(),
         State::Failed => Code::NoModel.into(),
         State::Cancelled | State::Running => Code::Interrupted.into(),

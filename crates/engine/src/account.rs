@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use roundtable_core::timing::busy;
 use serde::Serialize;
 
-use crate::event::{Call, End, Entry, Event, FailedStep, FinishedStep, Millis, Setup, Spent, State};
+use crate::event::{
+    Call, End, Entry, Event, FailedStep, FinishedStep, Millis, Setup, Spent, State,
+};
 use crate::table::span_of;
 use crate::totals::Totals;
 
@@ -303,7 +305,7 @@ impl Account {
 
 impl Planned {
     /// Protocols that play in rounds name the least and the greatest number of them in their rules.
-    fn of(setup: &Setup) -> Option<Self> {
+    pub fn of(setup: &Setup) -> Option<Self> {
         let number = |key: &str| u32::try_from(setup.rules[key].as_u64()?).ok();
         let most = number("max_rounds").or_else(|| number("rounds"))?;
         Some(Self {
@@ -316,10 +318,8 @@ impl Planned {
 impl Round {
     /// `Round 2`, `Synthesis`
     pub fn title(&self) -> String {
-        self.number.map_or_else(
-            || capital(&self.name),
-            |number| format!("Round {number}"),
-        )
+        self.number
+            .map_or_else(|| capital(&self.name), |number| format!("Round {number}"))
     }
 
     /// The protocol's word for a numbered round.
