@@ -7,11 +7,14 @@ mod clock;
 mod config;
 mod embedded;
 mod export;
+mod failure;
 mod figures;
 mod models;
+mod opening;
 mod remember;
 mod render;
 mod store;
+mod workshop;
 
 use std::process::ExitCode;
 

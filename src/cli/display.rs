@@ -122,6 +122,11 @@ impl Display {
         }
         match &notice.event {
             Event::RoundStarted { .. } | Event::Opened(_) | Event::Rated { .. } => {}
+            Event::Said(words) => output::note(&format!(
+                "{} {}",
+                painted(BOLD, "You:"),
+                output::harmless(&words.text)
+            )),
             Event::Noted { key, value, .. } => status::noted(key, value),
             Event::StepStarted {
                 step,
@@ -141,7 +146,9 @@ impl Display {
                     output::harmless(&step.reason)
                 ));
             }
-            Event::Ended(_) | Event::Reopened { .. } => self.close(),
+            Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
+                self.close();
+            }
         }
     }
 
@@ -261,7 +268,7 @@ impl Display {
                 "Try again what is missing with: roundtable resume {}",
                 self.id
             )),
-            State::Complete | State::Waiting => output::note(&painted(
+            State::Complete | State::Waiting | State::Queued => output::note(&painted(
                 QUIET,
                 &format!("roundtable show {} --transcript", self.id),
             )),

@@ -7,7 +7,6 @@ mod config;
 mod display;
 mod doctor;
 mod export;
-mod failure;
 mod list;
 mod models;
 mod output;
@@ -17,16 +16,15 @@ mod reading;
 mod resume;
 mod rm;
 mod run;
-mod seating;
 mod show;
 mod templates;
-mod workshop;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::{failure, workshop};
 use failure::Failure;
 use workshop::Workshop;
 
@@ -88,15 +86,20 @@ pub(crate) fn main() -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => return Failure::other(format!("cannot start: {error}")).report(),
+        Err(error) => return report(&Failure::other(format!("cannot start: {error}"))),
     };
     let code = match runtime.block_on(run(cli)) {
         Ok(code) => code,
-        Err(failure) => failure.report(),
+        Err(failure) => report(&failure),
     };
     // A download or a model call that nobody waits for any more must not hold the process.
     runtime.shutdown_background();
     code
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    output::error(failure.message());
+    failure.code().into()
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {

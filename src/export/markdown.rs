@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use roundtable_engine::account::{Account, Outcome};
+use roundtable_engine::account::{Account, Item, Outcome, Turn};
 use roundtable_engine::report::{Align, Block, Place, Report, Section, Table};
 
 use crate::clock;
@@ -98,22 +98,33 @@ fn write_table(out: &mut String, table: &Table, title: &str) {
 fn transcript(out: &mut String, account: &Account) {
     let _ = writeln!(out, "## Transcript\n");
     for round in &account.rounds {
-        for turn in &round.turns {
-            let _ = writeln!(out, "### {}, {}\n", round.title(), inline(&turn.title));
-            match &turn.outcome {
-                Outcome::Said { text, remarks } => {
-                    let _ = writeln!(out, "{}\n", quoted(text));
-                    for remark in remarks {
-                        let _ = writeln!(out, "- {}", inline(remark));
-                    }
-                    if !remarks.is_empty() {
-                        out.push('\n');
-                    }
-                }
-                Outcome::Absent { reason } => {
-                    let _ = writeln!(out, "*Absent: {}*\n", inline(reason));
+        for item in round.items() {
+            match item {
+                Item::Turn(turn) => write_turn(out, turn, &round.title()),
+                Item::Voice(voice) => {
+                    let who = voice.by.as_deref().unwrap_or("A person");
+                    let _ = writeln!(out, "### {}, {}\n", round.title(), inline(who));
+                    let _ = writeln!(out, "{}\n", quoted(&voice.text));
                 }
             }
+        }
+    }
+}
+
+fn write_turn(out: &mut String, turn: &Turn, round: &str) {
+    let _ = writeln!(out, "### {round}, {}\n", inline(&turn.title));
+    match &turn.outcome {
+        Outcome::Said { text, remarks } => {
+            let _ = writeln!(out, "{}\n", quoted(text));
+            for remark in remarks {
+                let _ = writeln!(out, "- {}", inline(remark));
+            }
+            if !remarks.is_empty() {
+                out.push('\n');
+            }
+        }
+        Outcome::Absent { reason } => {
+            let _ = writeln!(out, "*Absent: {}*\n", inline(reason));
         }
     }
 }

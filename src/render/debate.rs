@@ -2,7 +2,7 @@
 
 use askama::Template;
 use roundtable_core::usage::Usage;
-use roundtable_engine::account::{Account, Outcome, Planned, Round, Turn};
+use roundtable_engine::account::{Account, Item, Outcome, Planned, Round, Turn, Voice};
 use roundtable_engine::event::{Spent, State};
 use roundtable_engine::report::{Place, Report};
 
@@ -106,7 +106,14 @@ impl Stage {
             epithet: round.epithet().map(str::to_owned),
             summary,
             stage,
-            turns: round.turns.iter().map(|it| turn(it, roles)).collect(),
+            turns: round
+                .items()
+                .into_iter()
+                .map(|item| match item {
+                    Item::Turn(it) => turn(it, roles),
+                    Item::Voice(it) => voice(it),
+                })
+                .collect(),
         }
     }
 }
@@ -139,6 +146,25 @@ pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
         text,
         absent,
         remarks,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "voice.html")]
+struct Heard<'a> {
+    seq: u64,
+    who: &'a str,
+    decides: Option<&'a str>,
+    text: Html,
+}
+
+/// What a person said or decided.
+pub(crate) fn voice(voice: &Voice) -> Html {
+    Html::of(&Heard {
+        seq: voice.seq,
+        who: voice.by.as_deref().unwrap_or("A person"),
+        decides: voice.decides.as_deref(),
+        text: markdown::html(&voice.text),
     })
 }
 
@@ -222,7 +248,7 @@ fn reason(account: &Account) -> Option<String> {
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
         State::Waiting => "Waiting for a decision",
-        State::Running | State::Complete => return None,
+        State::Queued | State::Running | State::Complete => return None,
     };
     Some(match &account.reason {
         Some(reason) => format!("{what}: {reason}"),
@@ -264,6 +290,7 @@ fn to_come(account: &Account) -> Vec<ToCome> {
 
 pub(crate) fn state_word(state: State) -> &'static str {
     match state {
+        State::Queued => "Waiting for a place",
         State::Running => "Running",
         State::Waiting => "Waiting for you",
         State::Complete => "Complete",
@@ -276,6 +303,7 @@ pub(crate) fn state_word(state: State) -> &'static str {
 pub(crate) fn state_tone(state: State) -> &'static str {
     match state {
         State::Running => "live",
+        State::Queued => "soft",
         State::Waiting | State::Partial | State::Failed => "mid",
         State::Complete => "good",
         State::Cancelled => "soft",

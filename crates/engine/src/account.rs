@@ -7,7 +7,7 @@ use roundtable_core::timing::busy;
 use serde::Serialize;
 
 use crate::event::{
-    Call, End, Entry, Event, FailedStep, FinishedStep, Millis, Setup, Spent, State,
+    Call, Decision, End, Entry, Event, FailedStep, FinishedStep, Millis, Query, Setup, Spent, State,
 };
 use crate::table::span_of;
 use crate::totals::Totals;
@@ -35,6 +35,8 @@ pub struct Account {
     pub rounds: Vec<Round>,
     pub totals: Totals,
     pub rating: Option<Rating>,
+    /// What a person is to decide before it goes on.
+    pub waiting_for: Option<Query>,
     /// The last entry of the journal that is told here.
     pub seq: u64,
 }
@@ -65,6 +67,26 @@ pub struct Round {
     pub busy_ms: u64,
     /// In the order in which they began.
     pub turns: Vec<Turn>,
+    /// What people said and decided meanwhile.
+    pub voices: Vec<Voice>,
+}
+
+/// A person's words or decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Voice {
+    pub at: Millis,
+    pub seq: u64,
+    pub by: Option<String>,
+    /// The question that was decided, where it was a decision.
+    pub decides: Option<String>,
+    pub text: String,
+}
+
+/// What a transcript goes through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Item<'a> {
+    Turn(&'a Turn),
+    Voice(&'a Voice),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -139,6 +161,7 @@ impl Account {
             rounds: Vec::new(),
             totals: Totals::default(),
             rating: None,
+            waiting_for: None,
             seq: 0,
         }
     }
@@ -162,11 +185,46 @@ impl Account {
                     comment: comment.clone(),
                 });
             }
+            Event::Said(words) => self.voice(Voice {
+                at: entry.at,
+                seq: entry.seq,
+                by: words.by.clone(),
+                decides: None,
+                text: words.text.clone(),
+            }),
+            Event::Asked(query) => {
+                self.state = State::Waiting;
+                self.waiting_for = Some(query.clone());
+            }
+            Event::Decided(decision) => self.decided(entry, decision),
             Event::Opened(_)
             | Event::Noted { .. }
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
             | Event::StepRestarted { .. } => {}
+        }
+    }
+
+    fn decided(&mut self, entry: &Entry, decision: &Decision) {
+        let query = self.waiting_for.take();
+        self.state = State::Running;
+        let note = decision.note.as_deref().map(|note| format!(": {note}"));
+        self.voice(Voice {
+            at: entry.at,
+            seq: entry.seq,
+            by: decision.by.clone(),
+            decides: Some(query.map_or_else(String::new, |query| query.question)),
+            text: format!("{}{}", decision.choice, note.unwrap_or_default()),
+        });
+    }
+
+    /// In the round that is being played.
+    fn voice(&mut self, voice: Voice) {
+        if self.rounds.is_empty() {
+            self.round_of("r1");
+        }
+        if let Some(round) = self.rounds.last_mut() {
+            round.voices.push(voice);
         }
     }
 
@@ -208,6 +266,7 @@ impl Account {
         self.state = end.state;
         self.reason.clone_from(&end.reason);
         self.ended_at = Some(at);
+        self.waiting_for = None;
         let word = end.result.as_ref().map(|result| &result["stop_reason"]);
         self.stop_reason = word.and_then(|word| word.as_str()).map(str::to_owned);
     }
@@ -244,6 +303,7 @@ impl Account {
                 },
                 busy_ms: 0,
                 turns: Vec::new(),
+                voices: Vec::new(),
             });
             self.rounds.len() - 1
         });
@@ -257,7 +317,7 @@ impl Account {
             .map(|(index, place)| (place.seat.clone(), index))
             .collect();
         self.rounds
-            .retain(|round| round.number.is_some() || !round.turns.is_empty());
+            .retain(|round| round.number.is_some() || !round.items().is_empty());
         for round in &mut self.rounds {
             round
                 .turns
@@ -297,7 +357,7 @@ impl Account {
 
     pub fn is_over(&self) -> bool {
         match self.state {
-            State::Running | State::Waiting => false,
+            State::Queued | State::Running | State::Waiting => false,
             State::Complete | State::Partial | State::Failed | State::Cancelled => true,
         }
     }
@@ -320,6 +380,23 @@ impl Round {
     pub fn title(&self) -> String {
         self.number
             .map_or_else(|| capital(&self.name), |number| format!("Round {number}"))
+    }
+
+    /// Turns and what people said between them, in order of time.
+    pub fn items(&self) -> Vec<Item<'_>> {
+        let mut items: Vec<(Millis, Item<'_>)> = self
+            .turns
+            .iter()
+            .map(|turn| (turn.started_at, Item::Turn(turn)))
+            .chain(
+                self.voices
+                    .iter()
+                    .map(|voice| (voice.at, Item::Voice(voice))),
+            )
+            .collect();
+        // Stable: turns that began together keep their order.
+        items.sort_by_key(|(at, _)| *at);
+        items.into_iter().map(|(_, item)| item).collect()
     }
 
     /// The protocol's word for a numbered round.

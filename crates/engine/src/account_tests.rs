@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::event::End;
+use crate::event::{End, Words};
 use crate::journal::MemoryJournal;
 use crate::protocols::{self, Protocol};
 use crate::scripted::{Scripted, entries, good_script, kit, setup, strip_times};
@@ -154,6 +154,55 @@ fn c06_a_failure_is_told_until_it_is_tried_again() {
     assert_eq!(told(&account)[2].1, Some("synthesizer at 9"));
     let titles: Vec<_> = account.rounds.iter().map(Round::title).collect();
     assert_eq!(titles, ["Round 1", "Synthesis"]);
+}
+
+/// E-09, E-10: a person's words and decisions stand between the turns, and what is to be decided is told until it is.
+#[test]
+fn e09_words_and_decisions_of_people_are_told_where_they_fell() {
+    let mut events = vec![
+        said("r1/proposer/propose", "proposer", 1),
+        Event::Said(Words {
+            number: 1,
+            text: "Mind the costs.".into(),
+            by: None,
+        }),
+        Event::Asked(Query {
+            key: "r2/pause0".into(),
+            question: "The debate is paused.".into(),
+            options: vec!["continue".into(), "stop".into()],
+        }),
+    ];
+    let account = Account::of("d", &journal(events.clone())).unwrap();
+    assert_eq!(account.state, State::Waiting);
+    let asked = account.waiting_for.map(|query| query.question);
+    assert_eq!(asked.as_deref(), Some("The debate is paused."));
+
+    events.push(Event::Decided(Decision {
+        key: "r2/pause0".into(),
+        choice: "continue".into(),
+        by: Some("Ada".into()),
+        note: Some("enough coffee".into()),
+    }));
+    events.push(said("r1/skeptic/criticise", "skeptic", 5000));
+    let account = Account::of("d", &journal(events)).unwrap();
+    assert_eq!((account.state, account.waiting_for), (State::Running, None));
+    let items: Vec<String> = account.rounds[0]
+        .items()
+        .into_iter()
+        .map(|item| match item {
+            Item::Turn(turn) => turn.seat.clone(),
+            Item::Voice(voice) => voice.text.clone(),
+        })
+        .collect();
+    assert_eq!(
+        items,
+        [
+            "proposer",
+            "Mind the costs.",
+            "continue: enough coffee",
+            "skeptic"
+        ]
+    );
 }
 
 #[test]

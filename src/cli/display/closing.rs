@@ -1,6 +1,6 @@
 //! What stands below the answer: what the debate was worth, its figures, what is missing, what it cost.
 
-use roundtable_engine::account::{Account, Outcome};
+use roundtable_engine::account::{Account, Item, Outcome, Turn};
 use roundtable_engine::event::State;
 use roundtable_engine::report::{Place, Report, Tone};
 
@@ -58,7 +58,7 @@ fn shortcoming(account: &Account) -> Option<String> {
         State::Complete => return None,
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
-        State::Partial | State::Running | State::Waiting => "Partial result",
+        State::Partial | State::Queued | State::Running | State::Waiting => "Partial result",
     };
     let reason = output::harmless(account.reason.as_ref()?);
     Some(painted(WARN, &format!("{what}: {reason}")))
@@ -80,25 +80,36 @@ fn used(account: &Account) -> String {
 /// Everything that was said, round by round, to standard output.
 pub(crate) fn transcript(account: &Account) {
     for round in &account.rounds {
-        for turn in &round.turns {
-            output::line(&format!(
-                "{} {}\n",
-                painted(output::role(&turn.seat), &output::harmless(&turn.title)),
-                painted(QUIET, &round.title().to_lowercase())
-            ));
-            match &turn.outcome {
-                Outcome::Said { text, remarks } => {
-                    output::markdown(text);
-                    for remark in remarks {
-                        output::line(&painted(WARN, &output::harmless(remark)));
-                    }
+        for item in round.items() {
+            match item {
+                Item::Turn(turn) => say_turn(turn, &round.title()),
+                Item::Voice(voice) => {
+                    let who = voice.by.as_deref().unwrap_or("A person");
+                    output::line(&format!("{}\n", painted(BOLD, &output::harmless(who))));
+                    output::markdown(&voice.text);
                 }
-                Outcome::Absent { reason } => output::line(&painted(
-                    blocks::style(Tone::Caution),
-                    &format!("absent: {}", output::harmless(reason)),
-                )),
             }
             output::line("");
         }
+    }
+}
+
+fn say_turn(turn: &Turn, round: &str) {
+    output::line(&format!(
+        "{} {}\n",
+        painted(output::role(&turn.seat), &output::harmless(&turn.title)),
+        painted(QUIET, &round.to_lowercase())
+    ));
+    match &turn.outcome {
+        Outcome::Said { text, remarks } => {
+            output::markdown(text);
+            for remark in remarks {
+                output::line(&painted(WARN, &output::harmless(remark)));
+            }
+        }
+        Outcome::Absent { reason } => output::line(&painted(
+            blocks::style(Tone::Caution),
+            &format!("absent: {}", output::harmless(reason)),
+        )),
     }
 }

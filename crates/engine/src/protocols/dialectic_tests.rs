@@ -591,7 +591,10 @@ async fn c09_chunks_put_together_are_the_turns_text() {
             | Event::StepFailed(_)
             | Event::Ended(_)
             | Event::Reopened { .. }
-            | Event::Rated { .. } => {}
+            | Event::Rated { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
     assert_eq!(finished, 8);

@@ -70,7 +70,8 @@ impl<'t, T: Reply> Ask<'t, T> {
         self.in_round(round)
     }
 
-    /// The template to render; `seat` and `small` are added to its context.
+    /// The template to render; `seat` and `small` are added to its context, and `person` (what a person said) as nobody
+    /// where it is not given.
     pub fn prompt(mut self, name: &str, context: impl Serialize) -> Self {
         name.clone_into(&mut self.prompt);
         self.context = json!(context);
@@ -161,6 +162,9 @@ impl<'t, T: Reply> Ask<'t, T> {
         let mut context = self.context.clone();
         context["seat"] = json!(seated.seat);
         context["small"] = json!(seated.ability == Ability::Small);
+        if context.get("person").is_none() {
+            context["person"] = json!([]);
+        }
         let prompt = self.table.kit.prompts.render(&self.prompt, context)?;
         let message = |text: String, shared| Message {
             speaker: Speaker::User,
