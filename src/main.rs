@@ -14,6 +14,8 @@ mod opening;
 mod remember;
 mod render;
 mod store;
+#[path = "server/web/mod.rs"]
+mod web;
 mod workshop;
 
 use std::process::ExitCode;

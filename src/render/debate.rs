@@ -92,6 +92,13 @@ impl Debate {
     }
 }
 
+impl Debate {
+    /// Whether the headline needs smaller letters.
+    pub(crate) fn is_long(&self) -> bool {
+        self.headline.chars().count() > 110
+    }
+}
+
 impl Stage {
     fn new(round: &Round, stage: &'static str, roles: &Roles) -> Self {
         let summary = if round.turns.is_empty() {
@@ -286,6 +293,14 @@ fn to_come(account: &Account) -> Vec<ToCome> {
         });
     }
     coming
+}
+
+/// `Round 2, refinement`
+pub(crate) fn title_of_round(round: &Round) -> String {
+    match round.epithet() {
+        Some(epithet) => format!("{}, {epithet}", round.title()),
+        None => round.title(),
+    }
 }
 
 pub(crate) fn state_word(state: State) -> &'static str {

@@ -32,7 +32,7 @@ pub(super) fn draw(title: &str, unit: &str, bars: &[Bar], roles: &Roles) -> Stri
         let _ = write!(
             svg,
             "<g><title>{label}: {value} {unit}</title><text class=\"name\" x=\"0\" y=\"{text}\">{short}</text>\
-             <text class=\"value end\" x=\"100%\" y=\"{text}\">{value}</text>\
+             <text class=\"value end ink\" x=\"100%\" y=\"{text}\">{value}</text>\
              <rect class=\"track\" x=\"0\" y=\"{rail}\" width=\"100%\" height=\"7\" rx=\"3.5\"/>\
              <rect class=\"bar {class}\" x=\"0\" y=\"{rail}\" width=\"{width}\" height=\"7\" rx=\"3.5\"/></g>",
             label = escape(&bar.label),

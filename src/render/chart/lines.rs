@@ -117,7 +117,7 @@ fn draw_line(
         if with_values {
             let _ = write!(
                 svg,
-                "<text class=\"value middle\" x=\"{}\" y=\"{}\">{written}</text>",
+                "<text class=\"value middle {class}\" x=\"{}\" y=\"{}\">{written}</text>",
                 across(*x),
                 down(if *y > BASE - 26.0 { y - 10.0 } else { y + 18.0 }),
             );

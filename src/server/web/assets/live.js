@@ -5,7 +5,6 @@
   const page = document.querySelector("main[data-events]");
   if (!page || !window.EventSource) return;
   const talk = document.getElementById("transcript");
-  const status = document.getElementById("status");
   const base = page.dataset.page;
   const seats = new Map([...document.querySelectorAll("template[data-seat]")].map((it) => [it.dataset.seat, it]));
   const speaking = new Map();
@@ -13,7 +12,10 @@
   let over = false;
 
   const title = (seat) => seats.get(seat)?.dataset.title ?? seat ?? "";
-  const say = (words) => { if (status && status.textContent !== words) status.textContent = words; };
+  const say = (words) => {
+    const status = document.getElementById("status");
+    if (status.textContent !== words) status.textContent = words;
+  };
 
   // Whoever reads at the end stays at the end; whoever reads elsewhere is left there.
   const keepingPlace = (change) => {
@@ -99,6 +101,12 @@
       for (const part of [...content.children]) {
         const old = document.getElementById(part.id);
         if (!old) continue;
+        if (part.id === "status") {
+          // The same element stays, so that nobody hears it twice.
+          old.className = part.className;
+          if (over || speaking.size === 0) say(part.textContent);
+          continue;
+        }
         const field = old.contains(document.activeElement) ? document.activeElement : null;
         const words = old.querySelector("input[name=text]")?.value;
         if (field && field.matches("input, select, textarea") && part.id === "controls" && !over) continue;
@@ -134,7 +142,13 @@
       keepingPlace(() => roundOf(`r${said.round}/`));
       return void refresh();
     }
-    if (!step) return void refresh().then(() => said.event === "user_input" && location.reload());
+    if (said.event === "user_input") {
+      const voice = document.getElementById("voice-to-be").content.firstElementChild.cloneNode(true);
+      voice.querySelector(".prose").textContent = said.content;
+      const rounds = talk.querySelectorAll(":scope > .round");
+      keepingPlace(() => (rounds[rounds.length - 1] ?? roundOf("r1/")).append(voice));
+    }
+    if (!step) return void refresh();
     const kind = said.event.slice(said.event.lastIndexOf("_") + 1);
     if (kind === "start") {
       speaking.set(step, role);
