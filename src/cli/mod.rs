@@ -88,9 +88,14 @@ pub(crate) fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return report(&Failure::other(format!("cannot start: {error}"))),
     };
-    let code = match runtime.block_on(run(cli)) {
-        Ok(code) => code,
-        Err(failure) => report(&failure),
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "whatever the whole program waits for is woken by a look at the network each time; a task is not"
+    )]
+    let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => report(&failure),
+        Err(error) => report(&Failure::other(format!("the program failed: {error}"))),
     };
     // A download or a model call that nobody waits for any more must not hold the process.
     runtime.shutdown_background();

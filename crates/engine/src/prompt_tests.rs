@@ -44,7 +44,10 @@ fn c12_every_prompt_that_quotes_says_that_quotes_are_no_orders() {
 fn a_missing_variable_is_an_error_not_an_empty_string() {
     let prompts = Prompts::load(&Data::built_in()).unwrap();
     let error = prompts
-        .render("dialectic/propose", serde_json::json!({}))
+        .render(
+            "dialectic/propose",
+            &Value::from(Serde(serde_json::json!({}))),
+        )
         .unwrap_err();
     assert!(matches!(error, PromptError::Unrenderable { .. }), "{error}");
 }

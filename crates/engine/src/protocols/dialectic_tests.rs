@@ -522,7 +522,7 @@ fn request_for(schema: &str) -> Request {
         messages: Vec::new(),
         schema: Some(crate::model::Schema {
             name: schema.into(),
-            json: Value::Null,
+            json: std::sync::Arc::new(Value::Null),
         }),
         temperature: 0.0,
         max_output_tokens: 1,

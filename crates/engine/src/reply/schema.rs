@@ -19,7 +19,9 @@ pub struct Refinement {
 }
 
 pub(super) struct Derived {
-    pub(super) json: Value,
+    json: Arc<Value>,
+    /// With the bounds of a small model.
+    bounded: Arc<Value>,
     pub(super) validator: Option<Validator>,
 }
 
@@ -43,9 +45,14 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .into_root_schema_for::<T>()
             .to_value();
         tidy(&mut json);
+        let mut bounded = json.clone();
+        each_property(&mut bounded, &mut |name, schema| {
+            shorten(schema, name == T::MAIN);
+        });
         let made = Arc::new(Derived {
             validator: jsonschema::validator_for(&json).ok(),
-            json,
+            json: Arc::new(json),
+            bounded: Arc::new(bounded),
         });
         DERIVED
             .write()
@@ -76,9 +83,13 @@ fn tidy(schema: &mut Value) {
 
 /// The schema as it is sent for one call.
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
-    let mut json = derived::<T>().json.clone();
+    let derived = derived::<T>();
+    let mut json = Arc::clone(match ability {
+        Ability::Full => &derived.json,
+        Ability::Small => &derived.bounded,
+    });
     for (property, values) in &refinement.choices {
-        each_property(&mut json, &mut |name, schema| {
+        each_property(Arc::make_mut(&mut json), &mut |name, schema| {
             if name == *property && !values.is_empty() {
                 *schema = json!({ "type": "string", "enum": values });
             }
@@ -86,11 +97,6 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
             if values.is_empty() && schema["items"]["properties"].get(property).is_some() {
                 schema["maxItems"] = json!(0);
             }
-        });
-    }
-    if ability == Ability::Small {
-        each_property(&mut json, &mut |name, schema| {
-            shorten(schema, name == T::MAIN);
         });
     }
     Schema {
