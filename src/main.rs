@@ -14,6 +14,7 @@ mod opening;
 mod remember;
 mod render;
 mod store;
+mod track;
 #[path = "server/web/mod.rs"]
 mod web;
 mod workshop;

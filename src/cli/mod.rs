@@ -1,18 +1,21 @@
 //! The command line: one subcommand, one file. Answers go to standard output, everything else to standard error.
 
 mod ask;
+mod calibration;
 mod casts;
 mod completions;
 mod config;
 mod display;
 mod doctor;
 mod export;
+mod forecast;
 mod list;
 mod models;
 mod output;
 mod pull;
 mod rate;
 mod reading;
+mod resolve;
 mod resume;
 mod rm;
 mod run;
@@ -50,6 +53,8 @@ struct Cli {
 enum Command {
     /// Put a question to a proposer, a skeptic and a synthesizer.
     Ask(Box<ask::Args>),
+    /// Have five roles argue about what will happen, and get a probability for every outcome.
+    Forecast(Box<forecast::Args>),
     /// Go on with a debate that was interrupted, killed, cut short or failed.
     Resume(resume::Args),
     /// List debates, the newest first.
@@ -60,6 +65,10 @@ enum Command {
     Export(export::Args),
     /// Say how good an answer was, from 1 to 10.
     Rate(rate::Args),
+    /// Say what happened, so that a forecast can be scored.
+    Resolve(resolve::Args),
+    /// How good the forecasts were.
+    Calibration(calibration::Args),
     /// Delete debates.
     Rm(rm::Args),
     /// The library of reasoning templates.
@@ -114,6 +123,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
     match cli.command {
         Command::Ask(args) => ask::run(&workshop, *args).await,
+        Command::Forecast(args) => forecast::run(&workshop, *args).await,
+        Command::Resolve(args) => resolve::run(&workshop, args).await,
+        Command::Calibration(args) => calibration::run(&workshop, args).await,
         Command::Resume(args) => resume::run(&workshop, args).await,
         Command::List(args) => list::run(&workshop, args).await,
         Command::Show(args) => show::run(&workshop, args).await,

@@ -5,11 +5,13 @@
 //! with it listed at once. [`prepare`] finds the models. [`again`] does the same for a debate that is in the store.
 
 mod dialectic;
+mod forecast;
 mod seating;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use roundtable_core::forecast::Observation;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Event, Seated, Setup};
@@ -39,6 +41,8 @@ pub(crate) struct Wish {
     pub rules: Map<String, Value>,
     pub budget: Budget,
     pub seed: Option<u64>,
+    /// What seats have shown of themselves in earlier debates, for protocols that weigh it.
+    pub history: Vec<Observation>,
 }
 
 /// Which models are wished for, each as `provider:model`.
@@ -76,7 +80,6 @@ pub(crate) struct Configured {
 pub(crate) enum Embedding {
     /// It is worth having without one, too.
     Welcome,
-    #[expect(dead_code, reason = "for protocols that compare no texts")]
     Unneeded,
 }
 
@@ -98,6 +101,7 @@ pub(crate) struct Ear {
 pub(crate) fn order(workshop: &Workshop, protocol: Protocol, wish: Wish) -> Result<Order, Failure> {
     match protocol {
         Protocol::Dialectic => dialectic::order(workshop, wish),
+        Protocol::Forecast => forecast::order(workshop, wish),
     }
 }
 

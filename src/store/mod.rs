@@ -14,6 +14,7 @@ mod journal;
 mod open;
 mod query;
 mod rate;
+mod resolve;
 mod row;
 mod tally;
 mod writer;
@@ -29,6 +30,7 @@ pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
 pub(crate) use query::Filter;
 pub(crate) use rate::Rating;
+pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;
 
 use errors::Failure;

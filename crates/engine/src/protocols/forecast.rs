@@ -52,7 +52,7 @@ pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
 
 /// The rounds. While one is being argued, the one before is being scored; only the judge's last word waits for the others.
 async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
-    let last = debate.rules().rounds();
+    let last = debate.rules().rounds;
     for round in 1..=last {
         if round > 1 {
             debate.listen(table.interlude(&format!("r{round}")).await?);
@@ -140,7 +140,7 @@ async fn put(
     let phase = debate.phase(round);
     let outcomes = debate.outcomes();
     let is_judge = role.duty == Some(Duty::Judge);
-    let waited = is_judge && round == rules.rounds();
+    let waited = is_judge && round == rules.rounds;
     let Material { facts, points } = Material::of(table, debate, round);
     let latest = if waited { points.latest } else { Vec::new() };
     let ids = debate.point_ids(round);
@@ -165,7 +165,7 @@ async fn put(
         "example": ids.first(),
         "last_forecast": last_forecast(debate, &role.name, round),
         "round": round,
-        "rounds": rules.rounds(),
+        "rounds": rules.rounds,
         "phase": phase.name(),
         "is_judge": is_judge,
         "precedents": owes_precedents,

@@ -146,6 +146,9 @@ fn closed_object(value: &Value, keys: &[String]) -> Value {
 
 /// What may be left out in one call is omitted from its schema; what is in it is asked for.
 fn require_all(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("default");
+    }
     let names = schema["properties"]
         .as_object()
         .map(|properties| properties.keys().cloned().collect::<Vec<_>>());

@@ -161,7 +161,7 @@ impl<'r> Debate<'r> {
 
     /// All roles at once; in the last round the judge waits for the others.
     pub fn speakers(&self, round: u32) -> Vec<&Role> {
-        let waits = |role: &Role| round == self.rules.rounds() && role.duty == Some(Duty::Judge);
+        let waits = |role: &Role| round == self.rules.rounds && role.duty == Some(Duty::Judge);
         self.roles.iter().filter(|role| !waits(role)).collect()
     }
 
@@ -297,7 +297,7 @@ impl<'r> Debate<'r> {
     }
 
     pub fn phase(&self, round: u32) -> Phase {
-        Phase::of(round, self.rules.rounds())
+        Phase::of(round, self.rules.rounds)
     }
 
     pub fn synthesis(&self) -> Option<&Synthesis> {
@@ -339,7 +339,7 @@ impl<'r> Debate<'r> {
     /// of them each gets fewer words.
     pub(super) fn points(&self, round: u32, room: u64) -> Points {
         let heard = self.heard();
-        let waiting = if round == self.rules.rounds() && self.judge().is_some() {
+        let waiting = if round == self.rules.rounds && self.judge().is_some() {
             // The judge will see the others' closings beside these.
             self.roles.len().saturating_sub(1)
         } else {
@@ -381,7 +381,7 @@ impl<'r> Debate<'r> {
     fn point(&self, heard: &Heard<'_>, round: u32, cap: usize) -> String {
         let reply = &heard.spoken.reply;
         let gist = clipped(&reply.gist, cap);
-        let is_last = round == self.rules.rounds();
+        let is_last = round == self.rules.rounds;
         if heard.round + 1 < round || (is_last && heard.round < round) {
             return format!("{}: {gist}", heard.round);
         }

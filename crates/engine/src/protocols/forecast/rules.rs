@@ -14,6 +14,8 @@ use crate::event::Millis;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
+    /// As the request says; here every surface finds it.
+    pub rounds: u32,
     pub request: DebateRequest,
     pub criteria: Criteria,
     pub rubric: Vec<Rubric>,
@@ -81,6 +83,7 @@ pub fn open(request: &Value, cast: &Cast, before: Before) -> Result<Opening, Vec
     let roles = &request.config.roles;
     let standings = standings(roles, &before.history, domain.as_deref(), before.now);
     let rules = Rules {
+        rounds: request.config.rounds,
         rubric: rubric_for(&criteria, cast),
         criteria,
         standings,
@@ -202,9 +205,5 @@ impl Rules {
             found.map_or(0.0, |it| it.probability.value())
         });
         Distribution::normalised(&values.collect::<Vec<_>>()).ok()
-    }
-
-    pub fn rounds(&self) -> u32 {
-        self.request.config.rounds
     }
 }
