@@ -12,5 +12,6 @@ mod bad_servers;
 mod commands;
 #[cfg(feature = "local")]
 mod embedded;
+mod forecast;
 mod harness;
 mod resume;

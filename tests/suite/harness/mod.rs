@@ -1,5 +1,6 @@
 //! A home of its own for every test, and a model server that does as it is told.
 
+pub(crate) mod forecast;
 mod server;
 
 use std::path::{Path, PathBuf};
