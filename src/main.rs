@@ -12,6 +12,7 @@ mod figures;
 mod models;
 mod opening;
 mod remember;
+mod server;
 mod store;
 mod workshop;
 
