@@ -13,6 +13,7 @@ mod models;
 mod opening;
 mod remember;
 mod render;
+mod server;
 mod store;
 mod track;
 #[path = "server/web/mod.rs"]
