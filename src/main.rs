@@ -14,6 +14,7 @@ mod opening;
 mod remember;
 mod render;
 mod store;
+mod trial;
 #[path = "server/web/mod.rs"]
 mod web;
 mod workshop;
