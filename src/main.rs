@@ -12,7 +12,11 @@ mod figures;
 mod models;
 mod opening;
 mod remember;
+mod render;
 mod store;
+mod trial;
+#[path = "server/web/mod.rs"]
+mod web;
 mod workshop;
 
 use std::process::ExitCode;

@@ -77,6 +77,20 @@ impl Home {
         finished(self.command(args).output().unwrap())
     }
 
+    /// The same, with the server's model for everything that no other is named for.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn with_model(server: &Server) -> Self {
+        let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        Self::configured(&server.url(), tiers)
+    }
+
+    /// A service token of this scope.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn token(&self, scope: &str) -> String {
+        let made = self.run(&["token", "add", "tester", "--scope", scope, "--json"]);
+        made.json()["token"].as_str().unwrap().to_owned()
+    }
+
     /// One question to `lab:x`, with what else is asked for.
     pub(crate) fn ask(&self, more: &[&str]) -> Run {
         let mut args = vec!["ask", QUESTION, "--model", "lab:x"];
