@@ -7,9 +7,13 @@ mod clock;
 mod config;
 mod embedded;
 mod export;
+mod failure;
+mod figures;
 mod models;
+mod opening;
 mod remember;
 mod store;
+mod workshop;
 
 use std::process::ExitCode;
 

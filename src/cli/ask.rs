@@ -5,22 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use roundtable_core::usage::Money;
-use roundtable_engine::cast::Cast;
-use roundtable_engine::data::DataError;
-use roundtable_engine::event::Setup;
 use roundtable_engine::protocols::Protocol;
-use roundtable_engine::protocols::dialectic::Rules;
 use roundtable_engine::table::Budget;
-use roundtable_engine::tokens;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::clock;
+use crate::opening::{self, Ear, Models, Wish};
 
 use super::display::Manner;
 use super::failure::Failure;
 use super::run::{self, Debate};
-use super::seating::{self, Choice, Seating};
 use super::workshop::Workshop;
 use super::{output, pull};
 
@@ -52,6 +47,37 @@ pub(crate) struct Args {
     manner: Manner,
 }
 
+/// What the command line says about models.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Choice {
+    /// The model of all seats, as provider:model.
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
+    /// The model of one seat; may be given several times.
+    #[arg(long = "seat", value_name = "SEAT=PROVIDER:MODEL")]
+    seats: Vec<String>,
+}
+
+impl Choice {
+    pub(crate) fn models(&self) -> Result<Models, Failure> {
+        let mut models = Models {
+            all: self.model.clone(),
+            ..Models::default()
+        };
+        for text in &self.seats {
+            let (seat, model) = text.split_once('=').ok_or_else(|| {
+                Failure::usage(format!(
+                    "'{text}' does not say which seat gets which model: write --seat skeptic=provider:model"
+                ))
+            })?;
+            models
+                .seats
+                .insert(seat.trim().to_owned(), model.to_owned());
+        }
+        Ok(models)
+    }
+}
+
 /// What a debate may spend.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Limits {
@@ -67,51 +93,39 @@ pub(crate) struct Limits {
 }
 
 pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let question = read_question(&args.question)?;
-    let rules = rules(workshop, &args)?;
-    let cast = load_cast(workshop, &args.cast)?;
-    let budget = args.limits.budget(workshop)?;
-    check_length(&question, workshop.config.limits.max_question_tokens)?;
-
-    let report = pull::reporter(!args.manner.quiet);
-    let say = |text: &str| {
-        if !args.manner.quiet {
-            output::note(text);
-        }
+    let wish = Wish {
+        question: read_question(&args.question)?,
+        cast: Some(args.cast.clone()),
+        models: args.choice.models()?,
+        rules: rules(&args)?,
+        budget: args.limits.budget(workshop)?,
+        seed: args.seed,
     };
-    let seating = seating::choose(workshop, &cast, &args.choice, &report, say).await?;
-    check_context(&question, &seating)?;
-    check_prices(&seating, &budget)?;
-    let embedder = match workshop.embedder(report).await {
-        Ok(embedder) => Some(embedder),
-        Err(failure) if workshop.config.embedder.is_some() => return Err(failure),
-        // Without an embedder there are no templates to start from. The debate is worth having all the same.
-        Err(failure) => {
-            say(&failure.explained("Going on without reasoning templates"));
-            None
-        }
-    };
-    let setup = Setup {
-        protocol: Protocol::Dialectic.name().into(),
-        question,
-        seed: args.seed.unwrap_or_else(random_seed),
-        seats: seating.seated,
-        rules: json!(rules),
-        budget,
-        embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
-        program: env!("CARGO_PKG_VERSION").into(),
-    };
+    let order = opening::order(workshop, Protocol::Dialectic, wish)?;
+    let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
     let store = workshop.store().await?;
-    let claim = store.create(Uuid::new_v4(), &setup, clock::now()).await?;
+    let claim = store
+        .create(Uuid::new_v4(), &prepared.setup, clock::now())
+        .await?;
     let debate = Debate {
         claim,
-        setup,
-        budget,
-        chairs: seating.chairs,
-        embedder,
+        prepared,
         past: Vec::new(),
     };
     run::run(workshop, &store, debate, &args.manner).await
+}
+
+/// What is going on is told on standard error, unless nobody wants to hear it.
+pub(crate) fn ear(manner: &Manner) -> Ear {
+    let loud = !manner.quiet;
+    Ear {
+        fetching: pull::reporter(loud),
+        say: Box::new(move |text| {
+            if loud {
+                output::note(text);
+            }
+        }),
+    }
 }
 
 /// A file only where it could hardly be a question: an existing path of one word.
@@ -143,77 +157,16 @@ fn text_of(bytes: Vec<u8>, source: &str) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{source} is not text (UTF-8)")))
 }
 
-fn check_length(question: &str, limit: u64) -> Result<(), Failure> {
-    // A token has at least one byte, so a short text needs no counting.
-    if (question.len() as u64) <= limit {
-        return Ok(());
+fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {
+    let mut rules = Map::new();
+    if let Some(text) = &args.rounds {
+        let (min, max) = parse_rounds(text)?;
+        rules.insert("min_rounds".into(), json!(min));
+        rules.insert("max_rounds".into(), json!(max));
     }
-    let count = tokens::count(question);
-    if count > limit {
-        return Err(Failure::usage(format!(
-            "the question has {} tokens; the limit is {} (max_question_tokens in [limits]). Shorten it, or ask about a part.",
-            output::grouped(count),
-            output::grouped(limit)
-        )));
+    if args.no_score {
+        rules.insert("auto_score".into(), json!(false));
     }
-    Ok(())
-}
-
-/// The question comes back in every prompt, beside what was said; a quarter of the smallest context is what it may take.
-fn check_context(question: &str, seating: &Seating) -> Result<(), Failure> {
-    let smallest = seating
-        .chairs
-        .values()
-        .filter_map(|chair| chair.model.profile().context_tokens)
-        .min();
-    match smallest {
-        Some(context) => check_length(question, u64::from(context) / 4),
-        None => Ok(()),
-    }
-}
-
-/// A limit on money is worth nothing where the price is not known.
-fn check_prices(seating: &Seating, budget: &Budget) -> Result<(), Failure> {
-    if budget.max_cost.is_none() {
-        return Ok(());
-    }
-    let unknown = seating.seated.iter().find(|seated| {
-        seating
-            .chairs
-            .get(&seated.seat.name)
-            .is_some_and(|chair| chair.price.is_none())
-    });
-    match unknown {
-        None => Ok(()),
-        Some(seated) => Err(Failure::usage(format!(
-            "the price of {} is not known, so --max-cost cannot be kept; put its price into prices.toml in your \
-             configuration folder, or use --max-tokens-total",
-            seated.model
-        ))),
-    }
-}
-
-fn load_cast(workshop: &Workshop, name: &str) -> Result<Cast, Failure> {
-    let cast = Cast::load(&workshop.data, name)?;
-    for seat in ["proposer", "skeptic", "synthesizer", "judge"] {
-        cast.seat(seat).map_err(|_| DataError::Broken {
-            file: format!("cast '{name}'"),
-            line: 1,
-            message: format!("`ask` needs a seat named '{seat}'"),
-        })?;
-    }
-    Ok(cast)
-}
-
-fn rules(workshop: &Workshop, args: &Args) -> Result<Rules, Failure> {
-    let dialectic = &workshop.config.dialectic;
-    let (min, max) = match &args.rounds {
-        Some(text) => parse_rounds(text)?,
-        None => (dialectic.min_rounds, dialectic.max_rounds),
-    };
-    let mut rules = Rules::new(min, max, dialectic.early_stop_score)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    rules.auto_score = !args.no_score;
     Ok(rules)
 }
 
@@ -284,12 +237,6 @@ fn parse_time(text: &str) -> Result<u64, Failure> {
     } else {
         Err(wrong())
     }
-}
-
-/// Small enough for every reader of JSON to hold exactly.
-fn random_seed() -> u64 {
-    let (high, _) = Uuid::new_v4().as_u64_pair();
-    high >> 33
 }
 
 #[cfg(test)]

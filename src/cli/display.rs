@@ -108,6 +108,11 @@ impl Display {
         }
         match &notice.event {
             Event::RoundStarted { .. } | Event::Opened(_) | Event::Rated { .. } => {}
+            Event::Said(words) => output::note(&format!(
+                "{} {}",
+                painted(BOLD, "You:"),
+                output::harmless(&words.text)
+            )),
             Event::Noted { key, value, .. } => status::noted(key, value),
             Event::StepStarted {
                 step,
@@ -127,7 +132,9 @@ impl Display {
                     output::harmless(&step.reason)
                 ));
             }
-            Event::Ended(_) | Event::Reopened { .. } => self.close(),
+            Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
+                self.close();
+            }
         }
     }
 
@@ -242,7 +249,7 @@ impl Display {
                 "Try again what is missing with: roundtable resume {}",
                 self.id
             )),
-            State::Complete | State::Waiting => output::note(&painted(
+            State::Complete | State::Waiting | State::Queued => output::note(&painted(
                 QUIET,
                 &format!("roundtable show {} --transcript", self.id),
             )),
@@ -324,7 +331,9 @@ fn closing(trace: &Trace) -> Vec<String> {
         let what = match trace.state {
             State::Failed => "Failed",
             State::Cancelled => "Cancelled",
-            State::Partial | State::Running | State::Waiting | State::Complete => "Partial result",
+            State::Partial | State::Queued | State::Running | State::Waiting | State::Complete => {
+                "Partial result"
+            }
         };
         lines.push(painted(
             WARN,

@@ -7,7 +7,6 @@ mod config;
 mod display;
 mod doctor;
 mod export;
-mod failure;
 mod list;
 mod models;
 mod output;
@@ -16,16 +15,15 @@ mod rate;
 mod resume;
 mod rm;
 mod run;
-mod seating;
 mod show;
 mod templates;
-mod workshop;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::{failure, workshop};
 use failure::Failure;
 use workshop::Workshop;
 
@@ -87,15 +85,25 @@ pub(crate) fn main() -> ExitCode {
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => return Failure::other(format!("cannot start: {error}")).report(),
+        Err(error) => return report(&Failure::other(format!("cannot start: {error}"))),
     };
-    let code = match runtime.block_on(run(cli)) {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "whatever the whole program waits for is woken by a look at the network each time; a task is not"
+    )]
+    let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => report(&failure),
+        Err(error) => report(&Failure::other(format!("the program failed: {error}"))),
     };
     // A download or a model call that nobody waits for any more must not hold the process.
     runtime.shutdown_background();
     code
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    output::error(failure.message());
+    failure.code().into()
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {

@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use super::failure::Failure;
 
+pub(crate) use crate::figures::grouped;
+
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -106,19 +108,6 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     }
     let head: String = flat.chars().take(most.saturating_sub(1)).collect();
     format!("{}…", head.trim_end())
-}
-
-/// 1234567 → 1,234,567
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 pub(crate) fn money(cost: Option<roundtable_core::usage::Money>) -> String {

@@ -2,15 +2,18 @@
 
 use std::process::ExitCode;
 
-use roundtable_engine::event::{Entry, Event, State};
-use roundtable_engine::table::Budget;
+use roundtable_engine::event::{Query, State};
+use roundtable_engine::table::{Budget, CONTINUE, decide, open_question};
 
-use super::ask::Limits;
+use crate::clock;
+use crate::opening;
+
+use super::ask::{self, Limits};
 use super::display::{Display, Manner};
 use super::failure::Failure;
+use super::output;
 use super::run::{self, Debate};
 use super::workshop::Workshop;
-use super::{output, pull, seating};
 
 /// Go on with a debate that was interrupted, killed, cut short or failed.
 #[derive(Debug, clap::Args)]
@@ -21,6 +24,9 @@ pub(crate) struct Args {
     /// The debate's id, any unambiguous beginning of it, or `last`.
     #[arg(default_value = "last")]
     id: String,
+    /// What to do about a debate that waits for a decision; a paused one goes on without it.
+    #[arg(long, value_name = "CHOICE")]
+    decide: Option<String>,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -40,10 +46,23 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     }
     let claim = store.claim(row.id).await?;
     let setup = claim.setup().clone();
-    let past = store.entries(row.id).await?;
+    let mut past = store.entries(row.id).await?;
+    if let Some(query) = open_question(&past) {
+        let choice = choice_for(query, args.decide.as_deref())?;
+        decide(
+            claim.journal().as_ref(),
+            clock::now(),
+            choice,
+            None,
+            Some("on the command line".into()),
+        )
+        .await
+        .map_err(|error| Failure::usage(error.to_string()))?;
+        past = store.entries(row.id).await?;
+    }
     let budget = if args.limits.is_given() {
         args.limits.budget(workshop)?
-    } else if ran_out(&past) {
+    } else if opening::ran_out(&past) {
         if !args.manner.quiet {
             output::note(
                 "Its old limit is spent and no longer counts; give a new one to set another.",
@@ -53,42 +72,25 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     } else {
         setup.budget
     };
-    let report = pull::reporter(!args.manner.quiet);
-    let chairs = seating::again(workshop, &setup.seats, &report).await?;
-    let embedder = match &setup.embedder {
-        Some(name) => {
-            let name = workshop.config.model_name(name)?;
-            Some(workshop.embedder_named(&name, report).await?)
-        }
-        None => None,
-    };
+    let prepared = opening::again(workshop, setup, budget, &ask::ear(&args.manner)).await?;
     let debate = Debate {
         claim,
-        setup,
-        budget,
-        chairs,
-        embedder,
+        prepared,
         past,
     };
     run::run(workshop, &store, debate, &args.manner).await
 }
 
-/// Whether its budget ended it. Whoever resumes such a debate wants it to go on, and its old limit would end it at once; a
-/// debate that is partial for another reason keeps its limits.
-fn ran_out(past: &[Entry]) -> bool {
-    let last = past.iter().rev().find_map(|entry| match &entry.event {
-        Event::Ended(end) => Some(end),
-        Event::Opened(_)
-        | Event::RoundStarted { .. }
-        | Event::Noted { .. }
-        | Event::StepStarted { .. }
-        | Event::Chunk { .. }
-        | Event::StepRestarted { .. }
-        | Event::StepFinished(_)
-        | Event::StepFailed(_)
-        | Event::Reopened { .. }
-        | Event::Rated { .. } => None,
-    });
-    let result = last.and_then(|end| end.result.as_ref());
-    result.is_some_and(|result| result["stop_reason"] == "budget")
+/// Whoever resumes a paused debate wants it to go on; anything else has to be said.
+fn choice_for(query: &Query, given: Option<&str>) -> Result<String, Failure> {
+    let is_pause = query.options.iter().any(|option| option == CONTINUE);
+    match given {
+        Some(choice) => Ok(choice.to_owned()),
+        None if is_pause => Ok(CONTINUE.to_owned()),
+        None => Err(Failure::usage(format!(
+            "the debate waits for your decision: {}\nAnswer with --decide and one of: {}",
+            query.question,
+            query.options.join(", ")
+        ))),
+    }
 }

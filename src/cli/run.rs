@@ -1,20 +1,16 @@
 //! Running a debate in the foreground: play it, show it, save it when interrupted, end with the right exit code.
 
-use std::collections::HashMap;
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use roundtable_engine::embedder::Embedder;
-use roundtable_engine::event::{Entry, Setup, State};
-use roundtable_engine::prompt::Prompts;
+use roundtable_engine::event::{Entry, State};
 use roundtable_engine::protocols::dialectic::Trace;
 use roundtable_engine::protocols::{self, Protocol};
-use roundtable_engine::reasoning::{Library, scale_of};
-use roundtable_engine::table::{Budget, Chair, Kit, Table};
+use roundtable_engine::table::Table;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::{self, SystemClock};
+use crate::clock;
+use crate::opening::{self, Prepared};
 use crate::store::{Claim, Store};
 
 use super::display::{Display, Manner};
@@ -24,10 +20,7 @@ use super::workshop::Workshop;
 
 pub(crate) struct Debate {
     pub claim: Claim,
-    pub setup: Setup,
-    pub budget: Budget,
-    pub chairs: HashMap<String, Chair>,
-    pub embedder: Option<Arc<dyn Embedder>>,
+    pub prepared: Prepared,
     /// What was said before, where the debate goes on.
     pub past: Vec<Entry>,
 }
@@ -39,27 +32,12 @@ pub(crate) async fn run(
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
     let id = debate.claim.id();
-    let protocol = Protocol::named(&debate.setup.protocol).ok_or_else(|| {
-        Failure::other(format!(
-            "this version does not know the protocol '{}'",
-            debate.setup.protocol
-        ))
-    })?;
     let cancel = CancellationToken::new();
-    let embedder = debate.setup.embedder.as_deref().unwrap_or_default();
-    let kit = Kit {
-        scale: scale_of(&workshop.data, embedder)?,
-        prompts: Prompts::load(&workshop.data)?,
-        library: Library::load(&workshop.data)?,
-        chairs: debate.chairs,
-        embedder: debate.embedder,
-        journal: debate.claim.journal(),
-        clock: Arc::new(SystemClock),
-        cancel: cancel.clone(),
-    };
-    let mut display = Display::new(manner, &debate.setup, &id.to_string());
+    let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
     display.recall(&debate.past);
-    let table = Table::sit(debate.setup, debate.budget, kit).await?;
+    let journal = debate.claim.journal();
+    let (table, protocol) =
+        opening::sit(workshop, debate.prepared, journal, cancel.clone()).await?;
     let played = watch(&table, protocol, &cancel, &mut display).await;
     display.close();
     drop(table);
@@ -148,6 +126,6 @@ fn exit_code(trace: &Trace) -> ExitCode {
         State::Partial if ran_out => Code::Budget.into(),
         State::Partial | State::Waiting => Code::Partial.into(),
         State::Failed => Code::NoModel.into(),
-        State::Cancelled | State::Running => Code::Interrupted.into(),
+        State::Cancelled | State::Running | State::Queued => Code::Interrupted.into(),
     }
 }

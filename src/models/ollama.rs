@@ -91,7 +91,7 @@ impl Wire for Ollama {
                 .schema
                 .as_ref()
                 .filter(|_| !in_words)
-                .map(|schema| &schema.json),
+                .map(|schema| schema.json.as_ref()),
             options: Options {
                 num_ctx: self.context(request, limit),
                 num_predict: limit,

@@ -242,7 +242,7 @@ pub(super) fn request(model: &str) -> Request {
         ],
         schema: Some(Schema {
             name: "critique".to_owned(),
-            json: json!({
+            json: std::sync::Arc::new(json!({
                 "type": "object",
                 "properties": {
                     "text": { "type": "string", "minLength": 1, "maxLength": 900 },
@@ -250,7 +250,7 @@ pub(super) fn request(model: &str) -> Request {
                 },
                 "required": ["text", "score"],
                 "additionalProperties": false,
-            }),
+            })),
         }),
         temperature: 0.8,
         max_output_tokens: 1500,

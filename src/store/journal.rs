@@ -1,12 +1,14 @@
 //! The journal of one claimed debate.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use roundtable_engine::event::{Entry, State};
 use roundtable_engine::journal::{Journal, JournalError, Keyed};
-use sqlx::{AnyConnection, Row};
+use sqlx::any::AnyArguments;
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault};
@@ -39,19 +41,14 @@ impl Journal for DebateJournal {
 /// Why nothing of a batch was written.
 enum Refusal {
     Fenced,
-    Taken { key: String, seq: u64 },
+    /// A key or a number of it is in the journal already.
+    Taken,
     Failed(Failure),
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
-    }
-}
-
-impl From<sqlx::Error> for Refusal {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Failed(error.into())
     }
 }
 
@@ -68,54 +65,46 @@ impl DebateJournal {
             Ok(()) => Ok(()),
             Err(Refusal::Fenced) => Err(JournalError::Fenced),
             Err(Refusal::Failed(failure)) => Err(self.store.failed(failure).into()),
-            Err(Refusal::Taken { key, seq }) => {
-                let twice = entries.iter().filter(|keyed| keyed.key == key).count() > 1;
-                let key = if twice || self.holds(&key).await? {
-                    key
-                } else {
-                    // The key is free, so it was the number: somebody else appended under this epoch.
-                    format!("entry {seq}")
-                };
-                Err(JournalError::Duplicate { key })
-            }
+            Err(Refusal::Taken) => Err(JournalError::Duplicate {
+                key: self.taken(&entries).await?,
+            }),
         }
     }
 
+    /// The row first: it is conditional on the epoch, and locks out other claims until the commit. Under another epoch
+    /// nothing is written.
     async fn in_one_transaction(&self, entries: &[Keyed]) -> Result<(), Refusal> {
-        let mut writing = self.store.writer.begin().await?;
-        let written = self.write(writing.connection(), entries).await;
-        writing.end(written).await
-    }
-
-    /// The row first: it is conditional on the epoch, and locks out other claims until the commit.
-    async fn write(
-        &self,
-        connection: &mut AnyConnection,
-        entries: &[Keyed],
-    ) -> Result<(), Refusal> {
         let id = self.id.to_string();
         let tally = Tally::of(entries.iter().map(|keyed| &keyed.entry));
-        if !add_to_row(connection, &id, self.epoch, &tally).await? {
-            return Err(Refusal::Fenced);
-        }
+        let mut bodies = Vec::with_capacity(entries.len());
         for keyed in entries {
-            insert(connection, &id, keyed)
-                .await
-                .map_err(|failure| match failure.fault {
-                    Fault::Taken => Refusal::Taken {
-                        key: keyed.key.clone(),
-                        seq: keyed.entry.seq,
-                    },
-                    Fault::NotAFolder
-                    | Fault::ReadOnly
-                    | Fault::Full
-                    | Fault::Locked
-                    | Fault::Damaged
-                    | Fault::Unreadable
-                    | Fault::Other => Refusal::Failed(failure),
-                })?;
+            bodies.push(body(keyed)?);
         }
-        Ok(())
+        // No word of a user is part of it: only parameters are counted up.
+        let sql = AssertSqlSafe(append_sql(entries.len()));
+        let mut query = bind_tally(sqlx::query(sql), &id, self.epoch, &tally);
+        for (keyed, body) in entries.iter().zip(bodies) {
+            query = bind_entry(query, keyed, body);
+        }
+        match self.store.writer.at_once(query).await {
+            Ok(rows) if rows.is_empty() => Err(Refusal::Fenced),
+            Ok(_) => Ok(()),
+            Err(failure) if failure.fault == Fault::Taken => Err(Refusal::Taken),
+            Err(failure) => Err(Refusal::Failed(failure)),
+        }
+    }
+
+    /// What of a batch stood in the way of it.
+    async fn taken(&self, entries: &[Keyed]) -> Result<String, JournalError> {
+        for (index, keyed) in entries.iter().enumerate() {
+            let is_twice = entries[..index].iter().any(|other| other.key == keyed.key);
+            if is_twice || self.holds(&keyed.key).await? {
+                return Ok(keyed.key.clone());
+            }
+        }
+        // All keys are free, so it was a number: somebody else appended under this epoch.
+        let first = entries.first().map_or(0, |keyed| keyed.entry.seq);
+        Ok(format!("entry {first}"))
     }
 
     async fn holds(&self, key: &str) -> Result<bool, JournalError> {
@@ -133,47 +122,76 @@ impl DebateJournal {
     }
 }
 
-/// `false` if the debate is gone or has another epoch.
-async fn add_to_row(
-    connection: &mut AnyConnection,
-    id: &str,
-    epoch: i64,
-    tally: &Tally,
-) -> Result<bool, Failure> {
-    let row = sqlx::query(
-        "UPDATE debates SET
-             updated_at = $3,
-             state = CASE WHEN $4 = '' THEN state ELSE $4 END,
-             ended_at = CASE WHEN $4 = '' THEN ended_at ELSE $5 END,
-             generation = CASE WHEN $6 = 0 THEN generation ELSE $6 END,
-             rating = CASE WHEN $7 = 0 THEN rating ELSE $7 END,
-             calls = calls + $8,
-             retries = retries + $9,
-             input_tokens = input_tokens + $10,
-             output_tokens = output_tokens + $11,
-             cached_tokens = cached_tokens + $12,
-             cost_usd = cost_usd + $13,
-             cost_known = CASE WHEN $14 = 1 THEN 0 ELSE cost_known END
-         WHERE id = $1 AND epoch = $2
-         RETURNING epoch",
-    )
-    .bind(id)
-    .bind(epoch)
-    .bind(signed(tally.updated_at))
-    .bind(tally.state.map_or("", State::name))
-    .bind(tally.ended_at.map(signed))
-    .bind(tally.generation.map_or(0, i64::from))
-    .bind(tally.rating.map_or(0, i64::from))
-    .bind(signed(tally.calls))
-    .bind(signed(tally.retries))
-    .bind(signed(tally.usage.input))
-    .bind(signed(tally.usage.output))
-    .bind(signed(tally.usage.cached))
-    .bind(tally.cost.dollars())
-    .bind(i64::from(tally.unknown_cost))
-    .fetch_optional(connection)
-    .await?;
-    Ok(row.is_some())
+const UPDATE: &str = "UPDATE debates SET
+    updated_at = $3,
+    state = CASE WHEN $4 = '' THEN state ELSE $4 END,
+    ended_at = CASE WHEN $4 = '' THEN ended_at ELSE $5 END,
+    generation = CASE WHEN $6 = 0 THEN generation ELSE $6 END,
+    rating = CASE WHEN $7 = 0 THEN rating ELSE $7 END,
+    calls = calls + $8,
+    retries = retries + $9,
+    input_tokens = input_tokens + $10,
+    output_tokens = output_tokens + $11,
+    cached_tokens = cached_tokens + $12,
+    cost_usd = cost_usd + $13,
+    cost_known = CASE WHEN $14 = 1 THEN 0 ELSE cost_known END
+    WHERE id = $1 AND epoch = $2
+    RETURNING epoch;";
+
+/// How many parameters stand before those of the first entry.
+const BEFORE_ENTRIES: usize = 14;
+const OF_AN_ENTRY: usize = 5;
+
+fn append_sql(entries: usize) -> String {
+    let mut sql = format!("BEGIN IMMEDIATE; {UPDATE}");
+    for entry in 0..entries {
+        let first = BEFORE_ENTRIES + entry * OF_AN_ENTRY + 1;
+        let [seq, key, at, kind, body] = [0, 1, 2, 3, 4].map(|offset| first + offset);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            sql,
+            " INSERT INTO journal (debate_id, seq, key, at, kind, body)
+              SELECT $1, ${seq}, ${key}, ${at}, ${kind}, ${body}
+              WHERE EXISTS (SELECT 1 FROM debates WHERE id = $1 AND epoch = $2);"
+        );
+    }
+    sql.push_str(" COMMIT");
+    sql
+}
+
+type Appending<'q> = Query<'q, Any, AnyArguments>;
+
+fn bind_tally<'q>(query: Appending<'q>, id: &str, epoch: i64, tally: &Tally) -> Appending<'q> {
+    query
+        .bind(id.to_owned())
+        .bind(epoch)
+        .bind(signed(tally.updated_at))
+        .bind(tally.state.map_or("", State::name))
+        .bind(tally.ended_at.map(signed))
+        .bind(tally.generation.map_or(0, i64::from))
+        .bind(tally.rating.map_or(0, i64::from))
+        .bind(signed(tally.calls))
+        .bind(signed(tally.retries))
+        .bind(signed(tally.usage.input))
+        .bind(signed(tally.usage.output))
+        .bind(signed(tally.usage.cached))
+        .bind(tally.cost.dollars())
+        .bind(i64::from(tally.unknown_cost))
+}
+
+fn bind_entry<'q>(query: Appending<'q>, keyed: &Keyed, body: String) -> Appending<'q> {
+    let Keyed { key, entry } = keyed;
+    query
+        .bind(signed(entry.seq))
+        .bind(key.clone())
+        .bind(signed(entry.at))
+        .bind(kind(&entry.event))
+        .bind(body)
+}
+
+fn body(keyed: &Keyed) -> Result<String, Failure> {
+    serde_json::to_string(&keyed.entry.event)
+        .map_err(|error| Failure::unreadable(format!("entry '{}': {error}", keyed.key)))
 }
 
 pub(super) async fn insert(
@@ -181,20 +199,12 @@ pub(super) async fn insert(
     id: &str,
     keyed: &Keyed,
 ) -> Result<(), Failure> {
-    let Keyed { key, entry } = keyed;
-    let body = serde_json::to_string(&entry.event)
-        .map_err(|error| Failure::unreadable(format!("entry '{key}': {error}")))?;
-    sqlx::query(
+    let query = sqlx::query(
         "INSERT INTO journal (debate_id, seq, key, at, kind, body) VALUES ($1, $2, $3, $4, $5, $6)",
-    )
-    .bind(id)
-    .bind(signed(entry.seq))
-    .bind(key.as_str())
-    .bind(signed(entry.at))
-    .bind(kind(&entry.event))
-    .bind(body)
-    .fetch_optional(connection)
-    .await?;
+    );
+    bind_entry(query.bind(id.to_owned()), keyed, body(keyed)?)
+        .fetch_optional(connection)
+        .await?;
     Ok(())
 }
 

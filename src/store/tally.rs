@@ -26,7 +26,7 @@ impl Tally {
     fn with(mut self, entry: &Entry) -> Self {
         self.updated_at = self.updated_at.max(entry.at);
         match &entry.event {
-            Event::Opened(_) => self.moved_to(State::Running, entry.at),
+            Event::Opened(_) | Event::Decided(_) => self.moved_to(State::Running, entry.at),
             Event::Reopened { generation } => Self {
                 generation: Some(*generation),
                 ..self.moved_to(State::Running, entry.at)
@@ -34,6 +34,7 @@ impl Tally {
             Event::Ended(end) => self.moved_to(end.state, entry.at),
             Event::StepFinished(step) => self.spending(&step.call.spent),
             Event::StepFailed(step) => self.spending(&step.call.spent),
+            Event::Asked(_) => self.moved_to(State::Waiting, entry.at),
             Event::Rated { rating, .. } => Self {
                 rating: Some(*rating),
                 ..self
@@ -42,13 +43,14 @@ impl Tally {
             | Event::Noted { .. }
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
-            | Event::StepRestarted { .. } => self,
+            | Event::StepRestarted { .. }
+            | Event::Said(_) => self,
         }
     }
 
     fn moved_to(self, state: State, at: Millis) -> Self {
         let ended_at = match state {
-            State::Running | State::Waiting => None,
+            State::Queued | State::Running | State::Waiting => None,
             State::Complete | State::Partial | State::Failed | State::Cancelled => Some(at),
         };
         Self {
@@ -85,5 +87,8 @@ pub(super) fn kind(event: &Event) -> &'static str {
         Event::Ended(_) => "ended",
         Event::Reopened { .. } => "reopened",
         Event::Rated { .. } => "rated",
+        Event::Said(_) => "said",
+        Event::Asked(_) => "asked",
+        Event::Decided(_) => "decided",
     }
 }

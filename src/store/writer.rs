@@ -3,8 +3,9 @@
 //! `SQLite` has one writer at a time whatever we do. Waiting for it here is fair, and a connection of our own costs
 //! half of what one from a pool does: a pool pings it each time it comes back.
 
-use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, Connection, Executor};
+use sqlx::any::{AnyArguments, AnyConnectOptions, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::errors::Failure;
@@ -61,6 +62,22 @@ impl Writer {
         Ok(connection)
     }
 
+    /// A whole transaction, from BEGIN to COMMIT, in one message to the driver's thread: a message for each statement
+    /// would wake that thread and this one four times for every answer of a model.
+    pub(super) async fn at_once(
+        &self,
+        transaction: Query<'_, Any, AnyArguments>,
+    ) -> Result<Vec<AnyRow>, Failure> {
+        let mut place = self.idle.lock().await;
+        let mut connection = self.take(&mut place).await?;
+        let outcome = transaction.fetch_all(&mut connection).await;
+        let is_usable = outcome.is_ok() || roll_back(&mut connection).await;
+        if is_usable {
+            *place = Some(connection);
+        }
+        Ok(outcome?)
+    }
+
     pub(super) async fn close(&self) {
         if let Some(connection) = self.idle.lock().await.take() {
             // The last connection that closes tidies up; the next run can do that too.
@@ -94,12 +111,15 @@ impl Writing<'_> {
                 .await?;
             *self.place = Some(self.connection);
         } else {
-            // When a disk is full, the transaction may be gone already. Then so is the connection.
-            let back = sqlx::query("ROLLBACK").execute(&mut self.connection).await;
-            if back.is_ok() {
+            if roll_back(&mut self.connection).await {
                 *self.place = Some(self.connection);
             }
         }
         outcome
     }
+}
+
+/// Whether the connection can be used again. When a disk is full, the transaction may be gone already; then it cannot.
+async fn roll_back(connection: &mut AnyConnection) -> bool {
+    sqlx::query("ROLLBACK").execute(connection).await.is_ok()
 }

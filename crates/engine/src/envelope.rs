@@ -36,14 +36,15 @@ pub struct Envelopes {
 
 impl Envelopes {
     pub fn new(setup: &Setup) -> Self {
-        let models = setup
-            .seats
-            .iter()
-            .map(|seated| (seated.seat.name.clone(), seated.model.clone()));
-        Self {
-            models: models.collect(),
-            ..Self::default()
-        }
+        let mut envelopes = Self::default();
+        envelopes.seat(setup);
+        envelopes
+    }
+
+    fn seat(&mut self, setup: &Setup) {
+        let seats = setup.seats.iter();
+        let models = seats.map(|seated| (seated.seat.name.clone(), seated.model.clone()));
+        self.models = models.collect();
     }
 
     /// `None` for what readers outside are not told.
@@ -55,9 +56,10 @@ impl Envelopes {
             }
             Event::StepStarted {
                 step, seat, round, ..
-            } => (stage(step, seat) == "synthesis").then(|| {
-                self.envelope("synthesis_start".into(), *round, String::new(), Some(seat))
-            }),
+            } => {
+                let name = format!("{}_start", stage(step, seat));
+                Some(self.envelope(name, *round, String::new(), Some(seat)))
+            }
             Event::Chunk {
                 step,
                 seat,
@@ -81,7 +83,9 @@ impl Envelopes {
             }
             Event::StepFinished(step) => {
                 self.settle(&step.call.step, step.call.spent.usage.total());
-                None
+                let seat = &step.call.seat;
+                let name = format!("{}_end", stage(&step.call.step, seat));
+                Some(self.envelope(name, step.call.round, String::new(), Some(seat)))
             }
             Event::StepFailed(step) => {
                 self.settle(&step.call.step, step.call.spent.usage.total());
@@ -97,10 +101,25 @@ impl Envelopes {
                 let content = answer.unwrap_or_default().to_owned();
                 Some(self.envelope("complete".into(), self.round, content, None))
             }
-            Event::Opened(_)
-            | Event::Noted { .. }
-            | Event::Reopened { .. }
-            | Event::Rated { .. } => None,
+            Event::Said(words) => {
+                Some(self.envelope("user_input".into(), self.round, words.text.clone(), None))
+            }
+            Event::Asked(query) => {
+                let content = format!("{} ({})", query.question, query.options.join(", "));
+                Some(self.envelope("decision_needed".into(), self.round, content, None))
+            }
+            Event::Decided(decision) => {
+                let content = decision.choice.clone();
+                Some(self.envelope("decision".into(), self.round, content, None))
+            }
+            Event::Reopened { .. } => {
+                Some(self.envelope("reopened".into(), self.round, String::new(), None))
+            }
+            Event::Opened(setup) => {
+                self.seat(setup);
+                None
+            }
+            Event::Noted { .. } | Event::Rated { .. } => None,
         }
     }
 

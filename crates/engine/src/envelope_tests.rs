@@ -31,17 +31,32 @@ async fn p09_a_debate_in_the_designs_envelopes() {
         names,
         [
             "round_start",
+            "proposer_start",
             "proposer_chunk",
+            "proposer_end",
+            "skeptic_start",
             "skeptic_chunk",
+            "skeptic_end",
             "round_start",
+            "proposer_start",
             "proposer_chunk",
+            "proposer_end",
+            "skeptic_start",
             "skeptic_chunk",
+            "skeptic_end",
             "round_start",
+            "proposer_start",
             "proposer_chunk",
+            "proposer_end",
+            "skeptic_start",
             "skeptic_chunk",
+            "skeptic_end",
             "synthesis_start",
             "synthesis_chunk",
+            "synthesis_end",
+            "judge_start",
             "judge_chunk",
+            "judge_end",
             "complete",
         ]
     );
@@ -56,5 +71,5 @@ async fn p09_a_debate_in_the_designs_envelopes() {
             .all(|pair| pair[0].round <= pair[1].round || pair[1].event == "complete")
     );
     assert_eq!(all.last().unwrap().metadata.tokens_so_far, 8 * 120);
-    insta::assert_json_snapshot!(&all[..2]);
+    insta::assert_json_snapshot!(&all[..3]);
 }

@@ -70,6 +70,38 @@ pub enum Event {
         rating: u8,
         comment: Option<String>,
     },
+    /// A person speaks (E-10).
+    Said(Words),
+    /// A person is to decide; until then the debate waits (E-09).
+    Asked(Query),
+    Decided(Decision),
+}
+
+/// What a person said while the debate ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Words {
+    /// Counted from 1 within the debate.
+    pub number: u32,
+    pub text: String,
+    pub by: Option<String>,
+}
+
+/// A question to a person, with the choices there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Query {
+    pub key: String,
+    pub question: String,
+    pub options: Vec<String>,
+}
+
+/// What a person chose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Of the question that is answered.
+    pub key: String,
+    pub choice: String,
+    pub by: Option<String>,
+    pub note: Option<String>,
 }
 
 impl Event {
@@ -95,6 +127,9 @@ impl Event {
             Self::Ended(_) => Some(format!("ended!{generation}")),
             Self::Reopened { generation } => Some(format!("reopened!{generation}")),
             Self::Rated { number, .. } => Some(format!("rated!{number}")),
+            Self::Said(words) => Some(format!("said!{}", words.number)),
+            Self::Asked(query) => Some(format!("asked!{}", query.key)),
+            Self::Decided(decision) => Some(format!("decided!{}", decision.key)),
             Self::StepStarted { .. } | Self::Chunk { .. } | Self::StepRestarted { .. } => None,
         }
     }
@@ -184,6 +219,8 @@ pub struct End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
+    /// For a place among the running ones.
+    Queued,
     Running,
     /// For a person's decision.
     Waiting,
@@ -194,7 +231,8 @@ pub enum State {
 }
 
 impl State {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Queued,
         Self::Running,
         Self::Waiting,
         Self::Complete,
@@ -205,6 +243,7 @@ impl State {
 
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Queued => "queued",
             Self::Running => "running",
             Self::Waiting => "waiting",
             Self::Complete => "complete",

@@ -3,6 +3,7 @@
 //! Adapters live outside the engine. They promise: every stream ends with [`Delta::Finish`] or an error, usage is
 //! reported before the end where the provider tells it, and text arrives in order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::BoxStream;
@@ -24,6 +25,14 @@ pub struct Request {
     pub seed: u64,
 }
 
+impl Request {
+    /// Everything the model is given to read.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.system.as_str())
+            .chain(self.messages.iter().map(|message| message.text.as_str()))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
     pub speaker: Speaker,
@@ -43,7 +52,8 @@ pub enum Speaker {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Schema {
     pub name: String,
-    pub json: Value,
+    /// Shared: it is the same for every call of its kind, and often longer than what is said.
+    pub json: Arc<Value>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

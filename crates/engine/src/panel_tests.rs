@@ -1,8 +1,6 @@
 use crate::cast::{Cast, Tier};
 use crate::data::{Data, DataError};
 
-use super::*;
-
 fn built_in(name: &str) -> Cast {
     Cast::load(&Data::built_in(), name).unwrap()
 }

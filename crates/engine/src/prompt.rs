@@ -78,12 +78,11 @@ impl Prompts {
     }
 
     /// Renders the three parts of `NAME.md` with the given context.
-    pub fn render(&self, name: &str, context: impl Serialize) -> Result<Prompt, PromptError> {
-        let context = Value::from(Serde(context));
+    pub fn render(&self, name: &str, context: &Value) -> Result<Prompt, PromptError> {
         let part = |part: &str| {
             self.environment
                 .get_template(&format!("{name}.md#{part}"))
-                .and_then(|template| template.render(&context))
+                .and_then(|template| template.render(context))
                 .map(|text| text.trim().to_owned())
                 .map_err(|error| PromptError::Unrenderable {
                     name: format!("{name}.md, part '=== {part}'"),

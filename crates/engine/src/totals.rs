@@ -82,7 +82,10 @@ pub fn call_of(event: &Event) -> Option<&Call> {
         | Event::StepRestarted { .. }
         | Event::Ended(_)
         | Event::Reopened { .. }
-        | Event::Rated { .. } => None,
+        | Event::Rated { .. }
+        | Event::Said(_)
+        | Event::Asked(_)
+        | Event::Decided(_) => None,
     }
 }
 

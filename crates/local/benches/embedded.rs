@@ -206,7 +206,7 @@ fn request(number: usize, seat: usize, context: &str) -> Request {
 fn schema() -> Schema {
     Schema {
         name: "opinion".to_owned(),
-        json: json!({
+        json: std::sync::Arc::new(json!({
             "type": "object",
             "properties": {
                 "stance": {"enum": ["agree", "disagree"]},
@@ -215,7 +215,7 @@ fn schema() -> Schema {
             },
             "required": ["stance", "confidence", "reason"],
             "additionalProperties": false
-        }),
+        })),
     }
 }
 

@@ -51,7 +51,8 @@ fn opinion(stances: &[&str]) -> Schema {
             },
             "required": ["stance", "confidence", "condition", "reasons"],
             "additionalProperties": false
-        }),
+        })
+        .into(),
     }
 }
 
@@ -234,7 +235,7 @@ async fn a_prompt_beyond_the_context_is_refused_with_the_counts() {
 async fn a_schema_that_cannot_be_followed_fails_the_call() {
     let impossible = Schema {
         name: "impossible".to_owned(),
-        json: json!({"type": "string", "minLength": 5, "maxLength": 2}),
+        json: json!({"type": "string", "minLength": 5, "maxLength": 2}).into(),
     };
     let model = model();
     let refused = Request {

@@ -162,10 +162,10 @@ fn streamed(writer: &mut impl Write, text: &str, whole: bool) -> std::io::Result
         writer,
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     )?;
+    // One write for each event, as servers do: else each would travel in four packets.
     let mut event = |value: &str| -> std::io::Result<()> {
         let data = format!("data: {value}\n\n");
-        write!(writer, "{:x}\r\n{data}\r\n", data.len())?;
-        writer.flush()
+        writer.write_all(format!("{:x}\r\n{data}\r\n", data.len()).as_bytes())
     };
     let characters: Vec<char> = text.chars().collect();
     for piece in characters.chunks(12) {

@@ -23,6 +23,7 @@ pub use report::report;
 pub use rules::{Mode, Rules, RulesError};
 pub use verdict::Verdict;
 
+use crate::event::Words;
 use crate::panel::{CRITIC, ORCHESTRATOR};
 use crate::table::{Halt, Table, Turn, all, each};
 use card::{card, faults_of_changes, finals};
@@ -37,6 +38,7 @@ pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         sittings: rules.panel.councils.iter().map(Sitting::new).collect(),
         critique: None,
         synthesis: None,
+        person: Vec::new(),
     };
     let ending = match hear(table, rules, &mut hearing).await {
         Ok(()) => Ending::Heard,
@@ -51,6 +53,8 @@ pub(crate) struct Hearing<'r> {
     sittings: Vec<Sitting<'r>>,
     critique: Option<Turn<Critique>>,
     synthesis: Option<Turn<Synthesis>>,
+    /// What the person who asked has said so far. The councils sit apart; it is heard where they meet.
+    person: Vec<Words>,
 }
 
 async fn hear(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result<(), Halt> {
@@ -64,9 +68,12 @@ async fn hear(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result
         return Ok(());
     }
     if rules.mode == Mode::Full {
+        hearing.person = table.interlude("exchange").await?;
         exchange(table, rules, hearing).await?;
     }
+    hearing.person = table.interlude("critic").await?;
     hearing.critique = criticise(table, rules, hearing).await?;
+    hearing.person = table.interlude("synthesis").await?;
     hearing.synthesis = synthesise(table, rules, hearing).await?;
     Ok(())
 }
@@ -178,8 +185,7 @@ async fn narrate(
 /// Each council gets the others' consensus and answers three questions; its lead may move a number by five points.
 async fn exchange(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result<(), Halt> {
     let cards = hearing.cards(rules);
-    let sittings = &hearing.sittings;
-    let leads = (0..sittings.len()).map(|own| respond(table, rules, sittings, &cards, own));
+    let leads = (0..cards.len()).map(|own| respond(table, rules, hearing, &cards, own));
     let (responses, halted) = each(leads).await;
     for (sitting, response) in hearing.sittings.iter_mut().zip(responses) {
         sitting.response = response.flatten();
@@ -190,10 +196,11 @@ async fn exchange(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Re
 async fn respond(
     table: &Table,
     rules: &Rules,
-    sittings: &[Sitting<'_>],
+    hearing: &Hearing<'_>,
     cards: &[Vec<DimensionResult>],
     own: usize,
 ) -> Result<Option<Turn<Response>>, Halt> {
+    let sittings = &hearing.sittings;
     let heard = |sitting: &Sitting<'_>| sitting.present().next().is_some();
     let others: Vec<_> = (0..sittings.len())
         .filter(|index| *index != own && heard(&sittings[*index]))
@@ -209,7 +216,10 @@ async fn respond(
         .in_phase("exchange", last_round(rules))
         .prompt(
             "councils/respond",
-            brief::respond(rules, (sitting, results), &others),
+            brief::heard(
+                brief::respond(rules, (sitting, results), &others),
+                &hearing.person,
+            ),
         )
         .choices("dimension", movable)
         .check(|reply: &Response| {
@@ -242,7 +252,10 @@ async fn criticise(
         .in_phase("critic", last_round(rules))
         .prompt(
             "councils/criticise",
-            brief::criticise(rules, &hearing.sittings, &cards, &kept, &figures),
+            brief::heard(
+                brief::criticise(rules, &hearing.sittings, &cards, &kept, &figures),
+                &hearing.person,
+            ),
         )
         .choices(
             "disagreement",
@@ -271,7 +284,10 @@ async fn synthesise(
         .in_phase("synthesis", last_round(rules))
         .prompt(
             "councils/synthesise",
-            brief::synthesise(rules, &hearing.sittings, &cards, &kept, critique),
+            brief::heard(
+                brief::synthesise(rules, &hearing.sittings, &cards, &kept, critique),
+                &hearing.person,
+            ),
         )
         .choices("finding", ids)
         .choices("dimension", standing.keys().cloned().collect())
@@ -324,6 +340,9 @@ impl Hearing<'_> {
         bias_figures(&judgements, &last)
     }
 }
+
+#[cfg(test)]
+mod court;
 
 #[cfg(test)]
 #[path = "councils_tests.rs"]

@@ -39,6 +39,9 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         Err(Halt::Budget(limit)) => return Ok(cut_short(table, rules, debate, retrieval, limit)),
         Err(halt) => return Err(halt),
     };
+    if debate.latest_answer().is_some() {
+        debate.hear(table.interlude("synthesis").await?);
+    }
     let synthesis = match synthesise(table, &debate).await {
         Ok(synthesis) => synthesis,
         Err(Halt::Budget(limit)) => return Ok(cut_short(table, rules, debate, retrieval, limit)),
@@ -95,13 +98,16 @@ async fn argue(
     debate: &mut Debate,
 ) -> Result<Ending, Halt> {
     for round in 1.. {
+        if round > 1 {
+            debate.hear(table.interlude(&format!("r{round}")).await?);
+        }
         table
             .round(round, if round == 1 { "opening" } else { "refinement" })
             .await;
         debate.begin(round);
 
         if debate.wants_opening() {
-            if let Some(turn) = propose(table, retrieval, round).await? {
+            if let Some(turn) = propose(table, retrieval, debate, round).await? {
                 debate.open(turn);
             }
         } else if debate.wants_revision()
@@ -136,6 +142,7 @@ async fn argue(
 async fn propose(
     table: &Table,
     retrieval: &Retrieval,
+    debate: &Debate,
     round: u32,
 ) -> Result<Option<Turn<Opening>>, Halt> {
     let library = table.library();
@@ -150,7 +157,7 @@ async fn propose(
         .in_round(round)
         .prompt(
             "dialectic/propose",
-            json!({ "question": question, "templates": templates }),
+            json!({ "question": question, "person": debate.person(), "templates": templates }),
         )
         .send()
         .await
@@ -168,7 +175,7 @@ async fn criticise(
         .in_round(round)
         .prompt(
             "dialectic/criticise",
-            json!({ "question": question, "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
+            json!({ "question": question, "person": debate.person(), "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .read_as(|reply: &Critique| reply.numbered(debate.ledger().all().len()))
         .send()
@@ -189,7 +196,7 @@ async fn revise(
         .in_round(round)
         .prompt(
             "dialectic/revise",
-            json!({ "question": question, "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
+            json!({ "question": question, "person": debate.person(), "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
         )
         .choices("issue", ids)
         .check(|reply: &Revision| {
@@ -212,7 +219,7 @@ async fn review(
         .in_round(round)
         .prompt(
             "dialectic/review",
-            json!({ "question": question, "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
+            json!({ "question": question, "person": debate.person(), "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .choices("issue", debate.open_ids())
         .check(|reply: &Review| {
@@ -235,7 +242,7 @@ async fn synthesise(table: &Table, debate: &Debate) -> Result<Option<Turn<Synthe
         .in_phase("synthesis", debate.rounds())
         .prompt(
             "dialectic/synthesise",
-            json!({ "question": question, "history": debate.history(), "open_issues": debate.open_issues() }),
+            json!({ "question": question, "person": debate.person(), "history": debate.history(), "open_issues": debate.open_issues() }),
         )
         .check(|reply: &Synthesis| {
             let traces = traces_of_debate(&reply.answer, question);

@@ -24,7 +24,10 @@ pub struct Refinement {
 const SENT: &str = "x-sent";
 
 pub(super) struct Derived {
-    pub(super) json: Value,
+    /// As it is sent.
+    json: Arc<Value>,
+    /// With the bounds of a small model.
+    bounded: Arc<Value>,
     pub(super) validator: Option<Validator>,
 }
 
@@ -48,9 +51,16 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .into_root_schema_for::<T>()
             .to_value();
         tidy(&mut json);
+        let validator = jsonschema::validator_for(&json).ok();
+        demand(&mut json);
+        let mut bounded = json.clone();
+        each_property(&mut bounded, &mut |name, schema| {
+            shorten(schema, name == T::MAIN);
+        });
         let made = Arc::new(Derived {
-            validator: jsonschema::validator_for(&json).ok(),
-            json,
+            validator,
+            json: Arc::new(json),
+            bounded: Arc::new(bounded),
         });
         DERIVED
             .write()
@@ -81,9 +91,13 @@ fn tidy(schema: &mut Value) {
 
 /// The schema as it is sent for one call.
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
-    let mut json = derived::<T>().json.clone();
+    let derived = derived::<T>();
+    let mut json = Arc::clone(match ability {
+        Ability::Full => &derived.json,
+        Ability::Small => &derived.bounded,
+    });
     for (property, values) in &refinement.choices {
-        each_property(&mut json, &mut |name, schema| {
+        each_property(Arc::make_mut(&mut json), &mut |name, schema| {
             if name == *property && !values.is_empty() {
                 *schema = json!({ "type": "string", "enum": values });
             }
@@ -93,21 +107,14 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
             }
         });
     }
-    if ability == Ability::Small {
-        each_property(&mut json, &mut |name, schema| {
-            shorten(schema, name == T::MAIN);
-        });
-    }
-    // After the bounds of a small model: what must be complete is asked for completely.
     for (property, count) in &refinement.items {
-        each_property(&mut json, &mut |name, schema| {
+        each_property(Arc::make_mut(&mut json), &mut |name, schema| {
             if name == *property {
                 schema["minItems"] = json!(count);
                 schema["maxItems"] = json!(count);
             }
         });
     }
-    demand(&mut json);
     Schema {
         name: T::NAME.to_owned(),
         json,

@@ -37,10 +37,7 @@ struct Said {
 impl<T: Reply> Work<'_, '_, T> {
     /// A reply that does not fit, or breaks a rule, is asked for once more with the reason (C-05).
     pub(super) async fn run(&mut self, request: Request) -> Result<Turn<T>, Failure> {
-        let said = self
-            .call(request.clone())
-            .await
-            .map_err(|error| unsaid(&error))?;
+        let said = self.call(&request).await.map_err(|error| unsaid(&error))?;
         let first = self.judge(&said);
         let (faults, cut) = match &first {
             Ok(turn) => (turn.remarks.clone(), false),
@@ -51,7 +48,7 @@ impl<T: Reply> Work<'_, '_, T> {
         }
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let again = self.again(request, &said, &faults, cut);
-        let second = match self.call(again).await {
+        let second = match self.call(&again).await {
             Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, said)),
             Err(error) => Err(Failure {
                 reason: error.to_string(),
@@ -99,11 +96,8 @@ impl<T: Reply> Work<'_, '_, T> {
     }
 
     /// One call, its retries inside. Usage counts whatever became of the text.
-    async fn call(&mut self, request: Request) -> Result<Said, ModelError> {
-        let input_text: Vec<String> = std::iter::once(request.system.clone())
-            .chain(request.messages.iter().map(|message| message.text.clone()))
-            .collect();
-        let mut deltas = self.chair.model.stream(request);
+    async fn call(&mut self, request: &Request) -> Result<Said, ModelError> {
+        let mut deltas = self.chair.model.stream(request.clone());
         let mut main = MainText::new(T::MAIN);
         let mut text = String::new();
         let mut usage = Usage::default();
@@ -134,7 +128,7 @@ impl<T: Reply> Work<'_, '_, T> {
         if usage == Usage::default() && !text.is_empty() {
             self.tally.estimated = true;
             usage = Usage {
-                input: input_text.iter().map(|part| tokens::count(part)).sum(),
+                input: request.texts().map(tokens::count).sum(),
                 output: tokens::count(&text),
                 cached: 0,
             };

@@ -3,12 +3,13 @@
 
 mod budget;
 mod calls;
+mod person;
 mod replay;
 mod step;
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use roundtable_core::scale::Scale;
 use roundtable_core::timing;
@@ -29,9 +30,11 @@ use crate::reply::Reply;
 use crate::totals::{Sum, call_of};
 
 pub use budget::{Budget, Exhausted};
+pub use person::{CONTINUE, STOP, Unheard, decide, open_question, say_meanwhile};
 pub use step::{Ask, Turn};
 
 use budget::Purse;
+use person::{Person, said_in};
 use replay::Replay;
 
 /// Why a debate stops before its protocol is through. A failed step is not among them: its seat is absent, no more.
@@ -53,6 +56,8 @@ pub enum Halt {
     OtherSetup,
     #[error("no model is given for seat '{seat}'")]
     NoModel { seat: String },
+    #[error("the debate waits for a person's decision")]
+    Waiting { key: String },
 }
 
 pub trait Clock: Send + Sync {
@@ -71,8 +76,8 @@ pub struct Kit {
     pub chairs: HashMap<String, Chair>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub scale: Scale,
-    pub prompts: Prompts,
-    pub library: Library,
+    pub prompts: Arc<Prompts>,
+    pub library: Arc<Library>,
     pub journal: Arc<dyn Journal>,
     pub clock: Arc<dyn Clock>,
     pub cancel: CancellationToken,
@@ -102,8 +107,14 @@ pub struct Table {
     deadline: Option<Millis>,
     writer: tokio::sync::Mutex<Writer>,
     asked: Mutex<Asked>,
-    notices: broadcast::Sender<Arc<Notice>>,
+    person: Person,
+    /// Made for the first who listens: it has a place for every notice that one may lag behind.
+    notices: OnceLock<broadcast::Sender<Arc<Notice>>>,
+    witness: OnceLock<Witness>,
 }
+
+/// Told of everything at once, in order, by whoever makes it happen. It must not wait.
+pub type Witness = Box<dyn Fn(&Arc<Notice>) + Send + Sync>;
 
 struct Writer {
     next_seq: u64,
@@ -154,12 +165,12 @@ impl Table {
             asked.sum.add(call);
         }
         let deadline = purse.deadline(now, busy_ms(&entries));
+        let person = Person::having_said(said_in(&entries).cloned().collect());
         let replay = Replay::of(entries);
         if replay.setup.as_ref().is_some_and(|known| **known != setup) {
             return Err(Halt::OtherSetup);
         }
         let is_new = replay.setup.is_none();
-        let (notices, _) = broadcast::channel(LAG);
         let table = Self {
             writer: tokio::sync::Mutex::new(Writer {
                 next_seq: replay.next_seq.max(1),
@@ -172,7 +183,9 @@ impl Table {
             purse,
             deadline,
             asked: Mutex::new(asked),
-            notices,
+            person,
+            notices: OnceLock::new(),
+            witness: OnceLock::new(),
         };
         if is_new {
             table
@@ -200,7 +213,13 @@ impl Table {
 
     /// From now on; what was before is in the journal.
     pub fn listen(&self) -> broadcast::Receiver<Arc<Notice>> {
-        self.notices.subscribe()
+        let sender = self.notices.get_or_init(|| broadcast::channel(LAG).0);
+        sender.subscribe()
+    }
+
+    /// For one who must not miss anything and does not wait: from now on. There can be one; a second is not heard.
+    pub fn attend(&self, witness: Witness) {
+        let _ = self.witness.set(witness);
     }
 
     /// Puts a question to one seat.
@@ -303,14 +322,28 @@ impl Table {
     }
 
     fn announce(&self, event: Event) {
-        if self.notices.receiver_count() > 0 {
+        if self.has_listeners() {
             self.tell(None, self.kit.clock.now(), event);
         }
     }
 
+    fn has_listeners(&self) -> bool {
+        let heard = |sender: &broadcast::Sender<_>| sender.receiver_count() > 0;
+        self.witness.get().is_some() || self.notices.get().is_some_and(heard)
+    }
+
     fn tell(&self, seq: Option<u64>, at: Millis, event: Event) {
-        // Nobody listening is no failure.
-        let _ = self.notices.send(Arc::new(Notice { seq, at, event }));
+        if !self.has_listeners() {
+            return;
+        }
+        let notice = Arc::new(Notice { seq, at, event });
+        if let Some(witness) = self.witness.get() {
+            witness(&notice);
+        }
+        if let Some(sender) = self.notices.get() {
+            // Nobody listening any more is no failure.
+            let _ = sender.send(notice);
+        }
     }
 }
 
@@ -361,7 +394,10 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
             | Event::StepRestarted { .. }
             | Event::StepFinished(_)
             | Event::StepFailed(_)
-            | Event::Rated { .. } => {}
+            | Event::Rated { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
     is_ended.then_some(generation + 1)

@@ -1,16 +1,18 @@
 //! What the journal already knows, looked up by position: this is how a debate resumes without repeating a call (C-08).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::event::{Entry, Event, FailedStep, FinishedStep, Setup};
+use crate::event::{Decision, Entry, Event, FailedStep, FinishedStep, Setup};
 
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     finished: HashMap<String, Box<FinishedStep>>,
     failed: HashMap<String, Box<FailedStep>>,
     noted: HashMap<String, Value>,
+    asked: HashSet<String>,
+    decided: HashMap<String, Decision>,
     rounds: Vec<u32>,
     pub(super) generation: u32,
     pub(super) next_seq: u64,
@@ -48,7 +50,12 @@ impl Replay {
                         replay.failed.remove(&step);
                     }
                 }
+                Event::Asked(query) => drop(replay.asked.insert(query.key)),
+                Event::Decided(decision) => {
+                    replay.decided.insert(decision.key.clone(), decision);
+                }
                 Event::Ended(_)
+                | Event::Said(_)
                 | Event::Rated { .. }
                 | Event::StepStarted { .. }
                 | Event::Chunk { .. }
@@ -65,6 +72,14 @@ impl Replay {
 
     pub(super) fn note(&self, key: &str) -> Option<&Value> {
         self.noted.get(key)
+    }
+
+    pub(super) fn is_asked(&self, key: &str) -> bool {
+        self.asked.contains(key)
+    }
+
+    pub(super) fn decision(&self, key: &str) -> Option<&Decision> {
+        self.decided.get(key)
     }
 
     pub(super) fn has_round(&self, round: u32) -> bool {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
-use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::calls::{Failure, Work};
 use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
-use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent};
+use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
@@ -37,7 +37,7 @@ pub struct Ask<'t, T> {
     phase: Option<&'static str>,
     round: u32,
     prompt: String,
-    context: Value,
+    context: minijinja::Value,
     refinement: Refinement,
     pub(super) check: Check<'t, T>,
     pub(super) render: Render<'t, T>,
@@ -52,7 +52,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             phase: None,
             round: 0,
             prompt: String::new(),
-            context: Value::Null,
+            context: minijinja::Value::UNDEFINED,
             refinement: Refinement::default(),
             check: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
@@ -70,10 +70,11 @@ impl<'t, T: Reply> Ask<'t, T> {
         self.in_round(round)
     }
 
-    /// The template to render; `seat` and `small` are added to its context.
+    /// The template to render; `seat` and `small` are added to its context, and `person` (what a person said) as nobody
+    /// where it is not given.
     pub fn prompt(mut self, name: &str, context: impl Serialize) -> Self {
         name.clone_into(&mut self.prompt);
-        self.context = json!(context);
+        self.context = minijinja::Value::from(Serde(context));
         self
     }
 
@@ -119,12 +120,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         if let Some(known) = table.replay.step(&step) {
             return self.recall(&known, &hash);
         }
-        let expected = tokens::estimate(&request.system)
-            + request
-                .messages
-                .iter()
-                .map(|message| tokens::estimate(&message.text))
-                .sum::<u64>();
+        let expected = request.texts().map(tokens::estimate).sum();
         let reservation = table.purse.admit(expected, chair.price.as_ref())?;
         table.announce(Event::StepStarted {
             step: step.clone(),
@@ -164,10 +160,14 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
-        let mut context = self.context.clone();
-        context["seat"] = json!(seated.seat);
-        context["small"] = json!(seated.ability == Ability::Small);
-        let prompt = self.table.kit.prompts.render(&self.prompt, context)?;
+        let nobody = Vec::<Words>::new();
+        // The later stand before the earlier.
+        let context = merge_maps([
+            minijinja::context! { person => Serde(nobody) },
+            self.context.clone(),
+            minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
+        ]);
+        let prompt = self.table.kit.prompts.render(&self.prompt, &context)?;
         let message = |text: String, shared| Message {
             speaker: Speaker::User,
             text,

@@ -10,7 +10,7 @@ use super::replies::{Critique, finding_id};
 use super::rules::{Mode, Rules};
 use super::sitting::{Bench, Sitting};
 use super::verdict::Disagreement;
-use crate::event::Setup;
+use crate::event::{Setup, Words};
 use crate::panel::{Judge, Part};
 
 /// What all seats share: it comes first and is the same in every prompt of the debate, so that caches hit (C-13).
@@ -28,6 +28,11 @@ fn shared(rules: &Rules) -> Value {
         "parts": parts,
         "left_out": package.left_out(),
     })
+}
+
+/// Where the councils meet, they hear what the person who asked has said meanwhile.
+pub(super) fn heard(context: Value, person: &[Words]) -> Value {
+    with(context, json!({ "person": person }))
 }
 
 fn with(mut context: Value, more: Value) -> Value {

@@ -61,7 +61,10 @@ impl Court {
     /// `seat kind` of every call.
     pub(super) fn asked(&self) -> Vec<String> {
         let heard = self.heard();
-        heard.iter().map(|(seat, request)| format!("{seat} {}", name(request))).collect()
+        heard
+            .iter()
+            .map(|(seat, request)| format!("{seat} {}", name(request)))
+            .collect()
     }
 
     pub(super) fn asked_of(&self, seat: &str, kind: &str) -> Vec<Request> {
@@ -82,15 +85,26 @@ impl Model for Seat {
     fn stream(&self, request: Request) -> Deltas {
         let kind = name(&request);
         let mut heard = self.court.heard.lock().unwrap();
-        let before = heard.iter().filter(|(seat, earlier)| *seat == self.name && name(earlier) == kind).count();
+        let before = heard
+            .iter()
+            .filter(|(seat, earlier)| *seat == self.name && name(earlier) == kind)
+            .count();
         let answer = (self.court.script)(&self.name, &request, before);
         heard.push((self.name.clone(), request));
         let pace = (self.court.pace)(&self.name, &kind);
         let deltas = match answer {
             Err(error) => vec![Err(error)],
             Ok(text) => {
-                let usage = Usage { input: 100, output: 20, cached: 10 };
-                vec![Ok(Delta::Text(text)), Ok(Delta::Usage(usage)), Ok(Delta::Finish(Finish::Stop))]
+                let usage = Usage {
+                    input: 100,
+                    output: 20,
+                    cached: 10,
+                };
+                vec![
+                    Ok(Delta::Text(text)),
+                    Ok(Delta::Usage(usage)),
+                    Ok(Delta::Finish(Finish::Stop)),
+                ]
             }
         };
         let waiting = stream::once(async move {
@@ -113,8 +127,16 @@ pub(super) fn cast(name: &str) -> Cast {
 
 pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
     let given = vec![
-        Given { kind: Kind::Text, name: "bread.md".into(), text: TEXT.into() },
-        Given { kind: Kind::Metadata, name: "bread.json".into(), text: "{\"platform\": \"video\"}".into() },
+        Given {
+            kind: Kind::Text,
+            name: "bread.md".into(),
+            text: TEXT.into(),
+        },
+        Given {
+            kind: Kind::Metadata,
+            name: "bread.json".into(),
+            text: "{\"platform\": \"video\"}".into(),
+        },
     ];
     let package = Package::new("bread.md".into(), given, 10_000);
     let cast = match mode {
@@ -129,7 +151,11 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
         seats: cast
             .seats
             .into_iter()
-            .map(|seat| Seated { seat, model: "test:scripted".into(), ability })
+            .map(|seat| Seated {
+                seat,
+                model: "test:scripted".into(),
+                ability,
+            })
             .collect(),
         rules: json!(rules),
         budget: Budget::default(),
@@ -140,10 +166,17 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
 
 pub(super) fn kit_of(court: &Bench, setup: &Setup, journal: Arc<dyn Journal>) -> Kit {
     let nobody = Scripted::new(|_, _| panic!("every seat has its own model"));
-    let price = Some(Price { input: 1.0, output: 2.0, cached: None });
+    let price = Some(Price {
+        input: 1.0,
+        output: 2.0,
+        cached: None,
+    });
     let seats = setup.seats.iter().map(|seated| {
         let name = seated.seat.name.clone();
-        let model = Arc::new(Seat { court: Arc::clone(court), name: name.clone() });
+        let model = Arc::new(Seat {
+            court: Arc::clone(court),
+            name: name.clone(),
+        });
         (name, Chair { model, price })
     });
     Kit {
@@ -153,27 +186,57 @@ pub(super) fn kit_of(court: &Bench, setup: &Setup, journal: Arc<dyn Journal>) ->
     }
 }
 
-pub(super) async fn sit(court: &Bench, setup: Setup, budget: Budget, journal: Arc<dyn Journal>) -> Table {
+pub(super) async fn sit(
+    court: &Bench,
+    setup: Setup,
+    budget: Budget,
+    journal: Arc<dyn Journal>,
+) -> Table {
     let kit = kit_of(court, &setup, journal);
     Table::sit(setup, budget, kit).await.unwrap()
 }
 
-pub(super) async fn judged_with(court: &Bench, setup: Setup, budget: Budget, journal: &Arc<MemoryJournal>) -> Record {
-    let table = sit(court, setup, budget, Arc::clone(journal) as Arc<dyn Journal>).await;
+pub(super) async fn judged_with(
+    court: &Bench,
+    setup: Setup,
+    budget: Budget,
+    journal: &Arc<MemoryJournal>,
+) -> Record {
+    let table = sit(
+        court,
+        setup,
+        budget,
+        Arc::clone(journal) as Arc<dyn Journal>,
+    )
+    .await;
     play(&table, Protocol::Councils).await.unwrap();
     Record::of("id", "then".into(), &entries(journal)).unwrap()
 }
 
 pub(super) async fn judged(court: &Bench, cast: &Cast, mode: Mode) -> Record {
-    judged_with(court, setup(cast, mode, Ability::Full), Budget::default(), &Arc::default()).await
+    judged_with(
+        court,
+        setup(cast, mode, Ability::Full),
+        Budget::default(),
+        &Arc::default(),
+    )
+    .await
 }
 
 /// The values that the schema of this call allows for a property, wherever it is.
 pub(super) fn allowed(request: &Request, property: &str) -> Vec<String> {
     fn find(schema: &Value, property: &str) -> Option<Vec<String>> {
         if let Some(properties) = schema["properties"].as_object() {
-            if let Some(values) = properties.get(property).and_then(|it| it["enum"].as_array()) {
-                return Some(values.iter().filter_map(|it| it.as_str().map(str::to_owned)).collect());
+            if let Some(values) = properties
+                .get(property)
+                .and_then(|it| it["enum"].as_array())
+            {
+                return Some(
+                    values
+                        .iter()
+                        .filter_map(|it| it.as_str().map(str::to_owned))
+                        .collect(),
+                );
             }
             return properties.values().find_map(|it| find(it, property));
         }
@@ -269,9 +332,13 @@ fn revision(seat: &str, request: &Request) -> Value {
         _ => Vec::new(),
     };
     let dimensions = allowed(request, "dimension");
-    let moved = moved.into_iter().filter(|it| dimensions.iter().any(|own| own == it));
+    let moved = moved
+        .into_iter()
+        .filter(|it| dimensions.iter().any(|own| own == it));
     let changes: Vec<Value> = moved
-        .map(|it| json!({ "dimension": it, "peer": peers[0], "reason": "The evidence of the end." }))
+        .map(
+            |it| json!({ "dimension": it, "peer": peers[0], "reason": "The evidence of the end." }),
+        )
         .collect();
     json!({
         "assessment": format!("The second word of {seat}."),

@@ -9,8 +9,12 @@ use crate::tokens;
 
 /// Of what fits, so much is taken from the beginning: openings decide more than endings, but both are judged.
 const FROM_THE_BEGINNING: f64 = 0.75;
-/// The estimate of tokens for bytes is kept a little below, so that the cut text fits without a second look.
+/// A little less than what should fit, so that it seldom takes a third look.
 const MARGIN: f64 = 0.97;
+/// What is longer than this is too long without counting.
+const MOST_BYTES_A_TOKEN: u64 = 8;
+/// Less than this of a text is no part of it worth judging.
+const SMALLEST_SHARE: f64 = 1e-6;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Package {
@@ -66,23 +70,22 @@ impl Package {
     /// Cut so that all parts together have at most `limit` tokens.
     pub fn new(title: String, given: Vec<Given>, limit: u64) -> Self {
         let forensics = Forensics::of(&words_of(&given));
-        let all: u64 = given.iter().map(|part| size(&part.text, limit)).sum();
-        let parts = given
-            .into_iter()
-            .map(|part| {
-                let (text, left_out) = if all <= limit {
-                    (part.text, None)
-                } else {
-                    cut(&part.text, share(limit, all))
-                };
-                Part {
-                    kind: part.kind,
-                    name: part.name,
-                    text,
-                    left_out,
-                }
-            })
-            .collect();
+        let bytes: u64 = given.iter().map(|part| part.text.len() as u64).sum();
+        let mut share = 1.0;
+        let mut parts = shares(&given, share);
+        // Tokens are uneven over a text, so a share of its length is tried, counted, and made smaller until it fits.
+        if bytes > limit.saturating_mul(MOST_BYTES_A_TOKEN) {
+            share = ratio(limit.saturating_mul(MOST_BYTES_A_TOKEN), bytes);
+            parts = shares(&given, share);
+        }
+        while bytes > limit && share > SMALLEST_SHARE {
+            let count: u64 = parts.iter().map(|part| tokens::count(&part.text)).sum();
+            if count <= limit {
+                break;
+            }
+            share *= ratio(limit, count) * MARGIN;
+            parts = shares(&given, share);
+        }
         Self {
             title,
             parts,
@@ -111,19 +114,28 @@ impl Package {
 
 #[expect(
     clippy::cast_precision_loss,
-    reason = "tokens of a text stay far below 2^53"
+    reason = "lengths of texts stay far below 2^53"
 )]
-fn share(limit: u64, all: u64) -> f64 {
-    limit as f64 / all as f64 * MARGIN
+fn ratio(part: u64, whole: u64) -> f64 {
+    part as f64 / whole as f64
 }
 
-/// A token has at least one byte, so what is short need not be counted.
-fn size(text: &str, limit: u64) -> u64 {
-    if (text.len() as u64) <= limit {
-        text.len() as u64
-    } else {
-        tokens::count(text)
-    }
+/// The parts, each cut to the same share of its length.
+fn shares(given: &[Given], share: f64) -> Vec<Part> {
+    let cut_to_share = |part: &Given| {
+        let (text, left_out) = if share < 1.0 {
+            cut(&part.text, share)
+        } else {
+            (part.text.clone(), None)
+        };
+        Part {
+            kind: part.kind,
+            name: part.name.clone(),
+            text,
+            left_out,
+        }
+    };
+    given.iter().map(cut_to_share).collect()
 }
 
 /// The beginning and the end of a text, with a remark between them.

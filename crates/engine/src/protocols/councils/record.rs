@@ -95,7 +95,10 @@ impl Record {
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
             | Event::StepFinished(_)
-            | Event::StepFailed(_) => {}
+            | Event::StepFailed(_)
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
 }

@@ -69,7 +69,10 @@ fn verdict_in(entries: &[Entry]) -> Option<Verdict> {
             | Event::StepRestarted { .. }
             | Event::StepFinished(_)
             | Event::StepFailed(_)
-            | Event::Rated { .. } => {}
+            | Event::Rated { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
     verdict

@@ -6,6 +6,7 @@ use roundtable_core::stopping::Assessment;
 use serde::Serialize;
 
 use super::replies::{Critique, Opening, Review, Revision};
+use crate::event::Words;
 use crate::table::Turn;
 
 #[derive(Debug, Default)]
@@ -14,6 +15,7 @@ pub struct Debate {
     ledger: Ledger,
     answer: Option<String>,
     first: Option<First>,
+    person: Vec<Words>,
     /// What the skeptic said of the answer as a whole in this round.
     assessment: Option<Assessment>,
     last_quality: Option<OutOfTen>,
@@ -44,6 +46,15 @@ pub struct PastTurn<'a> {
 }
 
 impl Debate {
+    /// All that the person who asked has said so far.
+    pub fn hear(&mut self, words: Vec<Words>) {
+        self.person = words;
+    }
+
+    pub fn person(&self) -> &[Words] {
+        &self.person
+    }
+
     pub(super) fn begin(&mut self, round: u32) {
         self.assessment = None;
         self.exchanges.push(Exchange {

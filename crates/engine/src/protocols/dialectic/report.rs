@@ -34,7 +34,10 @@ pub fn report(entries: &[Entry]) -> Report {
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
-            | Event::Rated { .. } => {}
+            | Event::Rated { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
         }
     }
     let mut sections = Vec::new();

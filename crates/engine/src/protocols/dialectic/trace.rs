@@ -146,6 +146,8 @@ impl Trace {
                 self.reason = None;
                 self.result = None;
             }
+            Event::Asked(_) => self.state = State::Waiting,
+            Event::Decided(_) => self.state = State::Running,
             Event::Rated {
                 rating, comment, ..
             } => {
@@ -157,7 +159,8 @@ impl Trace {
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
-            | Event::StepFailed(_) => {}
+            | Event::StepFailed(_)
+            | Event::Said(_) => {}
         }
     }
 }

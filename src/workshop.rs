@@ -1,20 +1,23 @@
-//! What every command works with, opened only as far as it is needed.
+//! What every surface works with, opened only as far as it is needed and then shared by all debates.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use roundtable_core::scale::Scale;
 use roundtable_engine::data::Data;
 use roundtable_engine::embedder::Embedder;
+use roundtable_engine::prompt::Prompts;
 use roundtable_engine::protocols::dialectic::Trace;
+use roundtable_engine::reasoning::{Library, scale_of};
 
 use crate::clock;
 use crate::config::{Config, Environment, ModelName};
 use crate::embedded::{self, Local, Report};
+use crate::failure::Failure;
 use crate::models::Fleet;
 use crate::remember::Remembering;
 use crate::store::{DebateRow, Store};
-
-use super::failure::Failure;
 
 pub(crate) struct Workshop {
     pub environment: Environment,
@@ -23,6 +26,11 @@ pub(crate) struct Workshop {
     data_dir: Option<PathBuf>,
     pub local: Local,
     pub fleet: Fleet,
+    prompts: OnceLock<Arc<Prompts>>,
+    library: OnceLock<Arc<Library>>,
+    /// Those that were used before, so that what they remember is read once.
+    embedders: Mutex<HashMap<ModelName, Arc<dyn Embedder>>>,
+    scales: Mutex<HashMap<String, Scale>>,
 }
 
 impl Workshop {
@@ -41,6 +49,10 @@ impl Workshop {
             config,
             local,
             fleet,
+            prompts: OnceLock::new(),
+            library: OnceLock::new(),
+            embedders: Mutex::default(),
+            scales: Mutex::default(),
         })
     }
 
@@ -74,17 +86,48 @@ impl Workshop {
         name: &ModelName,
         report: Report,
     ) -> Result<Arc<dyn Embedder>, Failure> {
+        if let Some(known) = lock(&self.embedders).get(name) {
+            return Ok(Arc::clone(known));
+        }
         if name.provider() == embedded::PROVIDER {
             self.local.ready_embedder(report).await?;
         }
         let embedder = self.fleet.embedder(name)?;
-        Ok(match &self.environment.folders {
+        let embedder: Arc<dyn Embedder> = match &self.environment.folders {
             Some(folders) => Arc::new(Remembering::new(
                 embedder,
                 &folders.cache.join("embeddings"),
             )),
             None => embedder,
-        })
+        };
+        let mut known = lock(&self.embedders);
+        Ok(Arc::clone(known.entry(name.clone()).or_insert(embedder)))
+    }
+
+    /// How this embedder's cosine is read (C-16).
+    pub(crate) fn scale(&self, embedder: &str) -> Result<Scale, Failure> {
+        if let Some(scale) = lock(&self.scales).get(embedder) {
+            return Ok(scale.clone());
+        }
+        let scale = scale_of(&self.data, embedder)?;
+        lock(&self.scales).insert(embedder.to_owned(), scale.clone());
+        Ok(scale)
+    }
+
+    pub(crate) fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        if let Some(prompts) = self.prompts.get() {
+            return Ok(Arc::clone(prompts));
+        }
+        let prompts = Arc::new(Prompts::load(&self.data)?);
+        Ok(Arc::clone(self.prompts.get_or_init(|| prompts)))
+    }
+
+    pub(crate) fn library(&self) -> Result<Arc<Library>, Failure> {
+        if let Some(library) = self.library.get() {
+            return Ok(Arc::clone(library));
+        }
+        let library = Arc::new(Library::load(&self.data)?);
+        Ok(Arc::clone(self.library.get_or_init(|| library)))
     }
 
     /// The trace of a debate as its journal stands.
@@ -97,4 +140,8 @@ impl Workshop {
             ))
         })
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

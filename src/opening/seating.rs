@@ -3,55 +3,31 @@
 use std::collections::{BTreeMap, HashMap};
 
 use roundtable_core::usage::Price;
-use roundtable_engine::cast::{Cast, Tier};
+use roundtable_engine::cast::Tier;
 use roundtable_engine::event::Seated;
+use roundtable_engine::model::Ability;
 use roundtable_engine::table::Chair;
 
-use crate::config::{Dialectic, ModelName, Origin};
+use super::{Ear, Order};
+use crate::config::ModelName;
 use crate::embedded::{self, Report};
+use crate::failure::{Failure, Fault};
 use crate::models::{Discovery, Search, Wishes, discover};
+use crate::workshop::Workshop;
 
-use super::failure::Failure;
-use super::output;
-use super::workshop::Workshop;
-
-/// What the command line says about models.
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Choice {
-    /// The model of all seats, as provider:model.
-    #[arg(long, value_name = "PROVIDER:MODEL")]
-    pub model: Option<String>,
-    /// The model of one seat; may be given several times.
-    #[arg(long = "seat", value_name = "SEAT=PROVIDER:MODEL")]
-    pub seats: Vec<String>,
-}
-
-pub(crate) struct Seating {
+pub(super) struct Seating {
     pub seated: Vec<Seated>,
     pub chairs: HashMap<String, Chair>,
 }
 
 /// The models of a new debate. Says what was taken, why, and what would serve better (C-04).
-pub(crate) async fn choose(
+pub(super) async fn choose(
     workshop: &Workshop,
-    cast: &Cast,
-    choice: &Choice,
-    report: &Report,
-    say: impl Fn(&str),
+    order: &Order,
+    ear: &Ear,
 ) -> Result<Seating, Failure> {
-    let mut named = by_seat(workshop, cast, choice)?;
-    let all = match &choice.model {
-        Some(text) => Some(workshop.config.model_name(text)?),
-        None => None,
-    };
-    for seat in &cast.seats {
-        let wanted = all
-            .clone()
-            .or_else(|| configured(&workshop.config.dialectic, &seat.name).cloned());
-        if let Some(model) = wanted {
-            named.entry(seat.name.clone()).or_insert(model);
-        }
-    }
+    let mut named = named(workshop, order)?;
+    let cast = &order.cast;
     let unnamed: Vec<_> = cast
         .seats
         .iter()
@@ -73,13 +49,13 @@ pub(crate) async fn choose(
                 .ok_or_else(|| nothing_found(&found))?;
             named.insert(seat.name.clone(), model);
         }
-        explain(&found, &say);
+        explain(&found, ear);
     }
-    seat(workshop, cast, named, report, &say).await
+    seat(workshop, order, &named, ear).await
 }
 
 /// The models that a debate was opened with, for going on with it.
-pub(crate) async fn again(
+pub(super) async fn again(
     workshop: &Workshop,
     seated: &[Seated],
     report: &Report,
@@ -95,17 +71,16 @@ pub(crate) async fn again(
 
 async fn seat(
     workshop: &Workshop,
-    cast: &Cast,
-    named: BTreeMap<String, ModelName>,
-    report: &Report,
-    say: &impl Fn(&str),
+    order: &Order,
+    named: &BTreeMap<String, ModelName>,
+    ear: &Ear,
 ) -> Result<Seating, Failure> {
     let mut ready: HashMap<ModelName, (ModelName, Chair)> = HashMap::new();
     let mut seating = Seating {
         seated: Vec::new(),
         chairs: HashMap::new(),
     };
-    for seat in &cast.seats {
+    for seat in &order.cast.seats {
         let Some(name) = named.get(&seat.name) else {
             return Err(Failure::usage(format!(
                 "no model is given for seat '{}'",
@@ -113,18 +88,19 @@ async fn seat(
             )));
         };
         if !ready.contains_key(name) {
-            let made = chair(workshop, name, report).await?;
+            let made = chair(workshop, name, &ear.fetching).await?;
             ready.insert(name.clone(), made);
         }
         let Some((real, chair)) = ready.get(name) else {
             continue;
         };
         let mut seat = seat.clone();
-        if let Some(temperature) = configured_temperature(workshop, &seat.name) {
+        let configured = order.configured.get(&seat.name);
+        if let Some(temperature) = configured.and_then(|it| it.temperature) {
             seat.temperature = temperature;
         }
         let ability = chair.model.profile().ability;
-        if ability == roundtable_engine::model::Ability::Small {
+        if ability == Ability::Small {
             seat.max_output_tokens = seat.max_output_tokens.min(SMALL_REPLY);
         }
         seating.chairs.insert(seat.name.clone(), chair.clone());
@@ -134,7 +110,7 @@ async fn seat(
             ability,
         });
     }
-    warn_of_the_smallest(&seating, say);
+    warn_of_the_smallest(&seating, ear);
     Ok(seating)
 }
 
@@ -159,47 +135,42 @@ async fn chair(
     Ok((real, Chair { model, price }))
 }
 
-fn by_seat(
-    workshop: &Workshop,
-    cast: &Cast,
-    choice: &Choice,
-) -> Result<BTreeMap<String, ModelName>, Failure> {
+/// Those that the wish or the configuration names; all that is wrong with the wish at once.
+fn named(workshop: &Workshop, order: &Order) -> Result<BTreeMap<String, ModelName>, Failure> {
     let mut named = BTreeMap::new();
-    for text in &choice.seats {
-        let (seat, model) = text.split_once('=').ok_or_else(|| {
-            Failure::usage(format!(
-                "'{text}' does not say which seat gets which model: write --seat skeptic=provider:model"
-            ))
-        })?;
-        let seat = cast.seat(seat.trim())?;
-        named.insert(seat.name.clone(), workshop.config.model_name(model)?);
+    let mut faults = Vec::new();
+    for (seat, model) in &order.models.seats {
+        let at = format!("/seats/{seat}");
+        match order.cast.seat(seat) {
+            Ok(seat) => match workshop.config.model_name(model) {
+                Ok(model) => drop(named.insert(seat.name.clone(), model)),
+                Err(error) => faults.push(Fault::new(at, error.to_string())),
+            },
+            Err(error) => faults.push(Fault::new(at, error.to_string())),
+        }
+    }
+    let all = order.models.all.as_ref();
+    let all = match all.map(|text| workshop.config.model_name(text)) {
+        Some(Ok(model)) => Some(model),
+        Some(Err(error)) => {
+            faults.push(Fault::new("/model", error.to_string()));
+            None
+        }
+        None => None,
+    };
+    if !faults.is_empty() {
+        return Err(Failure::refused(faults));
+    }
+    for seat in &order.cast.seats {
+        let configured = order.configured.get(&seat.name);
+        let wanted = all
+            .clone()
+            .or_else(|| configured.and_then(|it| it.model.clone()));
+        if let Some(model) = wanted {
+            named.entry(seat.name.clone()).or_insert(model);
+        }
     }
     Ok(named)
-}
-
-fn configured<'a>(dialectic: &'a Dialectic, seat: &str) -> Option<&'a ModelName> {
-    match seat {
-        "proposer" => dialectic.proposer_model.as_ref(),
-        "skeptic" => dialectic.skeptic_model.as_ref(),
-        "synthesizer" => dialectic.synthesizer_model.as_ref(),
-        _ => None,
-    }
-}
-
-/// Only what the user's file says stands before the cast: the defaults are the cast's own.
-fn configured_temperature(workshop: &Workshop, seat: &str) -> Option<f64> {
-    let key = format!("dialectic.{seat}_temperature");
-    let settings = workshop.config.settings();
-    settings
-        .iter()
-        .find(|setting| setting.key == key && matches!(setting.origin, Origin::File { .. }))?;
-    let dialectic = &workshop.config.dialectic;
-    match seat {
-        "proposer" => Some(dialectic.proposer_temperature),
-        "skeptic" => Some(dialectic.skeptic_temperature),
-        "synthesizer" => Some(dialectic.synthesizer_temperature),
-        _ => None,
-    }
 }
 
 fn found_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<ModelName> {
@@ -220,24 +191,23 @@ fn nothing_found(found: &Discovery) -> Failure {
     Failure::no_model(lines.join("\n"))
 }
 
-fn explain(found: &Discovery, say: &impl Fn(&str)) {
+fn explain(found: &Discovery, ear: &Ear) {
     if let Some(choice) = &found.deliberate {
-        say(&format!("Model: {} ({})", choice.model, choice.why));
+        (ear.say)(&format!("Model: {} ({})", choice.model, choice.why));
     }
     if let Some(advice) = &found.advice {
-        say(advice);
+        (ear.say)(advice);
     }
 }
 
-fn warn_of_the_smallest(seating: &Seating, say: &impl Fn(&str)) {
+fn warn_of_the_smallest(seating: &Seating, ear: &Ear) {
     let tiny = seating
         .seated
         .iter()
         .any(|seated| seated.model.contains("SmolLM2-135M"));
     if tiny {
-        say(&output::painted(
-            output::WARN,
+        (ear.say)(
             "SmolLM2-135M can write sentences but cannot reason: this shows how a debate runs, not what it can find out.",
-        ));
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! How a command fails: what happened, why, what to do, and the exit code that scripts branch on.
+//! How a request fails, on every surface: what happened, why, what to do, and the sort of failure that callers branch on:
+//! scripts by the exit code, the server by the status.
 
 use std::process::ExitCode;
 
@@ -10,8 +11,6 @@ use crate::config::{ConfigError, NameError};
 use crate::embedded::NotReady;
 use crate::models::{FleetError, PricesError};
 use crate::store::{ClaimError, FindError, StoreError};
-
-use super::output;
 
 /// Exit codes. 0 is a complete debate, or a command that did what it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +29,27 @@ impl From<Code> for ExitCode {
     }
 }
 
-#[derive(Debug)]
+/// One thing that is wrong with a request. `at` points to it as a JSON pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub at: String,
+    pub message: String,
+}
+
+impl Fault {
+    pub(crate) fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            at: at.into(),
+            message: message.into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
 pub(crate) struct Failure {
     code: Code,
     message: String,
+    faults: Vec<Fault>,
 }
 
 impl Failure {
@@ -53,7 +69,27 @@ impl Failure {
         Self {
             code,
             message: message.into(),
+            faults: Vec::new(),
         }
+    }
+
+    /// A request that cannot be met as it is written: everything that is wrong with it at once.
+    pub(crate) fn refused(faults: Vec<Fault>) -> Self {
+        let lines: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+        Self {
+            code: Code::Usage,
+            message: lines.join("\n"),
+            faults,
+        }
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What is wrong with the request, where it is known in parts.
+    pub(crate) fn faults(&self) -> &[Fault] {
+        &self.faults
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -64,11 +100,6 @@ impl Failure {
     pub(crate) fn explained(&self, consequence: &str) -> String {
         let reason = self.message.lines().next().unwrap_or_default();
         format!("{consequence}: {reason}")
-    }
-
-    pub(crate) fn report(&self) -> ExitCode {
-        output::error(&self.message);
-        self.code.into()
     }
 }
 
@@ -154,6 +185,7 @@ impl From<Halt> for Failure {
             Halt::Drift { .. } => Self::other(format!(
                 "{halt}. Its prompts, casts or templates have changed since; restore them to resume it, or ask anew."
             )),
+            Halt::Waiting { .. } => Self::new(Code::Partial, halt.to_string()),
             Halt::Budget(_) | Halt::Cancelled | Halt::Journal(_) | Halt::OtherSetup => {
                 Self::other(halt.to_string())
             }
