@@ -120,6 +120,7 @@ async fn evaluate(
         .prompt("councils/evaluate", brief::evaluate(rules, sitting, judge))
         .choices("dimension", judge.dimensions.clone())
         .items("scores", judge.dimensions.len())
+        .choices("name", judge.sub_scores.clone())
         .items("sub_scores", judge.sub_scores.len())
         .check(|reply: &Evaluation| faults_of_evaluation(judge, reply))
         .send()
@@ -151,6 +152,7 @@ async fn revise(
             peers.iter().map(|peer| peer.judge.seat.clone()).collect(),
         )
         .items("scores", judge.dimensions.len())
+        .choices("name", judge.sub_scores.clone())
         .items("sub_scores", judge.sub_scores.len())
         .check(|reply: &Revision| faults_of_revision(bench, &peers, reply))
         .send()

@@ -51,7 +51,7 @@ fn rubric(rules: &Rules, judge: &Judge) -> Vec<Value> {
 }
 
 pub(super) fn evaluate(rules: &Rules, sitting: &Sitting<'_>, judge: &Judge) -> Value {
-    let figures = (judge.part == Part::Authenticity).then(|| rules.package.forensics.explained());
+    let figures = (judge.part == Part::Authenticity).then(|| figures(rules));
     with(
         shared(rules),
         json!({
@@ -63,6 +63,13 @@ pub(super) fn evaluate(rules: &Rules, sitting: &Sitting<'_>, judge: &Judge) -> V
             "limits": LIMITS,
         }),
     )
+}
+
+/// One text, because runs of words that the content repeats are in it: they must not get out of their quote.
+fn figures(rules: &Rules) -> String {
+    let figures = rules.package.forensics.explained().into_iter();
+    let lines = figures.map(|it| format!("{}: {} ({})", it.name, it.value, it.meaning));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn revise(

@@ -290,7 +290,7 @@ pub(super) fn good(seat: &str, request: &Request) -> Value {
         "evaluation" => json!({
             "assessment": format!("The first word of {seat}."),
             "scores": scores(seat, request, 1),
-            "sub_scores": [{ "name": "first_impression", "score": 66 }],
+            "sub_scores": allowed(request, "name").iter().map(|it| json!({ "name": it, "score": 66 })).collect::<Vec<_>>(),
             "key_observations": [format!("{seat} saw the crust.")],
         }),
         "judge_revision" => revision(seat, request),
