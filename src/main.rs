@@ -12,7 +12,10 @@ mod figures;
 mod models;
 mod opening;
 mod remember;
+mod render;
 mod store;
+#[path = "server/web/mod.rs"]
+mod web;
 mod workshop;
 
 use std::process::ExitCode;

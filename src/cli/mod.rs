@@ -12,6 +12,7 @@ mod models;
 mod output;
 mod pull;
 mod rate;
+mod reading;
 mod resume;
 mod rm;
 mod run;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
-use roundtable_engine::protocols::dialectic::Trace;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::Table;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -16,6 +16,7 @@ use crate::store::{Claim, Store};
 use super::display::{Display, Manner};
 use super::failure::{Code, Failure};
 use super::output;
+use super::reading::Reading;
 use super::workshop::Workshop;
 
 pub(crate) struct Debate {
@@ -52,14 +53,14 @@ pub(crate) async fn run(
         }
     }
     let entries = store.entries(id).await?;
-    let trace = store.get(id).await?.map_or_else(
-        || Trace::of(&id.to_string(), clock::stamp(clock::now()), &entries),
-        |row| Trace::of(&id.to_string(), clock::stamp(row.created_at), &entries),
-    );
+    let created_at = store
+        .get(id)
+        .await?
+        .map_or(clock::now(), |row| row.created_at);
     store.close().await;
-    let trace = trace.ok_or_else(|| Failure::other("the journal is empty"))?;
-    display.result(&trace)?;
-    Ok(exit_code(&trace))
+    let reading = Reading::from(id, created_at, &entries)?;
+    display.result(&reading)?;
+    Ok(exit_code(&reading.account))
 }
 
 async fn watch(
@@ -116,14 +117,10 @@ async fn interruption() {
     }
 }
 
-fn exit_code(trace: &Trace) -> ExitCode {
-    let ran_out = trace
-        .result
-        .as_ref()
-        .is_some_and(|result| result.stop_reason == "budget");
-    match trace.state {
+fn exit_code(account: &Account) -> ExitCode {
+    match account.state {
         State::Complete => ExitCode::SUCCESS,
-        State::Partial if ran_out => Code::Budget.into(),
+        State::Partial if account.ran_out() => Code::Budget.into(),
         State::Partial | State::Waiting => Code::Partial.into(),
         State::Failed => Code::NoModel.into(),
         State::Cancelled | State::Running | State::Queued => Code::Interrupted.into(),

@@ -1,5 +1,6 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
+pub mod account;
 pub mod cast;
 pub mod data;
 pub mod embedder;
