@@ -59,6 +59,18 @@ impl Cast {
         Self::of(&text)
     }
 
+    /// By its name, or by the path of its file: what ends in `.toml` or has a folder in it is a path.
+    pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
+        let path = Path::new(name);
+        let is_toml = path.extension().is_some_and(|it| it == "toml");
+        let has_folder = path.components().count() > 1;
+        if is_toml || has_folder {
+            Self::load_file(path)
+        } else {
+            Self::load(data, name)
+        }
+    }
+
     /// A file anywhere, by its path.
     pub fn load_file(path: &Path) -> Result<Self, DataError> {
         Self::of(&Text::read(path)?)

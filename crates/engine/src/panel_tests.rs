@@ -206,3 +206,33 @@ fn c02_tiers_that_do_not_rise_are_an_error() {
     let error = refused("from = 41", "from = 11");
     assert!(error.contains("tiers must rise"), "{error}");
 }
+
+/// C-02: the example in the documentation is a cast, once it has its seats.
+#[test]
+fn c02_the_documented_example_is_in_order() {
+    let page = include_str!("../../../docs/casts.md");
+    let panel = page
+        .split("```toml\n")
+        .nth(2)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let mut cast = String::from("name = \"grant\"\nprotocol = \"councils\"\nsummary = \"x\"\n");
+    for seat in [
+        "novelty",
+        "feasibility",
+        "science-lead",
+        "plan-lead",
+        "critic",
+        "orchestrator",
+    ] {
+        cast += &format!(
+            "[[seats]]\nname = \"{seat}\"\ntitle = \"x\"\ntier = \"fast\"\ntemperature = 0.3\nmax_output_tokens = 9\npersona = \"x\"\n"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("grant.toml");
+    std::fs::write(&file, cast + panel).unwrap();
+    Cast::load_file(&file).unwrap();
+}

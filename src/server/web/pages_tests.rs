@@ -210,7 +210,7 @@ fn c12_pages_hold_no_inline_script_and_load_nothing_from_elsewhere() {
             "<img",
             "<iframe",
             "<b>support",
-            "of> money", 
+            "of> money",
             "</textarea><script",
         ] {
             assert!(!page.contains(forbidden), "{name}: {forbidden}");
@@ -323,7 +323,9 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
     let over = samples::account(&samples::journal(State::Complete));
     let page = DebateView::new(&over, Right::Run).page(frame("debates"), &over, &samples::report());
     assert!(
-        !page.contains("<script") && !page.contains("<meta http-equiv") && !page.contains("data-events")
+        !page.contains("<script")
+            && !page.contains("<meta http-equiv")
+            && !page.contains("data-events")
     );
 }
 

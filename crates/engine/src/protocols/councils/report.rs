@@ -18,7 +18,6 @@ use crate::panel::Panel;
 use crate::reply::Reply;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
 use crate::table::Turn;
-use crate::totals::Totals;
 
 pub fn report(entries: &[Entry]) -> Report {
     let setup = entries.iter().find_map(|entry| entry.event.setup());
@@ -44,7 +43,6 @@ pub fn report(entries: &[Entry]) -> Report {
     sections.extend(extras(&rules.panel, &verdict));
     sections.push(worth(&verdict));
     sections.push(bias(&verdict.bias));
-    sections.push(costs(entries));
     Report {
         facts: facts(&verdict),
         answer: verdict.final_answer,
@@ -394,30 +392,4 @@ fn bias(figures: &BiasFigures) -> Section {
         "share of all scores in the fullest band of ten points",
     );
     Section::side("Figures on bias", vec![Block::Table(table)])
-}
-
-fn costs(entries: &[Entry]) -> Section {
-    let totals = Totals::of(entries);
-    let table = Table::new(
-        "What each seat used",
-        &["seat", "#calls", "#tokens", "#cost"],
-    );
-    let price = |cost: Option<roundtable_core::usage::Money>| {
-        cost.map_or_else(
-            || "unknown".into(),
-            |cost| format!("${:.4}", cost.dollars()),
-        )
-    };
-    let seats = totals.seats.iter().map(|(seat, sum)| (seat.as_str(), sum));
-    let table = seats
-        .chain([("all", &totals.debate)])
-        .fold(table, |table, (seat, sum)| {
-            table.row(vec![
-                Cell::new(seat),
-                Cell::new(sum.calls.to_string()),
-                Cell::new(sum.usage.total().to_string()),
-                Cell::new(price(sum.cost)),
-            ])
-        });
-    Section::side("Costs", vec![Block::Table(table)])
 }
