@@ -7,6 +7,7 @@ mod config;
 mod display;
 mod doctor;
 mod export;
+mod judge;
 mod list;
 mod models;
 mod output;
@@ -16,6 +17,7 @@ mod reading;
 mod resume;
 mod rm;
 mod run;
+mod schema;
 mod show;
 mod templates;
 
@@ -50,6 +52,8 @@ struct Cli {
 enum Command {
     /// Put a question to a proposer, a skeptic and a synthesizer.
     Ask(Box<ask::Args>),
+    /// Have content judged by councils that keep their disagreements; rank several.
+    Judge(Box<judge::Args>),
     /// Go on with a debate that was interrupted, killed, cut short or failed.
     Resume(resume::Args),
     /// List debates, the newest first.
@@ -74,6 +78,8 @@ enum Command {
     Config(config::Args),
     /// Check every part with a real small call, and say what to do about what fails.
     Doctor(doctor::Args),
+    /// Print the JSON schema of what `--json` gives.
+    Schema(schema::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
 }
@@ -108,12 +114,17 @@ fn report(failure: &Failure) -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    // These need nothing of the user's, and work where it is broken.
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
+    }
+    if let Command::Schema(args) = &cli.command {
+        return schema::run(args);
     }
     let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
     match cli.command {
         Command::Ask(args) => ask::run(&workshop, *args).await,
+        Command::Judge(args) => judge::run(&workshop, *args).await,
         Command::Resume(args) => resume::run(&workshop, args).await,
         Command::List(args) => list::run(&workshop, args).await,
         Command::Show(args) => show::run(&workshop, args).await,
@@ -126,6 +137,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Pull(args) => pull::run(&workshop, args).await,
         Command::Config(args) => config::run(&workshop, args),
         Command::Doctor(args) => doctor::run(&workshop, args).await,
+        Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -13,4 +13,5 @@ mod commands;
 #[cfg(feature = "local")]
 mod embedded;
 mod harness;
+mod judge;
 mod resume;

@@ -1,5 +1,6 @@
 //! A home of its own for every test, and a model server that does as it is told.
 
+mod court;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -12,7 +13,10 @@ use tempfile::TempDir;
     unused_imports,
     reason = "the benchmarks need less of it than the tests"
 )]
-pub(crate) use server::{Answer, Server, good, schema_name};
+pub(crate) use {
+    court::court,
+    server::{Answer, Server, good, schema_name},
+};
 
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {

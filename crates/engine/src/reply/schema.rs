@@ -16,9 +16,15 @@ use crate::model::{Ability, Schema};
 pub struct Refinement {
     /// Properties of this name, at any depth, may only take these values.
     pub choices: Vec<(&'static str, Vec<String>)>,
+    /// Lists of this name, at any depth, have exactly so many items.
+    pub items: Vec<(&'static str, usize)>,
 }
 
+/// A property whose schema has this key accepts more than is asked for: what is sent is the value of the key.
+const SENT: &str = "x-sent";
+
 pub(super) struct Derived {
+    /// As it is sent.
     json: Arc<Value>,
     /// With the bounds of a small model.
     bounded: Arc<Value>,
@@ -45,12 +51,14 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .into_root_schema_for::<T>()
             .to_value();
         tidy(&mut json);
+        let validator = jsonschema::validator_for(&json).ok();
+        demand(&mut json);
         let mut bounded = json.clone();
         each_property(&mut bounded, &mut |name, schema| {
             shorten(schema, name == T::MAIN);
         });
         let made = Arc::new(Derived {
-            validator: jsonschema::validator_for(&json).ok(),
+            validator,
             json: Arc::new(json),
             bounded: Arc::new(bounded),
         });
@@ -99,9 +107,39 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
             }
         });
     }
+    for (property, count) in &refinement.items {
+        each_property(Arc::make_mut(&mut json), &mut |name, schema| {
+            if name == *property {
+                schema["minItems"] = json!(count);
+                schema["maxItems"] = json!(count);
+            }
+        });
+    }
     Schema {
         name: T::NAME.to_owned(),
         json,
+    }
+}
+
+/// More is asked for than must be there: a reply without some part may still be worth having.
+fn demand(schema: &mut Value) {
+    if let Some(sent) = schema.get(SENT) {
+        let mut sent = sent.clone();
+        if let Some(description) = schema.get("description") {
+            sent["description"] = description.clone();
+        }
+        *schema = sent;
+    }
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("default");
+    }
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(demand);
+        let all: Vec<String> = properties.keys().cloned().collect();
+        schema["required"] = json!(all);
+    }
+    if let Some(items) = schema.get_mut("items") {
+        demand(items);
     }
 }
 
