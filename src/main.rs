@@ -16,6 +16,7 @@ mod render;
 mod server;
 mod store;
 mod track;
+mod trial;
 #[path = "server/web/mod.rs"]
 mod web;
 mod workshop;

@@ -9,6 +9,7 @@ mod display;
 mod doctor;
 mod export;
 mod forecast;
+mod judge;
 mod list;
 mod models;
 mod output;
@@ -19,6 +20,7 @@ mod resolve;
 mod resume;
 mod rm;
 mod run;
+mod schema;
 mod serve;
 mod show;
 mod templates;
@@ -57,6 +59,8 @@ enum Command {
     Ask(Box<ask::Args>),
     /// Have five roles argue about what will happen, and get a probability for every outcome.
     Forecast(Box<forecast::Args>),
+    /// Have content judged by councils that keep their disagreements; rank several.
+    Judge(Box<judge::Args>),
     /// Go on with a debate that was interrupted, killed, cut short or failed.
     Resume(resume::Args),
     /// List debates, the newest first.
@@ -89,6 +93,8 @@ enum Command {
     Serve(serve::Args),
     /// Service tokens: who may use the server, and for what.
     Token(token::Args),
+    /// Print the JSON schema of what `--json` gives.
+    Schema(schema::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
 }
@@ -123,8 +129,12 @@ fn report(failure: &Failure) -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    // These need nothing of the user's, and work where it is broken.
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
+    }
+    if let Command::Schema(args) = &cli.command {
+        return schema::run(args);
     }
     let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
     match cli.command {
@@ -132,6 +142,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&workshop, *args).await,
         Command::Resolve(args) => resolve::run(&workshop, args).await,
         Command::Calibration(args) => calibration::run(&workshop, args).await,
+        Command::Judge(args) => judge::run(&workshop, *args).await,
         Command::Resume(args) => resume::run(&workshop, args).await,
         Command::List(args) => list::run(&workshop, args).await,
         Command::Show(args) => show::run(&workshop, args).await,
@@ -146,6 +157,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => doctor::run(&workshop, args).await,
         Command::Serve(args) => serve::run(workshop, args).await,
         Command::Token(args) => token::run(&workshop, args).await,
+        Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -8,7 +8,7 @@ use roundtable_engine::protocols::Protocol;
 use roundtable_engine::protocols::forecast::{Before, open};
 use serde_json::{Map, Value, json};
 
-use super::{Embedding, Order, Wish, check_question};
+use super::{Embedding, Order, Terms, Wish, check_question};
 use crate::clock;
 use crate::failure::{Failure, Fault};
 use crate::workshop::Workshop;
@@ -82,7 +82,7 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
             cast: opening.cast,
             models: wish.models,
             configured: BTreeMap::new(),
-            rules: json!(opening.rules),
+            terms: Terms::Rules(json!(opening.rules)),
             budget: wish.budget,
             seed: wish.seed,
             embedding: Embedding::Unneeded,

@@ -122,12 +122,32 @@ pub(crate) struct RatingWish {
     pub comment: Option<String>,
 }
 
+/// A request of the forecasting contract. Its own reader tells everything that is wrong with it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct DebateRequest(pub Value);
+
+/// What happened. Without an outcome, an earlier word on it is taken back.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResolutionWish {
+    /// The id of the outcome that happened.
+    #[schemars(length(min = 1, max = 200))]
+    pub outcome: Option<String>,
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    pub by: Option<String>,
+}
+
 fn first_protocol() -> String {
     Protocol::Dialectic.name().to_owned()
 }
 
 fn protocols() -> Vec<&'static str> {
-    Protocol::ALL.iter().map(|protocol| protocol.name()).collect()
+    Protocol::ALL
+        .iter()
+        .map(|protocol| protocol.name())
+        .collect()
 }
 
 impl NewDebate {
@@ -139,7 +159,10 @@ impl NewDebate {
             let known = protocols().join(", ");
             faults.push(Fault::new(
                 "/protocol",
-                format!("there is no protocol '{}'; there are: {known}", self.protocol),
+                format!(
+                    "there is no protocol '{}'; there are: {known}",
+                    self.protocol
+                ),
             ));
         }
         let budget = match self.budget {
@@ -159,6 +182,7 @@ impl NewDebate {
                     rules: self.rules,
                     budget,
                     seed: self.seed,
+                    history: Vec::new(),
                 },
             )),
             _ => Err(Problem::invalid(faults)),
@@ -166,7 +190,7 @@ impl NewDebate {
     }
 }
 
-fn configured(limits: &Limits) -> Budget {
+pub(crate) fn configured(limits: &Limits) -> Budget {
     Budget {
         max_tokens: limits.max_tokens_total,
         max_cost: limits.max_cost,
@@ -235,6 +259,8 @@ content!(NewDebate);
 content!(Input);
 content!(DecisionWish);
 content!(RatingWish);
+content!(DebateRequest);
+content!(ResolutionWish);
 content!(ResumeWish, absent: ResumeWish::default());
 
 /// The body of a request: small enough, in time, JSON, and as its schema says. With the bytes as they came.
@@ -301,10 +327,11 @@ fn short(message: &str) -> String {
 
 fn is_json(request: &Request) -> bool {
     let kind = request.headers().get(header::CONTENT_TYPE);
-    kind.and_then(|kind| kind.to_str().ok()).is_some_and(|kind| {
-        let essence = kind.split(';').next().unwrap_or_default().trim();
-        essence.eq_ignore_ascii_case("application/json")
-    })
+    kind.and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| {
+            let essence = kind.split(';').next().unwrap_or_default().trim();
+            essence.eq_ignore_ascii_case("application/json")
+        })
 }
 
 /// A body of at most `limit` bytes that arrives in time.

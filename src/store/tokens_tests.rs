@@ -38,13 +38,25 @@ async fn a_request_with_a_key_makes_one_debate() {
     };
     let id = Uuid::new_v4();
     let first = store
-        .create_served(id, &setup, 1, roundtable_engine::event::State::Queued, &sent("a"))
+        .create_served(
+            id,
+            &setup,
+            1,
+            roundtable_engine::event::State::Queued,
+            &sent("a"),
+        )
         .await
         .unwrap();
     assert!(matches!(first, super::super::Created::New(_)));
     drop(first);
     let second = store
-        .create_served(Uuid::new_v4(), &setup, 2, roundtable_engine::event::State::Running, &sent("a"))
+        .create_served(
+            Uuid::new_v4(),
+            &setup,
+            2,
+            roundtable_engine::event::State::Running,
+            &sent("a"),
+        )
         .await
         .unwrap();
     assert!(matches!(second, super::super::Created::Before(known) if known == id));

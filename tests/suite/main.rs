@@ -14,4 +14,5 @@ mod commands;
 mod embedded;
 mod forecast;
 mod harness;
+mod judge;
 mod resume;

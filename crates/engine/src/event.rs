@@ -4,6 +4,7 @@
 //! that begins) is only announced: whoever was not listening finds the whole in the step that finishes.
 
 use roundtable_core::usage::{Money, Usage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -222,7 +223,7 @@ pub struct End {
     pub result: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// For a place among the running ones.

@@ -29,7 +29,13 @@ pub(super) fn draw(
         svg,
         "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{BASE}\" y2=\"{BASE}\"/>"
     );
-    draw_thresholds(&mut svg, scale, thresholds);
+    for (_, y, _) in placed(scale, thresholds) {
+        let y = down(y);
+        let _ = write!(
+            svg,
+            "<line class=\"threshold\" x1=\"0\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>"
+        );
+    }
     for (index, round) in rounds.iter().enumerate() {
         let _ = write!(
             svg,
@@ -43,6 +49,7 @@ pub(super) fn draw(
         let class = roles.class_or(line.role.as_deref(), index);
         draw_line(&mut svg, line, scale, rounds, &class, lines.len() == 1);
     }
+    name_thresholds(&mut svg, scale, thresholds);
     svg.push_str("</svg>");
     if lines.len() > 1 {
         svg.push_str(&ends(lines, scale, roles));
@@ -50,28 +57,42 @@ pub(super) fn draw(
     svg
 }
 
-fn draw_thresholds(svg: &mut String, scale: Scale, thresholds: &[Threshold]) {
-    let mut last: Option<f64> = None;
+/// The thresholds that can be drawn, their heights, and at which side their names stand: two that lie close to each other
+/// are written on two sides.
+fn placed(scale: Scale, thresholds: &[Threshold]) -> Vec<(&Threshold, f64, Side)> {
+    let mut out: Vec<(&Threshold, f64, Side)> = Vec::new();
     for threshold in thresholds {
         let Some(y) = height_of(scale, threshold.value) else {
             continue;
         };
-        // Two that lie close to each other are written on two sides.
-        let is_close = last.is_some_and(|last| (last - y).abs() < APART);
-        let (x, class) = if is_close {
-            ("100%", "quiet end")
-        } else {
-            ("0", "quiet")
+        let is_close = out
+            .last()
+            .is_some_and(|(_, last, side)| *side == Side::Left && (last - y).abs() < APART);
+        let side = if is_close { Side::Right } else { Side::Left };
+        out.push((threshold, y, side));
+    }
+    out
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// Over the lines, so that no line runs through a word.
+fn name_thresholds(svg: &mut String, scale: Scale, thresholds: &[Threshold]) {
+    for (threshold, y, side) in placed(scale, thresholds) {
+        let (x, class) = match side {
+            Side::Left => ("0", "quiet"),
+            Side::Right => ("100%", "quiet end"),
         };
         let _ = write!(
             svg,
-            "<line class=\"threshold\" x1=\"0\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>\
-             <text class=\"{class}\" x=\"{x}\" y=\"{above}\">{label}</text>",
-            y = down(y),
-            above = down(y - 5.0),
-            label = escape(&threshold.label),
+            "<text class=\"{class}\" x=\"{x}\" y=\"{}\">{}</text>",
+            down(y - 5.0),
+            escape(&threshold.label),
         );
-        last = Some(y);
     }
 }
 

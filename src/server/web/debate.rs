@@ -110,6 +110,15 @@ impl DebateView {
         }
     }
 
+    /// It is to stop before its next round already.
+    pub(crate) fn pausing(mut self, is_pausing: bool) -> Self {
+        if is_pausing {
+            self.can_pause = false;
+            self.status = "Pausing after this round".into();
+        }
+        self
+    }
+
     pub(crate) fn page(self, frame: Frame, account: &Account, report: &Report) -> String {
         let page = Page {
             frame,

@@ -4,12 +4,14 @@
 //! protocol: it shows accounts and reports.
 
 pub(crate) mod assets;
+mod calibration;
 mod debate;
 mod debates;
 mod gate;
 mod home;
 mod models;
 
+pub(crate) use calibration::calibration_page;
 pub(crate) use debate::{DebateView, Panels};
 pub(crate) use debates::{DebatesView, Query, Row};
 pub(crate) use gate::{ErrorView, SignInView};

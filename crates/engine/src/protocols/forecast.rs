@@ -29,7 +29,7 @@ pub use rules::{Before, Opening, Rules, open};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;
-use crate::table::{Halt, Table, Turn, both, gather};
+use crate::table::{Halt, Table, Turn, both, each};
 use crate::tokens;
 use debate::{PRECEDENTS, Points, Role, Version};
 use verdict::{Circumstances, Ending};
@@ -58,8 +58,8 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
             debate.listen(table.interlude(&format!("r{round}")).await?);
         }
         table.round(round, debate.phase(round).name()).await;
-        let (spoken, assessed) = both(
-            gather(
+        let ((spoken, halted), assessed) = both(
+            each(
                 debate
                     .speakers(round)
                     .into_iter()
@@ -68,11 +68,12 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
             assess_all(table, debate, round - 1),
         )
         .await;
-        for (role, turn) in spoken.done {
+        for (role, turn) in spoken.into_iter().flatten() {
             hear(debate, round, &role, turn);
         }
         let stopped = settle(debate, round - 1, assessed);
-        if let Some(halt) = spoken.halt.or(stopped) {
+        halted?;
+        if let Some(halt) = stopped {
             return Err(halt);
         }
         if debate.heard_in(round).is_empty() {
@@ -81,16 +82,17 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         }
     }
     let judge = debate.judge().cloned();
-    let (spoken, assessed) = both(
-        gather(judge.iter().map(|judge| speak(table, debate, judge, last))),
+    let ((spoken, halted), assessed) = both(
+        each(judge.iter().map(|judge| speak(table, debate, judge, last))),
         assess_all(table, debate, last),
     )
     .await;
-    for (role, turn) in spoken.done {
+    for (role, turn) in spoken.into_iter().flatten() {
         hear(debate, last, &role, turn);
     }
     let stopped = settle(debate, last, assessed);
-    if let Some(halt) = spoken.halt.or(stopped) {
+    halted?;
+    if let Some(halt) = stopped {
         return Err(halt);
     }
     if let Some(judge) = judge {

@@ -1,5 +1,6 @@
 //! The protocols: each one file of ordinary async Rust that reads like its design. Users extend data, not this list.
 
+pub mod councils;
 pub mod dialectic;
 pub mod forecast;
 
@@ -15,15 +16,17 @@ use crate::table::{Halt, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Dialectic,
+    Councils,
     Forecast,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 2] = [Self::Dialectic, Self::Forecast];
+    pub const ALL: [Self; 3] = [Self::Dialectic, Self::Councils, Self::Forecast];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dialectic => "dialectic",
+            Self::Councils => "councils",
             Self::Forecast => "forecast",
         }
     }
@@ -41,6 +44,12 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
         Protocol::Dialectic => {
             let rules: dialectic::Rules = rules_of(table)?;
             dialectic::dialectic(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
+        }
+        Protocol::Councils => {
+            let rules: councils::Rules = rules_of(table)?;
+            councils::councils(table, &rules)
                 .await
                 .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
         }
@@ -68,6 +77,7 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
 pub fn report(entries: &[Entry]) -> Report {
     match protocol_of(entries) {
         Some(Protocol::Dialectic) => dialectic::report(entries),
+        Some(Protocol::Councils) => councils::report(entries),
         Some(Protocol::Forecast) => forecast::report(entries),
         None => Report::default(),
     }
@@ -80,6 +90,10 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         Protocol::Dialectic => {
             let trace = dialectic::Trace::of(id, timestamp, entries)?;
             serde_json::to_value(trace).ok()
+        }
+        Protocol::Councils => {
+            let record = councils::Record::of(id, timestamp, entries)?;
+            serde_json::to_value(record).ok()
         }
         Protocol::Forecast => {
             let result = forecast::DebateResult::of(id, timestamp, entries)?;

@@ -20,9 +20,15 @@ pub struct Refinement {
     pub keys: Vec<(&'static str, Vec<String>)>,
     /// Properties of the reply itself that are not asked for in this call; their type must have a default.
     pub omitted: Vec<&'static str>,
+    /// Lists of this name, at any depth, have exactly so many items.
+    pub items: Vec<(&'static str, usize)>,
 }
 
+/// A property whose schema has this key accepts more than is asked for: what is sent is the value of the key.
+const SENT: &str = "x-sent";
+
 pub(super) struct Derived {
+    /// As it is sent.
     json: Arc<Value>,
     /// With the bounds of a small model.
     bounded: Arc<Value>,
@@ -49,14 +55,12 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .into_root_schema_for::<T>()
             .to_value();
         tidy(&mut json);
+        let validator = jsonschema::validator_for(&json).ok();
+        demand(&mut json);
         let mut bounded = json.clone();
         each_property(&mut bounded, &mut |name, schema| {
             shorten(schema, name == T::MAIN);
         });
-        // A reply may lack what has a default; a request asks for all of it.
-        let validator = jsonschema::validator_for(&json).ok();
-        require_all(&mut json);
-        require_all(&mut bounded);
         let made = Arc::new(Derived {
             validator,
             json: Arc::new(json),
@@ -125,6 +129,14 @@ fn refine(json: &mut Value, refinement: &Refinement) {
             }
         });
     }
+    for (property, count) in &refinement.items {
+        each_property(json, &mut |name, schema| {
+            if name == *property {
+                schema["minItems"] = json!(count);
+                schema["maxItems"] = json!(count);
+            }
+        });
+    }
     // Last, because these names come from outside and may be the same as those of properties.
     for (property, keys) in &refinement.keys {
         each_property(json, &mut |name, schema| {
@@ -133,7 +145,7 @@ fn refine(json: &mut Value, refinement: &Refinement) {
             }
         });
     }
-    require_all(json);
+    demand(json);
 }
 
 fn closed_object(value: &Value, keys: &[String]) -> Value {
@@ -144,22 +156,25 @@ fn closed_object(value: &Value, keys: &[String]) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-/// What may be left out in one call is omitted from its schema; what is in it is asked for.
-fn require_all(schema: &mut Value) {
+/// More is asked for than must be there: a reply without some part may still be worth having.
+fn demand(schema: &mut Value) {
+    if let Some(sent) = schema.get(SENT) {
+        let mut sent = sent.clone();
+        if let Some(description) = schema.get("description") {
+            sent["description"] = description.clone();
+        }
+        *schema = sent;
+    }
     if let Some(object) = schema.as_object_mut() {
         object.remove("default");
     }
-    let names = schema["properties"]
-        .as_object()
-        .map(|properties| properties.keys().cloned().collect::<Vec<_>>());
-    if let Some(names) = names {
-        schema["required"] = json!(names);
-    }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.values_mut().for_each(require_all);
+        properties.values_mut().for_each(demand);
+        let all: Vec<String> = properties.keys().cloned().collect();
+        schema["required"] = json!(all);
     }
     if let Some(items) = schema.get_mut("items") {
-        require_all(items);
+        demand(items);
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use roundtable_core::scale::Scale;
 use roundtable_core::timing;
 use roundtable_core::usage::Price;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
@@ -29,9 +30,7 @@ use crate::reply::Reply;
 use crate::totals::{Sum, call_of};
 
 pub use budget::{Budget, Exhausted};
-pub use person::{
-    CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile,
-};
+pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile};
 pub use step::{Ask, Turn};
 
 use budget::Purse;
@@ -93,7 +92,7 @@ pub struct Notice {
 }
 
 /// A step whose seat was absent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {
     pub step: String,
     pub seat: String,
@@ -121,6 +120,8 @@ struct Writer {
     next_seq: u64,
     /// Entries that nothing depends on yet: they travel with the next one that matters.
     deferred: Vec<Entry>,
+    /// Rounds that began at this table.
+    begun: Vec<u32>,
 }
 
 impl Writer {
@@ -174,6 +175,7 @@ impl Table {
             writer: tokio::sync::Mutex::new(Writer {
                 next_seq: replay.next_seq.max(1),
                 deferred: Vec::new(),
+                begun: Vec::new(),
             }),
             setup,
             kit,
@@ -230,13 +232,17 @@ impl Table {
         Ask::new(self, seat, verb)
     }
 
-    /// Begins a round: everyone hears of it at once, and it is journaled with the first step that follows.
+    /// Begins a round, unless it has begun: everyone hears of it at once, and it is journaled with the first step that follows.
     pub async fn round(&self, round: u32, name: &str) {
         if self.replay.has_round(round) {
             return;
         }
         let name = name.to_owned();
         let mut writer = self.writer.lock().await;
+        if writer.begun.contains(&round) {
+            return;
+        }
+        writer.begun.push(round);
         let entry = writer.entry(self.kit.clock.now(), Event::RoundStarted { round, name });
         self.tell(Some(entry.seq), entry.at, entry.event.clone());
         writer.deferred.push(entry);
@@ -353,28 +359,25 @@ pub async fn all<T>(
     futures::future::join_all(asks).await.into_iter().collect()
 }
 
-/// What came back, in the order it was asked for, and why the debate has to stop where it has to.
-#[derive(Debug)]
-pub struct Gathered<T> {
-    pub done: Vec<T>,
-    pub halt: Option<Halt>,
-}
-
-/// Several seats at once, where each answer counts even if another call may no longer be made.
-pub async fn gather<T>(
+/// Several seats at once, keeping what the others said when one of them halts.
+pub async fn each<T>(
     asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
-) -> Gathered<T> {
-    let mut gathered = Gathered {
-        done: Vec::new(),
-        halt: None,
-    };
-    for outcome in futures::future::join_all(asks).await {
-        match outcome {
-            Ok(done) => gathered.done.push(done),
-            Err(halt) => gathered.halt = gathered.halt.or(Some(halt)),
-        }
-    }
-    gathered
+) -> (Vec<Option<T>>, Result<(), Halt>) {
+    let mut halted = Ok(());
+    let kept = futures::future::join_all(asks)
+        .await
+        .into_iter()
+        .map(|answer| match answer {
+            Ok(answer) => Some(answer),
+            Err(halt) => {
+                if halted.is_ok() {
+                    halted = Err(halt);
+                }
+                None
+            }
+        })
+        .collect();
+    (kept, halted)
 }
 
 /// Two kinds of work side by side; neither waits for the other.

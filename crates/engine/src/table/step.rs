@@ -104,6 +104,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
+    /// In this reply, lists of that name have so many items.
+    pub fn items(mut self, property: &'static str, count: usize) -> Self {
+        self.refinement.items.push((property, count));
+        self
+    }
+
     /// Rules beyond the schema. What breaks one is sent back once; if it still does, it is kept and remarked on.
     pub fn check(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
         self.check = Box::new(rule);

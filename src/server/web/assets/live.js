@@ -129,6 +129,7 @@
     over = true;
     source.close();
     await refresh();
+    document.getElementById("talk").classList.remove("running");
     document.getElementById("announce").textContent = "The debate is over. The answer is at the top of the page.";
     document.title = document.title.replace(/^● /, "");
   };
