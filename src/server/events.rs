@@ -70,10 +70,7 @@ pub(super) async fn stream(
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
         // Some proxies would gather what is to stream.
-        (
-            header::HeaderName::from_static("x-accel-buffering"),
-            "no",
-        ),
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     for (name, value) in fixed {
         response
@@ -92,10 +89,9 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
         (_, Some(after)) if !after.is_empty() => ("after", after),
         _ => return Ok(Cursor::default()),
     };
-    text.parse()
-        .map_err(|error: super::reader::NotAnId| {
-            Problem::invalid(vec![Fault::new(at, error.to_string())])
-        })
+    text.parse().map_err(|error: super::reader::NotAnId| {
+        Problem::invalid(vec![Fault::new(at, error.to_string())])
+    })
 }
 
 /// One connection that follows a debate.

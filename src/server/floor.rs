@@ -76,7 +76,9 @@ struct Job {
 enum Ready {
     Prepared(Box<(Claim, Prepared)>),
     /// Its setup is in the store. `budget` where it is to be another than it was opened with.
-    Stored { budget: Option<Budget> },
+    Stored {
+        budget: Option<Budget>,
+    },
 }
 
 /// The server has as many debates as it may run and keep in its queue.
@@ -368,11 +370,7 @@ impl Floor {
                 }
                 return self.decide(id, CONTINUE.into(), None, None).await;
             }
-            State::Queued
-            | State::Running
-            | State::Partial
-            | State::Failed
-            | State::Cancelled => {}
+            State::Queued | State::Running | State::Partial | State::Failed | State::Cancelled => {}
         }
         let place = self.reserve().map_err(|Full| Unable::Full)?;
         // Whether somebody else runs it must be known now, not when its turn comes.

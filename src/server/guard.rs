@@ -116,7 +116,10 @@ impl Doors {
     }
 
     /// Who a request comes from: `None` where a token is needed and none is there that counts.
-    pub(super) async fn recognise(&self, headers: &HeaderMap) -> Result<Option<Caller>, StoreError> {
+    pub(super) async fn recognise(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<Caller>, StoreError> {
         let tokens = self.tokens().await?;
         if self.is_loopback && tokens.is_empty() {
             return Ok(Some(Caller {
@@ -189,7 +192,9 @@ impl Doors {
         bucket.left = (bucket.left + passed * rate.per_second).min(rate.at_once);
         bucket.at = now;
         if bucket.left < 1.0 {
-            return Err(Duration::from_secs_f64((1.0 - bucket.left) / rate.per_second));
+            return Err(Duration::from_secs_f64(
+                (1.0 - bucket.left) / rate.per_second,
+            ));
         }
         bucket.left -= 1.0;
         Ok(())
@@ -205,7 +210,11 @@ fn caller(row: &TokenRow) -> Caller {
 }
 
 /// Around everything: the id, the checks, the headers.
-pub(super) async fn guard(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn guard(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let id = request_id(request.headers());
     let is_api = is_api(request.uri());
     let mut response = match check(&app, &mut request).await {
@@ -268,15 +277,19 @@ fn is_api(uri: &Uri) -> bool {
 
 /// What needs no token: how the server is, how to sign in, and the files that the sign-in page is made of.
 fn is_open(uri: &Uri) -> bool {
-    matches!(uri.path(), "/healthz" | "/readyz" | "/sign-in" | "/favicon.ico")
-        || uri.path().starts_with("/assets/")
+    matches!(
+        uri.path(),
+        "/healthz" | "/readyz" | "/sign-in" | "/favicon.ico"
+    ) || uri.path().starts_with("/assets/")
 }
 
 async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
     let refuse = |problem: Problem| Err(Box::new(problem.into_response()));
     let doors = &app.doors;
     let headers = request.headers();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
     let Some(host) = host.filter(|host| doors.knows(host)) else {
         return refuse(Problem::new(
             StatusCode::MISDIRECTED_REQUEST,

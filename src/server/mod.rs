@@ -41,8 +41,8 @@ use crate::store::Store;
 use crate::workshop::Workshop;
 use floor::Floor;
 pub(crate) use floor::Limits;
-use guard::{Doors, Peer};
 pub(crate) use guard::Rate;
+use guard::{Doors, Peer};
 use problem::Problem;
 
 /// How long a client may take to say what it wants.
@@ -204,12 +204,10 @@ async fn connection(
 ) {
     // Events are small and must not wait for each other.
     let _ = stream.set_nodelay(true);
-    let service = router.map_request(
-        move |mut request: hyper::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
-            request
-        },
-    );
+    let service = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request
+    });
     let serving = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)

@@ -131,7 +131,11 @@ fn create(generator: &mut SchemaGenerator) -> Operation {
             Presence::Required,
         )),
         answers: vec![
-            (200, "It was waited for, and is over.", json_of("DebateDetail")),
+            (
+                200,
+                "It was waited for, and is over.",
+                json_of("DebateDetail"),
+            ),
             (202, "It runs, or waits for a place.", json_of("Standing")),
         ],
         errors: &[400, 408, 413, 415, 422, 503],
@@ -144,16 +148,41 @@ fn list() -> Operation {
     let text = || json!({ "type": "string" });
     Operation {
         parameters: vec![
-            query("protocol", "Only of this protocol.", json!({ "type": "string", "examples": protocols })),
-            query("state", "Only in this state.", json!({ "type": "string", "enum": states })),
+            query(
+                "protocol",
+                "Only of this protocol.",
+                json!({ "type": "string", "examples": protocols }),
+            ),
+            query(
+                "state",
+                "Only in this state.",
+                json!({ "type": "string", "enum": states }),
+            ),
             query("search", "Only with this in the question.", text()),
-            query("since", "Started at this time or later (RFC 3339, or a date).", time()),
+            query(
+                "since",
+                "Started at this time or later (RFC 3339, or a date).",
+                time(),
+            ),
             query("until", "Started before this time.", time()),
-            query("cursor", "`next` of the page before.", json!({ "type": "string", "pattern": "^[0-9]{1,15}\\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$" })),
-            query("limit", "How many on a page.", json!({ "type": "integer", "minimum": 1, "maximum": 500, "default": 50 })),
+            query(
+                "cursor",
+                "`next` of the page before.",
+                json!({ "type": "string", "pattern": "^[0-9]{1,15}\\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$" }),
+            ),
+            query(
+                "limit",
+                "How many on a page.",
+                json!({ "type": "integer", "minimum": 1, "maximum": 500, "default": 50 }),
+            ),
         ],
         errors: &[422],
-        ..get("/api/v1/debates", "listDebates", "Debates, the newest first", reference("Listed"))
+        ..get(
+            "/api/v1/debates",
+            "listDebates",
+            "Debates, the newest first",
+            reference("Listed"),
+        )
     }
 }
 
@@ -165,7 +194,11 @@ fn events() -> Operation {
         summary: "What happens, as server-sent events: first what has been, then what comes",
         parameters: vec![
             id(),
-            query("after", "Only what comes after the event with this id.", event_id()),
+            query(
+                "after",
+                "Only what comes after the event with this id.",
+                event_id(),
+            ),
             header_parameter("Last-Event-ID", "The same, as browsers say it.", event_id()),
         ],
         body: None,
@@ -274,10 +307,20 @@ fn export() -> Operation {
 
 fn whole_server() -> Vec<Operation> {
     vec![
-        get("/healthz", "health", "Whether the server runs", reference("Health")),
+        get(
+            "/healthz",
+            "health",
+            "Whether the server runs",
+            reference("Health"),
+        ),
         Operation {
             errors: &[503],
-            ..get("/readyz", "readiness", "Whether it can take requests", reference("Health"))
+            ..get(
+                "/readyz",
+                "readiness",
+                "Whether it can take requests",
+                reference("Health"),
+            )
         },
         get(
             "/api/openapi.json",
@@ -394,11 +437,20 @@ fn answers() -> Map<String, Value> {
         "rating": { "type": ["integer", "null"], "minimum": 1, "maximum": 10 }
     });
     let required = [
-        "id", "protocol", "question", "state", "created_at", "updated_at", "ended_at", "totals", "rating",
+        "id",
+        "protocol",
+        "question",
+        "state",
+        "created_at",
+        "updated_at",
+        "ended_at",
+        "totals",
+        "rating",
     ];
     let mut detail = debate.clone();
     detail["queue_position"] = count.clone();
-    detail["pausing"] = json!({ "type": "boolean", "description": "Whether it is to stop before its next round." });
+    detail["pausing"] =
+        json!({ "type": "boolean", "description": "Whether it is to stop before its next round." });
     detail["waiting_for"] = json!({
         "type": ["object", "null"],
         "description": "What a person is to decide before it goes on.",

@@ -31,7 +31,7 @@ pub(super) struct ProblemBody {
     /// What happened and what to do about it, for people.
     detail: String,
     /// Everything that is wrong with the request, where it can be told in parts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultBody>,
     /// Also in the header `x-request-id`, and in the server's log.
     request_id: String,
@@ -90,8 +90,9 @@ impl Problem {
         self.status
     }
 
-    pub(crate) fn detail(&self) -> &str {
-        &self.detail
+    #[cfg(test)]
+    pub(super) fn faults(&self) -> &[Fault] {
+        &self.faults
     }
 
     pub(super) fn render(&self, request_id: &str) -> Response {

@@ -50,8 +50,9 @@ pub(crate) struct NewDebate {
     /// `max_rounds`, `early_stop_score`, `auto_score`.
     #[serde(default)]
     pub rules: Map<String, Value>,
-    /// What the debate may use; the configuration's limits where it is left out.
+    /// What the debate may use; where something is left out, the limit of the configuration.
     #[serde(default)]
+    #[schemars(with = "BudgetWish")]
     pub budget: Option<BudgetWish>,
     /// All randomness is drawn from it.
     #[serde(default)]
@@ -108,6 +109,7 @@ pub(crate) struct DecisionWish {
 pub(crate) struct ResumeWish {
     /// Instead of the budget that it was started with.
     #[serde(default)]
+    #[schemars(with = "BudgetWish")]
     pub budget: Option<BudgetWish>,
 }
 
@@ -127,7 +129,10 @@ fn first_protocol() -> String {
 }
 
 fn protocols() -> Vec<&'static str> {
-    Protocol::ALL.iter().map(|protocol| protocol.name()).collect()
+    Protocol::ALL
+        .iter()
+        .map(|protocol| protocol.name())
+        .collect()
 }
 
 impl NewDebate {
@@ -139,12 +144,18 @@ impl NewDebate {
             let known = protocols().join(", ");
             faults.push(Fault::new(
                 "/protocol",
-                format!("there is no protocol '{}'; there are: {known}", self.protocol),
+                format!(
+                    "there is no protocol '{}'; there are: {known}",
+                    self.protocol
+                ),
             ));
         }
-        let budget = match self.budget {
-            Some(wish) => wish.budget(&mut faults),
-            None => configured(limits),
+        let wished = self.budget.unwrap_or_default().budget(&mut faults);
+        let standard = configured(limits);
+        let budget = Budget {
+            max_tokens: wished.max_tokens.or(standard.max_tokens),
+            max_cost: wished.max_cost.or(standard.max_cost),
+            max_ms: wished.max_ms.or(standard.max_ms),
         };
         match protocol {
             Some(protocol) if faults.is_empty() => Ok((
@@ -301,10 +312,11 @@ fn short(message: &str) -> String {
 
 fn is_json(request: &Request) -> bool {
     let kind = request.headers().get(header::CONTENT_TYPE);
-    kind.and_then(|kind| kind.to_str().ok()).is_some_and(|kind| {
-        let essence = kind.split(';').next().unwrap_or_default().trim();
-        essence.eq_ignore_ascii_case("application/json")
-    })
+    kind.and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| {
+            let essence = kind.split(';').next().unwrap_or_default().trim();
+            essence.eq_ignore_ascii_case("application/json")
+        })
 }
 
 /// A body of at most `limit` bytes that arrives in time.

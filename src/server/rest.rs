@@ -159,9 +159,8 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     query: Result<Query<Listing>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<Listed>, Problem> {
-    let Query(listing) = query.map_err(|error| {
-        Problem::invalid(vec![Fault::new("query", error.body_text())])
-    })?;
+    let Query(listing) =
+        query.map_err(|error| Problem::invalid(vec![Fault::new("query", error.body_text())]))?;
     let filter = listing.filter()?;
     let page = app.store.list(&filter).await?;
     let is_full = page.debates.len() as u64 == u64::from(filter.limit);
@@ -194,7 +193,10 @@ pub(super) async fn input(
     let row = find(&app, &id).await?;
     let Input { text, by } = sent.content;
     if text.trim().is_empty() {
-        return Err(Problem::invalid(vec![Fault::new("/text", "nothing is said")]));
+        return Err(Problem::invalid(vec![Fault::new(
+            "/text",
+            "nothing is said",
+        )]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let number = app.floor.say(row.id, text, by).await?;
@@ -391,7 +393,9 @@ fn fingerprint(bytes: &[u8]) -> String {
         .map(|value| sorted(value).to_string())
         .unwrap_or_default();
     let digest = Sha256::digest(plain.as_bytes());
-    digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+    digest
+        .iter()
+        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
 }
 
 fn sorted(value: Value) -> Value {

@@ -156,11 +156,9 @@ impl Store {
             .map_or_else(|| "%".into(), anywhere);
         let since = signed(filter.since.unwrap_or(0));
         let until = filter.until.map_or(i64::MAX, signed);
-        let (after, after_id) = filter
-            .after
-            .map_or((i64::MAX, String::new()), |place| {
-                (signed(place.created_at), place.id.to_string())
-            });
+        let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |place| {
+            (signed(place.created_at), place.id.to_string())
+        });
         let rows = sqlx::query(select_debates!(
             "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
                AND created_at >= $6 AND created_at < $7 \
@@ -198,17 +196,14 @@ impl Store {
         })
     }
 
-    pub(super) async fn select_entries(
-        &self,
-        id: Uuid,
-        after: u64,
-    ) -> Result<Vec<Entry>, Failure> {
-        let rows =
-            sqlx::query("SELECT seq, at, body FROM journal WHERE debate_id = $1 AND seq > $2 ORDER BY seq")
-                .bind(id.to_string())
-                .bind(signed(after))
-                .fetch_all(&self.reader)
-                .await?;
+    pub(super) async fn select_entries(&self, id: Uuid, after: u64) -> Result<Vec<Entry>, Failure> {
+        let rows = sqlx::query(
+            "SELECT seq, at, body FROM journal WHERE debate_id = $1 AND seq > $2 ORDER BY seq",
+        )
+        .bind(id.to_string())
+        .bind(signed(after))
+        .fetch_all(&self.reader)
+        .await?;
         rows.iter()
             .map(|row| {
                 let seq = unsigned(row.try_get("seq")?);

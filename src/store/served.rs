@@ -40,12 +40,7 @@ impl Store {
             return Err(StoreError::Exists { id });
         };
         match self.insert_debate(id, setup, now, state, Some(sent)).await {
-            Ok(epoch) => Ok(Created::New(self.claimed(
-                id,
-                setup.clone(),
-                epoch,
-                held,
-            ))),
+            Ok(epoch) => Ok(Created::New(self.claimed(id, setup.clone(), epoch, held))),
             Err(failure) if failure.fault == Fault::Taken => {
                 drop(held);
                 self.folder.forget_lock(id);
@@ -88,12 +83,14 @@ impl Store {
     pub(crate) async fn queue_again(&self, id: Uuid) -> Result<(), StoreError> {
         let queued = async {
             let mut writing = self.writer.begin().await?;
-            let done = sqlx::query("UPDATE debates SET state = $2, ended_at = NULL, served = 1 WHERE id = $1")
-                .bind(id.to_string())
-                .bind(State::Queued.name())
-                .execute(writing.connection())
-                .await
-                .map_err(Failure::from);
+            let done = sqlx::query(
+                "UPDATE debates SET state = $2, ended_at = NULL, served = 1 WHERE id = $1",
+            )
+            .bind(id.to_string())
+            .bind(State::Queued.name())
+            .execute(writing.connection())
+            .await
+            .map_err(Failure::from);
             writing.end(done).await.map(drop)
         };
         queued.await.map_err(|failure| self.failed(failure))
@@ -141,12 +138,14 @@ pub(super) async fn note_request(
     let Some(key) = &sent.key else {
         return Ok(());
     };
-    sqlx::query("INSERT INTO requests (key, fingerprint, debate_id, created_at) VALUES ($1, $2, $3, $4)")
-        .bind(key.as_str())
-        .bind(sent.fingerprint.as_str())
-        .bind(id.to_string())
-        .bind(signed(now))
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "INSERT INTO requests (key, fingerprint, debate_id, created_at) VALUES ($1, $2, $3, $4)",
+    )
+    .bind(key.as_str())
+    .bind(sent.fingerprint.as_str())
+    .bind(id.to_string())
+    .bind(signed(now))
+    .execute(connection)
+    .await?;
     Ok(())
 }

@@ -98,12 +98,14 @@ impl Store {
                     .bind(signed(now))
                     .execute(writing.connection())
                     .await?;
-                sqlx::query("INSERT INTO sessions (hash, token_id, expires_at) VALUES ($1, $2, $3)")
-                    .bind(to_hex(hash))
-                    .bind(token.to_string())
-                    .bind(signed(expires_at))
-                    .execute(writing.connection())
-                    .await?;
+                sqlx::query(
+                    "INSERT INTO sessions (hash, token_id, expires_at) VALUES ($1, $2, $3)",
+                )
+                .bind(to_hex(hash))
+                .bind(token.to_string())
+                .bind(signed(expires_at))
+                .execute(writing.connection())
+                .await?;
                 Ok::<_, Failure>(())
             }
             .await;
@@ -118,12 +120,11 @@ impl Store {
         hash: &[u8; 32],
         now: Millis,
     ) -> Result<Option<Uuid>, StoreError> {
-        let row =
-            sqlx::query("SELECT token_id FROM sessions WHERE hash = $1 AND expires_at >= $2")
-                .bind(to_hex(hash))
-                .bind(signed(now))
-                .fetch_optional(&self.reader)
-                .await;
+        let row = sqlx::query("SELECT token_id FROM sessions WHERE hash = $1 AND expires_at >= $2")
+            .bind(to_hex(hash))
+            .bind(signed(now))
+            .fetch_optional(&self.reader)
+            .await;
         row.map_err(Failure::from)
             .and_then(|row| {
                 row.map(|row| parse_id(row.try_get("token_id")?))

@@ -14,3 +14,7 @@ mod commands;
 mod embedded;
 mod harness;
 mod resume;
+mod server_api;
+mod server_events;
+mod server_fuzz;
+mod server_safety;

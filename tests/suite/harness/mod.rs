@@ -1,6 +1,7 @@
 //! A home of its own for every test, and a model server that does as it is told.
 
 mod server;
+mod serving;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -13,6 +14,11 @@ use tempfile::TempDir;
     reason = "the benchmarks need less of it than the tests"
 )]
 pub(crate) use server::{Answer, Server, good, schema_name};
+#[allow(
+    unused_imports,
+    reason = "the benchmarks need less of it than the tests"
+)]
+pub(crate) use serving::{Events, Reply, Sent, Serving};
 
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {

@@ -29,9 +29,7 @@ use crate::reply::Reply;
 use crate::totals::{Sum, call_of};
 
 pub use budget::{Budget, Exhausted};
-pub use person::{
-    CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile,
-};
+pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile};
 pub use step::{Ask, Turn};
 
 use budget::Purse;
