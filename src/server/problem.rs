@@ -33,7 +33,7 @@ pub(super) struct ProblemBody {
     /// What happened and what to do about it, for people.
     detail: String,
     /// Everything that is wrong with the request, where it can be told in parts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultBody>,
     /// The debate it is about, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,8 +102,9 @@ impl Problem {
         self.status
     }
 
-    pub(crate) fn detail(&self) -> &str {
-        &self.detail
+    #[cfg(test)]
+    pub(super) fn faults(&self) -> &[Fault] {
+        &self.faults
     }
 
     pub(super) fn render(&self, request_id: &str) -> Response {

@@ -50,8 +50,9 @@ pub(crate) struct NewDebate {
     /// `max_rounds`, `early_stop_score`, `auto_score`.
     #[serde(default)]
     pub rules: Map<String, Value>,
-    /// What the debate may use; the configuration's limits where it is left out.
+    /// What the debate may use; where something is left out, the limit of the configuration.
     #[serde(default)]
+    #[schemars(with = "BudgetWish")]
     pub budget: Option<BudgetWish>,
     /// All randomness is drawn from it.
     #[serde(default)]
@@ -108,6 +109,7 @@ pub(crate) struct DecisionWish {
 pub(crate) struct ResumeWish {
     /// Instead of the budget that it was started with.
     #[serde(default)]
+    #[schemars(with = "BudgetWish")]
     pub budget: Option<BudgetWish>,
 }
 
@@ -165,9 +167,12 @@ impl NewDebate {
                 ),
             ));
         }
-        let budget = match self.budget {
-            Some(wish) => wish.budget(&mut faults),
-            None => configured(limits),
+        let wished = self.budget.unwrap_or_default().budget(&mut faults);
+        let standard = configured(limits);
+        let budget = Budget {
+            max_tokens: wished.max_tokens.or(standard.max_tokens),
+            max_cost: wished.max_cost.or(standard.max_cost),
+            max_ms: wished.max_ms.or(standard.max_ms),
         };
         match protocol {
             Some(protocol) if faults.is_empty() => Ok((

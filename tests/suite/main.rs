@@ -10,9 +10,14 @@ mod ask;
 mod bad_input;
 mod bad_servers;
 mod commands;
+mod contract;
 #[cfg(feature = "local")]
 mod embedded;
 mod forecast;
 mod harness;
 mod judge;
 mod resume;
+mod server_api;
+mod server_events;
+mod server_fuzz;
+mod server_safety;

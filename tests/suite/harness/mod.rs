@@ -3,6 +3,7 @@
 mod court;
 pub(crate) mod forecast;
 mod server;
+mod serving;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -17,6 +18,7 @@ use tempfile::TempDir;
 pub(crate) use {
     court::court,
     server::{Answer, Server, good, schema_name},
+    serving::{Events, Reply, Sent, Serving},
 };
 
 /// An empty home folder with a configuration for one server.
