@@ -67,25 +67,46 @@ fn f16_a_golden_request_and_all_reads() {
     assert_eq!(reply.status, 200, "{}", reply.text());
     let result = reply.json();
     assert_eq!(server.asked().len(), 31);
-    let names: Vec<&str> = result.as_object().unwrap().keys().map(String::as_str).collect();
+    let names: Vec<&str> = result
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     assert_eq!(
         names,
         [
-            "debate_id", "task_id", "completed_at", "debate_log", "consensus_score", "disagreement_map",
-            "probability_distribution", "key_insights", "historical_precedents", "metadata", "roundtable"
+            "debate_id",
+            "task_id",
+            "completed_at",
+            "debate_log",
+            "consensus_score",
+            "disagreement_map",
+            "probability_distribution",
+            "key_insights",
+            "historical_precedents",
+            "metadata",
+            "roundtable"
         ]
     );
     assert_eq!(result["task_id"], "task-1");
     assert_eq!(result["metadata"]["sonnet_calls"], 31);
     let id = &result["debate_id"];
-    assert_eq!(id.as_str().unwrap().as_bytes()[14], b'4', "a UUID of version 4");
+    assert_eq!(
+        id.as_str().unwrap().as_bytes()[14],
+        b'4',
+        "a UUID of version 4"
+    );
 
     serving.terminate();
     let serving = Serving::start(&home, &[]);
     assert_eq!(serving.get(&at(id, "")).json(), result);
     for number in 1..=3 {
         let round = serving.get(&at(id, &format!("/round/{number}"))).json();
-        assert_eq!(round, json!({ "round": result["debate_log"]["rounds"][number - 1] }));
+        assert_eq!(
+            round,
+            json!({ "round": result["debate_log"]["rounds"][number - 1] })
+        );
     }
     let role = serving.get(&at(id, "/role/historian")).json();
     let arguments = role["arguments"].as_array().unwrap();
@@ -103,7 +124,9 @@ fn f16_a_golden_request_and_all_reads() {
     for missing in ["/round/4", "/round/0", "/round/x", "/role/wizard"] {
         serving.get(&at(id, missing)).problem(404, "not-found");
     }
-    serving.get(&format!("{DEBATE}/nothing")).problem(404, "not-found");
+    serving
+        .get(&format!("{DEBATE}/nothing"))
+        .problem(404, "not-found");
 }
 
 /// F-01: everything that is wrong with a request is told at once, and nothing is started.
@@ -116,9 +139,15 @@ fn f01_every_fault_is_told_over_http() {
     wrong["task_id"] = Value::Null;
     wrong["config"]["judge_weight"] = json!(60);
     wrong["config"]["roles"][0] = json!("wizard");
-    wrong["prediction_context"]["simulation_summary"]["final_distribution"][0]["outcome_id"] = json!("maybe");
+    wrong["prediction_context"]["simulation_summary"]["final_distribution"][0]["outcome_id"] =
+        json!("maybe");
     let problem = serving.post(DEBATE, &wrong).problem(422, "invalid-request");
-    let at: Vec<&str> = problem["faults"].as_array().unwrap().iter().map(|it| it["at"].as_str().unwrap()).collect();
+    let at: Vec<&str> = problem["faults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["at"].as_str().unwrap())
+        .collect();
     assert_eq!(
         at,
         [
@@ -129,10 +158,14 @@ fn f01_every_fault_is_told_over_http() {
         ]
     );
     for nothing in [json!({}), json!([]), json!("x"), Value::Null] {
-        serving.post(DEBATE, &nothing).problem(422, "invalid-request");
+        serving
+            .post(DEBATE, &nothing)
+            .problem(422, "invalid-request");
     }
     let headers = [("content-type", "application/json")];
-    serving.send("POST", DEBATE, &headers, b"{").problem(400, "malformed");
+    serving
+        .send("POST", DEBATE, &headers, b"{")
+        .problem(400, "malformed");
     assert!(server.asked().is_empty());
     assert!(home.list().is_empty());
 }
@@ -166,7 +199,11 @@ fn f16_an_asynchronous_request_is_answered_at_once() {
     let started = Instant::now();
     let reply = serving.post_with(DEBATE, &request(), &[("prefer", "respond-async")]);
     assert_eq!(reply.status, 202, "{}", reply.text());
-    assert!(started.elapsed() < Duration::from_millis(550), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < Duration::from_millis(550),
+        "{:?}",
+        started.elapsed()
+    );
     assert_eq!(reply.header("preference-applied"), Some("respond-async"));
     let place = reply.header("location").unwrap().to_owned();
     let patience = Instant::now();
@@ -174,7 +211,10 @@ fn f16_an_asynchronous_request_is_answered_at_once() {
         assert!(patience.elapsed() < Duration::from_mins(1));
         thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(serving.get(&place).json()["debate_id"], reply.json()["debate_id"]);
+    assert_eq!(
+        serving.get(&place).json()["debate_id"],
+        reply.json()["debate_id"]
+    );
 }
 
 /// F-18: a role that fails leaves a partial result; where nobody answers there is none, and its reason is told.
@@ -193,7 +233,10 @@ fn f18_partial_results_are_results_and_failed_ones_are_not() {
     let result = reply.json();
     assert_eq!(result["roundtable"]["state"], "partial");
     assert_eq!(result["roundtable"]["judge"], "absent");
-    assert_eq!(result["probability_distribution"][0]["judge_probability"], Value::Null);
+    assert_eq!(
+        result["probability_distribution"][0]["judge_probability"],
+        Value::Null
+    );
 
     let dead = Server::start(|_, _| Answer::Status(400, "", "no".into()));
     let home = Home::configured(&dead.url(), MODELS);
@@ -210,7 +253,11 @@ fn f16_service_tokens_are_asked_for() {
     let token = |name: &str, scope: &str| {
         let run = home.run(&["token", "add", name, "--scope", scope]);
         run.expect(0, &[]);
-        run.out.split_whitespace().find(|word| word.starts_with("rt_")).unwrap_or(run.out.trim()).to_owned()
+        run.out
+            .split_whitespace()
+            .find(|word| word.starts_with("rt_"))
+            .unwrap_or(run.out.trim())
+            .to_owned()
     };
     let (reader, runner) = (token("reader", "read"), token("runner", "run"));
     let mut serving = Serving::start(&home, &[]);
@@ -221,9 +268,15 @@ fn f16_service_tokens_are_asked_for() {
     let result = serving.post(DEBATE, &request());
     assert_eq!(result.status, 200, "{}", result.text());
     serving.token = Some(reader);
-    assert_eq!(serving.get(&at(&result.json()["debate_id"], "")).status, 200);
+    assert_eq!(
+        serving.get(&at(&result.json()["debate_id"], "")).status,
+        200
+    );
     serving.token = None;
-    assert_eq!(serving.get(&at(&result.json()["debate_id"], "")).status, 401);
+    assert_eq!(
+        serving.get(&at(&result.json()["debate_id"], "")).status,
+        401
+    );
 }
 
 /// What happened is recorded over the API, scored, and learned from.
@@ -233,19 +286,34 @@ fn a_forecast_is_resolved_over_http() {
     let home = home(&server);
     let serving = Serving::start(&home, &[]);
     let id = serving.post(DEBATE, &request()).json()["debate_id"].clone();
-    serving.post(&at(&id, "/resolution"), &json!({ "outcome": "maybe" })).problem(422, "invalid-request");
-    let done = serving.post(&at(&id, "/resolution"), &json!({ "outcome": "yes", "by": "The mayor" }));
+    serving
+        .post(&at(&id, "/resolution"), &json!({ "outcome": "maybe" }))
+        .problem(422, "invalid-request");
+    let done = serving.post(
+        &at(&id, "/resolution"),
+        &json!({ "outcome": "yes", "by": "The mayor" }),
+    );
     assert_eq!(done.status, 204, "{}", done.text());
     let calibration = serving.get("/api/v1/reasoning/calibration").json();
     assert_eq!(calibration["questions"], 1);
     assert_eq!(calibration["debates"][0]["outcome"], "yes");
     assert!(calibration["debates"][0]["simulation"]["brier"].is_number());
     let page = serving.get("/calibration");
-    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
     for part in ["<svg", "Reliability", "n=1", "blind first round"] {
         assert!(page.text().contains(part), "{part}");
     }
     let next = serving.post(DEBATE, &request()).json();
-    let weights = next["roundtable"]["accuracy_pool"]["weights"].as_array().unwrap();
-    assert!(weights.iter().any(|it| (it["weight"].as_f64().unwrap() - 0.2).abs() > 0.01), "{weights:?}");
+    let weights = next["roundtable"]["accuracy_pool"]["weights"]
+        .as_array()
+        .unwrap();
+    assert!(
+        weights
+            .iter()
+            .any(|it| (it["weight"].as_f64().unwrap() - 0.2).abs() > 0.01),
+        "{weights:?}"
+    );
 }
