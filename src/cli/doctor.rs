@@ -208,6 +208,7 @@ async fn model(workshop: &Workshop, name: &ModelName, loud: bool) -> Check {
 
 async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
     let request = Request {
+        images: Vec::new(),
         model: name.model().to_owned(),
         system: "You answer in JSON.".into(),
         messages: vec![Message {
