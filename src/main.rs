@@ -13,10 +13,9 @@ mod models;
 mod opening;
 mod remember;
 mod render;
+mod server;
 mod store;
 mod trial;
-#[path = "server/web/mod.rs"]
-mod web;
 mod workshop;
 
 use std::process::ExitCode;

@@ -16,8 +16,10 @@ mod reading;
 mod resume;
 mod rm;
 mod run;
+mod serve;
 mod show;
 mod templates;
+mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -74,6 +76,10 @@ enum Command {
     Config(config::Args),
     /// Check every part with a real small call, and say what to do about what fails.
     Doctor(doctor::Args),
+    /// Serve debates over HTTP: an API, live events, and pages.
+    Serve(serve::Args),
+    /// Service tokens: who may use the server, and for what.
+    Token(token::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
 }
@@ -126,6 +132,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Pull(args) => pull::run(&workshop, args).await,
         Command::Config(args) => config::run(&workshop, args),
         Command::Doctor(args) => doctor::run(&workshop, args).await,
+        Command::Serve(args) => serve::run(workshop, args).await,
+        Command::Token(args) => token::run(&workshop, args).await,
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -100,7 +100,7 @@ async fn watch(
 }
 
 /// Ctrl-C, or the signal with which systems end programs.
-async fn interruption() {
+pub(crate) async fn interruption() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -29,7 +29,7 @@ use crate::reply::Reply;
 use crate::totals::{Sum, call_of};
 
 pub use budget::{Budget, Exhausted};
-pub use person::{CONTINUE, STOP, Unheard, decide, open_question, say_meanwhile};
+pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile};
 pub use step::{Ask, Turn};
 
 use budget::Purse;
@@ -189,6 +189,11 @@ impl Table {
                 .await?;
         }
         Ok(table)
+    }
+
+    /// The number of the last entry that the journal holds, or will with the next.
+    pub async fn last_seq(&self) -> u64 {
+        self.writer.lock().await.next_seq - 1
     }
 
     pub fn setup(&self) -> &Setup {
