@@ -366,7 +366,23 @@ async fn list(
 }
 
 /// A debate as it stands.
-async fn read(app: &App, id: &str) -> Result<(DebateRow, Account, Report), Problem> {
+struct Reading {
+    row: DebateRow,
+    account: Account,
+    report: Report,
+    /// Seats that speak right now.
+    speaking: Vec<String>,
+}
+
+impl Reading {
+    fn view(&self, app: &App, caller: &Asking) -> DebateView {
+        DebateView::new(&self.account, right(caller))
+            .speaking(&self.account, &self.speaking)
+            .pausing(app.floor.is_to_pause(self.row.id))
+    }
+}
+
+async fn read(app: &App, id: &str) -> Result<Reading, Problem> {
     let row = rest::find(app, id).await?;
     let mut entries = app.store.entries(row.id).await?;
     if entries.is_empty() {
@@ -379,12 +395,34 @@ async fn read(app: &App, id: &str) -> Result<(DebateRow, Account, Report), Probl
             event: Event::Opened(Box::new(setup)),
         });
     }
+    let speaking = overhear(app, &row, &mut entries);
     let mut account = Account::of(&row.id.to_string(), &entries)
         .ok_or_else(|| Problem::internal("a journal without a beginning"))?;
     if row.state == State::Queued {
         account.state = State::Queued;
     }
-    Ok((row, account, protocols::report(&entries)))
+    Ok(Reading {
+        report: protocols::report(&entries),
+        row,
+        account,
+        speaking,
+    })
+}
+
+/// What goes on and is not in the journal yet: a round that has begun is shown, and who speaks is told.
+fn overhear(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<String> {
+    let Some(feed) = app.floor.feed(row.id) else {
+        return Vec::new();
+    };
+    let live = feed.lock();
+    let seq = entries.last().map_or(0, |last| last.seq);
+    // The number stays that of the last journaled entry: the stream goes on after that one.
+    entries.extend(live.rounds.iter().map(|notice| Entry {
+        seq,
+        at: notice.at,
+        event: notice.event.clone(),
+    }));
+    live.turns.iter().map(|turn| turn.seat.clone()).collect()
 }
 
 fn right(caller: &Asking) -> Right {
@@ -400,13 +438,10 @@ async fn show(
     Path(id): Path<String>,
     caller: Asking,
 ) -> Result<Response, Problem> {
-    let (row, account, report) = read(&app, &id).await?;
-    let view = DebateView::new(&account, right(&caller)).pausing(app.floor.is_to_pause(row.id));
-    Ok(page(view.page(
-        frame("debates", &caller),
-        &account,
-        &report,
-    )))
+    let reading = read(&app, &id).await?;
+    let view = reading.view(&app, &caller);
+    let frame = frame("debates", &caller);
+    Ok(page(view.page(frame, &reading.account, &reading.report)))
 }
 
 async fn panels(
@@ -414,16 +449,16 @@ async fn panels(
     Path(id): Path<String>,
     caller: Asking,
 ) -> Result<Response, Problem> {
-    let (row, account, report) = read(&app, &id).await?;
-    let view = DebateView::new(&account, right(&caller)).pausing(app.floor.is_to_pause(row.id));
-    Ok(page(view.panels(&account, &report)))
+    let reading = read(&app, &id).await?;
+    let view = reading.view(&app, &caller);
+    Ok(page(view.panels(&reading.account, &reading.report)))
 }
 
 async fn turn(
     Shared(app): Shared<Arc<App>>,
     Path((id, step)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let (_, account, _) = read(&app, &id).await?;
+    let account = read(&app, &id).await?.account;
     let turn = account
         .turn(&step)
         .ok_or_else(|| Problem::not_found("there is no such turn, or it is not over"))?;
