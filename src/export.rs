@@ -5,7 +5,7 @@ mod markdown;
 
 use askama::Template;
 use roundtable_engine::account::Account;
-use roundtable_engine::report::Report;
+use roundtable_engine::report::{Fact, Report};
 
 use crate::figures;
 use crate::render::{self, Panel};
@@ -28,6 +28,30 @@ pub(crate) fn html(account: &Account, report: &Report) -> String {
         style: render::style(),
     };
     // Writing to memory does not fail; if it did, there would be nothing to show.
+    file.render().unwrap_or_default()
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct ReportFile<'a> {
+    title: &'a str,
+    facts: &'a [Fact],
+    panels: Vec<Panel>,
+    style: render::Html,
+}
+
+/// A report of no one debate as such a file.
+pub(crate) fn report_html(title: &str, report: &Report) -> String {
+    let roles = render::Roles::default();
+    let sections = report.sections.iter();
+    let file = ReportFile {
+        title,
+        facts: &report.facts,
+        panels: sections
+            .map(|section| render::panel(section, &roles))
+            .collect(),
+        style: render::style(),
+    };
     file.render().unwrap_or_default()
 }
 

@@ -15,6 +15,7 @@ mod remember;
 mod render;
 mod server;
 mod store;
+mod track;
 mod trial;
 mod workshop;
 

@@ -43,6 +43,19 @@ pub(crate) struct Display {
     envelopes: Envelopes,
     thinking: Option<ProgressBar>,
     speaking: Option<Speaking>,
+    /// The steps under way. One alone is shown as it comes; several at once are shown one by one as they finish.
+    running: Vec<Running>,
+    /// The step whose heading is on the screen.
+    headed: Option<String>,
+}
+
+struct Running {
+    step: String,
+    seat: String,
+    round: u32,
+    model: String,
+    /// Nobody else has been at it since it began.
+    alone: bool,
 }
 
 /// The turn whose text is coming in.
@@ -68,6 +81,8 @@ impl Display {
             envelopes: Envelopes::new(setup),
             thinking: None,
             speaking: None,
+            running: Vec::new(),
+            headed: None,
         };
         if !manner.quiet {
             output::note(&format!(
@@ -121,7 +136,10 @@ impl Display {
             return;
         }
         match &notice.event {
-            Event::RoundStarted { .. } | Event::Opened(_) | Event::Rated { .. } => {}
+            Event::RoundStarted { .. }
+            | Event::Opened(_)
+            | Event::Rated { .. }
+            | Event::Resolved { .. } => {}
             Event::Said(words) => output::note(&format!(
                 "{} {}",
                 painted(BOLD, "You:"),
@@ -139,12 +157,14 @@ impl Display {
             Event::StepFinished(step) => self.finishes(step),
             Event::StepFailed(step) => {
                 self.close();
+                drop(self.take(&step.call.step));
                 output::note(&format!(
                     "{} {} is absent: {}",
                     painted(WARN, "!"),
                     step.call.seat,
                     output::harmless(&step.reason)
                 ));
+                self.think();
             }
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 self.close();
@@ -154,32 +174,75 @@ impl Display {
 
     fn begins(&mut self, step: &str, seat: &str, round: u32, model: &str) {
         self.close();
-        let place = if step.starts_with(&format!("r{round}/")) {
-            status::timeline(round, self.planned)
+        for other in &mut self.running {
+            other.alone = false;
+        }
+        self.running.push(Running {
+            step: step.to_owned(),
+            seat: seat.to_owned(),
+            round,
+            model: model.to_owned(),
+            alone: self.running.is_empty(),
+        });
+        self.think();
+    }
+
+    /// Who speaks, where and with which model; once for each turn.
+    fn head(&mut self, turn: &Running) {
+        if self.headed.as_deref() == Some(&turn.step) {
+            return;
+        }
+        let place = if turn.step.starts_with(&format!("r{}/", turn.round)) {
+            status::timeline(turn.round, self.planned)
         } else {
             "after the rounds".to_owned()
         };
         output::note(&format!(
             "\n{} {}",
-            painted(output::role(seat), &self.title_of(seat)),
-            painted(QUIET, &format!("{place} · {model}"))
+            painted(output::role(&turn.seat), &self.title_of(&turn.seat)),
+            painted(QUIET, &format!("{place} · {}", turn.model))
         ));
-        if self.moves {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            bar.set_message("thinking");
-            bar.enable_steady_tick(std::time::Duration::from_millis(120));
-            self.thinking = Some(bar);
+        self.headed = Some(turn.step.clone());
+    }
+
+    /// Something moves while somebody is at it.
+    fn think(&mut self) {
+        if !self.moves {
+            return;
         }
+        let message = match self.running.as_slice() {
+            [] => return,
+            [one] => format!("{} is thinking", self.title_of(&one.seat)),
+            [several @ ..] => format!("{} are thinking", several.len()),
+        };
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(message);
+        bar.enable_steady_tick(std::time::Duration::from_millis(120));
+        self.thinking = Some(bar);
+    }
+
+    fn take(&mut self, step: &str) -> Option<Running> {
+        let place = self.running.iter().position(|it| it.step == step)?;
+        Some(self.running.remove(place))
     }
 
     fn says(&mut self, step: &str, text: &str) {
         if !self.moves || self.is_final(step) {
             return;
         }
+        let Some(turn) = self.take(step) else {
+            return;
+        };
+        if !turn.alone {
+            self.running.push(turn);
+            return;
+        }
         self.stop_thinking();
+        self.head(&turn);
+        self.running.push(turn);
         let is_new = self
             .speaking
             .as_ref()
@@ -211,9 +274,13 @@ impl Display {
     }
 
     fn finishes(&mut self, step: &FinishedStep) {
-        let plain = !self.moves && !self.is_final(&step.call.step);
         self.close();
-        if plain {
+        let turn = self.take(&step.call.step);
+        let was_streamed = self.moves && turn.as_ref().is_some_and(|turn| turn.alone);
+        if let Some(turn) = &turn {
+            self.head(turn);
+        }
+        if !was_streamed && !self.is_final(&step.call.step) {
             output::note(&output::harmless(&step.text));
         }
         for remark in &step.remarks {
@@ -225,6 +292,7 @@ impl Display {
             QUIET,
             &status::line(&report.facts, &self.sum, &step.call.spent),
         ));
+        self.think();
     }
 
     fn title_of(&self, seat: &str) -> String {

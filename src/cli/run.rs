@@ -32,6 +32,19 @@ pub(crate) async fn run(
     debate: Debate,
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
+    let (display, reading) = play(workshop, store, debate, manner).await?;
+    store.close().await;
+    display.result(&reading)?;
+    Ok(exit_code(&reading.account))
+}
+
+/// Plays it to its end and reads it back, without showing the result.
+pub(crate) async fn play(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+) -> Result<(Display, Reading), Failure> {
     let id = debate.claim.id();
     let cancel = CancellationToken::new();
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
@@ -57,10 +70,8 @@ pub(crate) async fn run(
         .get(id)
         .await?
         .map_or(clock::now(), |row| row.created_at);
-    store.close().await;
     let reading = Reading::from(id, created_at, &entries)?;
-    display.result(&reading)?;
-    Ok(exit_code(&reading.account))
+    Ok((display, reading))
 }
 
 async fn watch(
@@ -117,7 +128,7 @@ pub(crate) async fn interruption() {
     }
 }
 
-fn exit_code(account: &Account) -> ExitCode {
+pub(crate) fn exit_code(account: &Account) -> ExitCode {
     match account.state {
         State::Complete => ExitCode::SUCCESS,
         State::Partial if account.ran_out() => Code::Budget.into(),

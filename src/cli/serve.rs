@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::server::{self, Limits, Options, Rate};
 
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// How many requests one sender may make at once.
     #[arg(long, default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     burst: u32,
+    /// How many seconds a request of the forecasting contract is waited for; after that it gets the debate's id.
+    #[arg(long, default_value_t = 120.0, value_name = "SECONDS")]
+    answer_within: f64,
 }
 
 pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Failure> {
@@ -49,6 +53,9 @@ pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Fail
             per_second: f64::from(args.rate),
             at_once: f64::from(args.burst),
         },
+        answer_within: Duration::try_from_secs_f64(args.answer_within).map_err(|_| {
+            Failure::usage(format!("--answer-within {} is no time", args.answer_within))
+        })?,
     };
     server::serve(Arc::new(workshop), options, interruption()).await?;
     Ok(ExitCode::SUCCESS)

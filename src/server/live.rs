@@ -95,6 +95,7 @@ impl Live {
             | Event::Noted { .. }
             | Event::Reopened { .. }
             | Event::Rated { .. }
+            | Event::Resolved { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

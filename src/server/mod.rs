@@ -12,6 +12,7 @@ mod log;
 mod openapi;
 mod problem;
 mod reader;
+mod reasoning;
 mod requests;
 mod rest;
 mod sign_in;
@@ -57,6 +58,8 @@ pub(crate) struct Options {
     /// Names beside its addresses that it may be called by.
     pub hosts: Vec<String>,
     pub rate: Rate,
+    /// How long a request of the forecasting contract is waited for.
+    pub answer_within: Duration,
 }
 
 /// What every request works with.
@@ -67,6 +70,8 @@ pub(crate) struct App {
     pub doors: Doors,
     /// The largest body that is read.
     pub body_limit: usize,
+    /// How long a request of the forecasting contract is waited for.
+    pub answer_within: Duration,
 }
 
 /// Serves until it is told to end. What runs then goes on at the next start.
@@ -93,6 +98,7 @@ pub(crate) async fn serve(
     let floor = Floor::open(Arc::clone(&workshop), store.clone(), options.limits);
     let app = Arc::new(App {
         body_limit: requests::body_limit(&workshop.config.limits),
+        answer_within: options.answer_within,
         doors: Doors::new(store.clone(), address, options.hosts, options.rate),
         floor: Arc::clone(&floor),
         store: store.clone(),
@@ -129,6 +135,26 @@ fn router(app: Arc<App>) -> Router {
         .route(&of_debate("resume"), post(rest::resume))
         .route(&of_debate("rating"), post(rest::rating))
         .route(&of_debate("export"), get(rest::export))
+        .route("/api/v1/reasoning/debate", post(reasoning::create))
+        .route("/api/v1/reasoning/debate/{id}", get(reasoning::show))
+        .route(
+            "/api/v1/reasoning/debate/{id}/round/{number}",
+            get(reasoning::round),
+        )
+        .route(
+            "/api/v1/reasoning/debate/{id}/role/{name}",
+            get(reasoning::role),
+        )
+        .route(
+            "/api/v1/reasoning/debate/{id}/consensus",
+            get(reasoning::consensus),
+        )
+        .route(
+            "/api/v1/reasoning/debate/{id}/resolution",
+            post(reasoning::resolve),
+        )
+        .route("/api/v1/reasoning/calibration", get(reasoning::calibration))
+        .route("/calibration", get(reasoning::page))
         .route("/api/openapi.json", get(openapi::as_json))
         .route("/api/docs", get(openapi::as_page))
         .route("/api/docs.css", get(openapi::style))

@@ -3,6 +3,8 @@
 //! Schemas of what callers send come from the types that read it. Every answer that an operation can give is listed: a test
 //! walks this document, sends good and bad requests, and holds every answer against it.
 
+mod contract;
+
 use std::fmt::Write;
 
 use axum::Json;
@@ -60,6 +62,7 @@ pub(super) fn document() -> Value {
     let _ = generator.subschema_for::<ProblemBody>();
     let mut schemas = generator.take_definitions(true);
     schemas.extend(answers());
+    schemas.extend(contract::answers());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -104,6 +107,7 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         answers: vec![(204, "It is gone.", None)],
         errors: &[404, 409],
     });
+    all.extend(contract::operations(generator));
     all.extend(whole_server());
     all
 }

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::floor::{Full, Unable};
 use super::log;
@@ -17,6 +18,7 @@ pub(crate) struct Problem {
     name: &'static str,
     detail: String,
     faults: Vec<Fault>,
+    debate: Option<Uuid>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -31,8 +33,11 @@ pub(super) struct ProblemBody {
     /// What happened and what to do about it, for people.
     detail: String,
     /// Everything that is wrong with the request, where it can be told in parts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultBody>,
+    /// The debate it is about, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debate_id: Option<String>,
     /// Also in the header `x-request-id`, and in the server's log.
     request_id: String,
 }
@@ -51,12 +56,19 @@ impl Problem {
             name,
             detail: detail.into(),
             faults: Vec::new(),
+            debate: None,
             headers: Vec::new(),
         }
     }
 
     pub(crate) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
+        self
+    }
+
+    /// The debate it is about goes with it.
+    pub(crate) fn about(mut self, debate: Uuid) -> Self {
+        self.debate = Some(debate);
         self
     }
 
@@ -102,6 +114,11 @@ impl Problem {
         &self.detail
     }
 
+    #[cfg(test)]
+    pub(super) fn faults(&self) -> &[Fault] {
+        &self.faults
+    }
+
     pub(super) fn render(&self, request_id: &str) -> Response {
         let faults = self.faults.iter().map(|fault| FaultBody {
             at: fault.at.clone(),
@@ -113,6 +130,7 @@ impl Problem {
             status: self.status.as_u16(),
             detail: self.detail.clone(),
             faults: faults.collect(),
+            debate_id: self.debate.map(|id| id.to_string()),
             request_id: request_id.to_owned(),
         };
         let mut headers = HeaderMap::new();

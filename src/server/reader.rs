@@ -214,6 +214,7 @@ impl Reader {
             | Event::Ended(_)
             | Event::Reopened { .. }
             | Event::Rated { .. }
+            | Event::Resolved { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {

@@ -50,8 +50,9 @@ pub(crate) struct NewDebate {
     /// `max_rounds`, `early_stop_score`, `auto_score`.
     #[serde(default)]
     pub rules: Map<String, Value>,
-    /// What the debate may use; the configuration's limits where it is left out.
+    /// What the debate may use; where something is left out, the limit of the configuration.
     #[serde(default)]
+    #[schemars(with = "BudgetWish")]
     pub budget: Option<BudgetWish>,
     /// All randomness is drawn from it.
     #[serde(default)]
@@ -108,6 +109,7 @@ pub(crate) struct DecisionWish {
 pub(crate) struct ResumeWish {
     /// Instead of the budget that it was started with.
     #[serde(default)]
+    #[schemars(with = "BudgetWish")]
     pub budget: Option<BudgetWish>,
 }
 
@@ -120,6 +122,23 @@ pub(crate) struct RatingWish {
     #[serde(default)]
     #[schemars(length(max = 20_000))]
     pub comment: Option<String>,
+}
+
+/// A request of the forecasting contract. Its own reader tells everything that is wrong with it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct DebateRequest(pub Value);
+
+/// What happened. Without an outcome, an earlier word on it is taken back.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ResolutionWish {
+    /// The id of the outcome that happened.
+    #[schemars(length(min = 1, max = 200))]
+    pub outcome: Option<String>,
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    pub by: Option<String>,
 }
 
 fn first_protocol() -> String {
@@ -148,9 +167,12 @@ impl NewDebate {
                 ),
             ));
         }
-        let budget = match self.budget {
-            Some(wish) => wish.budget(&mut faults),
-            None => configured(limits),
+        let wished = self.budget.unwrap_or_default().budget(&mut faults);
+        let standard = configured(limits);
+        let budget = Budget {
+            max_tokens: wished.max_tokens.or(standard.max_tokens),
+            max_cost: wished.max_cost.or(standard.max_cost),
+            max_ms: wished.max_ms.or(standard.max_ms),
         };
         match protocol {
             Some(protocol) if faults.is_empty() => Ok((
@@ -165,6 +187,7 @@ impl NewDebate {
                     rules: self.rules,
                     budget,
                     seed: self.seed,
+                    history: Vec::new(),
                 },
             )),
             _ => Err(Problem::invalid(faults)),
@@ -172,7 +195,7 @@ impl NewDebate {
     }
 }
 
-fn configured(limits: &Limits) -> Budget {
+pub(crate) fn configured(limits: &Limits) -> Budget {
     Budget {
         max_tokens: limits.max_tokens_total,
         max_cost: limits.max_cost,
@@ -241,6 +264,8 @@ content!(NewDebate);
 content!(Input);
 content!(DecisionWish);
 content!(RatingWish);
+content!(DebateRequest);
+content!(ResolutionWish);
 content!(ResumeWish, absent: ResumeWish::default());
 
 /// The body of a request: small enough, in time, JSON, and as its schema says. With the bytes as they came.

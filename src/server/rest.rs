@@ -8,7 +8,7 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use roundtable_engine::event::{Entry, State as DebateState};
-use roundtable_engine::protocols;
+use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::open_question;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -21,10 +21,10 @@ use super::floor::ear;
 use super::guard::Caller;
 use super::problem::Problem;
 use super::requests::{DecisionWish, Input, NewDebate, RatingWish, ResumeWish, Sent};
-use crate::clock;
 use crate::failure::Fault;
 use crate::opening;
 use crate::store::{self, Created, DebateRow, Filter, Place, Rating};
+use crate::{clock, track};
 
 /// The longest that a request with `Prefer: wait` waits.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -110,16 +110,7 @@ pub(super) async fn create(
         Some(created) => created,
         None => start(&app, sent.content, &request).await?,
     };
-    let id = match created {
-        Created::Before(id) => id,
-        Created::New(claim) => claim.id(),
-        Created::OtherRequest => {
-            return Err(Problem::invalid(vec![Fault::new(
-                "Idempotency-Key",
-                "this key was used for another request; take a new one",
-            )]));
-        }
-    };
+    let id = id_of(&created)?;
     let mut applied = None;
     if let Some(wait) = wait {
         app.floor.wait_for(id, wait).await;
@@ -142,13 +133,28 @@ pub(super) async fn create(
     Ok(response)
 }
 
+/// The debate that a request made, now or before.
+pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
+    match created {
+        Created::Before(id) => Ok(*id),
+        Created::New(claim) => Ok(claim.id()),
+        Created::OtherRequest => Err(Problem::invalid(vec![Fault::new(
+            "Idempotency-Key",
+            "this key was used for another request; take a new one",
+        )])),
+    }
+}
+
 /// The place is kept first: who cannot have one is told before anything is looked up or written.
 pub(super) async fn start(
     app: &Arc<App>,
     content: NewDebate,
     request: &store::Sent,
 ) -> Result<Created, Problem> {
-    let (protocol, wish) = content.wish(&app.workshop.config.limits)?;
+    let (protocol, mut wish) = content.wish(&app.workshop.config.limits)?;
+    if protocol == Protocol::Forecast {
+        wish.history = track::history(&app.store, clock::now()).await?;
+    }
     let order = opening::order(&app.workshop, protocol, wish)?;
     let place = app.floor.reserve()?;
     let prepared = opening::prepare(&app.workshop, order, &ear()).await?;
@@ -365,7 +371,7 @@ fn location(id: Uuid) -> String {
 }
 
 /// A key counts for the token it comes with.
-fn idempotency_key(
+pub(super) fn idempotency_key(
     headers: &HeaderMap,
     caller: Option<&Caller>,
 ) -> Result<Option<String>, Problem> {
@@ -388,7 +394,7 @@ fn idempotency_key(
 }
 
 /// The same content in another layout is the same request.
-fn fingerprint(bytes: &[u8]) -> String {
+pub(super) fn fingerprint(bytes: &[u8]) -> String {
     let plain = serde_json::from_slice::<Value>(bytes)
         .map(|value| sorted(value).to_string())
         .unwrap_or_default();

@@ -19,6 +19,9 @@ pub(super) fn setup(question: &str) -> Setup {
             seat: Seat {
                 persona: "You doubt.".into(),
                 prefers: None,
+                duty: None,
+                bias_direction: None,
+                evidence_preference: None,
                 name: "skeptic".into(),
                 title: "Skeptic".into(),
                 tier: Tier::Deliberate,

@@ -3,7 +3,10 @@
 pub mod absence;
 pub mod answer;
 pub mod bounded;
+pub mod councils;
 pub mod dataset;
+pub mod forecast;
+pub mod forensics;
 pub mod issues;
 pub mod quality;
 pub mod scale;

@@ -201,7 +201,8 @@ impl Account {
             | Event::Noted { .. }
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
-            | Event::StepRestarted { .. } => {}
+            | Event::StepRestarted { .. }
+            | Event::Resolved { .. } => {}
         }
     }
 

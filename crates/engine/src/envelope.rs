@@ -131,7 +131,7 @@ impl Envelopes {
                 self.seat(setup);
                 None
             }
-            Event::Noted { .. } | Event::Rated { .. } => None,
+            Event::Noted { .. } | Event::Rated { .. } | Event::Resolved { .. } => None,
         }
     }
 

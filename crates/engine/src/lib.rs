@@ -8,6 +8,7 @@ pub mod envelope;
 pub mod event;
 pub mod journal;
 pub mod model;
+pub mod panel;
 pub mod prompt;
 pub mod protocols;
 pub mod reasoning;

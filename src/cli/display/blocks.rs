@@ -1,7 +1,6 @@
 //! The blocks of a report in plain characters: drawn on a terminal, bare figures elsewhere.
 
 use anstyle::Style;
-use roundtable_engine::account::Account;
 use roundtable_engine::report::{
     Align, Bar, Block, Cell, Chart, DotRow, Line, Scale, Section, Table, Threshold, Tone,
 };
@@ -48,7 +47,10 @@ pub(super) fn style(tone: Tone) -> Style {
     }
 }
 
-pub(super) fn section(section: &Section, account: &Account, look: Look) -> Vec<String> {
+/// Roles are shown by their titles.
+pub(super) type Titles<'a> = &'a dyn Fn(&str) -> String;
+
+pub(super) fn section(section: &Section, titles: Titles<'_>, look: Look) -> Vec<String> {
     let mut lines = Vec::new();
     for block in &section.blocks {
         match block {
@@ -64,7 +66,7 @@ pub(super) fn section(section: &Section, account: &Account, look: Look) -> Vec<S
             }
             Block::Chart(picture) => {
                 lines.extend(caption(picture.title(), section));
-                lines.extend(chart(picture, account, look));
+                lines.extend(chart(picture, titles, look));
             }
             Block::Opposed { positions } => {
                 for position in positions {
@@ -72,7 +74,7 @@ pub(super) fn section(section: &Section, account: &Account, look: Look) -> Vec<S
                         "{INDENT}{} {}",
                         painted(
                             output::role(&position.role),
-                            &output::harmless(&account.title_of(&position.role))
+                            &output::harmless(&titles(&position.role))
                         ),
                         painted(BOLD, &output::harmless(&position.stand))
                     ));
@@ -187,7 +189,7 @@ fn padded(text: &str, width: usize, align: Align) -> String {
     }
 }
 
-fn chart(chart: &Chart, account: &Account, look: Look) -> Vec<String> {
+fn chart(chart: &Chart, titles: Titles<'_>, look: Look) -> Vec<String> {
     if look.width.is_none() {
         return table(&chart.table(), look);
     }
@@ -199,7 +201,7 @@ fn chart(chart: &Chart, account: &Account, look: Look) -> Vec<String> {
             thresholds,
             ..
         } => draw_lines(*scale, lines, thresholds),
-        Chart::Dots { scale, rows, .. } => draw_dots(*scale, rows, account),
+        Chart::Dots { scale, rows, .. } => draw_dots(*scale, rows, titles),
     }
 }
 
@@ -263,14 +265,14 @@ fn draw_lines(scale: Scale, lines: &[Line], thresholds: &[Threshold]) -> Vec<Str
 }
 
 /// Each who judged is the first letter of its name, what came out a bar.
-fn draw_dots(scale: Scale, rows: &[DotRow], account: &Account) -> Vec<String> {
+fn draw_dots(scale: Scale, rows: &[DotRow], titles: Titles<'_>) -> Vec<String> {
     let names = names(rows.iter().map(|row| row.label.as_str()));
     let mut keys: Vec<(char, String)> = Vec::new();
     let mut out = Vec::new();
     for (row, name) in rows.iter().zip(names) {
         let mut track: Vec<char> = vec!['·'; TRACK + 1];
         for dot in &row.dots {
-            let title = account.title_of(&dot.role);
+            let title = titles(&dot.role);
             let letter = letter_of(&title, &mut keys);
             let at = place(dot.value, scale.from, scale.to);
             track[at] = if track[at] == '·' { letter } else { '∗' };

@@ -1,12 +1,12 @@
 //! What stands below the answer: what the debate was worth, its figures, what is missing, what it cost.
 
-use roundtable_engine::account::{Account, Item, Outcome, Turn};
+use roundtable_engine::account::{Account, Item, Outcome, Turn, capital};
 use roundtable_engine::event::State;
 use roundtable_engine::report::{Place, Report, Tone};
 
 use super::super::output::{self, BOLD, QUIET, WARN, painted};
 use super::super::reading::Reading;
-use super::blocks::{self, Extent, Look};
+use super::blocks::{self, Extent, Look, Titles};
 
 /// After a debate that was watched: the main things, texts cut short.
 pub(crate) fn brief(reading: &Reading) -> Vec<String> {
@@ -25,17 +25,38 @@ fn view(reading: &Reading, look: Look, places: &[Place]) -> Vec<String> {
         account, report, ..
     } = reading;
     let mut lines = vec![String::new()];
+    let titles = |role: &str| account.title_of(role);
+    lines.extend(sections(report, &titles, look, places));
+    lines.extend(facts(report));
+    lines.extend(shortcoming(account));
+    lines.push(painted(QUIET, &used(account)));
+    lines
+}
+
+/// A report of no one debate.
+pub(crate) fn report(report: &Report) -> Vec<String> {
+    let look = Look::of_terminal(output::stdout_is_terminal(), Extent::Whole);
+    let mut lines: Vec<String> = facts(report).into_iter().collect();
+    lines.push(String::new());
+    lines.extend(sections(
+        report,
+        &capital,
+        look,
+        &[Place::Main, Place::Side],
+    ));
+    lines
+}
+
+fn sections(report: &Report, titles: Titles<'_>, look: Look, places: &[Place]) -> Vec<String> {
+    let mut lines = Vec::new();
     for place in places {
         let here = report.sections.iter().filter(|it| it.place == *place);
         for section in here {
             lines.push(painted(BOLD, &output::harmless(&section.title)));
-            lines.extend(blocks::section(section, account, look));
+            lines.extend(blocks::section(section, titles, look));
             lines.push(String::new());
         }
     }
-    lines.extend(facts(report));
-    lines.extend(shortcoming(account));
-    lines.push(painted(QUIET, &used(account)));
     lines
 }
 

@@ -4,6 +4,7 @@
 //! protocol: it shows accounts and reports.
 
 pub(crate) mod assets;
+mod calibration;
 mod debate;
 mod debates;
 mod gate;
@@ -11,6 +12,7 @@ mod home;
 mod models;
 mod routes;
 
+pub(crate) use calibration::calibration_page;
 pub(crate) use debates::percent;
 pub(crate) use gate::safe_next;
 pub(crate) use routes::{problem_page, routes};

@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, PER_PAGE, Query, Row};
 use super::gate::{ErrorView, SignInView, safe_next};
-use super::home::{Asked, Basis, Group, HomeView, Offer, Offered, Rough, Way, way_title};
+use super::home::{Asked, Basis, Group, HomeView, Offer, Offered, Rough, Wants, Way, way_title};
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
 use super::{Frame, Visitor, assets};
 use crate::clock;
@@ -171,13 +171,23 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
         max_seconds: minutes.map(|minutes| minutes * 60.0),
     };
     let has_limits = max_cost.is_some() || max_tokens.is_some() || minutes.is_some();
+    let mut rules = serde_json::Map::new();
+    let outcomes: Vec<&str> = asked
+        .outcomes
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    if protocol == Protocol::Forecast.name() && !outcomes.is_empty() {
+        rules.insert("outcomes".into(), serde_json::json!(outcomes));
+    }
     Ok(NewDebate {
         protocol,
         question: asked.question.clone(),
         cast,
         model: Some(asked.model.trim().to_owned()).filter(|model| !model.is_empty()),
         seats: std::collections::BTreeMap::new(),
-        rules: serde_json::Map::new(),
+        rules,
         budget: has_limits.then_some(budget),
         seed: None,
     })
@@ -220,6 +230,10 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
                 summary: cast.summary,
                 rough: rough.told(price.as_ref()),
                 cast: cast.name,
+                wants: match protocol {
+                    Protocol::Forecast => Wants::Outcomes,
+                    Protocol::Dialectic | Protocol::Councils => Wants::Nothing,
+                },
                 is_chosen: false,
             },
         ));

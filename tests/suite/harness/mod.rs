@@ -1,6 +1,9 @@
 //! A home of its own for every test, and a model server that does as it is told.
 
+mod court;
+pub(crate) mod forecast;
 mod server;
+mod serving;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,7 +15,11 @@ use tempfile::TempDir;
     unused_imports,
     reason = "the benchmarks need less of it than the tests"
 )]
-pub(crate) use server::{Answer, Server, good, schema_name};
+pub(crate) use {
+    court::court,
+    server::{Answer, Server, good, schema_name},
+    serving::{Events, Reply, Sent, Serving},
+};
 
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {

@@ -1,6 +1,8 @@
 //! The protocols: each one file of ordinary async Rust that reads like its design. Users extend data, not this list.
 
+pub mod councils;
 pub mod dialectic;
+pub mod forecast;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,14 +16,18 @@ use crate::table::{Halt, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Dialectic,
+    Councils,
+    Forecast,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 1] = [Self::Dialectic];
+    pub const ALL: [Self; 3] = [Self::Dialectic, Self::Councils, Self::Forecast];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dialectic => "dialectic",
+            Self::Councils => "councils",
+            Self::Forecast => "forecast",
         }
     }
 
@@ -38,6 +44,18 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
         Protocol::Dialectic => {
             let rules: dialectic::Rules = rules_of(table)?;
             dialectic::dialectic(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
+        }
+        Protocol::Councils => {
+            let rules: councils::Rules = rules_of(table)?;
+            councils::councils(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
+        }
+        Protocol::Forecast => {
+            let rules: forecast::Rules = rules_of(table)?;
+            forecast::forecast(table, &rules)
                 .await
                 .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
         }
@@ -59,6 +77,8 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
 pub fn report(entries: &[Entry]) -> Report {
     match protocol_of(entries) {
         Some(Protocol::Dialectic) => dialectic::report(entries),
+        Some(Protocol::Councils) => councils::report(entries),
+        Some(Protocol::Forecast) => forecast::report(entries),
         None => Report::default(),
     }
 }
@@ -70,6 +90,14 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         Protocol::Dialectic => {
             let trace = dialectic::Trace::of(id, timestamp, entries)?;
             serde_json::to_value(trace).ok()
+        }
+        Protocol::Councils => {
+            let record = councils::Record::of(id, timestamp, entries)?;
+            serde_json::to_value(record).ok()
+        }
+        Protocol::Forecast => {
+            let result = forecast::DebateResult::of(id, timestamp, entries)?;
+            serde_json::to_value(result).ok()
         }
     }
 }

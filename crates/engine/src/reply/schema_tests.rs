@@ -10,6 +10,7 @@ fn c05_schemas_are_derived_from_the_types() {
     insta::assert_json_snapshot!("marking", schema_for::<Marking>(&plain, Ability::Full));
     let choices = Refinement {
         choices: vec![("issue", vec!["S1".into()])],
+        ..Refinement::default()
     };
     insta::assert_json_snapshot!(
         "revision_small",
@@ -22,6 +23,7 @@ fn c05_schemas_are_derived_from_the_types() {
 fn p04_where_nothing_can_be_chosen_nothing_can_be_listed() {
     let choices = Refinement {
         choices: vec![("issue", Vec::new())],
+        ..Refinement::default()
     };
     let schema = schema_for::<Revision>(&choices, Ability::Small).json;
     assert_eq!(schema["properties"]["responses"]["maxItems"], json!(0));

@@ -35,6 +35,7 @@ pub fn report(entries: &[Entry]) -> Report {
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
             | Event::Rated { .. }
+            | Event::Resolved { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}
