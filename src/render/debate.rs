@@ -2,7 +2,7 @@
 
 use askama::Template;
 use roundtable_core::usage::Usage;
-use roundtable_engine::account::{Account, Item, Outcome, Planned, Round, Turn, Voice};
+use roundtable_engine::account::{Account, Item, Outcome, Round, Turn, Voice};
 use roundtable_engine::event::{Spent, State};
 use roundtable_engine::report::{Place, Report};
 
@@ -234,12 +234,13 @@ fn meta(account: &Account) -> Vec<String> {
         .max()
         .unwrap_or(0);
     let protocol = roundtable_engine::account::capital(&account.protocol);
-    let rounds = match account.planned {
-        Some(Planned { most, .. }) if !account.is_over() => format!("round {played} of {most}"),
-        _ => counted(usize::try_from(played).unwrap_or(usize::MAX), "round"),
-    };
+    let rounds = counted(usize::try_from(played).unwrap_or(usize::MAX), "round");
     let mut parts = vec![
-        format!("{protocol} · {rounds}"),
+        if account.is_over() {
+            format!("{protocol} · {rounds}")
+        } else {
+            protocol
+        },
         clock::day_and_time(account.opened_at),
     ];
     if let Some(rating) = &account.rating {

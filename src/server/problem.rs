@@ -102,11 +102,6 @@ impl Problem {
         self.status
     }
 
-    #[cfg(test)]
-    pub(super) fn faults(&self) -> &[Fault] {
-        &self.faults
-    }
-
     /// Everything that is wrong, for people.
     pub(crate) fn messages(&self) -> Vec<String> {
         if self.faults.is_empty() {
@@ -117,6 +112,11 @@ impl Problem {
 
     pub(crate) fn detail(&self) -> &str {
         &self.detail
+    }
+
+    #[cfg(test)]
+    pub(super) fn faults(&self) -> &[Fault] {
+        &self.faults
     }
 
     pub(super) fn render(&self, request_id: &str) -> Response {

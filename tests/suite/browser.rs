@@ -1,23 +1,25 @@
 //! Journeys through the pages in a real browser, against the real binary and a model server that does as it is told.
 
 mod chromium;
-mod served;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Home, QUESTION, Server, good};
+use crate::harness::{Answer, Home, QUESTION, Server, Serving, good};
 use chromium::{Browser, DESKTOP, PHONE, Scripts};
-use served::Served;
 
 /// A model server that speaks slowly enough to be watched.
 fn slow() -> Server {
     Server::start(|request, before| Answer::Slow(Duration::from_millis(25), good(request, before)))
 }
 
-async fn ask(browser: &Browser, served: &Served) {
-    browser.visit(&served.url("/")).await;
+fn at(served: &Serving, path: &str) -> String {
+    format!("http://{}{path}", served.address)
+}
+
+async fn ask(browser: &Browser, served: &Serving) {
+    browser.visit(&at(served, "/")).await;
     browser.write("#question", QUESTION).await;
     browser.click(".ask button").await;
     browser.find("main.debate").await;
@@ -35,7 +37,7 @@ async fn wait_for_answer(browser: &Browser) {
 async fn p10_a_debate_is_started_watched_left_and_found_again() {
     let server = slow();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     assert_eq!(browser.text("h1").await, QUESTION);
@@ -53,7 +55,7 @@ async fn p10_a_debate_is_started_watched_left_and_found_again() {
 
     // Away and back: it goes on where it is.
     let address = browser.address().await;
-    browser.visit(&served.url("/debates")).await;
+    browser.visit(&at(&served, "/debates")).await;
     assert!(browser.text(".list").await.contains(QUESTION));
     browser.click(".list .title").await;
     browser.find(".turn").await;
@@ -103,7 +105,7 @@ async fn everything(browser: &Browser) -> Vec<String> {
 async fn p10_nothing_moves_while_text_streams() {
     let server = slow();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     browser
@@ -132,7 +134,7 @@ async fn p10_nothing_moves_while_text_streams() {
 async fn c14_a_finished_debate_is_exported_as_one_file() {
     let server = Server::good();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     wait_for_answer(&browser).await;
@@ -166,7 +168,7 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
 async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
     let server = slow();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     browser.write("#text", "Mind <b>the costs</b>.").await;
@@ -196,7 +198,7 @@ async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
         .await;
 
     browser
-        .visit(&served.url("/debates?q=queue&state=complete"))
+        .visit(&at(&served, "/debates?q=queue&state=complete"))
         .await;
     assert_eq!(browser.count(".list > li").await, 1);
     browser.click(".confirm summary").await;
@@ -211,7 +213,7 @@ async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
 async fn c08_a_debate_is_cancelled_and_gone_on_with() {
     let server = slow();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     browser.find("#r1 .turn:not(.speaking)").await;
@@ -233,9 +235,9 @@ async fn a_stranger_signs_in_with_a_token() {
     let server = Server::good();
     let home = Home::with_model(&server);
     let token = home.token("admin");
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    browser.visit(&served.url("/debates?state=complete")).await;
+    browser.visit(&at(&served, "/debates?state=complete")).await;
     browser.write("#token", "wrong").await;
     browser.click(".sign-in button").await;
     browser.find(".problem").await;
@@ -247,7 +249,7 @@ async fn a_stranger_signs_in_with_a_token() {
     assert_eq!(cookies, json!(""), "no script can read the session");
     browser.click(".top form button").await;
     browser.find("#token").await;
-    browser.visit(&served.url("/")).await;
+    browser.visit(&at(&served, "/")).await;
     browser.find("#token").await;
     browser.close().await;
 }
@@ -257,7 +259,7 @@ async fn a_stranger_signs_in_with_a_token() {
 async fn pages_fit_a_phone() {
     let server = slow();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(PHONE).await;
     ask(&browser, &served).await;
     browser.find(".speaking").await;
@@ -265,7 +267,7 @@ async fn pages_fit_a_phone() {
     wait_for_answer(&browser).await;
     fits(&browser, "a finished debate").await;
     for page in ["/", "/debates", "/models", "/nowhere"] {
-        browser.visit(&served.url(page)).await;
+        browser.visit(&at(&served, page)).await;
         fits(&browser, page).await;
     }
     browser.close().await;
@@ -290,7 +292,7 @@ async fn c12_hostile_replies_do_nothing() {
         )
     });
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     browser
@@ -357,9 +359,9 @@ async fn a_finished_debate_works_without_scripts() {
     let server = Server::good();
     let home = Home::with_model(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::with(DESKTOP, Scripts::Off).await;
-    browser.visit(&served.url("/debates")).await;
+    browser.visit(&at(&served, "/debates")).await;
     browser.click(".list .title").await;
     let answer = browser.find("#answer").await.text().await.unwrap();
     assert!(answer.contains("Put a queue"));
@@ -375,9 +377,9 @@ async fn a_finished_debate_works_without_scripts() {
 async fn the_first_page_is_small_and_needs_no_mouse() {
     let server = Server::good();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    browser.visit(&served.url("/")).await;
+    browser.visit(&at(&served, "/")).await;
     let sizes = browser
         .run("return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map((it) => [it.name, it.transferSize])", Vec::new())
         .await;
@@ -385,7 +387,7 @@ async fn the_first_page_is_small_and_needs_no_mouse() {
     assert!(
         sizes
             .iter()
-            .all(|(name, _)| name.starts_with(&served.url("/"))),
+            .all(|(name, _)| name.starts_with(&at(&served, "/"))),
         "{sizes:?}"
     );
     let total: u64 = sizes.iter().map(|(_, size)| size).sum();
@@ -411,9 +413,9 @@ async fn the_first_page_is_small_and_needs_no_mouse() {
 async fn c04_a_model_is_tested_from_its_page() {
     let server = Server::good();
     let home = Home::with_model(&server);
-    let served = Served::start(&home);
+    let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    browser.visit(&served.url("/models")).await;
+    browser.visit(&at(&served, "/models")).await;
     assert!(browser.text(".tiers").await.contains("lab:x"));
     browser.click(".tier button").await;
     browser.find(".said").await;

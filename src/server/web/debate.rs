@@ -110,6 +110,19 @@ impl DebateView {
         }
     }
 
+    /// Seats that speak right now.
+    pub(crate) fn speaking(mut self, account: &Account, seats: &[String]) -> Self {
+        let mut titles: Vec<String> = seats.iter().map(|seat| account.title_of(seat)).collect();
+        titles.dedup();
+        match titles.as_slice() {
+            [] => {}
+            [one] => self.status = format!("{one} is thinking"),
+            few @ ([_, _] | [_, _, _]) => self.status = format!("{} are thinking", few.join(", ")),
+            many => self.status = format!("{} seats are thinking", many.len()),
+        }
+        self
+    }
+
     /// It is to stop before its next round already.
     pub(crate) fn pausing(mut self, is_pausing: bool) -> Self {
         if is_pausing {

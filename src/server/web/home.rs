@@ -15,6 +15,8 @@ pub(crate) struct Asked {
     pub question: String,
     pub cast: String,
     pub model: String,
+    /// One a line.
+    pub outcomes: String,
     pub max_cost: String,
     pub max_tokens: String,
     pub max_minutes: String,
@@ -23,6 +25,7 @@ pub(crate) struct Asked {
 pub(crate) struct HomeView {
     pub problems: Vec<String>,
     question: String,
+    outcomes: String,
     choices: Vec<Way>,
     automatic: String,
     models: Vec<Group>,
@@ -40,7 +43,22 @@ pub(crate) struct Way {
     pub title: String,
     pub summary: String,
     pub rough: String,
+    pub wants: Wants,
     pub is_chosen: bool,
+}
+
+/// What a way needs beside the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wants {
+    Nothing,
+    /// The outcomes that probabilities are wanted for.
+    Outcomes,
+}
+
+impl Way {
+    fn wants_outcomes(&self) -> bool {
+        self.wants == Wants::Outcomes
+    }
 }
 
 /// The models of one provider.
@@ -152,6 +170,7 @@ impl HomeView {
         Self {
             problems: Vec::new(),
             question: asked.question.clone(),
+            outcomes: asked.outcomes.clone(),
             choices: offer.ways,
             automatic: match &offer.automatic {
                 Some((model, why)) => format!("{model} ({why})"),
@@ -178,7 +197,10 @@ impl HomeView {
     }
 }
 
-/// `expert-panel` → `Expert panel`
+/// `expert-panel` → `Expert panel`, `rfc` → `RFC`
 pub(crate) fn way_title(cast: &str) -> String {
+    if cast.len() <= 3 {
+        return cast.to_uppercase();
+    }
     capital(&cast.replace(['-', '_'], " "))
 }

@@ -5,7 +5,7 @@ use roundtable_engine::report::Report;
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, Query, Row};
 use super::gate::{ErrorView, SignInView, safe_next};
-use super::home::{Asked, Group, HomeView, Offer, Offered, Rough, Way, way_title};
+use super::home::{Asked, Group, HomeView, Offer, Offered, Rough, Wants, Way, way_title};
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
 use super::*;
 use crate::render::samples;
@@ -47,6 +47,11 @@ fn offer() -> Offer {
         title: way_title(cast),
         summary: summary.into(),
         rough: Rough::guessed(calls).told(Some(&price)),
+        wants: if cast == "forecast" {
+            Wants::Outcomes
+        } else {
+            Wants::Nothing
+        },
         is_chosen: false,
     };
     Offer {

@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, PER_PAGE, Query, Row};
 use super::gate::{ErrorView, SignInView, safe_next};
-use super::home::{Asked, Basis, Group, HomeView, Offer, Offered, Rough, Way, way_title};
+use super::home::{Asked, Basis, Group, HomeView, Offer, Offered, Rough, Wants, Way, way_title};
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
 use super::{Frame, Visitor, assets};
 use crate::clock;
@@ -171,13 +171,23 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
         max_seconds: minutes.map(|minutes| minutes * 60.0),
     };
     let has_limits = max_cost.is_some() || max_tokens.is_some() || minutes.is_some();
+    let mut rules = serde_json::Map::new();
+    let outcomes: Vec<&str> = asked
+        .outcomes
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    if protocol == Protocol::Forecast.name() && !outcomes.is_empty() {
+        rules.insert("outcomes".into(), serde_json::json!(outcomes));
+    }
     Ok(NewDebate {
         protocol,
         question: asked.question.clone(),
         cast,
         model: Some(asked.model.trim().to_owned()).filter(|model| !model.is_empty()),
         seats: std::collections::BTreeMap::new(),
-        rules: serde_json::Map::new(),
+        rules,
         budget: has_limits.then_some(budget),
         seed: None,
     })
@@ -220,6 +230,10 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
                 summary: cast.summary,
                 rough: rough.told(price.as_ref()),
                 cast: cast.name,
+                wants: match protocol {
+                    Protocol::Forecast => Wants::Outcomes,
+                    Protocol::Dialectic | Protocol::Councils => Wants::Nothing,
+                },
                 is_chosen: false,
             },
         ));
@@ -366,7 +380,23 @@ async fn list(
 }
 
 /// A debate as it stands.
-async fn read(app: &App, id: &str) -> Result<(DebateRow, Account, Report), Problem> {
+struct Reading {
+    row: DebateRow,
+    account: Account,
+    report: Report,
+    /// Seats that speak right now.
+    speaking: Vec<String>,
+}
+
+impl Reading {
+    fn view(&self, app: &App, caller: &Asking) -> DebateView {
+        DebateView::new(&self.account, right(caller))
+            .speaking(&self.account, &self.speaking)
+            .pausing(app.floor.is_to_pause(self.row.id))
+    }
+}
+
+async fn read(app: &App, id: &str) -> Result<Reading, Problem> {
     let row = rest::find(app, id).await?;
     let mut entries = app.store.entries(row.id).await?;
     if entries.is_empty() {
@@ -379,12 +409,34 @@ async fn read(app: &App, id: &str) -> Result<(DebateRow, Account, Report), Probl
             event: Event::Opened(Box::new(setup)),
         });
     }
+    let speaking = overhear(app, &row, &mut entries);
     let mut account = Account::of(&row.id.to_string(), &entries)
         .ok_or_else(|| Problem::internal("a journal without a beginning"))?;
     if row.state == State::Queued {
         account.state = State::Queued;
     }
-    Ok((row, account, protocols::report(&entries)))
+    Ok(Reading {
+        report: protocols::report(&entries),
+        row,
+        account,
+        speaking,
+    })
+}
+
+/// What goes on and is not in the journal yet: a round that has begun is shown, and who speaks is told.
+fn overhear(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<String> {
+    let Some(feed) = app.floor.feed(row.id) else {
+        return Vec::new();
+    };
+    let live = feed.lock();
+    let seq = entries.last().map_or(0, |last| last.seq);
+    // The number stays that of the last journaled entry: the stream goes on after that one.
+    entries.extend(live.rounds.iter().map(|notice| Entry {
+        seq,
+        at: notice.at,
+        event: notice.event.clone(),
+    }));
+    live.turns.iter().map(|turn| turn.seat.clone()).collect()
 }
 
 fn right(caller: &Asking) -> Right {
@@ -400,13 +452,10 @@ async fn show(
     Path(id): Path<String>,
     caller: Asking,
 ) -> Result<Response, Problem> {
-    let (row, account, report) = read(&app, &id).await?;
-    let view = DebateView::new(&account, right(&caller)).pausing(app.floor.is_to_pause(row.id));
-    Ok(page(view.page(
-        frame("debates", &caller),
-        &account,
-        &report,
-    )))
+    let reading = read(&app, &id).await?;
+    let view = reading.view(&app, &caller);
+    let frame = frame("debates", &caller);
+    Ok(page(view.page(frame, &reading.account, &reading.report)))
 }
 
 async fn panels(
@@ -414,16 +463,16 @@ async fn panels(
     Path(id): Path<String>,
     caller: Asking,
 ) -> Result<Response, Problem> {
-    let (row, account, report) = read(&app, &id).await?;
-    let view = DebateView::new(&account, right(&caller)).pausing(app.floor.is_to_pause(row.id));
-    Ok(page(view.panels(&account, &report)))
+    let reading = read(&app, &id).await?;
+    let view = reading.view(&app, &caller);
+    Ok(page(view.panels(&reading.account, &reading.report)))
 }
 
 async fn turn(
     Shared(app): Shared<Arc<App>>,
     Path((id, step)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let (_, account, _) = read(&app, &id).await?;
+    let account = read(&app, &id).await?.account;
     let turn = account
         .turn(&step)
         .ok_or_else(|| Problem::not_found("there is no such turn, or it is not over"))?;

@@ -1,7 +1,7 @@
 //! A real browser without a window, driven over its own protocol. It takes nothing of the machine's settings along and
 //! leaves no process behind.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -163,9 +163,8 @@ impl Browser {
             self.client.session_id().await.unwrap().unwrap_or_default()
         );
         let answer = self.driver.ask("POST", &path, "{\"type\":\"browser\"}");
-        let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
-        let value: Value = serde_json::from_str(body.trim()).unwrap_or(Value::Null);
-        let entries = value["value"].as_array().cloned().unwrap_or_default();
+        let value: Value = serde_json::from_str(&answer).unwrap();
+        let entries = value["value"].as_array().unwrap();
         entries
             .iter()
             .filter(|entry| entry["level"] == "SEVERE")
@@ -217,10 +216,28 @@ impl Driver {
             "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        body_of(&mut BufReader::new(stream)).unwrap_or_default()
     }
+}
+
+/// The driver keeps its connections open, so what it announces is what is read.
+fn body_of(answer: &mut impl BufRead) -> Option<String> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        answer.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        if line == "\r\n" {
+            break;
+        }
+        if let Some((name, value)) = line.split_once(':')
+            && name.eq_ignore_ascii_case("content-length")
+        {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    answer.read_exact(&mut body).ok()?;
+    String::from_utf8(body).ok()
 }
 
 impl Drop for Driver {

@@ -119,6 +119,7 @@
       }
     } catch { /* The next one will do. */ }
     refreshing = false;
+    thinking();
     if (again) { again = false; refresh(); }
   };
 
