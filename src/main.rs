@@ -17,8 +17,6 @@ mod server;
 mod store;
 mod track;
 mod trial;
-#[path = "server/web/mod.rs"]
-mod web;
 mod workshop;
 
 use std::process::ExitCode;

@@ -28,6 +28,7 @@ pub(crate) async fn trial(
 
 async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
     let request = Request {
+        images: Vec::new(),
         model: name.model().to_owned(),
         system: "You answer in JSON.".into(),
         messages: vec![Message {

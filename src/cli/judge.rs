@@ -35,6 +35,9 @@ pub(crate) struct Args {
     /// What is known about it, in any text format; may be given several times.
     #[arg(long, value_name = "FILE")]
     meta: Vec<PathBuf>,
+    /// A picture that belongs to it, for models that see; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
     /// The cast: themis, rfc, essay, one of your own, or a file.
     #[arg(long, default_value = "themis", value_name = "NAME|FILE")]
     cast: String,
@@ -42,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     fast: bool,
     /// Judge each on its own, then rank them, and say which differences are not worth believing.
-    #[arg(long, conflicts_with_all = ["transcript", "meta"])]
+    #[arg(long, conflicts_with_all = ["transcript", "meta", "image"])]
     rank: bool,
     #[command(flatten)]
     choice: Choice,
@@ -77,6 +80,7 @@ async fn open(
     let mut rules = Map::new();
     rules.insert("mode".into(), json!(mode));
     rules.insert("parts".into(), json!(parts));
+    rules.insert("images".into(), json!(content::images(&args.image)?));
     let wish = Wish {
         question: String::new(),
         cast: Some(args.cast.clone()),

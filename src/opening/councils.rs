@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use roundtable_engine::cast::Cast;
+use roundtable_engine::model::Image;
 use roundtable_engine::protocols::Protocol;
 use roundtable_engine::protocols::councils::{Given, Kind, Mode, Package, Rules};
 use roundtable_engine::table::Chair;
@@ -23,6 +24,7 @@ pub(crate) struct Docket {
     cast: Cast,
     title: String,
     given: Vec<Given>,
+    images: Vec<Image>,
     limit: u64,
 }
 
@@ -72,6 +74,7 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
             cast: cast.clone(),
             title,
             given,
+            images: asked.images,
             limit: workshop.config.limits.max_question_tokens,
         })),
         cast,
@@ -91,6 +94,8 @@ struct Asked {
     title: Option<String>,
     #[serde(default)]
     parts: Vec<AskedPart>,
+    #[serde(default)]
+    images: Vec<Image>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -105,7 +110,7 @@ fn asked(rules: &Map<String, Value>, faults: &mut Vec<Fault>) -> Asked {
     match serde_json::from_value(Value::Object(rules.clone())) {
         Ok(asked) => asked,
         Err(error) => {
-            let text = format!("{error}; councils take mode, title and parts");
+            let text = format!("{error}; councils take mode, title, parts and images");
             faults.push(Fault::new("/rules", text));
             Asked::default()
         }
@@ -153,18 +158,38 @@ fn content(question: &str, parts: Vec<AskedPart>, faults: &mut Vec<Fault>) -> Ve
 }
 
 impl Docket {
+    /// Every seat gets the pictures, so every model must see.
+    fn check_sight(&self, chairs: &HashMap<String, Chair>) -> Result<(), Failure> {
+        let blind = self.cast.seats.iter().find(|seat| {
+            let chair = chairs.get(&seat.name);
+            chair.is_some_and(|chair| !chair.model.sees())
+        });
+        match (self.images.first(), blind) {
+            (Some(image), Some(seat)) => Err(Failure::refused(vec![Fault::new(
+                "/rules/images",
+                format!(
+                    "{} is a picture, and the model of seat '{}' is not known to see any; name one that does with --model, or \
+                     leave the picture out",
+                    image.name, seat.name
+                ),
+            )])),
+            _ => Ok(()),
+        }
+    }
+
     /// The rules, with as much of the content as the smallest model can read beside what is said about it.
     pub(super) fn rules(
         self,
         chairs: &HashMap<String, Chair>,
         ear: &Ear,
     ) -> Result<Value, Failure> {
+        self.check_sight(chairs)?;
         let contexts = chairs
             .values()
             .filter_map(|chair| chair.model.profile().context_tokens);
         let smallest = contexts.min();
         let limit = smallest.map_or(self.limit, |context| self.limit.min(u64::from(context) / 4));
-        let package = Package::new(self.title, self.given, limit);
+        let package = Package::new(self.title, self.given, limit).with_images(self.images);
         for sentence in package.left_out() {
             (ear.say)(&sentence);
         }

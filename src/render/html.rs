@@ -16,6 +16,7 @@ impl Html {
         Self(template.render().unwrap_or_default())
     }
 
+    #[cfg(test)]
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -59,8 +59,9 @@ impl Format {
 /// `None` where there is nothing to write yet, or nothing of that sort.
 pub(crate) fn document(row: &DebateRow, entries: &[Entry], format: Format) -> Option<String> {
     let (id, stamp) = (row.id.to_string(), clock::stamp(row.created_at));
-    let account = || Account::of(&id, entries);
     let trace = || Trace::of(&id, stamp.clone(), entries);
+    let account = || Account::of(&id, entries);
+    let report = || protocols::report(entries);
     match format {
         Format::Json => {
             let record = protocols::record(&id, stamp, entries)?;
@@ -70,8 +71,8 @@ pub(crate) fn document(row: &DebateRow, entries: &[Entry], format: Format) -> Op
             let record = protocols::record(&id, stamp, entries)?;
             serde_saphyr::to_string(&record).ok()
         }
-        Format::Md => account().map(|it| export::markdown(&it, &protocols::report(entries))),
-        Format::Html => account().map(|it| export::html(&it, &protocols::report(entries))),
+        Format::Md => account().map(|account| export::markdown(&account, &report())),
+        Format::Html => account().map(|account| export::html(&account, &report())),
         Format::Jsonl => {
             let line = serde_json::to_string(&example(&trace()?)?).ok()?;
             Some(line + "\n")

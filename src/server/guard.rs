@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::App;
 use super::problem::Problem;
 use super::tokens::{self, Hash};
+use super::web;
 use crate::clock;
 use crate::store::{Scope, Store, StoreError, TokenRow};
 
@@ -217,13 +218,21 @@ pub(super) async fn guard(
 ) -> Response {
     let id = request_id(request.headers());
     let is_api = is_api(request.uri());
+    let mut caller = None;
     let mut response = match check(&app, &mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            caller = request.extensions().get::<Caller>().cloned();
+            next.run(request).await
+        }
         Err(refusal) => *refusal,
     };
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let cause = problem.status();
-        let rendered = problem.render(&id);
+        let rendered = if is_api {
+            problem.render(&id)
+        } else {
+            web::problem_page(&problem, &id, caller.as_ref())
+        };
         let earlier = std::mem::replace(&mut response, rendered);
         if cause == StatusCode::METHOD_NOT_ALLOWED
             && let Some(allow) = earlier.headers().get(header::ALLOW)
@@ -361,7 +370,9 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
 /// Programs are told what is missing; people are led to where they can sign in.
 fn unknown_caller(request: &Request) -> Response {
     if !is_api(request.uri()) && is_safe(request.method()) {
-        return Redirect::to("/sign-in").into_response();
+        let wanted = request.uri().path_and_query().map_or("/", |it| it.as_str());
+        let address = format!("/sign-in?next={}", web::percent(wanted));
+        return Redirect::to(&address).into_response();
     }
     Problem::new(
         StatusCode::UNAUTHORIZED,

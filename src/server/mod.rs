@@ -17,6 +17,7 @@ mod requests;
 mod rest;
 mod sign_in;
 pub(crate) mod tokens;
+pub(crate) mod web;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -161,6 +162,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(readiness))
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
+        .merge(web::routes())
         .fallback(nothing_here)
         .method_not_allowed_fallback(not_so)
         .layer(CompressionLayer::new())

@@ -107,6 +107,18 @@ impl Problem {
         &self.faults
     }
 
+    /// Everything that is wrong, for people.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        if self.faults.is_empty() {
+            return vec![self.detail.clone()];
+        }
+        self.faults.iter().map(|it| it.message.clone()).collect()
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(super) fn render(&self, request_id: &str) -> Response {
         let faults = self.faults.iter().map(|fault| FaultBody {
             at: fault.at.clone(),

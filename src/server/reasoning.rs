@@ -22,10 +22,10 @@ use super::guard::Caller;
 use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionWish, Sent, configured};
 use super::rest;
+use super::web::{Frame, Visitor, calibration_page};
 use crate::failure::Fault;
 use crate::opening::{self, Wish};
 use crate::store::{self, Created, DebateRow, Resolving};
-use crate::web::{Frame, Visitor, calibration_page};
 use crate::{clock, track};
 
 /// How long a caller should wait before it asks again.

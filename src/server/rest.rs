@@ -146,7 +146,7 @@ pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
 }
 
 /// The place is kept first: who cannot have one is told before anything is looked up or written.
-async fn start(
+pub(super) async fn start(
     app: &Arc<App>,
     content: NewDebate,
     request: &store::Sent,
@@ -335,7 +335,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
 }
 
 /// A debate that waits for its turn to go on is queued, whatever its journal ended with.
-fn overlay(app: &App, row: &mut DebateRow) {
+pub(super) fn overlay(app: &App, row: &mut DebateRow) {
     if app.floor.queue_position(row.id).is_some() {
         row.state = DebateState::Queued;
     }

@@ -11,6 +11,7 @@ use super::guard::COOKIE;
 use super::problem::Problem;
 use super::requests::read;
 use super::tokens::SESSION_MS;
+use super::web;
 
 /// A form with one token in it.
 const LARGEST_FORM: usize = 4096;
@@ -22,9 +23,11 @@ pub(super) async fn sign_in(
     let wants_page = wants_page(request.headers());
     let form = read(request, LARGEST_FORM).await?;
     let token = field(&form, "token").unwrap_or_default();
+    let next = web::safe_next(&field(&form, "next").unwrap_or_default());
     let Some(session) = app.doors.sign_in(&token).await? else {
         if wants_page {
-            return Ok(Redirect::to("/sign-in?failed=1").into_response());
+            let address = format!("/sign-in?failed=1&next={}", web::percent(&next));
+            return Ok(Redirect::to(&address).into_response());
         }
         return Err(Problem::new(
             StatusCode::UNAUTHORIZED,
@@ -35,7 +38,7 @@ pub(super) async fn sign_in(
     let seconds = SESSION_MS / 1000;
     let cookie =
         format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
-    Ok(to_home(&cookie))
+    Ok(on_to(&next, &cookie))
 }
 
 pub(super) async fn sign_out(
@@ -44,11 +47,11 @@ pub(super) async fn sign_out(
 ) -> Result<Response, Problem> {
     app.doors.sign_out(&headers).await?;
     let cookie = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
-    Ok(to_home(&cookie))
+    Ok(on_to("/", &cookie))
 }
 
-fn to_home(cookie: &str) -> Response {
-    let mut response = Redirect::to("/").into_response();
+fn on_to(address: &str, cookie: &str) -> Response {
+    let mut response = Redirect::to(address).into_response();
     if let Ok(cookie) = HeaderValue::from_str(cookie) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }

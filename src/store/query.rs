@@ -1,6 +1,6 @@
 //! Looking debates up (C-14).
 
-use roundtable_engine::event::{Entry, Millis, State};
+use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
 use sqlx::Row;
 use uuid::Uuid;
@@ -118,6 +118,21 @@ impl Store {
     pub(crate) async fn entries(&self, id: Uuid) -> Result<Vec<Entry>, StoreError> {
         self.select_entries(id, 0)
             .await
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// What a debate was opened with; known before its journal has anything.
+    pub(crate) async fn setup(&self, id: Uuid) -> Result<Option<Setup>, StoreError> {
+        let row = sqlx::query("SELECT setup FROM debates WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.reader)
+            .await;
+        let read = |row: &sqlx::any::AnyRow| -> Result<Setup, Failure> {
+            serde_json::from_str(row.try_get("setup")?)
+                .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
+        };
+        row.map_err(Failure::from)
+            .and_then(|row| row.as_ref().map(read).transpose())
             .map_err(|failure| self.failed(failure))
     }
 

@@ -1,17 +1,19 @@
 //! Journeys through the pages in a real browser, against the real binary and a model server that does as it is told.
 
+mod chromium;
+mod served;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::browser::{Browser, DESKTOP, PHONE, Scripts};
-use crate::harness::{Answer, Home, QUESTION, Served, Server, good};
+use crate::harness::{Answer, Home, QUESTION, Server, good};
+use chromium::{Browser, DESKTOP, PHONE, Scripts};
+use served::Served;
 
 /// A model server that speaks slowly enough to be watched.
 fn slow() -> Server {
-    Server::start(|request, before| {
-        Answer::Slow(Duration::from_millis(25), good(request, before))
-    })
+    Server::start(|request, before| Answer::Slow(Duration::from_millis(25), good(request, before)))
 }
 
 async fn ask(browser: &Browser, served: &Served) {
@@ -58,14 +60,23 @@ async fn p10_a_debate_is_started_watched_left_and_found_again() {
     assert_eq!(browser.address().await, address);
 
     wait_for_answer(&browser).await;
-    assert!(browser.text("#answer").await.contains("Put a queue in front of the writes"));
+    assert!(
+        browser
+            .text("#answer")
+            .await
+            .contains("Put a queue in front of the writes")
+    );
     for seat in ["Proposer", "Skeptic", "Synthesizer", "Judge"] {
         assert!(browser.text("#transcript").await.contains(seat), "{seat}");
     }
     let seen = everything(&browser).await;
     browser.client.refresh().await.unwrap();
     wait_for_answer(&browser).await;
-    assert_eq!(everything(&browser).await, seen, "a reload shows the same page");
+    assert_eq!(
+        everything(&browser).await,
+        seen,
+        "a reload shows the same page"
+    );
     assert_eq!(browser.complaints().await, Vec::<String>::new());
     browser.close().await;
 }
@@ -73,7 +84,15 @@ async fn p10_a_debate_is_started_watched_left_and_found_again() {
 /// All that can be read, part by part.
 async fn everything(browser: &Browser) -> Vec<String> {
     let mut parts = Vec::new();
-    for part in ["h1", "#status", "#glance", "#timeline", "#outcome", "#transcript", "#beside"] {
+    for part in [
+        "h1",
+        "#status",
+        "#glance",
+        "#timeline",
+        "#outcome",
+        "#transcript",
+        "#beside",
+    ] {
         parts.push(browser.text(part).await);
     }
     parts
@@ -93,8 +112,17 @@ async fn p10_nothing_moves_while_text_streams() {
             Vec::new(),
         )
         .await;
-    browser.until("the second round", "return document.querySelector('#r2 .speaking')").await;
-    let moved = browser.run("return window.moved", Vec::new()).await.as_f64().unwrap();
+    browser
+        .until(
+            "the second round",
+            "return document.querySelector('#r2 .speaking')",
+        )
+        .await;
+    let moved = browser
+        .run("return window.moved", Vec::new())
+        .await
+        .as_f64()
+        .unwrap();
     assert!(moved < 0.1, "things moved by {moved}");
     browser.close().await;
 }
@@ -122,7 +150,12 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
     assert!(browser.text("#answer").await.contains("Put a queue"));
     assert!(browser.count("svg").await >= 2);
     assert_eq!(browser.count("script, link, img, iframe, form").await, 0);
-    let loaded = browser.run("return performance.getEntriesByType('resource').length", Vec::new()).await;
+    let loaded = browser
+        .run(
+            "return performance.getEntriesByType('resource').length",
+            Vec::new(),
+        )
+        .await;
     assert_eq!(loaded, json!(0));
     assert_eq!(browser.complaints().await, Vec::<String>::new());
     browser.close().await;
@@ -148,11 +181,23 @@ async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
     let transcript = browser.text("#transcript").await;
     assert!(transcript.contains("enough coffee"), "{transcript}");
 
-    browser.run("document.querySelector('.marks input[value=\"9\"]').click()", Vec::new()).await;
+    browser
+        .run(
+            "document.querySelector('.marks input[value=\"9\"]').click()",
+            Vec::new(),
+        )
+        .await;
     browser.click(".rate button").await;
-    browser.until("it is rated", "return document.querySelector('.meta')?.innerText.includes('rated 9 of 10')").await;
+    browser
+        .until(
+            "it is rated",
+            "return document.querySelector('.meta')?.innerText.includes('rated 9 of 10')",
+        )
+        .await;
 
-    browser.visit(&served.url("/debates?q=queue&state=complete")).await;
+    browser
+        .visit(&served.url("/debates?q=queue&state=complete"))
+        .await;
     assert_eq!(browser.count(".list > li").await, 1);
     browser.click(".confirm summary").await;
     browser.click(".confirm button").await;
@@ -171,7 +216,12 @@ async fn c08_a_debate_is_cancelled_and_gone_on_with() {
     ask(&browser, &served).await;
     browser.find("#r1 .turn:not(.speaking)").await;
     browser.click("form[action$='/cancel'] button").await;
-    browser.until("it is cancelled", "return document.getElementById('status')?.innerText === 'Cancelled'").await;
+    browser
+        .until(
+            "it is cancelled",
+            "return document.getElementById('status')?.innerText === 'Cancelled'",
+        )
+        .await;
     browser.click("form[action$='/resume'] button").await;
     wait_for_answer(&browser).await;
     browser.close().await;
@@ -234,19 +284,43 @@ async fn c12_hostile_replies_do_nothing() {
         [click](javascript:window.owned=1) ![pixel](http://evil.invalid/pixel.gif) </div></main><h1>Owned</h1> <style>*{display:none}</style>";
     let server = Server::start(|request, before| {
         let reply: Value = serde_json::from_str(&good(request, before)).unwrap();
-        Answer::Slow(Duration::from_millis(5), poisoned(reply, HOSTILE).to_string())
+        Answer::Slow(
+            Duration::from_millis(5),
+            poisoned(reply, HOSTILE).to_string(),
+        )
     });
     let home = Home::with_model(&server);
     let served = Served::start(&home);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
-    browser.until("hostile text streams", "return document.querySelector('.streaming')?.textContent.includes('<script>')").await;
+    browser
+        .until(
+            "hostile text streams",
+            "return document.querySelector('.streaming')?.textContent.includes('<script>')",
+        )
+        .await;
     wait_for_answer(&browser).await;
     for _ in 0..2 {
-        assert_eq!(browser.run("return window.owned ?? null", Vec::new()).await, Value::Null);
-        assert_eq!(browser.count("main img, main script, main style, main iframe, a[href^='javascript']").await, 0);
-        assert_eq!((browser.count("h1").await, browser.text("h1").await.as_str()), (1, QUESTION));
-        assert!(browser.text("#answer").await.contains("<script>window.owned = 1</script>"));
+        assert_eq!(
+            browser.run("return window.owned ?? null", Vec::new()).await,
+            Value::Null
+        );
+        assert_eq!(
+            browser
+                .count("main img, main script, main style, main iframe, a[href^='javascript']")
+                .await,
+            0
+        );
+        assert_eq!(
+            (browser.count("h1").await, browser.text("h1").await.as_str()),
+            (1, QUESTION)
+        );
+        assert!(
+            browser
+                .text("#answer")
+                .await
+                .contains("<script>window.owned = 1</script>")
+        );
         let elsewhere = browser
             .run("return performance.getEntriesByType('resource').map((it) => it.name).filter((it) => !it.startsWith(location.origin))", Vec::new())
             .await;
@@ -264,7 +338,8 @@ fn poisoned(value: Value, words: &str) -> Value {
             .into_iter()
             .map(|(key, value)| match value {
                 Value::String(text)
-                    if ["answer", "assessment", "justification", "problem"].contains(&key.as_str()) =>
+                    if ["answer", "assessment", "justification", "problem"]
+                        .contains(&key.as_str()) =>
                 {
                     (key, json!(format!("{words} {text}")))
                 }
@@ -307,13 +382,25 @@ async fn the_first_page_is_small_and_needs_no_mouse() {
         .run("return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map((it) => [it.name, it.transferSize])", Vec::new())
         .await;
     let sizes: Vec<(String, u64)> = serde_json::from_value(sizes).unwrap();
-    assert!(sizes.iter().all(|(name, _)| name.starts_with(&served.url("/"))), "{sizes:?}");
+    assert!(
+        sizes
+            .iter()
+            .all(|(name, _)| name.starts_with(&served.url("/"))),
+        "{sizes:?}"
+    );
     let total: u64 = sizes.iter().map(|(_, size)| size).sum();
     assert!((1..100_000).contains(&total), "{total}: {sizes:?}");
 
     // The cursor is in the question already; Tab leads on to the button, Enter sends.
     let typed = format!("{QUESTION}\u{e004}\u{e004}\u{e004}\u{e007}");
-    browser.client.active_element().await.unwrap().send_keys(&typed).await.unwrap();
+    browser
+        .client
+        .active_element()
+        .await
+        .unwrap()
+        .send_keys(&typed)
+        .await
+        .unwrap();
     browser.find("main.debate").await;
     assert_eq!(browser.text("h1").await, QUESTION);
     browser.close().await;

@@ -57,7 +57,7 @@ fn t10_a_post_is_judged_and_the_result_keeps_to_the_published_schema() {
     ] {
         assert!(page.out.contains(words), "'{words}' is not on the page");
     }
-    let text = home.run(&["export", "last", "--format", "markdown"]);
+    let text = home.run(&["export", "last", "--format", "md"]);
     assert!(text.out.contains("Hook effectiveness"), "{}", text.out);
 }
 
@@ -196,7 +196,10 @@ fn t13_what_cannot_be_judged_is_refused_before_any_call() {
     judge(&["-"]).expect(2, &["standard input is empty"]);
     judge(&["binary.bin"]).expect(2, &["binary.bin is not text"]);
     judge(&["nul.txt"]).expect(2, &["nul.txt is not text"]);
-    judge(&["picture.png"]).expect(2, &["picture.png is an image"]);
+    judge(&["picture.png"]).expect(2, &["picture.png is an image; give it with --image"]);
+    judge(&["post.md", "--image", "post.md"]).expect(2, &["post.md is no picture"]);
+    judge(&["post.md", "--image", "picture.png"])
+        .expect(2, &["picture.png is a picture", "not known to see any"]);
     judge(&["nowhere.md"]).expect(2, &["cannot read nowhere.md", "pipe text in"]);
     judge(&["post.md", "--meta", "empty.md"]).expect(2, &["empty.md is empty"]);
     judge(&["post.md", "--rank"]).expect(2, &["at least two"]);
@@ -289,4 +292,37 @@ fn text_from_standard_input_is_judged() {
     let run = finished(child.wait_with_output().unwrap());
     run.expect(0, &[]);
     assert_eq!(run.json()["title"], "standard input");
+}
+
+/// T-13: a picture goes to a model that sees, with every call.
+#[test]
+fn t13_a_picture_goes_to_models_that_see() {
+    let server = court(even);
+    let home = Home::with(&server);
+    home.write("post.md", POST);
+    std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    let run = home.run(&[
+        "judge",
+        "post.md",
+        "--image",
+        "picture.png",
+        "--fast",
+        "--model",
+        "lab:llava:13b",
+        "--json",
+    ]);
+    run.expect(0, &[]);
+    assert_eq!(run.json()["result"]["content"]["images"][0], "picture.png");
+    for request in server.heard() {
+        let user = request["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|it| it["role"] == "user")
+            .unwrap();
+        assert_eq!(
+            user["content"][0]["image_url"]["url"],
+            "data:image/png;base64,iVBORw0KGgo="
+        );
+    }
 }

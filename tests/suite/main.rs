@@ -9,6 +9,7 @@
 mod ask;
 mod bad_input;
 mod bad_servers;
+mod browser;
 mod commands;
 mod contract;
 #[cfg(feature = "local")]

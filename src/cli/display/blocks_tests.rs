@@ -8,7 +8,7 @@ fn drawn(report: &Report, look: Look) -> String {
     let mut lines = Vec::new();
     for part in &report.sections {
         lines.push(format!("# {}", part.title));
-        lines.extend(section(part, &|role| account.title_of(role), look));
+        lines.extend(section(part, &|seat| account.title_of(seat), look));
     }
     anstream::adapter::strip_str(&lines.join("\n")).to_string()
 }
@@ -87,7 +87,7 @@ fn c12_nothing_in_a_report_steers_the_terminal() {
         extent: Extent::Whole,
         width: Some(40),
     };
-    for line in section(&report.sections[0], &|role| account.title_of(role), look) {
+    for line in section(&report.sections[0], &|seat| account.title_of(seat), look) {
         let bare = anstream::adapter::strip_str(&line).to_string();
         assert!(!bare.contains(['\u{1b}', '\u{7}']) && !bare.contains("owned\u{7}"));
         assert!(!line.contains("\u{1b}]") && !line.contains("\u{1b}[2J"));

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
 use serde_json::{Value, json};
 
 use super::super::failure::Failure;
@@ -57,9 +58,9 @@ fn part(kind: &str, name: &str, text: &str) -> Value {
 }
 
 fn text_of(bytes: Vec<u8>, source: &str) -> Result<String, Failure> {
-    if is_image(&bytes) {
+    if media_type(&bytes).is_some() {
         return Err(Failure::usage(format!(
-            "{source} is an image; councils judge text, Markdown, transcripts and metadata"
+            "{source} is an image; give it with --image, beside the text it belongs to"
         )));
     }
     let text = String::from_utf8(bytes)
@@ -75,9 +76,46 @@ fn text_of(bytes: Vec<u8>, source: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// PNG, JPEG, GIF and WebP by how they begin.
-fn is_image(bytes: &[u8]) -> bool {
-    let begins: [&[u8]; 3] = [b"\x89PNG", b"\xff\xd8\xff", b"GIF8"];
+/// What providers take of one picture, and of pictures at once.
+const MOST_BYTES: usize = 5_000_000;
+const MOST_IMAGES: usize = 10;
+
+pub(super) fn images(paths: &[PathBuf]) -> Result<Vec<Value>, Failure> {
+    if paths.len() > MOST_IMAGES {
+        return Err(Failure::usage(format!(
+            "{} pictures are too many: at most {MOST_IMAGES} can be judged at once",
+            paths.len()
+        )));
+    }
+    paths.iter().map(|path| image(path)).collect()
+}
+
+fn image(path: &Path) -> Result<Value, Failure> {
+    let shown = path.display();
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
+    let media_type = media_type(&bytes)
+        .ok_or_else(|| Failure::usage(format!("{shown} is no picture (PNG, JPEG, GIF or WebP)")))?;
+    if bytes.len() > MOST_BYTES {
+        return Err(Failure::usage(format!(
+            "{shown} is larger than 5 MB; make it smaller first"
+        )));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+    Ok(json!({ "name": name, "media_type": media_type, "data": data }))
+}
+
+/// By how they begin.
+fn media_type(bytes: &[u8]) -> Option<&'static str> {
     let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
-    is_webp || begins.iter().any(|begin| bytes.starts_with(begin))
+    if bytes.starts_with(b"\x89PNG") {
+        Some("image/png")
+    } else if bytes.starts_with(b"\xff\xd8\xff") {
+        Some("image/jpeg")
+    } else if bytes.starts_with(b"GIF8") {
+        Some("image/gif")
+    } else {
+        is_webp.then_some("image/webp")
+    }
 }

@@ -110,7 +110,8 @@ impl Query {
     }
 }
 
-fn percent(text: &str) -> String {
+/// As it stands in an address.
+pub(crate) fn percent(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {

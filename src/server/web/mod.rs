@@ -10,13 +10,12 @@ mod debates;
 mod gate;
 mod home;
 mod models;
+mod routes;
 
 pub(crate) use calibration::calibration_page;
-pub(crate) use debate::{DebateView, Panels};
-pub(crate) use debates::{DebatesView, Query, Row};
-pub(crate) use gate::{ErrorView, SignInView};
-pub(crate) use home::{Asked, HomeView};
-pub(crate) use models::{ModelsView, Tested};
+pub(crate) use debates::percent;
+pub(crate) use gate::safe_next;
+pub(crate) use routes::{problem_page, routes};
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 

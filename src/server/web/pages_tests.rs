@@ -2,11 +2,11 @@ use roundtable_core::usage::{Money, Price};
 use roundtable_engine::event::State;
 use roundtable_engine::report::Report;
 
-use super::debate::Right;
-use super::debates::Listed;
-use super::gate::safe_next;
-use super::home::{Group, Offer, Offered, Rough, Way, way_title};
-use super::models::{Found, Setting, Tier};
+use super::debate::{DebateView, Right};
+use super::debates::{DebatesView, Listed, Query, Row};
+use super::gate::{ErrorView, SignInView, safe_next};
+use super::home::{Asked, Group, HomeView, Offer, Offered, Rough, Way, way_title};
+use super::models::{Found, ModelsView, Setting, Tested, Tier};
 use super::*;
 use crate::render::samples;
 
@@ -224,11 +224,19 @@ fn c12_pages_hold_no_inline_script_and_load_nothing_from_elsewhere() {
         for part in page.split("<script").skip(1) {
             assert!(part.starts_with(" src=\"/assets/"), "{name}: {part:.60}");
         }
-        for attribute in ["src=\"", "href=\"", "action=\""] {
-            for part in page.split(attribute).skip(1) {
-                let is_ours = part.starts_with('/') && !part.starts_with("//");
-                let is_within = part.starts_with('#') || part.starts_with("https://example.org/");
-                assert!(is_ours || is_within, "{name}: {attribute}{part:.60}");
+        for tag in page.split('<').skip(1) {
+            let tag = tag.split('>').next().unwrap_or_default();
+            if tag.contains("&gt;") {
+                // The text of a model that looks like a tag is none.
+                continue;
+            }
+            for attribute in [" src=\"", " href=\"", " action=\""] {
+                for part in tag.split(attribute).skip(1) {
+                    let is_ours = part.starts_with('/') && !part.starts_with("//");
+                    let is_within =
+                        part.starts_with('#') || part.starts_with("https://example.org/");
+                    assert!(is_ours || is_within, "{name}: {tag}");
+                }
             }
         }
     }

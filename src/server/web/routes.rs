@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::Router;
 use axum::extract::{Extension, Form, Path, Query as Parameters, State as Shared};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use axum::Router;
 use roundtable_core::usage::Usage;
 use roundtable_engine::account::Account;
 use roundtable_engine::cast::Cast;
@@ -70,8 +70,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/debates/{id}/delete", post(delete))
         .route("/models", get(models))
         .route("/models/test", post(test_model))
-        .route("/sign-in", get(sign_in).post(enter))
-        .route("/sign-out", post(leave))
+        .route("/sign-in", get(sign_in))
         .route("/assets/{file}", get(asset))
         .route("/favicon.ico", get(favicon))
         .layer(Extension(Arc::<Desk>::default()))
@@ -403,7 +402,11 @@ async fn show(
 ) -> Result<Response, Problem> {
     let (row, account, report) = read(&app, &id).await?;
     let view = DebateView::new(&account, right(&caller)).pausing(app.floor.is_to_pause(row.id));
-    Ok(page(view.page(frame("debates", &caller), &account, &report)))
+    Ok(page(view.page(
+        frame("debates", &caller),
+        &account,
+        &report,
+    )))
 }
 
 async fn panels(
@@ -451,10 +454,7 @@ fn name(caller: &Asking) -> Option<String> {
     caller.as_deref().and_then(|caller| caller.name.clone())
 }
 
-async fn pause(
-    Shared(app): Shared<Arc<App>>,
-    Path(id): Path<String>,
-) -> Result<Response, Problem> {
+async fn pause(Shared(app): Shared<Arc<App>>, Path(id): Path<String>) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     app.floor.pause(row.id).await?;
     Ok(to_debate(&id))
@@ -517,7 +517,9 @@ async fn rate(
         Problem::invalid(vec![Fault::new("/rating", "a rating goes from 1 to 10")])
     })?;
     let comment = Some(rated.comment).filter(|comment| !comment.trim().is_empty());
-    app.store.rate(row.id, rating, comment, clock::now()).await?;
+    app.store
+        .rate(row.id, rating, comment, clock::now())
+        .await?;
     Ok(to_debate(&id))
 }
 
@@ -545,7 +547,12 @@ async fn models_view(app: &App, caller: &Asking) -> ModelsView {
         price: choice.map(|choice| {
             workshop.fleet.price(&choice.model).map_or_else(
                 || "price unknown".into(),
-                |price| format!("${} in, ${} out per million tokens", price.input, price.output),
+                |price| {
+                    format!(
+                        "${} in, ${} out per million tokens",
+                        price.input, price.output
+                    )
+                },
             )
         }),
         can_test: can_test && choice.is_some(),
@@ -617,7 +624,11 @@ async fn test_model(
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     view.tested = Some(match tried {
         Ok((model, said)) => Tested {
-            text: format!("{model} answered {} in {}", short(&said, 60), duration(took)),
+            text: format!(
+                "{model} answered {} in {}",
+                short(&said, 60),
+                duration(took)
+            ),
             is_good: true,
         },
         Err(failure) => Tested {
@@ -632,45 +643,20 @@ async fn test_model(
 #[serde(default)]
 struct Entrance {
     next: String,
-    token: String,
+    failed: String,
 }
 
 async fn sign_in(caller: Asking, Parameters(entrance): Parameters<Entrance>) -> Response {
+    let problem = "This token is not known here. It may have been revoked.";
     let view = SignInView {
         next: safe_next(&entrance.next),
-        problems: Vec::new(),
+        problems: if entrance.failed.is_empty() {
+            Vec::new()
+        } else {
+            vec![problem.into()]
+        },
     };
     page(view.page(frame("", &caller)))
-}
-
-async fn enter(
-    Shared(app): Shared<Arc<App>>,
-    Form(entrance): Form<Entrance>,
-) -> Result<Response, Problem> {
-    let next = safe_next(&entrance.next);
-    match app.doors.sign_in(&entrance.token).await? {
-        Some(session) => {
-            let cookie = crate::server::guard::cookie(&session);
-            Ok(([(header::SET_COOKIE, cookie)], Redirect::to(&next)).into_response())
-        }
-        None => {
-            let view = SignInView {
-                next,
-                problems: vec!["This token is not known here. It may have been revoked.".into()],
-            };
-            let body = view.page(Frame::new("", Visitor::Stranger));
-            Ok((StatusCode::UNAUTHORIZED, page(body)).into_response())
-        }
-    }
-}
-
-async fn leave(
-    Shared(app): Shared<Arc<App>>,
-    headers: axum::http::HeaderMap,
-) -> Result<Response, Problem> {
-    app.doors.sign_out(&headers).await?;
-    let cookie = crate::server::guard::no_cookie();
-    Ok(([(header::SET_COOKIE, cookie)], Redirect::to("/sign-in")).into_response())
 }
 
 async fn asset(Path(file): Path<String>) -> Result<Response, Problem> {

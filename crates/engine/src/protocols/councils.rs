@@ -117,6 +117,7 @@ async fn evaluate(
     table
         .ask(&judge.seat, "evaluate")
         .in_round(1)
+        .images(&rules.package.images)
         .prompt("councils/evaluate", brief::evaluate(rules, sitting, judge))
         .choices("dimension", judge.dimensions.clone())
         .items("scores", judge.dimensions.len())
@@ -142,6 +143,7 @@ async fn revise(
     let turn = table
         .ask(&judge.seat, "revise")
         .in_round(2)
+        .images(&rules.package.images)
         .prompt(
             "councils/revise",
             brief::revise(rules, sitting, bench, &peers),
@@ -177,6 +179,7 @@ async fn narrate(
     table
         .ask(&sitting.council.lead, "narrate")
         .in_phase("consensus", last_round(rules))
+        .images(&rules.package.images)
         .prompt("councils/narrate", brief::narrate(rules, sitting, &results))
         .choices("judge", judges)
         .check(|reply: &Narrative| faults_of_narrative(sitting, reply))
@@ -216,6 +219,7 @@ async fn respond(
     table
         .ask(&sitting.council.lead, "respond")
         .in_phase("exchange", last_round(rules))
+        .images(&rules.package.images)
         .prompt(
             "councils/respond",
             brief::heard(
@@ -252,6 +256,7 @@ async fn criticise(
     table
         .ask(CRITIC, "criticise")
         .in_phase("critic", last_round(rules))
+        .images(&rules.package.images)
         .prompt(
             "councils/criticise",
             brief::heard(
@@ -284,6 +289,7 @@ async fn synthesise(
     table
         .ask(ORCHESTRATOR, "synthesise")
         .in_phase("synthesis", last_round(rules))
+        .images(&rules.package.images)
         .prompt(
             "councils/synthesise",
             brief::heard(

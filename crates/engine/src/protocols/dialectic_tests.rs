@@ -491,6 +491,7 @@ fn request_for(schema: &str) -> Request {
         model: String::new(),
         system: String::new(),
         messages: Vec::new(),
+        images: Vec::new(),
         schema: Some(crate::model::Schema {
             name: schema.into(),
             json: std::sync::Arc::new(Value::Null),

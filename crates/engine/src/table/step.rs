@@ -11,7 +11,7 @@ use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
 use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent, Words};
 use crate::journal::JournalError;
-use crate::model::{Ability, Message, Request, Speaker};
+use crate::model::{Ability, Image, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
 use crate::tokens;
 
@@ -39,6 +39,7 @@ pub struct Ask<'t, T> {
     prompt: String,
     context: minijinja::Value,
     refinement: Refinement,
+    images: Vec<Image>,
     pub(super) check: Check<'t, T>,
     pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
@@ -55,6 +56,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             prompt: String::new(),
             context: minijinja::Value::UNDEFINED,
             refinement: Refinement::default(),
+            images: Vec::new(),
             check: Box::new(|_| Vec::new()),
             demand: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
@@ -101,6 +103,12 @@ impl<'t, T: Reply> Ask<'t, T> {
     /// What makes a reply unusable beyond the schema. It is sent back once; if it stays so, the step has failed.
     pub fn demand(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
         self.demand = Box::new(rule);
+        self
+    }
+
+    /// Pictures that belong to what is asked about.
+    pub fn images(mut self, images: &[Image]) -> Self {
+        self.images = images.to_vec();
         self
     }
 
@@ -200,6 +208,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 .into_iter()
                 .filter(|message| !message.text.is_empty())
                 .collect(),
+            images: self.images.clone(),
             schema: Some(schema_for::<T>(&self.refinement, seated.ability)),
             temperature: seated.seat.temperature,
             max_output_tokens: seated.seat.max_output_tokens,

@@ -107,12 +107,15 @@
           if (over || speaking.size === 0) say(part.textContent);
           continue;
         }
-        const field = old.contains(document.activeElement) ? document.activeElement : null;
-        const words = old.querySelector("input[name=text]")?.value;
-        if (field && field.matches("input, select, textarea") && part.id === "controls" && !over) continue;
+        // What is the same stays, with whatever somebody has written or opened in it.
+        if (old.outerHTML === part.outerHTML) continue;
+        const words = old.querySelector("input[name=text]");
+        const isWriting = words !== null && words === document.activeElement;
         keepingPlace(() => old.replaceWith(part));
         const fresh = part.querySelector("input[name=text]");
-        if (words && fresh) fresh.value = words;
+        if (!words || !fresh) continue;
+        fresh.value = words.value;
+        if (isWriting) fresh.focus();
       }
     } catch { /* The next one will do. */ }
     refreshing = false;
@@ -140,7 +143,13 @@
     if (tokens) for (const it of document.querySelectorAll("[data-live=tokens]")) it.textContent = tokens.toLocaleString("en-US");
     if (said.event === "complete") return void finish();
     if (said.event === "round_start") {
-      keepingPlace(() => roundOf(`r${said.round}/`));
+      keepingPlace(() => {
+        const heading = roundOf(`r${said.round}/`).querySelector("h2");
+        if (!said.content || heading.querySelector("small")) return;
+        const epithet = document.createElement("small");
+        epithet.textContent = said.content;
+        heading.append(" ", epithet);
+      });
       return void refresh();
     }
     if (said.event === "user_input") {

@@ -27,6 +27,7 @@ fn shared(rules: &Rules) -> Value {
         "title": package.title,
         "parts": parts,
         "left_out": package.left_out(),
+        "images": package.images.iter().map(|image| &image.name).collect::<Vec<_>>(),
     })
 }
 

@@ -1,10 +1,11 @@
-//! What is judged (T-13): texts, transcripts and metadata together as one package. What is too long is cut where all can see
+//! What is judged (T-13): texts, transcripts, metadata and images together as one package. What is too long is cut where all can see
 //! it; the statistics are those of the whole.
 
 use roundtable_core::forensics::Forensics;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::Image;
 use crate::tokens;
 
 /// Of what fits, so much is taken from the beginning: openings decide more than endings, but both are judged.
@@ -21,6 +22,8 @@ pub struct Package {
     /// What people call it: the name of its first file.
     pub title: String,
     pub parts: Vec<Part>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     pub forensics: Forensics,
 }
 
@@ -89,8 +92,15 @@ impl Package {
         Self {
             title,
             parts,
+            images: Vec::new(),
             forensics,
         }
+    }
+
+    /// With pictures, for models that see.
+    #[must_use]
+    pub fn with_images(self, images: Vec<Image>) -> Self {
+        Self { images, ..self }
     }
 
     /// What of it is not judged, in words, for people and for judges.

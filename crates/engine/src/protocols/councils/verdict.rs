@@ -72,6 +72,8 @@ pub struct Verdict {
 pub struct Content {
     pub title: String,
     pub parts: Vec<PartResult>,
+    /// Names of the pictures.
+    pub images: Vec<String>,
     /// What was not judged, in words.
     pub left_out: Vec<String>,
 }
@@ -458,6 +460,12 @@ fn content(rules: &Rules) -> Content {
                 name: part.name.clone(),
                 left_out: part.left_out,
             })
+            .collect(),
+        images: rules
+            .package
+            .images
+            .iter()
+            .map(|image| image.name.clone())
             .collect(),
         left_out: rules.package.left_out(),
     }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
-use super::Home;
+use crate::harness::Home;
 
 pub(crate) struct Served {
     child: Child,
@@ -30,7 +30,9 @@ impl Served {
             .unwrap();
         let address = first.trim().strip_prefix("Listening on ");
         Self {
-            address: address.unwrap_or_else(|| panic!("it said: {first}")).to_owned(),
+            address: address
+                .unwrap_or_else(|| panic!("it said: {first}"))
+                .to_owned(),
             child,
         }
     }

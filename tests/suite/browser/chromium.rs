@@ -90,12 +90,25 @@ impl Browser {
         }
     }
 
+    /// Again where the page has just put another in its place, as it does while a debate runs.
     pub(crate) async fn click(&self, css: &str) {
-        self.find(css).await.click().await.unwrap();
+        for _ in 0..3 {
+            match self.find(css).await.click().await {
+                Err(error) if error.is_stale_element_reference() => {}
+                done => return done.unwrap(),
+            }
+        }
+        panic!("{css} does not stay long enough to be clicked");
     }
 
     pub(crate) async fn write(&self, css: &str, text: &str) {
-        self.find(css).await.send_keys(text).await.unwrap();
+        for _ in 0..3 {
+            match self.find(css).await.send_keys(text).await {
+                Err(error) if error.is_stale_element_reference() => {}
+                done => return done.unwrap(),
+            }
+        }
+        panic!("{css} does not stay long enough to be written into");
     }
 
     /// What is to be read of the first element of this sort; nothing where there is none.
