@@ -76,7 +76,7 @@ impl Table {
     /// that. Gives all that the person has said so far.
     pub async fn interlude(&self, place: &str) -> Result<Vec<Words>, Halt> {
         let key = format!("{place}/heard");
-        let known = self.replay.note(&key).map(|count| count.as_u64());
+        let known = self.replay.note(&key).map(serde_json::Value::as_u64);
         let heard = if let Some(count) = known {
             usize::try_from(count.unwrap_or_default()).unwrap_or_default()
         } else {
