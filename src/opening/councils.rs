@@ -189,7 +189,7 @@ impl Docket {
             .filter_map(|chair| chair.model.profile().context_tokens);
         let smallest = contexts.min();
         let limit = smallest.map_or(self.limit, |context| self.limit.min(u64::from(context) / 4));
-        let package = Package::new(self.title, self.given, limit).with_images(self.images);
+        let package = Package::new(self.title, &self.given, limit).with_images(self.images);
         for sentence in package.left_out() {
             (ear.say)(&sentence);
         }

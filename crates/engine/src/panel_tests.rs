@@ -219,18 +219,15 @@ fn c02_the_documented_example_is_in_order() {
         .next()
         .unwrap();
     let mut cast = String::from("name = \"grant\"\nprotocol = \"councils\"\nsummary = \"x\"\n");
-    for seat in [
+    let seats = [
         "novelty",
         "feasibility",
         "science-lead",
         "plan-lead",
         "critic",
         "orchestrator",
-    ] {
-        cast += &format!(
-            "[[seats]]\nname = \"{seat}\"\ntitle = \"x\"\ntier = \"fast\"\ntemperature = 0.3\nmax_output_tokens = 9\npersona = \"x\"\n"
-        );
-    }
+    ];
+    cast += &seats.map(|seat| format!("[[seats]]\nname = \"{seat}\"\ntitle = \"x\"\ntier = \"fast\"\ntemperature = 0.3\nmax_output_tokens = 9\npersona = \"x\"\n")).concat();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("grant.toml");
     std::fs::write(&file, cast + panel).unwrap();

@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "the figures are exact, or rounded before")]
+
 use proptest::prelude::*;
 
 use super::*;

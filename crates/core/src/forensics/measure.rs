@@ -137,17 +137,13 @@ impl Words {
                 for word in sentence.unicode_words() {
                     lower(word, &mut form);
                     long += usize::from(form.chars().count() > LONG_WORD);
-                    let next = found.forms.len();
-                    let id = match known.get(form.as_str()) {
-                        Some(id) => *id,
-                        None => {
-                            let id = u32::try_from(next).unwrap_or(u32::MAX);
-                            known.insert(form.clone(), id);
-                            found.forms.push(form.clone());
-                            found.counts.push(0);
-                            id
-                        }
-                    };
+                    let id = known.get(form.as_str()).copied().unwrap_or_else(|| {
+                        let id = u32::try_from(found.forms.len()).unwrap_or(u32::MAX);
+                        known.insert(form.clone(), id);
+                        found.forms.push(form.clone());
+                        found.counts.push(0);
+                        id
+                    });
                     found.counts[id as usize] += 1;
                     found.sequence.push(id);
                 }

@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "the figures are exact, or rounded before")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,11 +163,10 @@ async fn t01_both_councils_run_at_the_same_time_all_the_way() {
             // The content council is slow in round 1, the market council in round 2.
             ("hook", "evaluation") => 9,
             ("trend", "judge_revision") => 8,
-            (_, "evaluation" | "judge_revision") => 2,
             ("content-lead", "narrative") => 1,
             ("market-lead", "narrative") => 3,
             ("content-lead", "response") => 4,
-            (_, "response") => 2,
+            (_, "evaluation" | "judge_revision" | "response") => 2,
             ("critic", _) => 5,
             _ => 6,
         })
@@ -574,7 +575,9 @@ async fn t05_all_confidences_zero_give_the_plain_mean() {
     let court = Court::new(|seat, request, _| {
         let mut said = good(seat, request);
         if let Some(scores) = said["scores"].as_array_mut() {
-            scores.iter_mut().for_each(|it| it["confidence"] = json!(0));
+            for it in scores {
+                it["confidence"] = json!(0);
+            }
         }
         Ok(said.to_string())
     });

@@ -1,10 +1,14 @@
 //! The forecasting debate (F): five roles argue three rounds about what will happen, every argument is scored while the next
 //! round is already being argued, the judge speaks last, and a distribution comes out that can be scored later.
 
+mod assessment;
 mod calibration;
+mod checks;
 mod contract;
 mod debate;
+mod extras;
 mod facts;
+mod material;
 mod replies;
 mod report;
 mod request;
@@ -14,7 +18,6 @@ mod rules;
 mod verdict;
 mod words;
 
-use roundtable_core::forecast::WEAK;
 use serde_json::json;
 
 pub use calibration::{Calibration, Record, calibration_report};
@@ -30,10 +33,12 @@ pub use verdict::Verdict;
 
 use crate::cast::Duty;
 use crate::table::{Halt, Table, Turn, both, each};
-use crate::tokens;
-use debate::{PRECEDENTS, Points, Role, Version};
+use assessment::{assess, assess_all, settle};
+use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
+use debate::{Role, Version};
+use material::{GIST_WORDS, Material, last_forecast, words_for};
 use verdict::{Circumstances, Ending};
-use words::{share, weight};
+use words::share;
 
 pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     let mut debate = Debate::new(rules, &table.setup().seats);
@@ -204,233 +209,6 @@ async fn put(
         })
         .send()
         .await
-}
-
-/// A gist is one line of the later prompts.
-const GIST_WORDS: usize = 12;
-
-/// What an argument call may take in (F-15).
-const INPUT: u64 = 600;
-/// About what the words take that stand in every prompt, whatever is asked.
-const STANDING: u64 = 262;
-
-/// What grows with the request and the debate, fitted into what is left. The same for all roles of a round, so that they
-/// share the beginning of their prompts.
-struct Material {
-    facts: Vec<String>,
-    points: Points,
-}
-
-impl Material {
-    fn of(table: &Table, debate: &Debate<'_>, round: u32) -> Self {
-        let request = &debate.rules().request;
-        let outcomes = request.prediction_context.outcomes.iter();
-        let named =
-            outcomes.map(|it| 4 + weight(&it.id) * 2 + weight(&it.label) + weight(&it.description));
-        let frame = weight(&table.setup().question) + named.sum::<u64>();
-        let left = INPUT.saturating_sub(STANDING + frame);
-        let facts = match debate.phase(round) {
-            Phase::Opening => facts::facts(request, left),
-            Phase::Rebuttal => facts::facts(request, left / 2),
-            Phase::Closing => facts::brief(request, left / 2),
-        };
-        let taken: u64 = facts.iter().map(|line| weight(line)).sum();
-        Self {
-            points: debate.points(round, left.saturating_sub(taken)),
-            facts,
-        }
-    }
-}
-
-/// A token is about three quarters of a word, and the argument shares its reply with the rest of it.
-fn words_for(tokens: u32) -> u32 {
-    tokens * 36 / 100
-}
-
-fn last_forecast(debate: &Debate<'_>, role: &str, round: u32) -> Option<String> {
-    let heard = debate.heard().into_iter();
-    let last = heard.rev().find(|it| it.role == role && it.round < round)?;
-    let pairs = debate
-        .outcomes()
-        .iter()
-        .zip(last.spoken.distribution.values());
-    let shares: Vec<_> = pairs
-        .map(|(id, value)| format!("{id} {}", share(*value)))
-        .collect();
-    Some(shares.join(", "))
-}
-
-fn too_long(argument: &str, most: u64) -> Vec<String> {
-    // A token has at least one byte, so a short text needs no counting.
-    if argument.len() as u64 <= most {
-        return Vec::new();
-    }
-    let count = tokens::count(argument);
-    if count <= most {
-        return Vec::new();
-    }
-    vec![format!(
-        "The argument has {count} tokens; at most {most} are allowed."
-    )]
-}
-
-fn wrong_rebuttals(reply: &Argument, others: &[String]) -> Vec<String> {
-    let wrong = reply.rebuts.iter().filter(|role| !others.contains(role));
-    wrong
-        .map(|role| {
-            let others = others.join(", ");
-            format!("'{role}' cannot be rebutted; the other roles are: {others}.")
-        })
-        .collect()
-}
-
-/// F-13: a closing that refers to nothing said before is no closing.
-fn wrong_references(reply: &Argument, ids: &[String], phase: Phase) -> Vec<String> {
-    let wrong = reply.refers_to.iter().filter(|id| !ids.contains(id));
-    let mut broken: Vec<String> = wrong
-        .map(|id| format!("There is no point '{id}'."))
-        .collect();
-    let refers = reply.refers_to.iter().any(|id| ids.contains(id));
-    if phase == Phase::Closing && !refers && !ids.is_empty() {
-        broken.push(
-            "A closing argument names in 'refers_to' the ids of earlier points it builds on."
-                .into(),
-        );
-    }
-    broken
-}
-
-/// F-12
-fn too_few_precedents(reply: &Argument) -> Vec<String> {
-    let dated = reply.precedents.iter().filter(|it| it.is_dated()).count();
-    if dated >= PRECEDENTS {
-        return Vec::new();
-    }
-    vec![format!(
-        "{dated} precedent(s) with a date and an outcome; at least {PRECEDENTS} are needed. Name only events that happened."
-    )]
-}
-
-/// What became of one argument before the rubric.
-struct Assessed {
-    role: String,
-    first: Option<Scoring>,
-    rewritten: Option<Turn<Argument>>,
-    again: Option<Scoring>,
-    halt: Option<Halt>,
-}
-
-async fn assess_all(table: &Table, debate: &Debate<'_>, round: u32) -> Vec<Assessed> {
-    let heard = debate.heard_in(round);
-    let chains = heard.iter().map(|it| assess(table, debate, round, it.role));
-    futures::future::join_all(chains).await
-}
-
-/// Scores an argument; one under 0.2 is written again once and scored again (F-06).
-async fn assess(table: &Table, debate: &Debate<'_>, round: u32, role: &str) -> Assessed {
-    let mut assessed = Assessed {
-        role: role.to_owned(),
-        first: None,
-        rewritten: None,
-        again: None,
-        halt: None,
-    };
-    if let Err(halt) = assess_into(table, debate, round, &mut assessed).await {
-        assessed.halt = Some(halt);
-    }
-    assessed
-}
-
-async fn assess_into(
-    table: &Table,
-    debate: &Debate<'_>,
-    round: u32,
-    assessed: &mut Assessed,
-) -> Result<(), Halt> {
-    let role = assessed.role.clone();
-    let Some(first) = debate.first_of(round, &role) else {
-        return Ok(());
-    };
-    assessed.first = score(table, debate, round, &role, Version::First, &first.reply).await?;
-    let marks = assessed.first.as_ref();
-    let marks = marks.and_then(|scoring| Marks::of(scoring, debate.rules()));
-    let Some(weak) = marks.map(|marks| marks.composite).filter(|it| *it < WEAK) else {
-        return Ok(());
-    };
-    let Some(known) = debate.roles().iter().find(|it| it.name == role) else {
-        return Ok(());
-    };
-    assessed.rewritten = put(table, debate, known, round, Attempt::Again(weak)).await?;
-    if let Some(turn) = &assessed.rewritten {
-        assessed.again = score(table, debate, round, &role, Version::Again, &turn.reply).await?;
-    }
-    Ok(())
-}
-
-async fn score(
-    table: &Table,
-    debate: &Debate<'_>,
-    round: u32,
-    role: &str,
-    version: Version,
-    argument: &Argument,
-) -> Result<Option<Scoring>, Halt> {
-    let rules = debate.rules();
-    let scorer = seat_for(table, Duty::Score)?;
-    let verb = match version {
-        Version::First => format!("score-{role}"),
-        Version::Again => format!("rescore-{role}"),
-    };
-    let criteria = rules.criteria.names();
-    let mut text = argument.argument.clone();
-    if !argument.evidence.is_empty() {
-        text = format!("{text}\nEvidence: {}", argument.evidence.join("; "));
-    }
-    let turn = table
-        .ask::<Scoring>(&scorer, &verb)
-        .in_round(round)
-        .prompt(
-            "forecast/score",
-            json!({
-                "question": table.setup().question,
-                "outcomes": rules.request.prediction_context.outcomes,
-                "facts": Vec::<String>::new(),
-                "context": null,
-                "rubric": rules.rubric,
-                "supports": argument.supports,
-                "argument": text,
-            }),
-        )
-        .keys("scores", criteria.clone())
-        .demand(move |reply: &Scoring| {
-            let missing = criteria.iter().filter(|it| !reply.scores.contains_key(*it));
-            missing
-                .map(|it| format!("the score for '{it}' is missing"))
-                .collect()
-        })
-        .send()
-        .await?;
-    Ok(turn.map(|turn| turn.reply))
-}
-
-/// Writes into the debate what was found out about a round's arguments. Returns why it has to stop, where it has to.
-fn settle(debate: &mut Debate<'_>, round: u32, all: Vec<Assessed>) -> Option<Halt> {
-    let mut halt = None;
-    for assessed in all {
-        let role = &assessed.role;
-        if let Some(scoring) = &assessed.first {
-            debate.mark(round, role, Version::First, scoring);
-        }
-        if let Some(turn) = assessed.rewritten {
-            debate.remark(round, role, &turn.remarks);
-            debate.hear(round, role, Version::Again, turn.reply, turn.spent);
-        }
-        if let Some(scoring) = &assessed.again {
-            debate.mark(round, role, Version::Again, scoring);
-        }
-        halt = halt.or(assessed.halt);
-    }
-    halt
 }
 
 /// After the rounds: where the roles differ, what came to light, and what it comes to.

@@ -862,7 +862,7 @@ async fn f08_without_a_judge_the_consensus_stands_alone() {
     let result = played(&failing("judge"), &Arc::default()).await;
     let extras = &result.roundtable.extras;
     assert_eq!(result.roundtable.state, State::Partial);
-    assert_eq!(extras.judge, super::verdict::JudgePart::Absent);
+    assert_eq!(extras.judge, super::extras::JudgePart::Absent);
     assert_eq!(extras.absent_roles, ["judge"]);
     for it in &result.probability_distribution {
         assert_eq!(it.judge_probability, None);
@@ -1256,7 +1256,7 @@ async fn the_accuracy_pool_uses_what_the_roles_have_earned() {
     };
     let learned = played_with(&good_model(), &Arc::default(), setup, Budget::default()).await;
     let learned_pool = learned.roundtable.extras.accuracy_pool.unwrap();
-    let below = |pool: &super::verdict::AccuracyPool| pool.probabilities[2].probability.value();
+    let below = |pool: &super::extras::AccuracyPool| pool.probabilities[2].probability.value();
     assert!(
         below(&learned_pool) > below(&pool),
         "the contrarian counts more"

@@ -138,7 +138,7 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
             text: "{\"platform\": \"video\"}".into(),
         },
     ];
-    let package = Package::new("bread.md".into(), given, 10_000);
+    let package = Package::new("bread.md".into(), &given, 10_000);
     let cast = match mode {
         Mode::Full => cast.clone(),
         Mode::Fast => cast.clone().on_the_fast_tier(),
@@ -248,7 +248,6 @@ pub(super) fn allowed(request: &Request, property: &str) -> Vec<String> {
 /// What a judge of `themis` gives in each round; others give 60.
 fn points(seat: &str, dimension: &str, round: u32) -> f64 {
     match (seat, dimension, round) {
-        ("hook", "hook_effectiveness", _) => 72.0,
         ("hook", "content_assessment", 1) => 40.0,
         ("hook", "content_assessment", _) => 44.0,
         ("emotion", "content_assessment", _) => 75.0,
@@ -257,7 +256,7 @@ fn points(seat: &str, dimension: &str, round: u32) -> f64 {
         ("trend", "trend_alignment", _) => 68.0,
         ("subject", "trend_alignment", _) => 45.0,
         ("trend", "shareability", _) => 55.0,
-        ("audience", "shareability", _) => 72.0,
+        ("hook", "hook_effectiveness", _) | ("audience", "shareability", _) => 72.0,
         ("authenticity", ..) => 81.0,
         _ => 60.0,
     }
@@ -352,7 +351,7 @@ fn revision(seat: &str, request: &Request) -> Value {
 }
 
 pub(super) fn finding(category: &str, severity: &str, about: &str, what: &str) -> Value {
-    json!({ "category": category, "severity": severity, "about": about, "finding": what, "evidence": "Line 1." })
+    json!({ "category": category, "severity": severity, "about": about, "problem": what, "evidence": "Line 1." })
 }
 
 fn synthesis(request: &Request) -> Value {

@@ -71,15 +71,15 @@ pub struct Given {
 
 impl Package {
     /// Cut so that all parts together have at most `limit` tokens.
-    pub fn new(title: String, given: Vec<Given>, limit: u64) -> Self {
-        let forensics = Forensics::of(&words_of(&given));
+    pub fn new(title: String, given: &[Given], limit: u64) -> Self {
+        let forensics = Forensics::of(&words_of(given));
         let bytes: u64 = given.iter().map(|part| part.text.len() as u64).sum();
         let mut share = 1.0;
-        let mut parts = shares(&given, share);
+        let mut parts = shares(given, share);
         // Tokens are uneven over a text, so a share of its length is tried, counted, and made smaller until it fits.
         if bytes > limit.saturating_mul(MOST_BYTES_A_TOKEN) {
             share = ratio(limit.saturating_mul(MOST_BYTES_A_TOKEN), bytes);
-            parts = shares(&given, share);
+            parts = shares(given, share);
         }
         while bytes > limit && share > SMALLEST_SHARE {
             let count: u64 = parts.iter().map(|part| tokens::count(&part.text)).sum();
@@ -87,7 +87,7 @@ impl Package {
                 break;
             }
             share *= ratio(limit, count) * MARGIN;
-            parts = shares(&given, share);
+            parts = shares(given, share);
         }
         Self {
             title,

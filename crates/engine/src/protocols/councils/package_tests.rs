@@ -15,7 +15,7 @@ fn t13_several_files_are_one_package() {
     let subtitles = format!("WEBVTT\n\n1\n00:00:01.000 --> 00:00:04.000\n{spoken}\n");
     let package = Package::new(
         "clip".into(),
-        vec![
+        &[
             given(Kind::Transcript, "clip.vtt", &subtitles),
             given(Kind::Metadata, "clip.json", "{\"views\": 12}"),
         ],
@@ -37,11 +37,7 @@ fn t13_a_text_that_is_too_long_is_cut_and_says_so() {
     let text = words.join(" ");
     assert!(text.len() > 1_000_000);
     let limit = 20_000;
-    let package = Package::new(
-        "book".into(),
-        vec![given(Kind::Text, "book.md", &text)],
-        limit,
-    );
+    let package = Package::new("book".into(), &[given(Kind::Text, "book.md", &text)], limit);
     let part = &package.parts[0];
     assert!(
         tokens::count(&part.text) <= limit,
@@ -79,7 +75,7 @@ fn words_in(text: &str) -> usize {
 #[test]
 fn t13_a_text_without_spaces_is_cut_between_characters() {
     let text = "今日は天気がとても良いので友達と公園へ行きました。".repeat(400);
-    let package = Package::new("x".into(), vec![given(Kind::Text, "x.md", &text)], 1000);
+    let package = Package::new("x".into(), &[given(Kind::Text, "x.md", &text)], 1000);
     assert!(package.parts[0].left_out.is_some());
     assert!(package.parts[0].text.chars().count() < 2000);
 }

@@ -211,7 +211,7 @@ pub struct Finding {
     pub about: String,
     /// What is wrong.
     #[schemars(length(min = 1, max = 4000))]
-    pub finding: String,
+    pub problem: String,
     /// Where that can be seen.
     #[schemars(length(min = 1, max = 4000))]
     pub evidence: String,
@@ -414,7 +414,7 @@ impl Reply for Critique {
                     "{} {category} ({severity}), {}: {} Evidence: {}",
                     finding_id(index),
                     it.about,
-                    it.finding,
+                    it.problem,
                     it.evidence
                 )
             })

@@ -253,7 +253,12 @@ fn extras(panel: &Panel, verdict: &Verdict) -> Vec<Section> {
                     .collect::<Vec<_>>()
                     .join("\n")
             }
-            _ => return None,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => return None,
         };
         Some(Section::main(&extra.title, vec![Block::Text { markdown }]))
     });

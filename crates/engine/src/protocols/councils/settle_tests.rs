@@ -6,7 +6,7 @@ fn finding(category: Category) -> Finding {
         category,
         severity: Severity::High,
         about: "hook".into(),
-        finding: "It does not follow.".into(),
+        problem: "It does not follow.".into(),
         evidence: "Line 1.".into(),
     }
 }

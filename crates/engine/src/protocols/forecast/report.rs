@@ -1,10 +1,11 @@
 //! A forecasting debate as a report, at any moment of its journal.
 
 use super::contract::{Disagreement, KeyInsight, OutcomeForecast, Precedent, Round};
+use super::extras::{Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
 use super::result::Folded;
 use super::rules::Rules;
-use super::verdict::{Extras, JudgePart, Verdict};
+use super::verdict::Verdict;
 use super::words::share;
 use crate::event::{Entry, State};
 use crate::report::{

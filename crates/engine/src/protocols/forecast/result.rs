@@ -9,9 +9,10 @@ use super::contract::{
     DebateLog, Disagreement, KeyInsight, Metadata, OutcomeForecast, Precedent, TokensUsed,
 };
 use super::debate::Debate;
+use super::extras::Extras;
 use super::resolution::{Resolution, Scored, resolution_of, scored};
 use super::rules::Rules;
-use super::verdict::{Circumstances, Ending, Extras, Verdict};
+use super::verdict::{Circumstances, Ending, Verdict};
 use crate::event::{Entry, Event, Millis, Setup, State};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;

@@ -130,7 +130,7 @@ fn row(found: &AnsweredFinding) -> Vec<Cell> {
             "{} ({}): {}",
             finding.category.title(),
             finding.about,
-            finding.finding
+            finding.problem
         )),
         answer,
         moved,
