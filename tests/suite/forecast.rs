@@ -282,8 +282,13 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
         weight("optimist") > 0.2 && weight("pessimist") < 0.2,
         "{weights:?}"
     );
-    let again = next["probability_distribution"][0]["probability"].as_f64().unwrap();
-    assert!((again - said_yes).abs() < 1e-9, "learned weights leave the contract's probability alone");
+    let again = next["probability_distribution"][0]["probability"]
+        .as_f64()
+        .unwrap();
+    assert!(
+        (again - said_yes).abs() < 1e-9,
+        "learned weights leave the contract's probability alone"
+    );
 
     home.run(&["resolve", "last", "--withdraw"])
         .expect(0, &["Taken back"]);
