@@ -10,6 +10,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault};
+use super::gather::Batch;
 use super::tally::{Tally, kind};
 use super::{Store, signed};
 
@@ -37,7 +38,8 @@ impl Journal for DebateJournal {
 }
 
 /// Why nothing of a batch was written.
-enum Refusal {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
     Fenced,
     Taken { key: String, seq: u64 },
     Failed(Failure),
@@ -64,12 +66,21 @@ impl DebateJournal {
         if entries.is_empty() {
             return Ok(());
         }
-        match self.in_one_transaction(&entries).await {
+        let batch = Batch {
+            id: self.id,
+            epoch: self.epoch,
+            entries,
+        };
+        let keys: Vec<String> = batch.entries.iter().map(|it| it.key.clone()).collect();
+        let Store {
+            writer, gathering, ..
+        } = &self.store;
+        match gathering.append(writer, batch).await {
             Ok(()) => Ok(()),
             Err(Refusal::Fenced) => Err(JournalError::Fenced),
             Err(Refusal::Failed(failure)) => Err(self.store.failed(failure).into()),
             Err(Refusal::Taken { key, seq }) => {
-                let twice = entries.iter().filter(|keyed| keyed.key == key).count() > 1;
+                let twice = keys.iter().filter(|own| **own == key).count() > 1;
                 let key = if twice || self.holds(&key).await? {
                     key
                 } else {
@@ -79,43 +90,6 @@ impl DebateJournal {
                 Err(JournalError::Duplicate { key })
             }
         }
-    }
-
-    async fn in_one_transaction(&self, entries: &[Keyed]) -> Result<(), Refusal> {
-        let mut writing = self.store.writer.begin().await?;
-        let written = self.write(writing.connection(), entries).await;
-        writing.end(written).await
-    }
-
-    /// The row first: it is conditional on the epoch, and locks out other claims until the commit.
-    async fn write(
-        &self,
-        connection: &mut AnyConnection,
-        entries: &[Keyed],
-    ) -> Result<(), Refusal> {
-        let id = self.id.to_string();
-        let tally = Tally::of(entries.iter().map(|keyed| &keyed.entry));
-        if !add_to_row(connection, &id, self.epoch, &tally).await? {
-            return Err(Refusal::Fenced);
-        }
-        for keyed in entries {
-            insert(connection, &id, keyed)
-                .await
-                .map_err(|failure| match failure.fault {
-                    Fault::Taken => Refusal::Taken {
-                        key: keyed.key.clone(),
-                        seq: keyed.entry.seq,
-                    },
-                    Fault::NotAFolder
-                    | Fault::ReadOnly
-                    | Fault::Full
-                    | Fault::Locked
-                    | Fault::Damaged
-                    | Fault::Unreadable
-                    | Fault::Other => Refusal::Failed(failure),
-                })?;
-        }
-        Ok(())
     }
 
     async fn holds(&self, key: &str) -> Result<bool, JournalError> {
@@ -131,6 +105,33 @@ impl DebateJournal {
             Err(error) => Err(self.store.failed(error.into()).into()),
         }
     }
+}
+
+/// The row first: it is conditional on the epoch, and locks out other claims until the commit.
+pub(super) async fn write(connection: &mut AnyConnection, batch: &Batch) -> Result<(), Refusal> {
+    let id = batch.id.to_string();
+    let tally = Tally::of(batch.entries.iter().map(|keyed| &keyed.entry));
+    if !add_to_row(connection, &id, batch.epoch, &tally).await? {
+        return Err(Refusal::Fenced);
+    }
+    for keyed in &batch.entries {
+        insert(connection, &id, keyed)
+            .await
+            .map_err(|failure| match failure.fault {
+                Fault::Taken => Refusal::Taken {
+                    key: keyed.key.clone(),
+                    seq: keyed.entry.seq,
+                },
+                Fault::NotAFolder
+                | Fault::ReadOnly
+                | Fault::Full
+                | Fault::Locked
+                | Fault::Damaged
+                | Fault::Unreadable
+                | Fault::Other => Refusal::Failed(failure),
+            })?;
+    }
+    Ok(())
 }
 
 /// `false` if the debate is gone or has another epoch.
