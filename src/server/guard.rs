@@ -227,6 +227,16 @@ pub(super) async fn guard(
         }
         Err(refusal) => *refusal,
     };
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    if is_api && is_error && response.extensions().get::<Problem>().is_none() {
+        // What could not even be read: a path or a query that is no text.
+        let problem = Problem::new(
+            response.status(),
+            "malformed",
+            "the request's address could not be read",
+        );
+        response.extensions_mut().insert(problem);
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let cause = problem.status();
         let rendered = if wants_page {
