@@ -380,6 +380,45 @@ impl DebateState {
         });
     }
 
+    /// Takes the words of one seat's turn out again and puts others in their place. Ids and what others did stay.
+    pub fn redact(&mut self, round: u32, seat: &str, words: &str) {
+        let words = words.to_owned();
+        for claim in &mut self.claims {
+            if claim.introduced_by == seat && claim.introduced_round == round {
+                claim.text.clone_from(&words);
+            }
+            for opponent in &mut claim.opponents {
+                if opponent.seat == seat && opponent.round == round {
+                    opponent.because.clone_from(&words);
+                }
+            }
+        }
+        for evidence in &mut self.evidence {
+            if evidence.added_round == round && evidence.cited_by.iter().all(|it| it == seat) {
+                evidence.title.clone_from(&words);
+                evidence.gist = String::new();
+                evidence.url = None;
+            }
+        }
+        for decision in &mut self.decisions {
+            if decision.round == round && decision.backed_by.iter().all(|it| it == seat) {
+                decision.text.clone_from(&words);
+            }
+        }
+        for blocker in self.blockers.iter_mut().filter(|it| it.seat == seat) {
+            blocker.text.clone_from(&words);
+        }
+        for concern in &mut self.concerns {
+            if concern.seat == seat && concern.round == round {
+                concern.text.clone_from(&words);
+            }
+        }
+        for status in self.agent_status.iter_mut().filter(|it| it.agent == seat) {
+            status.position.clone_from(&words);
+            status.debate_alignment = None;
+        }
+    }
+
     fn vote(&mut self, round: u32, seat: &str, moves: &Moves) {
         let open = self
             .blockers

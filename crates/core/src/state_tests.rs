@@ -461,3 +461,29 @@ proptest! {
         }
     }
 }
+
+/// M-09: what is withheld leaves no word behind, and every id stays where it is.
+#[test]
+fn m09_a_redacted_turn_keeps_its_ids_and_loses_its_words() {
+    let mut state = state();
+    let bad = Moves {
+        position: "SECRET".into(),
+        alignment: Some("SECRET".into()),
+        vote: Vote::Blocker,
+        blocker: Some("SECRET".into()),
+        claims: vec![claim("SECRET one", Label::Fact, "[1]")],
+        references: vec![reference(1, "SECRET book")],
+        decisions: vec!["SECRET rule".into()],
+        concern: Some("SECRET worry".into()),
+        ..moves()
+    };
+    state.take(1, &[said("ada", bad), said("bo", moves())]);
+    state.redact(1, "ada", "[withheld]");
+    let text = serde_json::to_string(&state).unwrap();
+    assert!(!text.contains("SECRET"), "{text}");
+    assert_eq!(
+        (state.claims[0].id.as_str(), state.open_blockers().count()),
+        ("C1", 1)
+    );
+    assert_eq!(state.agent_status[1].position, "We should.");
+}

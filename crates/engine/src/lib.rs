@@ -1,17 +1,20 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
 pub mod cast;
+pub mod context;
 pub mod data;
 pub mod embedder;
 pub mod envelope;
 pub mod event;
 pub mod journal;
+pub mod mode;
 pub mod model;
 pub mod prompt;
 pub mod protocols;
 pub mod reasoning;
 pub mod reply;
 pub mod report;
+pub mod safety;
 pub mod table;
 pub mod tokens;
 pub mod totals;

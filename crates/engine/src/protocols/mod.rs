@@ -1,6 +1,7 @@
 //! The protocols: each one file of ordinary async Rust that reads like its design. Users extend data, not this list.
 
 pub mod dialectic;
+pub mod modes;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,14 +15,16 @@ use crate::table::{Halt, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Dialectic,
+    Modes,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 1] = [Self::Dialectic];
+    pub const ALL: [Self; 2] = [Self::Dialectic, Self::Modes];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dialectic => "dialectic",
+            Self::Modes => "modes",
         }
     }
 
@@ -41,6 +44,12 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
                 .await
                 .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
         }
+        Protocol::Modes => {
+            let rules: modes::Rules = rules_of(table)?;
+            modes::modes(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.outcome(), verdict.reason(), &verdict))
+        }
     };
     let end = match outcome {
         Ok(end) => end,
@@ -59,6 +68,7 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
 pub fn report(entries: &[Entry]) -> Report {
     match protocol_of(entries) {
         Some(Protocol::Dialectic) => dialectic::report(entries),
+        Some(Protocol::Modes) => modes::report(entries),
         None => Report::default(),
     }
 }
@@ -70,6 +80,10 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         Protocol::Dialectic => {
             let trace = dialectic::Trace::of(id, timestamp, entries)?;
             serde_json::to_value(trace).ok()
+        }
+        Protocol::Modes => {
+            let record = modes::record(id, timestamp, entries)?;
+            serde_json::to_value(record).ok()
         }
     }
 }

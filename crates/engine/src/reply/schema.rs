@@ -16,6 +16,8 @@ use crate::model::{Ability, Schema};
 pub struct Refinement {
     /// Properties of this name, at any depth, may only take these values.
     pub choices: Vec<(&'static str, Vec<String>)>,
+    /// Properties that are not asked for. They must be ones that the type can do without.
+    pub without: Vec<&'static str>,
 }
 
 pub(super) struct Derived {
@@ -88,9 +90,17 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
         Ability::Full => &derived.json,
         Ability::Small => &derived.bounded,
     });
+    for property in &refinement.without {
+        leave_out(Arc::make_mut(&mut json), property);
+    }
     for (property, values) in &refinement.choices {
         each_property(Arc::make_mut(&mut json), &mut |name, schema| {
-            if name == *property && !values.is_empty() {
+            if name == *property && schema["items"]["type"] == "string" {
+                match values.as_slice() {
+                    [] => schema["maxItems"] = json!(0),
+                    values => schema["items"] = json!({ "type": "string", "enum": values }),
+                }
+            } else if name == *property && !values.is_empty() {
                 *schema = json!({ "type": "string", "enum": values });
             }
             // Where there is nothing to choose from there is nothing to list.
@@ -102,6 +112,15 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
     Schema {
         name: T::NAME.to_owned(),
         json,
+    }
+}
+
+fn leave_out(schema: &mut Value, property: &str) {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.shift_remove(property);
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|name| name != property);
     }
 }
 

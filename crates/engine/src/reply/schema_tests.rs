@@ -9,6 +9,7 @@ fn c05_schemas_are_derived_from_the_types() {
     insta::assert_json_snapshot!("review", schema_for::<Review>(&plain, Ability::Full));
     insta::assert_json_snapshot!("marking", schema_for::<Marking>(&plain, Ability::Full));
     let choices = Refinement {
+        without: Vec::new(),
         choices: vec![("issue", vec!["S1".into()])],
     };
     insta::assert_json_snapshot!(
@@ -21,6 +22,7 @@ fn c05_schemas_are_derived_from_the_types() {
 #[test]
 fn p04_where_nothing_can_be_chosen_nothing_can_be_listed() {
     let choices = Refinement {
+        without: Vec::new(),
         choices: vec![("issue", Vec::new())],
     };
     let schema = schema_for::<Revision>(&choices, Ability::Small).json;
@@ -66,4 +68,22 @@ fn every_object_is_closed_and_complete() {
         &schema_for::<Marking>(&plain, Ability::Full).json,
         "marking",
     );
+}
+
+/// C-05: a list of ids takes only those that exist, and what is not asked for is not in the schema.
+#[test]
+fn c05_lists_of_ids_are_narrowed_and_unasked_properties_left_out() {
+    use crate::protocols::modes::Contribution;
+    let refinement = |ids: &[&str]| Refinement {
+        choices: vec![("supports", ids.iter().map(|id| (*id).to_owned()).collect())],
+        without: vec!["stance"],
+    };
+    let some = schema_for::<Contribution>(&refinement(&["C1", "D1"]), Ability::Full).json;
+    assert_eq!(
+        some["properties"]["supports"]["items"],
+        serde_json::json!({ "type": "string", "enum": ["C1", "D1"] })
+    );
+    assert!(some["properties"].get("stance").is_none());
+    let none = schema_for::<Contribution>(&refinement(&[]), Ability::Full).json;
+    assert_eq!(none["properties"]["supports"]["maxItems"], 0);
 }

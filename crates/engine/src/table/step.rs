@@ -13,6 +13,7 @@ use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent,
 use crate::journal::JournalError;
 use crate::model::{Ability, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
+use crate::safety::Withheld;
 use crate::tokens;
 
 /// A reply that fits, and how people read it.
@@ -22,6 +23,8 @@ pub struct Turn<T> {
     pub text: String,
     /// Rules it broke even after it was sent back once.
     pub remarks: Vec<String>,
+    /// What the safety monitor took out of it.
+    pub withheld: Vec<Withheld>,
     pub spent: Spent,
 }
 
@@ -84,6 +87,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
+    /// This reply has no use for these properties; they are not in the schema that is sent.
+    pub fn without(mut self, properties: &[&'static str]) -> Self {
+        self.refinement.without.extend_from_slice(properties);
+        self
+    }
+
     /// Rules beyond the schema. What breaks one is sent back once; if it still does, it is kept and remarked on.
     pub fn check(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
         self.check = Box::new(rule);
@@ -128,6 +137,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             chair,
             step: &step,
             tally: Spent::default(),
+            main: String::new(),
             announced: String::new(),
         };
         let outcome = tokio::select! {
@@ -196,6 +206,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     reply,
                     text: step.text.clone(),
                     remarks: step.remarks.clone(),
+                    withheld: step.withheld.clone(),
                     spent: step.call.spent,
                 }))
             }
@@ -236,6 +247,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     reply,
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
+                    withheld: turn.withheld.clone(),
                 };
                 self.table
                     .record(Event::StepFinished(Box::new(finished)))
