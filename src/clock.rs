@@ -28,3 +28,16 @@ pub(crate) fn stamp(at: Millis) -> String {
         .and_then(|at| jiff::Timestamp::from_millisecond(at).ok())
         .map_or_else(String::new, |at| at.to_string())
 }
+
+/// `2026-11-16 14:02 UTC`
+pub(crate) fn day_and_time(at: Millis) -> String {
+    let stamp = stamp(at);
+    let minute: String = stamp.replace('T', " ").chars().take(16).collect();
+    format!("{minute} UTC")
+}
+
+/// The beginning of a day, `2026-11-16`, in UTC.
+pub(crate) fn day(text: &str) -> Option<Millis> {
+    let at: jiff::Timestamp = format!("{text}T00:00:00Z").parse().ok()?;
+    u64::try_from(at.as_millisecond()).ok()
+}

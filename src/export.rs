@@ -1,132 +1,60 @@
-//! A debate as a document: Markdown, or one HTML file that needs nothing else.
+//! A debate as a document: Markdown, or one HTML file that needs nothing else (C-14). Both are written from its account and
+//! its report, and so know no protocol.
 
-mod chart;
-mod html;
+mod markdown;
 
-use std::fmt::Write;
+use askama::Template;
+use roundtable_engine::account::Account;
+use roundtable_engine::report::{Fact, Report};
 
-use roundtable_engine::protocols::dialectic::Trace;
+use crate::figures;
+use crate::render::{self, Panel};
 
-pub(crate) use html::html;
+pub(crate) use markdown::markdown;
 
-/// The whole debate as Markdown: question, answer, issues, transcript, figures.
-pub(crate) fn markdown(trace: &Trace) -> String {
-    let mut out = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "# {}\n", one_line(&trace.query));
-    if one_line(&trace.query) != trace.query {
-        let _ = writeln!(out, "{}\n", quoted(&trace.query));
-    }
-    let _ = writeln!(
-        out,
-        "*{} · {} · {} rounds*\n",
-        trace.timestamp,
-        trace.state.name(),
-        trace.total_rounds
-    );
-    match &trace.final_answer {
-        Some(answer) => drop(writeln!(out, "## Answer\n\n{}\n", answer.trim())),
-        None => drop(writeln!(out, "There is no answer.\n")),
-    }
-    if let Some(reason) = &trace.reason {
-        let _ = writeln!(out, "**Not complete:** {reason}\n");
-    }
-    issues(&mut out, trace);
-    transcript(&mut out, trace);
-    figures(&mut out, trace);
-    out
+#[derive(Template)]
+#[template(path = "export.html")]
+struct File {
+    debate: render::Debate,
+    figures: Panel,
+    style: render::Html,
 }
 
-fn issues(out: &mut String, trace: &Trace) {
-    let all = trace
-        .result
-        .as_ref()
-        .map_or(&[][..], |result| result.issues.all());
-    if all.is_empty() {
-        return;
-    }
-    let _ = writeln!(
-        out,
-        "## Issues\n\n| id | severity | status | what |\n|---|---|---|---|"
-    );
-    for issue in all {
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} |",
-            issue.id,
-            issue.finding.severity.name(),
-            issue.status.name(),
-            one_line(&issue.finding.problem).replace('|', "\\|")
-        );
-    }
-    out.push('\n');
+/// One self-contained HTML file: no script, nothing loaded from elsewhere, everything a model wrote sanitised (C-12).
+pub(crate) fn html(account: &Account, report: &Report) -> String {
+    let file = File {
+        debate: render::Debate::new(account, report),
+        figures: render::panel(&figures::usage(account), &render::Roles::of(account)),
+        style: render::style(),
+    };
+    // Writing to memory does not fail; if it did, there would be nothing to show.
+    file.render().unwrap_or_default()
 }
 
-fn transcript(out: &mut String, trace: &Trace) {
-    let _ = writeln!(out, "## Transcript\n");
-    for exchange in &trace.rounds {
-        for (seat, text) in [
-            ("Proposer", &exchange.proposer),
-            ("Skeptic", &exchange.skeptic),
-        ] {
-            if let Some(text) = text {
-                let _ = writeln!(
-                    out,
-                    "### Round {}, {seat}\n\n{}\n",
-                    exchange.round,
-                    quoted(text)
-                );
-            }
-        }
-    }
+#[derive(Template)]
+#[template(path = "report.html")]
+struct ReportFile<'a> {
+    title: &'a str,
+    facts: &'a [Fact],
+    panels: Vec<Panel>,
+    style: render::Html,
 }
 
-fn figures(out: &mut String, trace: &Trace) {
-    let _ = writeln!(
-        out,
-        "## Figures\n\n| {} |\n|{}",
-        COLUMNS.join(" | "),
-        "---|".repeat(COLUMNS.len())
-    );
-    for row in seat_rows(trace) {
-        let _ = writeln!(out, "| {} |", row.join(" | "));
-    }
+/// A report of no one debate as such a file.
+pub(crate) fn report_html(title: &str, report: &Report) -> String {
+    let roles = render::Roles::default();
+    let sections = report.sections.iter();
+    let file = ReportFile {
+        title,
+        facts: &report.facts,
+        panels: sections
+            .map(|section| render::panel(section, &roles))
+            .collect(),
+        style: render::style(),
+    };
+    file.render().unwrap_or_default()
 }
 
-const COLUMNS: [&str; 7] = [
-    "seat",
-    "model",
-    "calls",
-    "tokens in",
-    "cached",
-    "tokens out",
-    "cost",
-];
-
-/// What each seat used, in the order of [`COLUMNS`].
-fn seat_rows(trace: &Trace) -> impl Iterator<Item = [String; 7]> + '_ {
-    trace.totals.seats.iter().map(|(seat, sum)| {
-        let model = trace.models.get(seat).cloned().flatten();
-        let cost = sum.cost.map(|cost| format!("${:.6}", cost.dollars()));
-        [
-            seat.clone(),
-            model.unwrap_or_default(),
-            sum.calls.to_string(),
-            sum.usage.input.to_string(),
-            sum.usage.cached.to_string(),
-            sum.usage.output.to_string(),
-            cost.unwrap_or_else(|| "unknown".into()),
-        ]
-    })
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn quoted(text: &str) -> String {
-    text.lines()
-        .map(|line| format!("> {line}"))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
+#[cfg(test)]
+#[path = "export_tests.rs"]
+mod tests;

@@ -12,7 +12,11 @@ mod figures;
 mod models;
 mod opening;
 mod remember;
+mod render;
+mod server;
 mod store;
+mod track;
+mod trial;
 mod workshop;
 
 use std::process::ExitCode;

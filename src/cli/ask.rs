@@ -94,12 +94,13 @@ pub(crate) struct Limits {
 
 pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
     let wish = Wish {
-        question: read_question(&args.question)?,
+        question: read_text(&args.question, "ask")?,
         cast: Some(args.cast.clone()),
         models: args.choice.models()?,
         rules: rules(&args)?,
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
+        history: Vec::new(),
     };
     let order = opening::order(workshop, Protocol::Dialectic, wish)?;
     let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
@@ -129,7 +130,7 @@ pub(crate) fn ear(manner: &Manner) -> Ear {
 }
 
 /// A file only where it could hardly be a question: an existing path of one word.
-fn read_question(given: &str) -> Result<String, Failure> {
+pub(crate) fn read_text(given: &str, command: &str) -> Result<String, Failure> {
     let question = if given == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
@@ -146,9 +147,9 @@ fn read_question(given: &str) -> Result<String, Failure> {
     };
     let question = question.trim().to_owned();
     if question.is_empty() {
-        return Err(Failure::usage(
-            "the question is empty; write it after `roundtable ask`, or give - and pipe it in",
-        ));
+        return Err(Failure::usage(format!(
+            "the question is empty; write it after `roundtable {command}`, or give - and pipe it in",
+        )));
     }
     Ok(question)
 }

@@ -1,19 +1,22 @@
 //! What people see of a debate: who is thinking, the text as it comes, where the issues stand, what it costs, and the
 //! answer. On a terminal it moves; elsewhere it is plain lines.
 
+mod blocks;
+pub(crate) mod closing;
 mod flow;
 mod status;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use roundtable_core::issues::{Severity, Status};
+use roundtable_engine::account::{Account, Planned, capital};
 use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
-use roundtable_engine::protocols::dialectic::{Change, Follower, Trace};
+use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::{Sum, call_of};
 
 use super::failure::Failure;
 use super::output::{self, BOLD, QUIET, WARN, painted};
+use super::reading::Reading;
 use flow::Flow;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -33,12 +36,26 @@ pub(crate) struct Display {
     manner: Manner,
     id: String,
     moves: bool,
-    rounds: (u64, u64),
-    follower: Follower,
+    planned: Option<Planned>,
+    /// The journal so far.
+    entries: Vec<Entry>,
     sum: Sum,
     envelopes: Envelopes,
     thinking: Option<ProgressBar>,
     speaking: Option<Speaking>,
+    /// The steps under way. One alone is shown as it comes; several at once are shown one by one as they finish.
+    running: Vec<Running>,
+    /// The step whose heading is on the screen.
+    headed: Option<String>,
+}
+
+struct Running {
+    step: String,
+    seat: String,
+    round: u32,
+    model: String,
+    /// Nobody else has been at it since it began.
+    alone: bool,
 }
 
 /// The turn whose text is coming in.
@@ -49,17 +66,23 @@ struct Speaking {
 
 impl Display {
     pub(crate) fn new(manner: &Manner, setup: &Setup, id: &str) -> Self {
-        let rounds = |key: &str| setup.rules[key].as_u64().unwrap_or(0);
         let display = Self {
             manner: manner.clone(),
             id: id.to_owned(),
             moves: output::stderr_is_terminal() && !manner.quiet,
-            rounds: (rounds("min_rounds"), rounds("max_rounds")),
-            follower: Follower::default(),
+            planned: Planned::of(setup),
+            // It was written before anybody could listen.
+            entries: vec![Entry {
+                seq: 0,
+                at: 0,
+                event: Event::Opened(Box::new(setup.clone())),
+            }],
             sum: Sum::default(),
             envelopes: Envelopes::new(setup),
             thinking: None,
             speaking: None,
+            running: Vec::new(),
+            headed: None,
         };
         if !manner.quiet {
             output::note(&format!(
@@ -75,13 +98,15 @@ impl Display {
     pub(crate) fn recall(&mut self, past: &[Entry]) {
         let mut turns = 0;
         for entry in past {
-            if let Event::StepFinished(step) = &entry.event {
+            if let Event::StepFinished(_) = &entry.event {
                 turns += 1;
-                self.follower.take_up(step);
             }
             if let Some(call) = call_of(&entry.event) {
                 self.sum.add(call);
             }
+        }
+        if !past.is_empty() {
+            self.entries = past.to_vec();
         }
         if turns > 0 && !self.manner.quiet {
             output::note(&format!(
@@ -94,8 +119,12 @@ impl Display {
         if let Some(call) = call_of(&notice.event) {
             self.sum.add(call);
         }
-        if let Event::StepFinished(step) = &notice.event {
-            self.follower.take_up(step);
+        if let Some(seq) = notice.seq {
+            self.entries.push(Entry {
+                seq,
+                at: notice.at,
+                event: notice.event.clone(),
+            });
         }
         if self.manner.events
             && let Some(envelope) = self.envelopes.wrap(&notice.event)
@@ -107,7 +136,10 @@ impl Display {
             return;
         }
         match &notice.event {
-            Event::RoundStarted { .. } | Event::Opened(_) | Event::Rated { .. } => {}
+            Event::RoundStarted { .. }
+            | Event::Opened(_)
+            | Event::Rated { .. }
+            | Event::Resolved { .. } => {}
             Event::Said(words) => output::note(&format!(
                 "{} {}",
                 painted(BOLD, "You:"),
@@ -125,12 +157,14 @@ impl Display {
             Event::StepFinished(step) => self.finishes(step),
             Event::StepFailed(step) => {
                 self.close();
+                drop(self.take(&step.call.step));
                 output::note(&format!(
                     "{} {} is absent: {}",
                     painted(WARN, "!"),
                     step.call.seat,
                     output::harmless(&step.reason)
                 ));
+                self.think();
             }
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 self.close();
@@ -140,32 +174,75 @@ impl Display {
 
     fn begins(&mut self, step: &str, seat: &str, round: u32, model: &str) {
         self.close();
-        let place = if step.starts_with('r') {
-            status::timeline(round, self.rounds)
+        for other in &mut self.running {
+            other.alone = false;
+        }
+        self.running.push(Running {
+            step: step.to_owned(),
+            seat: seat.to_owned(),
+            round,
+            model: model.to_owned(),
+            alone: self.running.is_empty(),
+        });
+        self.think();
+    }
+
+    /// Who speaks, where and with which model; once for each turn.
+    fn head(&mut self, turn: &Running) {
+        if self.headed.as_deref() == Some(&turn.step) {
+            return;
+        }
+        let place = if turn.step.starts_with(&format!("r{}/", turn.round)) {
+            status::timeline(turn.round, self.planned)
         } else {
             "after the rounds".to_owned()
         };
         output::note(&format!(
             "\n{} {}",
-            painted(output::role(seat), &status::title(seat)),
-            painted(QUIET, &format!("{place} · {model}"))
+            painted(output::role(&turn.seat), &self.title_of(&turn.seat)),
+            painted(QUIET, &format!("{place} · {}", turn.model))
         ));
-        if self.moves {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
-                bar.set_style(style);
-            }
-            bar.set_message("thinking");
-            bar.enable_steady_tick(std::time::Duration::from_millis(120));
-            self.thinking = Some(bar);
+        self.headed = Some(turn.step.clone());
+    }
+
+    /// Something moves while somebody is at it.
+    fn think(&mut self) {
+        if !self.moves {
+            return;
         }
+        let message = match self.running.as_slice() {
+            [] => return,
+            [one] => format!("{} is thinking", self.title_of(&one.seat)),
+            [several @ ..] => format!("{} are thinking", several.len()),
+        };
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(message);
+        bar.enable_steady_tick(std::time::Duration::from_millis(120));
+        self.thinking = Some(bar);
+    }
+
+    fn take(&mut self, step: &str) -> Option<Running> {
+        let place = self.running.iter().position(|it| it.step == step)?;
+        Some(self.running.remove(place))
     }
 
     fn says(&mut self, step: &str, text: &str) {
         if !self.moves || self.is_final(step) {
             return;
         }
+        let Some(turn) = self.take(step) else {
+            return;
+        };
+        if !turn.alone {
+            self.running.push(turn);
+            return;
+        }
         self.stop_thinking();
+        self.head(&turn);
+        self.running.push(turn);
         let is_new = self
             .speaking
             .as_ref()
@@ -197,20 +274,30 @@ impl Display {
     }
 
     fn finishes(&mut self, step: &FinishedStep) {
-        let plain = !self.moves && !self.is_final(&step.call.step);
         self.close();
-        if plain {
+        let turn = self.take(&step.call.step);
+        let was_streamed = self.moves && turn.as_ref().is_some_and(|turn| turn.alone);
+        if let Some(turn) = &turn {
+            self.head(turn);
+        }
+        if !was_streamed && !self.is_final(&step.call.step) {
             output::note(&output::harmless(&step.text));
         }
         for remark in &step.remarks {
             output::note(&painted(WARN, &format!("  {remark}")));
         }
-        let in_rounds = step.call.step.starts_with('r');
+        let report = protocols::report(&self.entries);
         output::note("");
         output::note(&painted(
             QUIET,
-            &status::line(&self.follower, &self.sum, &step.call.spent, in_rounds),
+            &status::line(&report.facts, &self.sum, &step.call.spent),
         ));
+        self.think();
+    }
+
+    fn title_of(&self, seat: &str) -> String {
+        Account::of(&self.id, &self.entries)
+            .map_or_else(|| capital(seat), |account| account.title_of(seat))
     }
 
     /// The final answer is printed as a whole, rendered; on the same screen it is not streamed before.
@@ -235,12 +322,12 @@ impl Display {
         }
     }
 
-    pub(crate) fn result(&self, trace: &Trace) -> Result<(), Failure> {
-        Self::finished(&self.manner, trace)?;
+    pub(crate) fn result(&self, reading: &Reading) -> Result<(), Failure> {
+        Self::finished(&self.manner, reading)?;
         if self.manner.quiet {
             return Ok(());
         }
-        match trace.state {
+        match reading.account.state {
             State::Cancelled | State::Running => output::note(&format!(
                 "\nInterrupted; everything so far is saved. Go on with:\n  roundtable resume {}",
                 self.id
@@ -258,19 +345,19 @@ impl Display {
     }
 
     /// The result of a debate that is over.
-    pub(crate) fn finished(manner: &Manner, trace: &Trace) -> Result<(), Failure> {
+    pub(crate) fn finished(manner: &Manner, reading: &Reading) -> Result<(), Failure> {
         if manner.json {
-            output::json(trace)?;
+            output::json(&reading.record)?;
         } else if manner.events {
             // The last event was the answer.
-        } else if let Some(answer) = &trace.final_answer {
+        } else if let Some(answer) = &reading.report.answer {
             if !manner.quiet {
                 output::note(&format!("\n{}\n", painted(BOLD, "Answer")));
             }
             output::markdown(answer);
         }
         if !manner.quiet {
-            for line in closing(trace) {
+            for line in closing::brief(reading) {
                 output::note(&line);
             }
         }
@@ -293,121 +380,4 @@ fn seats(setup: &Setup) -> String {
         .map(|seated| format!("{}: {}", seated.seat.name, seated.model))
         .collect();
     each.join(" · ")
-}
-
-/// What stands below the answer: how it ended, what it was worth, what is missing, what it cost.
-fn closing(trace: &Trace) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    if let Some(result) = &trace.result {
-        let early = if trace.early_stopped { ", early" } else { "" };
-        lines.push(format!(
-            "Ended after round {}{early}: {}.",
-            trace.total_rounds, result.stop_explanation
-        ));
-        let changed = result.worth.changed.map(|change| match change {
-            Change::Unchanged => "The debate left the first answer as it was",
-            Change::Refined => "The debate refined the first answer",
-            Change::Reversed => "The debate reversed the first answer",
-        });
-        if let Some(changed) = changed {
-            let why = result.worth.change_reason.as_deref().unwrap_or_default();
-            lines.push(format!("{changed}: {}", output::short(why, 200)));
-        }
-        if let (Some(now), Some(stated)) = (result.confidence, result.confidence_stated)
-            && now < stated
-        {
-            lines.push(painted(
-                WARN,
-                &format!("Confidence {now}/10 instead of the stated {stated}: parts of the debate are missing."),
-            ));
-        }
-    }
-    if let Some(score) = trace.auto_score {
-        lines.push(format!("The judge's mark: {score} out of 10."));
-    }
-    if let Some(reason) = &trace.reason
-        && trace.state != State::Complete
-    {
-        let what = match trace.state {
-            State::Failed => "Failed",
-            State::Cancelled => "Cancelled",
-            State::Partial | State::Queued | State::Running | State::Waiting | State::Complete => {
-                "Partial result"
-            }
-        };
-        lines.push(painted(
-            WARN,
-            &format!("{what}: {}", output::harmless(reason)),
-        ));
-    }
-    let sum = &trace.totals.debate;
-    lines.push(painted(
-        QUIET,
-        &format!(
-            "{} calls · {} tokens in ({} cached), {} out · {} · {}",
-            sum.calls,
-            output::grouped(sum.usage.input),
-            output::grouped(sum.usage.cached),
-            output::grouped(sum.usage.output),
-            output::money(sum.cost),
-            output::duration(trace.timing.total_ms)
-        ),
-    ));
-    lines
-}
-
-/// Everything that was said, round by round, to standard output.
-pub(crate) fn transcript(trace: &Trace) {
-    for exchange in &trace.rounds {
-        for (seat, text) in [
-            ("proposer", &exchange.proposer),
-            ("skeptic", &exchange.skeptic),
-        ] {
-            if let Some(text) = text {
-                output::line(&format!(
-                    "{} {}\n",
-                    painted(output::role(seat), &status::title(seat)),
-                    painted(QUIET, &format!("round {}", exchange.round))
-                ));
-                output::markdown(text);
-                output::line("");
-            }
-        }
-    }
-}
-
-/// The issues and where they stand, gravest open ones first.
-pub(crate) fn issues(trace: &Trace) {
-    let Some(result) = &trace.result else {
-        return;
-    };
-    let mut all: Vec<_> = result.issues.all().iter().collect();
-    if all.is_empty() {
-        return;
-    }
-    all.sort_by_key(|issue| (issue.status == Status::Resolved, issue.finding.severity));
-    output::line(&format!("\n{}", painted(BOLD, "Issues")));
-    for issue in all {
-        let severity = issue.finding.severity;
-        let style = match (issue.status, severity) {
-            (Status::Resolved, _) => QUIET,
-            (_, Severity::Critical) => output::BAD,
-            (_, Severity::Major) => WARN,
-            (_, Severity::Minor) => BOLD,
-        };
-        let problem = output::short(&issue.finding.problem, 160);
-        output::line(&format!(
-            "{}  {}",
-            painted(
-                style,
-                &format!(
-                    "{:<4} {:<9} {:<18}",
-                    issue.id,
-                    severity.name(),
-                    issue.status.name()
-                )
-            ),
-            problem
-        ));
-    }
 }

@@ -4,15 +4,13 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use futures::StreamExt;
-use roundtable_engine::model::{Delta, Message, Model, Request, Schema, Speaker};
 use roundtable_engine::prompt::Prompts;
 use roundtable_engine::reasoning::Library;
 use serde_json::json;
 
 use crate::config::ModelName;
-use crate::embedded;
 use crate::models::{Search, Wishes, discover};
+use crate::trial::trial;
 
 use super::failure::{Code, Failure};
 use super::workshop::Workshop;
@@ -177,19 +175,8 @@ async fn embedder(workshop: &Workshop, loud: bool) -> Check {
 
 async fn model(workshop: &Workshop, name: &ModelName, loud: bool) -> Check {
     let started = Instant::now();
-    let tried = async {
-        let mut real = name.clone();
-        if name.provider() == embedded::PROVIDER {
-            let report = pull::reporter(loud);
-            real = workshop.local.ready_model(name.model(), report).await?;
-        }
-        let model = workshop.fleet.model(&real)?;
-        let said = small_call(model.as_ref(), &real)
-            .await
-            .map_err(Failure::other)?;
-        Ok::<_, Failure>((real, said))
-    };
-    let outcome = match tried.await {
+    let tried = trial(workshop, name, pull::reporter(loud)).await;
+    let outcome = match tried {
         Ok((real, said)) => Ok(format!(
             "{real} answered {} in {}",
             output::short(&said, 40),
@@ -204,45 +191,6 @@ async fn model(workshop: &Workshop, name: &ModelName, loud: bool) -> Check {
         }),
         outcome,
     }
-}
-
-async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
-    let request = Request {
-        model: name.model().to_owned(),
-        system: "You answer in JSON.".into(),
-        messages: vec![Message {
-            speaker: Speaker::User,
-            text: "Is water wet? Reply with {\"yes\": true} or {\"yes\": false}.".into(),
-            shared: false,
-        }],
-        schema: Some(Schema {
-            name: "check".into(),
-            json: std::sync::Arc::new(json!({
-                "type": "object",
-                "properties": { "yes": { "type": "boolean" } },
-                "required": ["yes"],
-                "additionalProperties": false,
-            })),
-        }),
-        temperature: 0.0,
-        max_output_tokens: 256,
-        seed: 1,
-    };
-    let mut said = String::new();
-    let mut deltas = model.stream(request);
-    while let Some(delta) = deltas.next().await {
-        match delta {
-            Ok(Delta::Text(text)) => said.push_str(&text),
-            Ok(Delta::Restart { .. }) => said.clear(),
-            Ok(Delta::Finish(_)) => break,
-            Ok(Delta::Reasoning(_) | Delta::Usage(_)) => {}
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    if said.trim().is_empty() {
-        return Err("it answered nothing".into());
-    }
-    Ok(said)
 }
 
 fn elapsed(since: Instant) -> u64 {

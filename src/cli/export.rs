@@ -12,6 +12,7 @@ use crate::store::{DebateRow, Store};
 
 use super::failure::Failure;
 use super::output;
+use super::reading::Reading;
 use super::workshop::Workshop;
 
 /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
@@ -65,8 +66,8 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         Format::Jsonl => training(workshop, &store, &args).await?,
         Format::Json | Format::Yaml | Format::Md | Format::Html => {
             let row = store.find(args.id.as_deref().unwrap_or("last")).await?;
-            let trace = workshop.trace(&store, &row).await?;
-            written(&trace, args.format)?
+            let reading = Reading::of(&store, &row).await?;
+            written(&reading, args.format)?
         }
     };
     store.close().await;
@@ -82,17 +83,17 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-fn written(trace: &Trace, format: Format) -> Result<String, Failure> {
+fn written(reading: &Reading, format: Format) -> Result<String, Failure> {
     let unwritable = |error: String| Failure::other(format!("cannot write the debate: {error}"));
     match format {
-        Format::Json => serde_json::to_string_pretty(trace)
+        Format::Json => serde_json::to_string_pretty(&reading.record)
             .map(|text| text + "\n")
             .map_err(|error| unwritable(error.to_string())),
         Format::Yaml => {
-            serde_saphyr::to_string(trace).map_err(|error| unwritable(error.to_string()))
+            serde_saphyr::to_string(&reading.record).map_err(|error| unwritable(error.to_string()))
         }
-        Format::Html => Ok(export::html(trace)),
-        Format::Md | Format::Jsonl => Ok(export::markdown(trace)),
+        Format::Html => Ok(export::html(&reading.account, &reading.report)),
+        Format::Md | Format::Jsonl => Ok(export::markdown(&reading.account, &reading.report)),
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         search: args.search,
         limit: args.limit,
         offset: args.offset,
+        ..Filter::default()
     };
     let store = workshop.store().await?;
     let page = store.list(&filter).await?;

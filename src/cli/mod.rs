@@ -1,22 +1,30 @@
 //! The command line: one subcommand, one file. Answers go to standard output, everything else to standard error.
 
 mod ask;
+mod calibration;
 mod casts;
 mod completions;
 mod config;
 mod display;
 mod doctor;
 mod export;
+mod forecast;
+mod judge;
 mod list;
 mod models;
 mod output;
 mod pull;
 mod rate;
+mod reading;
+mod resolve;
 mod resume;
 mod rm;
 mod run;
+mod schema;
+mod serve;
 mod show;
 mod templates;
+mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,6 +57,10 @@ struct Cli {
 enum Command {
     /// Put a question to a proposer, a skeptic and a synthesizer.
     Ask(Box<ask::Args>),
+    /// Have five roles argue about what will happen, and get a probability for every outcome.
+    Forecast(Box<forecast::Args>),
+    /// Have content judged by councils that keep their disagreements; rank several.
+    Judge(Box<judge::Args>),
     /// Go on with a debate that was interrupted, killed, cut short or failed.
     Resume(resume::Args),
     /// List debates, the newest first.
@@ -59,6 +71,10 @@ enum Command {
     Export(export::Args),
     /// Say how good an answer was, from 1 to 10.
     Rate(rate::Args),
+    /// Say what happened, so that a forecast can be scored.
+    Resolve(resolve::Args),
+    /// How good the forecasts were.
+    Calibration(calibration::Args),
     /// Delete debates.
     Rm(rm::Args),
     /// The library of reasoning templates.
@@ -73,6 +89,12 @@ enum Command {
     Config(config::Args),
     /// Check every part with a real small call, and say what to do about what fails.
     Doctor(doctor::Args),
+    /// Serve debates over HTTP: an API, live events, and pages.
+    Serve(serve::Args),
+    /// Service tokens: who may use the server, and for what.
+    Token(token::Args),
+    /// Print the JSON schema of what `--json` gives.
+    Schema(schema::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
 }
@@ -107,12 +129,20 @@ fn report(failure: &Failure) -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    // These need nothing of the user's, and work where it is broken.
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
+    }
+    if let Command::Schema(args) = &cli.command {
+        return schema::run(args);
     }
     let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
     match cli.command {
         Command::Ask(args) => ask::run(&workshop, *args).await,
+        Command::Forecast(args) => forecast::run(&workshop, *args).await,
+        Command::Resolve(args) => resolve::run(&workshop, args).await,
+        Command::Calibration(args) => calibration::run(&workshop, args).await,
+        Command::Judge(args) => judge::run(&workshop, *args).await,
         Command::Resume(args) => resume::run(&workshop, args).await,
         Command::List(args) => list::run(&workshop, args).await,
         Command::Show(args) => show::run(&workshop, args).await,
@@ -125,6 +155,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Pull(args) => pull::run(&workshop, args).await,
         Command::Config(args) => config::run(&workshop, args),
         Command::Doctor(args) => doctor::run(&workshop, args).await,
+        Command::Serve(args) => serve::run(workshop, args).await,
+        Command::Token(args) => token::run(&workshop, args).await,
+        Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

@@ -6,8 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::failure::Failure;
-
-pub(crate) use crate::figures::grouped;
+pub(crate) use crate::figures::{duration, grouped, money, short};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
@@ -95,36 +94,6 @@ pub(crate) fn harmless(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect()
-}
-
-/// The beginning of a text on one line.
-pub(crate) fn short(text: &str, most: usize) -> String {
-    let flat = harmless(text)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
-    if flat.chars().count() <= most {
-        return flat;
-    }
-    let head: String = flat.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", head.trim_end())
-}
-
-pub(crate) fn money(cost: Option<roundtable_core::usage::Money>) -> String {
-    match cost {
-        None => "price unknown".into(),
-        Some(cost) if cost == roundtable_core::usage::Money::ZERO => "free".into(),
-        Some(cost) => format!("${:.4}", cost.dollars()),
-    }
-}
-
-pub(crate) fn duration(ms: u64) -> String {
-    let seconds = ms / 1000;
-    match seconds {
-        0 => format!("{ms} ms"),
-        1..=119 => format!("{}.{} s", seconds, ms % 1000 / 100),
-        _ => format!("{} min {} s", seconds / 60, seconds % 60),
-    }
 }
 
 #[cfg(test)]

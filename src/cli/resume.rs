@@ -12,6 +12,7 @@ use super::ask::{self, Limits};
 use super::display::{Display, Manner};
 use super::failure::Failure;
 use super::output;
+use super::reading::Reading;
 use super::run::{self, Debate};
 use super::workshop::Workshop;
 
@@ -37,11 +38,11 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     let store = workshop.store().await?;
     let row = store.find(&args.id).await?;
     if row.state == State::Complete {
-        let trace = workshop.trace(&store, &row).await?;
+        let reading = Reading::of(&store, &row).await?;
         if !args.manner.quiet {
             output::note("This debate is complete; here is its result.");
         }
-        Display::finished(&args.manner, &trace)?;
+        Display::finished(&args.manner, &reading)?;
         return Ok(ExitCode::SUCCESS);
     }
     let claim = store.claim(row.id).await?;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
-use roundtable_engine::protocols::dialectic::Trace;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::Table;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -16,6 +16,7 @@ use crate::store::{Claim, Store};
 use super::display::{Display, Manner};
 use super::failure::{Code, Failure};
 use super::output;
+use super::reading::Reading;
 use super::workshop::Workshop;
 
 pub(crate) struct Debate {
@@ -31,6 +32,19 @@ pub(crate) async fn run(
     debate: Debate,
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
+    let (display, reading) = play(workshop, store, debate, manner).await?;
+    store.close().await;
+    display.result(&reading)?;
+    Ok(exit_code(&reading.account))
+}
+
+/// Plays it to its end and reads it back, without showing the result.
+pub(crate) async fn play(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+) -> Result<(Display, Reading), Failure> {
     let id = debate.claim.id();
     let cancel = CancellationToken::new();
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
@@ -52,14 +66,12 @@ pub(crate) async fn run(
         }
     }
     let entries = store.entries(id).await?;
-    let trace = store.get(id).await?.map_or_else(
-        || Trace::of(&id.to_string(), clock::stamp(clock::now()), &entries),
-        |row| Trace::of(&id.to_string(), clock::stamp(row.created_at), &entries),
-    );
-    store.close().await;
-    let trace = trace.ok_or_else(|| Failure::other("the journal is empty"))?;
-    display.result(&trace)?;
-    Ok(exit_code(&trace))
+    let created_at = store
+        .get(id)
+        .await?
+        .map_or(clock::now(), |row| row.created_at);
+    let reading = Reading::from(id, created_at, &entries)?;
+    Ok((display, reading))
 }
 
 async fn watch(
@@ -99,7 +111,7 @@ async fn watch(
 }
 
 /// Ctrl-C, or the signal with which systems end programs.
-async fn interruption() {
+pub(crate) async fn interruption() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -116,14 +128,10 @@ async fn interruption() {
     }
 }
 
-fn exit_code(trace: &Trace) -> ExitCode {
-    let ran_out = trace
-        .result
-        .as_ref()
-        .is_some_and(|result| result.stop_reason == "budget");
-    match trace.state {
+pub(crate) fn exit_code(account: &Account) -> ExitCode {
+    match account.state {
         State::Complete => ExitCode::SUCCESS,
-        State::Partial if ran_out => Code::Budget.into(),
+        State::Partial if account.ran_out() => Code::Budget.into(),
         State::Partial | State::Waiting => Code::Partial.into(),
         State::Failed => Code::NoModel.into(),
         State::Cancelled | State::Running | State::Queued => Code::Interrupted.into(),

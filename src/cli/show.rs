@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use super::display::{self, Manner};
+use super::display::closing;
 use super::failure::Failure;
 use super::output;
+use super::reading::Reading;
 use super::workshop::Workshop;
 
 /// Show one debate: its answer, what was settled, what is open, what it cost.
@@ -25,20 +26,25 @@ pub(crate) struct Args {
 pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
     let store = workshop.store().await?;
     let row = store.find(&args.id).await?;
-    let trace = workshop.trace(&store, &row).await?;
+    let reading = Reading::of(&store, &row).await?;
     store.close().await;
     if args.json {
-        output::json(&trace)?;
+        output::json(&reading.record)?;
         return Ok(ExitCode::SUCCESS);
     }
     output::line(&format!(
         "{}\n",
-        output::painted(output::BOLD, &output::harmless(&trace.query))
+        output::painted(output::BOLD, &output::harmless(&reading.account.question))
     ));
     if args.transcript {
-        display::transcript(&trace);
+        closing::transcript(&reading.account);
     }
-    display::Display::finished(&Manner::default(), &trace)?;
-    display::issues(&trace);
+    if let Some(answer) = &reading.report.answer {
+        output::line(&output::painted(output::BOLD, "Answer\n"));
+        output::markdown(answer);
+    }
+    for line in closing::whole(&reading) {
+        output::line(&line);
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::frames::Framing;
+use super::pictures;
 use super::schema::ANTHROPIC;
 use super::wire::{
     Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name,
@@ -164,7 +165,7 @@ impl Wire for Anthropic {
         };
         Call {
             path: Cow::Borrowed("/messages"),
-            body: json(&body),
+            body: pictures::in_blocks(json(&body), &request.images),
         }
     }
 

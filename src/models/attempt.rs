@@ -70,6 +70,7 @@ impl Backend {
 pub(super) struct Hosted {
     pub backend: Arc<Backend>,
     pub profile: Profile,
+    pub sees: bool,
 }
 
 impl Model for Hosted {
@@ -84,6 +85,10 @@ impl Model for Hosted {
 
     fn profile(&self) -> Profile {
         self.profile
+    }
+
+    fn sees(&self) -> bool {
+        self.sees
     }
 }
 

@@ -23,14 +23,16 @@ pub(crate) enum Tier {
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Families {
-    no_chat: NoChat,
+    no_chat: Patterns,
+    #[serde(default)]
+    sees: Patterns,
     #[serde(flatten)]
     by_kind: BTreeMap<String, Tiers>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct NoChat {
+struct Patterns {
     patterns: Vec<String>,
 }
 
@@ -45,6 +47,15 @@ struct Tiers {
 impl Families {
     pub(super) fn built_in() -> Self {
         toml::from_str(BUILT_IN).unwrap_or_default()
+    }
+
+    /// Whether a model of this name can be sent pictures. What is not known to see does not.
+    pub(super) fn sees(&self, model: &str) -> bool {
+        let model = model.to_lowercase();
+        self.sees
+            .patterns
+            .iter()
+            .any(|pattern| fits(pattern, &model))
     }
 
     /// The newest of the first family that the provider has.

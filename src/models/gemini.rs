@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::frames::Framing;
+use super::pictures;
 use super::schema::GEMINI;
 use super::wire::{
     Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed,
@@ -125,7 +126,7 @@ impl Wire for Gemini {
                 "/{}:streamGenerateContent?alt=sse",
                 in_path(&request.model)
             )),
-            body: json(&body),
+            body: pictures::in_parts(json(&body), &request.images),
         }
     }
 

@@ -25,6 +25,10 @@ impl Model for Limited {
     fn profile(&self) -> Profile {
         self.inner.profile()
     }
+
+    fn sees(&self) -> bool {
+        self.inner.sees()
+    }
 }
 
 enum State {

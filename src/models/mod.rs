@@ -15,6 +15,7 @@ mod gemini;
 mod limit;
 mod ollama;
 mod openai;
+mod pictures;
 mod prices;
 mod retry;
 mod schema;
@@ -140,6 +141,7 @@ impl Fleet {
                 context_tokens: None,
                 ability,
             },
+            sees: families::Families::built_in().sees(name.model()),
         });
         let limited = Arc::new(Limited {
             inner: hosted,

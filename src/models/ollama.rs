@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::frames::Framing;
+use super::pictures;
 use super::wire::{
     Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
 };
@@ -101,7 +102,7 @@ impl Wire for Ollama {
         };
         Call {
             path: Cow::Borrowed("/api/chat"),
-            body: json(&body),
+            body: pictures::beside(json(&body), &request.images),
         }
     }
 

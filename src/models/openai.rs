@@ -14,6 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::frames::Framing;
+use super::pictures;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
     Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
@@ -124,7 +125,7 @@ impl Wire for OpenAi {
         };
         Call {
             path: Cow::Borrowed("/chat/completions"),
-            body: json(&body),
+            body: pictures::in_chat(json(&body), &request.images),
         }
     }
 

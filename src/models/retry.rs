@@ -37,6 +37,10 @@ impl Model for Retrying {
     fn profile(&self) -> Profile {
         self.inner.profile()
     }
+
+    fn sees(&self) -> bool {
+        self.inner.sees()
+    }
 }
 
 struct Call {

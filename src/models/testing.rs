@@ -232,6 +232,7 @@ pub(super) fn request(model: &str) -> Request {
         shared,
     };
     Request {
+        images: Vec::new(),
         model: model.to_owned(),
         system: "You are the skeptic.".to_owned(),
         messages: vec![

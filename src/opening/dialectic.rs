@@ -8,7 +8,7 @@ use roundtable_engine::protocols::Protocol;
 use roundtable_engine::protocols::dialectic::Rules;
 use serde_json::{Map, Value, json};
 
-use super::{Configured, Embedding, Order, Wish, check_question};
+use super::{Configured, Embedding, Order, Terms, Wish, check_question};
 use crate::config::{Config, Origin};
 use crate::failure::{Failure, Fault};
 use crate::workshop::Workshop;
@@ -33,7 +33,7 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
             configured: configured(&workshop.config, &cast),
             cast,
             models: wish.models,
-            rules: json!(rules),
+            terms: Terms::Rules(json!(rules)),
             budget: wish.budget,
             seed: wish.seed,
             embedding: Embedding::Welcome,

@@ -4,12 +4,15 @@
 //! A [`Wish`] is what was asked for. The protocol makes an [`Order`] of it: its own defaults filled in, everything wrong
 //! with it listed at once. [`prepare`] finds the models. [`again`] does the same for a debate that is in the store.
 
+mod councils;
 mod dialectic;
+mod forecast;
 mod seating;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use roundtable_core::forecast::Observation;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Event, Seated, Setup};
@@ -39,6 +42,8 @@ pub(crate) struct Wish {
     pub rules: Map<String, Value>,
     pub budget: Budget,
     pub seed: Option<u64>,
+    /// What seats have shown of themselves in earlier debates, for protocols that weigh it.
+    pub history: Vec<Observation>,
 }
 
 /// Which models are wished for, each as `provider:model`.
@@ -58,10 +63,18 @@ pub(crate) struct Order {
     pub models: Models,
     /// What the configuration says about seats of this protocol.
     pub configured: BTreeMap<String, Configured>,
-    pub rules: Value,
+    pub terms: Terms,
     pub budget: Budget,
     pub seed: Option<u64>,
     pub embedding: Embedding,
+}
+
+/// What the debate is played by, as its protocol writes it.
+#[derive(Debug, Clone)]
+pub(crate) enum Terms {
+    Rules(Value),
+    /// Something to be judged: how much of it depends on the models.
+    Docket(Box<councils::Docket>),
 }
 
 /// The model and temperature of one seat, as far as the configuration sets them.
@@ -76,7 +89,6 @@ pub(crate) struct Configured {
 pub(crate) enum Embedding {
     /// It is worth having without one, too.
     Welcome,
-    #[expect(dead_code, reason = "for protocols that compare no texts")]
     Unneeded,
 }
 
@@ -98,6 +110,8 @@ pub(crate) struct Ear {
 pub(crate) fn order(workshop: &Workshop, protocol: Protocol, wish: Wish) -> Result<Order, Failure> {
     match protocol {
         Protocol::Dialectic => dialectic::order(workshop, wish),
+        Protocol::Councils => councils::order(workshop, wish),
+        Protocol::Forecast => forecast::order(workshop, wish),
     }
 }
 
@@ -114,12 +128,16 @@ pub(crate) async fn prepare(
         Embedding::Welcome => embedder(workshop, ear).await?,
         Embedding::Unneeded => None,
     };
+    let rules = match order.terms {
+        Terms::Rules(rules) => rules,
+        Terms::Docket(docket) => docket.rules(&seating.chairs, ear)?,
+    };
     let setup = Setup {
         protocol: order.protocol.name().into(),
         question: order.question,
         seed: order.seed.unwrap_or_else(random_seed),
         seats: seating.seated,
-        rules: order.rules,
+        rules,
         budget: order.budget,
         embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
         program: env!("CARGO_PKG_VERSION").into(),

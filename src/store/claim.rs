@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::folder::Held;
 use super::journal::DebateJournal;
+use super::served::{Sent, note_request};
 use super::{Store, signed};
 
 /// The right to run one debate. It ends when this is dropped.
@@ -40,6 +41,13 @@ impl Claim {
     }
 }
 
+/// Who runs a debate. What a server ran, a server takes up again by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Command,
+    Server,
+}
+
 impl Store {
     /// A new debate, claimed. Its first entry is the caller's to append.
     pub(crate) async fn create(
@@ -51,7 +59,10 @@ impl Store {
         let Some(held) = self.folder.try_hold(id)? else {
             return Err(StoreError::Exists { id });
         };
-        match self.insert_debate(id, setup, now).await {
+        match self
+            .insert_debate(id, setup, now, State::Running, None)
+            .await
+        {
             Ok(epoch) => Ok(self.claimed(id, setup.clone(), epoch, held)),
             Err(failure) if failure.fault == Fault::Taken => Err(StoreError::Exists { id }),
             Err(failure) => Err(self.failed(failure)),
@@ -60,10 +71,14 @@ impl Store {
 
     /// Takes over a debate that no living process holds.
     pub(crate) async fn claim(&self, id: Uuid) -> Result<Claim, ClaimError> {
+        self.claim_as(id, By::Command).await
+    }
+
+    pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Claim, ClaimError> {
         let Some(held) = self.folder.try_hold(id)? else {
             return Err(ClaimError::Held { id });
         };
-        match self.raise_epoch(id).await {
+        match self.raise_epoch(id, by).await {
             Ok(Some((epoch, setup))) => Ok(self.claimed(id, setup, epoch, held)),
             Ok(None) => {
                 self.folder.forget_lock(id);
@@ -73,7 +88,7 @@ impl Store {
         }
     }
 
-    fn claimed(&self, id: Uuid, setup: Setup, epoch: i64, held: Held) -> Claim {
+    pub(super) fn claimed(&self, id: Uuid, setup: Setup, epoch: i64, held: Held) -> Claim {
         Claim {
             id,
             setup,
@@ -82,33 +97,47 @@ impl Store {
         }
     }
 
-    async fn insert_debate(&self, id: Uuid, setup: &Setup, now: Millis) -> Result<i64, Failure> {
+    /// `sent` is the request that a server makes it for.
+    pub(super) async fn insert_debate(
+        &self,
+        id: Uuid,
+        setup: &Setup,
+        now: Millis,
+        state: State,
+        served: Option<&Sent>,
+    ) -> Result<i64, Failure> {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
             .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
         let mut writing = self.writer.begin().await?;
         let inserted = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
-             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup) \
-             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7)",
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8)",
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
-        .bind(State::Running.name())
+        .bind(state.name())
         .bind(FIRST_EPOCH)
         .bind(signed(now))
         .bind(setup.question.as_str())
         .bind(as_json)
+        .bind(i64::from(served.is_some()))
         .execute(writing.connection())
         .await
         .map_err(Failure::from);
-        writing.end(inserted).await?;
+        let noted = match (inserted, served) {
+            (Ok(_), Some(sent)) => note_request(writing.connection(), id, sent, now).await,
+            (Ok(_), None) => Ok(()),
+            (Err(failure), _) => Err(failure),
+        };
+        writing.end(noted).await?;
         Ok(FIRST_EPOCH)
     }
 
-    async fn raise_epoch(&self, id: Uuid) -> Result<Option<(i64, Setup)>, Failure> {
+    async fn raise_epoch(&self, id: Uuid, by: By) -> Result<Option<(i64, Setup)>, Failure> {
         let mut writing = self.writer.begin().await?;
-        let raised = raise_epoch(writing.connection(), id).await;
+        let raised = raise_epoch(writing.connection(), id, by).await;
         writing.end(raised).await
     }
 }
@@ -117,12 +146,15 @@ impl Store {
 async fn raise_epoch(
     connection: &mut AnyConnection,
     id: Uuid,
+    by: By,
 ) -> Result<Option<(i64, Setup)>, Failure> {
-    let raised =
-        sqlx::query("UPDATE debates SET epoch = epoch + 1 WHERE id = $1 RETURNING epoch, setup")
-            .bind(id.to_string())
-            .fetch_optional(connection)
-            .await?;
+    let raised = sqlx::query(
+        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 RETURNING epoch, setup",
+    )
+    .bind(id.to_string())
+    .bind(i64::from(by == By::Server))
+    .fetch_optional(connection)
+    .await?;
     let Some(row) = raised else {
         return Ok(None);
     };

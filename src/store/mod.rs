@@ -14,8 +14,11 @@ mod journal;
 mod open;
 mod query;
 mod rate;
+mod resolve;
 mod row;
+mod served;
 mod tally;
+mod tokens;
 mod writer;
 
 #[cfg(test)]
@@ -27,9 +30,12 @@ use sqlx::AnyPool;
 
 pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
-pub(crate) use query::Filter;
+pub(crate) use query::{Filter, Place};
 pub(crate) use rate::Rating;
+pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;
+pub(crate) use served::{Created, Sent};
+pub(crate) use tokens::{Scope, TokenError, TokenRow};
 
 use errors::Failure;
 use folder::Folder;

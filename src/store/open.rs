@@ -130,13 +130,22 @@ async fn check(connection: &mut AnyConnection) -> Result<(), Failure> {
 
 /// Listed here and not found by `sqlx::migrate!`: that macro would compile the driver, and `SQLite`, a second time.
 fn migrations() -> Migrator {
-    Migrator::with_migrations(vec![Migration::new(
-        1,
-        "debates and journal".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/0001_debates_and_journal.sql").into_sql_str(),
-        false,
-    )])
+    let migration = |version, name: &'static str, sql: &'static str| {
+        let sql = sql.into_sql_str();
+        Migration::new(version, name.into(), MigrationType::Simple, sql, false)
+    };
+    Migrator::with_migrations(vec![
+        migration(
+            1,
+            "debates and journal",
+            include_str!("../../migrations/0001_debates_and_journal.sql"),
+        ),
+        migration(
+            2,
+            "serving",
+            include_str!("../../migrations/0002_serving.sql"),
+        ),
+    ])
 }
 
 fn refusal(error: MigrateError) -> Refusal {

@@ -1,6 +1,6 @@
 //! Looking debates up (C-14).
 
-use roundtable_engine::event::{Entry, State};
+use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
 use sqlx::Row;
 use uuid::Uuid;
@@ -19,8 +19,21 @@ pub(crate) struct Filter {
     pub protocol: Option<String>,
     /// Found anywhere in the question; upper and lower case are the same within ASCII.
     pub search: Option<String>,
+    /// Created at this time or later.
+    pub since: Option<Millis>,
+    /// Created before this time.
+    pub until: Option<Millis>,
+    /// Only what comes after this debate in the listing.
+    pub after: Option<Place>,
     pub limit: u32,
     pub offset: u64,
+}
+
+/// Where a debate stands in the listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub created_at: Millis,
+    pub id: Uuid,
 }
 
 impl Default for Filter {
@@ -29,6 +42,9 @@ impl Default for Filter {
             state: None,
             protocol: None,
             search: None,
+            since: None,
+            until: None,
+            after: None,
             limit: u32::MAX,
             offset: 0,
         }
@@ -100,8 +116,23 @@ impl Store {
 
     /// The whole journal of a debate; empty where there is no such debate.
     pub(crate) async fn entries(&self, id: Uuid) -> Result<Vec<Entry>, StoreError> {
-        self.select_entries(id)
+        self.select_entries(id, 0)
             .await
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// What a debate was opened with; known before its journal has anything.
+    pub(crate) async fn setup(&self, id: Uuid) -> Result<Option<Setup>, StoreError> {
+        let row = sqlx::query("SELECT setup FROM debates WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.reader)
+            .await;
+        let read = |row: &sqlx::any::AnyRow| -> Result<Setup, Failure> {
+            serde_json::from_str(row.try_get("setup")?)
+                .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
+        };
+        row.map_err(Failure::from)
+            .and_then(|row| row.as_ref().map(read).transpose())
             .map_err(|failure| self.failed(failure))
     }
 
@@ -138,8 +169,15 @@ impl Store {
             .search
             .as_deref()
             .map_or_else(|| "%".into(), anywhere);
+        let since = signed(filter.since.unwrap_or(0));
+        let until = filter.until.map_or(i64::MAX, signed);
+        let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |place| {
+            (signed(place.created_at), place.id.to_string())
+        });
         let rows = sqlx::query(select_debates!(
             "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
+               AND created_at >= $6 AND created_at < $7 \
+               AND (created_at < $8 OR (created_at = $8 AND id < $9)) \
                AND lower(question) LIKE lower($3) ESCAPE '!' \
              ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
         ))
@@ -148,16 +186,23 @@ impl Store {
         .bind(search.as_str())
         .bind(i64::from(filter.limit))
         .bind(signed(filter.offset))
+        .bind(since)
+        .bind(until)
+        .bind(after)
+        .bind(after_id)
         .fetch_all(&self.reader)
         .await?;
         let counted = sqlx::query(
             "SELECT COUNT(*) AS total FROM debates \
              WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
+               AND created_at >= $4 AND created_at < $5 \
                AND lower(question) LIKE lower($3) ESCAPE '!'",
         )
         .bind(state)
         .bind(protocol)
         .bind(search.as_str())
+        .bind(since)
+        .bind(until)
         .fetch_one(&self.reader)
         .await?;
         Ok(Page {
@@ -166,12 +211,14 @@ impl Store {
         })
     }
 
-    async fn select_entries(&self, id: Uuid) -> Result<Vec<Entry>, Failure> {
-        let rows =
-            sqlx::query("SELECT seq, at, body FROM journal WHERE debate_id = $1 ORDER BY seq")
-                .bind(id.to_string())
-                .fetch_all(&self.reader)
-                .await?;
+    pub(super) async fn select_entries(&self, id: Uuid, after: u64) -> Result<Vec<Entry>, Failure> {
+        let rows = sqlx::query(
+            "SELECT seq, at, body FROM journal WHERE debate_id = $1 AND seq > $2 ORDER BY seq",
+        )
+        .bind(id.to_string())
+        .bind(signed(after))
+        .fetch_all(&self.reader)
+        .await?;
         rows.iter()
             .map(|row| {
                 let seq = unsigned(row.try_get("seq")?);

@@ -40,7 +40,7 @@ impl Store {
         comment: Option<String>,
         now: Millis,
     ) -> Result<(), ClaimError> {
-        let Some(_at_rest) = self.hold_to_rate(id).await? else {
+        let Some(_at_rest) = self.hold_at_rest(id).await? else {
             return Err(ClaimError::Held { id });
         };
         let rated = self.append_rating(id, rating, comment, now).await;
@@ -52,7 +52,8 @@ impl Store {
         }
     }
 
-    async fn hold_to_rate(&self, id: Uuid) -> Result<Option<Held>, ClaimError> {
+    /// Waits a little for a process that has ended the debate and is about to go.
+    pub(super) async fn hold_at_rest(&self, id: Uuid) -> Result<Option<Held>, ClaimError> {
         if let Some(held) = self.folder.try_hold(id)? {
             return Ok(Some(held));
         }
@@ -99,21 +100,35 @@ async fn append_rating(
     if done.rows_affected() == 0 {
         return Ok(false);
     }
-    let last = sqlx::query(
-        "SELECT COALESCE(MAX(seq), 0) AS seq, COUNT(CASE WHEN kind = 'rated' THEN 1 END) AS ratings \
-         FROM journal WHERE debate_id = $1",
-    )
-    .bind(id.as_str())
-    .fetch_one(&mut *connection)
-    .await?;
-    let number = last.try_get::<i64, _>("ratings")? + 1;
-    let event = Event::Rated {
-        number: u32::try_from(number).unwrap_or(u32::MAX),
+    let event = |number| Event::Rated {
+        number,
         rating: rating.value(),
         comment,
     };
+    append_numbered(connection, &id, "rated", event, now).await?;
+    Ok(true)
+}
+
+/// Appends an entry of a kind of which there may be several, each with its number, to a debate at rest.
+pub(super) async fn append_numbered(
+    connection: &mut AnyConnection,
+    id: &str,
+    kind: &str,
+    event: impl FnOnce(u32) -> Event,
+    now: Millis,
+) -> Result<(), Failure> {
+    let last = sqlx::query(
+        "SELECT COALESCE(MAX(seq), 0) AS seq, COUNT(CASE WHEN kind = $2 THEN 1 END) AS before \
+         FROM journal WHERE debate_id = $1",
+    )
+    .bind(id)
+    .bind(kind)
+    .fetch_one(&mut *connection)
+    .await?;
+    let number = last.try_get::<i64, _>("before")? + 1;
+    let event = event(u32::try_from(number).unwrap_or(u32::MAX));
     let keyed = Keyed {
-        // A rating has the same key in every generation.
+        // It has the same key in every generation.
         key: event.key(0).unwrap_or_default(),
         entry: Entry {
             seq: unsigned(last.try_get("seq")?) + 1,
@@ -121,6 +136,6 @@ async fn append_rating(
             event,
         },
     };
-    insert(connection, &id, &keyed).await?;
-    Ok(true)
+    insert(connection, id, &keyed).await?;
+    Ok(())
 }

@@ -44,7 +44,8 @@ impl Tally {
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
-            | Event::Said(_) => self,
+            | Event::Said(_)
+            | Event::Resolved { .. } => self,
         }
     }
 
@@ -87,6 +88,7 @@ pub(super) fn kind(event: &Event) -> &'static str {
         Event::Ended(_) => "ended",
         Event::Reopened { .. } => "reopened",
         Event::Rated { .. } => "rated",
+        Event::Resolved { .. } => "resolved",
         Event::Said(_) => "said",
         Event::Asked(_) => "asked",
         Event::Decided(_) => "decided",

@@ -9,8 +9,16 @@
 mod ask;
 mod bad_input;
 mod bad_servers;
+mod browser;
 mod commands;
+mod contract;
 #[cfg(feature = "local")]
 mod embedded;
+mod forecast;
 mod harness;
+mod judge;
 mod resume;
+mod server_api;
+mod server_events;
+mod server_fuzz;
+mod server_safety;

@@ -106,6 +106,14 @@ pub(crate) const NEEDS: &[Need] = &[
         ways: &[Way::Apt(&["python3-pip"])],
         by_hand: "Debian, Ubuntu: apt-get install python3-pip | Fedora: dnf install python3-pip | macOS: brew install python",
     },
+    Need {
+        name: "a browser",
+        purpose: Purpose::Test,
+        because: "is what the tests of the pages click through them with",
+        find: |_| a_browser_is_there().then(Surroundings::default),
+        ways: &[Way::Apt(&["chromium", "chromium-driver"])],
+        by_hand: "Debian: apt-get install chromium chromium-driver | Fedora: dnf install chromium chromedriver | macOS: brew install --cask chromium chromedriver",
+    },
 ];
 
 /// Whether the compiler that the build will call runs.
@@ -119,6 +127,12 @@ fn a_builder_is_there() -> bool {
     std::env::var_os("CMAKE_GENERATOR").is_some()
         || runs("make", &["--version"])
         || runs("gmake", &["--version"])
+}
+
+/// A Chromium with the driver that fits it; the driver finds the browser by itself.
+fn a_browser_is_there() -> bool {
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    runs("chromedriver", &["--version"]) && browsers.iter().any(|name| runs(name, &["--version"]))
 }
 
 fn find_cmake(wheel: &Path) -> Option<Surroundings> {

@@ -1,3 +1,5 @@
+#![expect(clippy::float_cmp, reason = "the figures are exact, or rounded before")]
+
 use super::*;
 
 fn mark(value: u8) -> OutOfTen {
@@ -17,4 +19,14 @@ fn c06_missing_steps_lower_the_confidence() {
     assert_eq!(lowered(mark(8), 4, 2), mark(4));
     assert_eq!(lowered(mark(8), 3, 3), mark(1));
     assert_eq!(lowered(mark(1), 3, 1), mark(1));
+}
+
+/// C-06: a share for a share.
+#[test]
+fn c06_missing_steps_lower_a_confidence_by_their_share() {
+    let of =
+        |stated, asked, missing| scaled(Confidence::new(stated).unwrap(), asked, missing).value();
+    assert_eq!(of(0.8, 20, 0), 0.8);
+    assert_eq!(of(0.8, 20, 1), 0.76);
+    assert_eq!(of(0.8, 20, 20), 0.0);
 }

@@ -44,6 +44,16 @@ pub struct Confidence(f64);
 #[serde(try_from = "f64", into = "f64")]
 pub struct Score(f64);
 
+/// From 0 to 100: how good something is, as judges of a council say it.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct OutOfHundred(f64);
+
+/// From −0.2 to +0.1: what a critic may do to a confidence.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Adjustment(f64);
+
 macro_rules! bounded {
     ($type:ident, $name:literal, $low:literal, $high:literal) => {
         impl $type {
@@ -95,6 +105,31 @@ macro_rules! bounded {
 bounded!(Probability, "probability", 0.0, 1.0);
 bounded!(Confidence, "confidence", 0.0, 1.0);
 bounded!(Score, "score", 1.0, 10.0);
+bounded!(OutOfHundred, "score out of a hundred", 0.0, 100.0);
+bounded!(Adjustment, "adjustment of a confidence", -0.2, 0.1);
+
+impl OutOfHundred {
+    /// As people are shown it: without decimals, half up.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the range is the type's"
+    )]
+    pub fn shown(self) -> u8 {
+        self.0.round() as u8
+    }
+}
+
+impl Probability {
+    /// For constants: more than a hundred percent is a hundred.
+    pub const fn percent(percent: u8) -> Self {
+        Self(if percent < 100 {
+            percent as f64 / 100.0
+        } else {
+            1.0
+        })
+    }
+}
 
 /// A whole number from 1 to 10, as people and models give them when asked for a mark out of ten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,12 +1,14 @@
 //! What a call used and what it cost. Sums are exact: money is counted in whole picodollars.
 
+use std::borrow::Cow;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Tokens of one or many calls. `cached` is the part of `input` that the provider read from its prompt cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     pub input: u64,
     pub output: u64,
@@ -94,6 +96,20 @@ impl Sum for Money {
 impl Serialize for Money {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(self.dollars())
+    }
+}
+
+impl JsonSchema for Money {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "dollars".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "description": "US dollars" })
     }
 }
 

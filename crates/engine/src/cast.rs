@@ -1,9 +1,12 @@
 //! Who sits at the table: casts are data files (`casts/NAME.toml`), a seat is persona, tier and settings.
 
+use std::path::Path;
+
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf};
+use crate::data::{Data, DataError, Shelf, Text};
+use crate::panel::{Fault, Panel};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,6 +16,20 @@ pub struct Cast {
     pub protocol: String,
     pub summary: String,
     pub seats: Vec<Seat>,
+    /// Councils and what they judge; for the protocol `councils`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panel: Option<Panel>,
+    /// What arguments are scored by, where the protocol scores them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Rubric>,
+}
+
+/// How one criterion is scored from 0 to 1, in four bands: to 0.3, to 0.6, to 0.8 and to 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rubric {
+    pub name: String,
+    pub bands: [String; 4],
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +44,14 @@ pub struct Seat {
     /// The model the design names for this seat, taken where an Ollama server has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefers: Option<String>,
+    /// What the seat does in its protocol beside arguing, or instead of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duty: Option<Duty>,
+    /// Which way it leans, where its protocol wants seats that lean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias_direction: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence_preference: Option<String>,
     pub persona: String,
     #[serde(default, skip_serializing_if = "Part::is_panel")]
     pub part: Part,
@@ -120,6 +145,20 @@ impl Team {
     }
 }
 
+/// A seat can be renamed; its duty tells the protocol who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Duty {
+    /// Argues like the others, but speaks last in the last round.
+    Judge,
+    /// Argues, and owes precedents with dates.
+    Precedents,
+    /// Scores arguments and does not argue.
+    Score,
+    /// Sums the debate up and does not argue.
+    Synthesis,
+}
+
 /// Two tiers map to models in the configuration (C-03).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -141,13 +180,44 @@ impl Cast {
                     .collect(),
             });
         };
+        Self::of(&text)
+    }
+
+    /// By its name, or by the path of its file: what ends in `.toml` or has a folder in it is a path.
+    pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
+        let path = Path::new(name);
+        let is_toml = path.extension().is_some_and(|it| it == "toml");
+        let has_folder = path.components().count() > 1;
+        if is_toml || has_folder {
+            Self::load_file(path)
+        } else {
+            Self::load(data, name)
+        }
+    }
+
+    /// A file anywhere, by its path.
+    pub fn load_file(path: &Path) -> Result<Self, DataError> {
+        Self::of(&Text::read(path)?)
+    }
+
+    fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
-        cast.check().map_err(|message| DataError::Broken {
+        cast.check().map_err(|fault| DataError::Broken {
             file: text.file(),
-            line: 1,
-            message,
+            line: fault.word.map_or(1, |word| text.line_naming(&word)),
+            message: fault.message,
         })?;
         Ok(cast)
+    }
+
+    /// Every seat on the fast tier (T-11). The models that a design names are for the full debate, so they are not asked for.
+    #[must_use]
+    pub fn on_the_fast_tier(mut self) -> Self {
+        for seat in &mut self.seats {
+            seat.tier = Tier::Fast;
+            seat.prefers = None;
+        }
+        self
     }
 
     pub fn seat(&self, name: &str) -> Result<&Seat, DataError> {
@@ -161,31 +231,54 @@ impl Cast {
             })
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), Fault> {
+        self.check_seats().map_err(|(word, message)| Fault {
+            word: Some(word.to_owned()),
+            message,
+        })?;
+        match &self.panel {
+            Some(panel) => panel.check(&self.seats),
+            None if self.protocol == "councils" => Err(Fault {
+                word: Some("councils".into()),
+                message:
+                    "a cast for councils needs a [panel] with its councils, judges and dimensions"
+                        .into(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_seats(&self) -> Result<(), (&str, String)> {
         for (index, seat) in self.seats.iter().enumerate() {
             let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             if seat.name.is_empty() || !seat.name.chars().all(is_name) {
-                return Err(format!(
-                    "'{}' is no name for a seat: use small letters, digits and dashes",
-                    seat.name
+                return Err((
+                    &seat.name,
+                    format!(
+                        "'{}' is no name for a seat: use small letters, digits and dashes",
+                        seat.name
+                    ),
                 ));
             }
             if self.seats[..index]
                 .iter()
                 .any(|other| other.name == seat.name)
             {
-                return Err(format!("two seats are named '{}'", seat.name));
+                return Err((&seat.name, format!("two seats are named '{}'", seat.name)));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
-                return Err(format!(
-                    "the temperature of '{}' is {}; it must be from 0 to 2",
-                    seat.name, seat.temperature
+                return Err((
+                    &seat.name,
+                    format!(
+                        "the temperature of '{}' is {}; it must be from 0 to 2",
+                        seat.name, seat.temperature
+                    ),
                 ));
             }
             if seat.max_output_tokens == 0 {
-                return Err(format!(
-                    "'{}' may write no token: max_output_tokens is 0",
-                    seat.name
+                return Err((
+                    &seat.name,
+                    format!("'{}' may write no token: max_output_tokens is 0", seat.name),
                 ));
             }
         }

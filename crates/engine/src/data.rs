@@ -110,6 +110,18 @@ pub enum Origin {
 }
 
 impl Text {
+    pub fn read(path: &Path) -> Result<Self, DataError> {
+        read(path, &path.display().to_string())
+    }
+
+    /// The last line that holds this word in quotes, or else the first line: where a fault of it is best looked for.
+    pub(crate) fn line_naming(&self, word: &str) -> usize {
+        let quoted = format!("\"{word}\"");
+        let lines = self.content.lines().enumerate();
+        let holding = lines.filter(|(_, line)| line.contains(&quoted));
+        holding.last().map_or(1, |(index, _)| index + 1)
+    }
+
     pub fn file(&self) -> String {
         match &self.origin {
             Origin::BuiltIn => format!("built-in {}", self.name),

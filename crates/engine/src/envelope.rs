@@ -22,6 +22,16 @@ pub struct Metadata {
     pub model: Option<String>,
     pub role: Option<String>,
     pub tokens_so_far: u64,
+    /// The turn it belongs to, beyond the design: seats may speak side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+}
+
+impl Envelope {
+    fn of_step(mut self, step: &str) -> Self {
+        self.metadata.step = Some(step.to_owned());
+        self
+    }
 }
 
 /// Puts events into envelopes, in their order. It holds only what the envelope repeats: the round, the models, the tokens.
@@ -58,7 +68,8 @@ impl Envelopes {
                 step, seat, round, ..
             } => {
                 let name = format!("{}_start", stage(step, seat));
-                Some(self.envelope(name, *round, String::new(), Some(seat)))
+                let envelope = self.envelope(name, *round, String::new(), Some(seat));
+                Some(envelope.of_step(step))
             }
             Event::Chunk {
                 step,
@@ -69,29 +80,30 @@ impl Envelopes {
             } => {
                 *self.coming_in.entry(step.clone()).or_default() += tokens::estimate(text);
                 let name = format!("{}_chunk", stage(step, seat));
-                Some(self.envelope(name, *round, text.clone(), Some(seat)))
+                let envelope = self.envelope(name, *round, text.clone(), Some(seat));
+                Some(envelope.of_step(step))
             }
             Event::StepRestarted { step, reason } => {
                 self.coming_in.remove(step);
                 let seat = step.split('/').nth(1).unwrap_or_default();
-                Some(self.envelope(
-                    format!("{}_restart", stage(step, seat)),
-                    self.round,
-                    reason.clone(),
-                    Some(seat),
-                ))
+                let name = format!("{}_restart", stage(step, seat));
+                let envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
+                Some(envelope.of_step(step))
             }
             Event::StepFinished(step) => {
                 self.settle(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
                 let name = format!("{}_end", stage(&step.call.step, seat));
-                Some(self.envelope(name, step.call.round, String::new(), Some(seat)))
+                let envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
+                Some(envelope.of_step(&step.call.step))
             }
             Event::StepFailed(step) => {
                 self.settle(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
                 let name = format!("{}_absent", stage(&step.call.step, seat));
-                Some(self.envelope(name, step.call.round, step.reason.clone(), Some(seat)))
+                let envelope =
+                    self.envelope(name, step.call.round, step.reason.clone(), Some(seat));
+                Some(envelope.of_step(&step.call.step))
             }
             Event::Ended(end) => {
                 let answer = end
@@ -119,7 +131,7 @@ impl Envelopes {
                 self.seat(setup);
                 None
             }
-            Event::Noted { .. } | Event::Rated { .. } => None,
+            Event::Noted { .. } | Event::Rated { .. } | Event::Resolved { .. } => None,
         }
     }
 
@@ -138,6 +150,7 @@ impl Envelopes {
                 model: seat.and_then(|seat| self.models.get(seat).cloned()),
                 role: seat.map(str::to_owned),
                 tokens_so_far: self.settled + self.coming_in.values().sum::<u64>(),
+                step: None,
             },
         }
     }

@@ -4,6 +4,7 @@
 //! that begins) is only announced: whoever was not listening finds the whole in the step that finishes.
 
 use roundtable_core::usage::{Money, Usage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -70,6 +71,12 @@ pub enum Event {
         rating: u8,
         comment: Option<String>,
     },
+    /// What happened in the world; the last one counts. `None` takes back what an earlier one said.
+    Resolved {
+        number: u32,
+        outcome: Option<String>,
+        by: Option<String>,
+    },
     /// A person speaks (E-10).
     Said(Words),
     /// A person is to decide; until then the debate waits (E-09).
@@ -127,6 +134,7 @@ impl Event {
             Self::Ended(_) => Some(format!("ended!{generation}")),
             Self::Reopened { generation } => Some(format!("reopened!{generation}")),
             Self::Rated { number, .. } => Some(format!("rated!{number}")),
+            Self::Resolved { number, .. } => Some(format!("resolved!{number}")),
             Self::Said(words) => Some(format!("said!{}", words.number)),
             Self::Asked(query) => Some(format!("asked!{}", query.key)),
             Self::Decided(decision) => Some(format!("decided!{}", decision.key)),
@@ -219,7 +227,7 @@ pub struct End {
     pub result: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// For a place among the running ones.

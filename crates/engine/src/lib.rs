@@ -1,5 +1,6 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
+pub mod account;
 pub mod cast;
 pub mod context;
 pub mod data;
@@ -9,6 +10,7 @@ pub mod event;
 pub mod journal;
 pub mod mode;
 pub mod model;
+pub mod panel;
 pub mod prompt;
 pub mod protocols;
 pub mod reasoning;

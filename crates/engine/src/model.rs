@@ -19,6 +19,9 @@ pub struct Request {
     pub system: String,
     /// Neighbouring messages of one speaker are one message to the provider.
     pub messages: Vec<Message>,
+    /// Pictures that belong to the first message of the user. Only models that [see](Model::sees) are sent any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     pub schema: Option<Schema>,
     pub temperature: f64,
     pub max_output_tokens: u32,
@@ -39,6 +42,18 @@ pub struct Message {
     pub text: String,
     /// Everything up to the end of this message is the same for other calls: a cache breakpoint belongs here.
     pub shared: bool,
+}
+
+/// A picture as providers take it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Image {
+    /// What people call it.
+    pub name: String,
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// In base64. Shared: it is the same in every call.
+    pub data: Arc<str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -182,5 +197,10 @@ pub trait Model: Send + Sync {
 
     fn profile(&self) -> Profile {
         Profile::default()
+    }
+
+    /// Whether it can be sent pictures.
+    fn sees(&self) -> bool {
+        false
     }
 }

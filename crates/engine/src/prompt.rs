@@ -26,6 +26,17 @@ pub enum PromptError {
     Unrenderable { name: String, message: String },
 }
 
+/// What a template is filled with, written like JSON but without taking the way through it: long histories are most of
+/// what a debate has to handle.
+macro_rules! given {
+    ({ $($key:literal: $value:expr),* $(,)? }) => {
+        ::minijinja::Value::from_pairs([
+            $(($key, ::minijinja::Value::from(::minijinja::value::Serde(&$value)))),*
+        ])
+    };
+}
+pub(crate) use given;
+
 pub struct Prompts {
     environment: Environment<'static>,
 }

@@ -10,13 +10,14 @@ use roundtable_core::scale::Scale;
 use roundtable_core::similarity::normalise;
 use roundtable_core::usage::{Price, Usage};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::cast::Cast;
 use crate::data::Data;
 use crate::embedder::Embedder;
 use crate::event::{Entry, Millis, Seated, Setup};
-use crate::journal::{Journal, MemoryJournal};
+use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
 use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request};
 use crate::prompt::Prompts;
 use crate::protocols::dialectic::Rules;
@@ -108,6 +109,43 @@ impl Ticking {
 impl Clock for Ticking {
     fn now(&self) -> Millis {
         self.0.fetch_add(5, Ordering::Relaxed)
+    }
+}
+
+/// A journal whose process dies right after the entry with this number is safe.
+pub(crate) struct Dying {
+    inner: Arc<MemoryJournal>,
+    after: usize,
+    dead: Arc<Notify>,
+}
+
+impl Dying {
+    /// The journal, and who is told of the death.
+    pub(crate) fn after(after: usize, inner: &Arc<MemoryJournal>) -> (Self, Arc<Notify>) {
+        let dead = Arc::new(Notify::new());
+        let dying = Self {
+            inner: Arc::clone(inner),
+            after,
+            dead: Arc::clone(&dead),
+        };
+        (dying, dead)
+    }
+}
+
+impl Journal for Dying {
+    fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
+        Box::pin(async move {
+            self.inner.append(entries).await?;
+            if self.inner.keyed().len() >= self.after {
+                self.dead.notify_one();
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        self.inner.load()
     }
 }
 

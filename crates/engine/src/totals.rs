@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::usage::{Money, Usage};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{Call, Entry, Event};
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Sum {
     #[serde(flatten)]
     pub usage: Usage,
@@ -46,7 +47,7 @@ impl Sum {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Totals {
     pub debate: Sum,
     pub seats: BTreeMap<String, Sum>,
@@ -82,6 +83,7 @@ pub fn call_of(event: &Event) -> Option<&Call> {
         | Event::Ended(_)
         | Event::Reopened { .. }
         | Event::Rated { .. }
+        | Event::Resolved { .. }
         | Event::Said(_)
         | Event::Asked(_)
         | Event::Decided(_) => None,

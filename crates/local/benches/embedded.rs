@@ -188,6 +188,7 @@ fn request(number: usize, seat: usize, context: &str) -> Request {
         shared: false,
     };
     Request {
+        images: Vec::new(),
         model: SMOLLM2_135M.name.to_owned(),
         system: "You are a careful analyst.".to_owned(),
         messages: vec![

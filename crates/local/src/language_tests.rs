@@ -23,6 +23,7 @@ fn request(texts: &[&str]) -> Request {
         shared: false,
     };
     Request {
+        images: Vec::new(),
         model: "SmolLM2-135M-Instruct".to_owned(),
         system: "You are a careful analyst. Answer briefly.".to_owned(),
         messages: texts.iter().map(message).collect(),

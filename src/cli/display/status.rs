@@ -1,17 +1,20 @@
 //! The small lines between the turns.
 
+use roundtable_engine::account::Planned;
 use roundtable_engine::event::Spent;
-use roundtable_engine::protocols::dialectic::Follower;
+use roundtable_engine::report::Fact;
 use roundtable_engine::totals::Sum;
 use serde_json::Value;
 
 use super::super::output::{self, QUIET, painted};
 
 /// `●●○○○ round 2 of 3–5`
-pub(super) fn timeline(round: u32, (least, most): (u64, u64)) -> String {
-    let played = u64::from(round).min(most);
+pub(super) fn timeline(round: u32, planned: Option<Planned>) -> String {
+    let Some(Planned { least, most }) = planned else {
+        return format!("round {round}");
+    };
     let dots: String = (1..=most)
-        .map(|number| if number <= played { '●' } else { '○' })
+        .map(|number| if number <= round { '●' } else { '○' })
         .collect();
     if least == most {
         format!("{dots} round {round} of {most}")
@@ -21,21 +24,14 @@ pub(super) fn timeline(round: u32, (least, most): (u64, u64)) -> String {
 }
 
 /// `open: 1 critical, 2 minor · 3,210 tokens · free · 2.1 s`
-pub(super) fn line(follower: &Follower, sum: &Sum, last: &Spent, in_rounds: bool) -> String {
-    let mut parts = Vec::new();
-    if in_rounds && !follower.ledger().all().is_empty() {
-        let open: Vec<_> = follower
-            .open()
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(severity, count)| format!("{count} {}", severity.name()))
-            .collect();
-        parts.push(if open.is_empty() {
-            "nothing open".to_owned()
-        } else {
-            format!("open: {}", open.join(", "))
-        });
-    }
+pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
+    let mut parts: Vec<String> = facts
+        .iter()
+        .map(|fact| {
+            let name = fact.name.to_lowercase();
+            output::short(&format!("{name}: {}", fact.value), 60)
+        })
+        .collect();
     parts.push(format!(
         "{} tokens so far",
         output::grouped(sum.usage.total())
@@ -65,12 +61,4 @@ pub(super) fn noted(key: &str, value: &Value) {
         (None, false) => format!("reasoning templates: {}", hits.join(", ")),
     };
     output::note(&painted(QUIET, &text));
-}
-
-/// `Skeptic`
-pub(super) fn title(seat: &str) -> String {
-    let mut letters = seat.chars();
-    letters.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }

@@ -1,6 +1,9 @@
 //! A home of its own for every test, and a model server that does as it is told.
 
+mod court;
+pub(crate) mod forecast;
 mod server;
+mod serving;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,7 +15,11 @@ use tempfile::TempDir;
     unused_imports,
     reason = "the benchmarks need less of it than the tests"
 )]
-pub(crate) use server::{Answer, Server, good, schema_name};
+pub(crate) use {
+    court::court,
+    server::{Answer, Server, good, schema_name},
+    serving::{Events, Reply, Sent, Serving},
+};
 
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {
@@ -75,6 +82,20 @@ impl Home {
 
     pub(crate) fn run(&self, args: &[&str]) -> Run {
         finished(self.command(args).output().unwrap())
+    }
+
+    /// The same, with the server's model for everything that no other is named for.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn with_model(server: &Server) -> Self {
+        let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        Self::configured(&server.url(), tiers)
+    }
+
+    /// A service token of this scope.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn token(&self, scope: &str) -> String {
+        let made = self.run(&["token", "add", "tester", "--scope", scope, "--json"]);
+        made.json()["token"].as_str().unwrap().to_owned()
     }
 
     /// One question to `lab:x`, with what else is asked for.

@@ -14,6 +14,8 @@ pub(crate) enum Answer {
     Reply(String),
     /// The same, after a while.
     Late(Duration, String),
+    /// The same, with a pause after every piece of it.
+    Slow(Duration, String),
     /// The stream breaks off in the middle of the reply.
     Half(String),
     /// A response of this status with these headers and body.
@@ -107,13 +109,14 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> s
             before
         };
         match behaviour(&request, before) {
-            Answer::Reply(text) => streamed(&mut writer, &text, true)?,
+            Answer::Reply(text) => streamed(&mut writer, &text, Duration::ZERO, true)?,
+            Answer::Slow(pace, text) => streamed(&mut writer, &text, pace, true)?,
             Answer::Late(wait, text) => {
                 thread::sleep(wait);
-                streamed(&mut writer, &text, true)?;
+                streamed(&mut writer, &text, Duration::ZERO, true)?;
             }
             Answer::Half(text) => {
-                streamed(&mut writer, &text[..text.len() / 2], false)?;
+                streamed(&mut writer, &text[..text.len() / 2], Duration::ZERO, false)?;
                 return Ok(());
             }
             Answer::Status(status, headers, text) => plain(&mut writer, status, headers, &text)?,
@@ -157,7 +160,12 @@ fn plain(writer: &mut impl Write, status: u16, headers: &str, text: &str) -> std
     writer.flush()
 }
 
-fn streamed(writer: &mut impl Write, text: &str, whole: bool) -> std::io::Result<()> {
+fn streamed(
+    writer: &mut impl Write,
+    text: &str,
+    pace: Duration,
+    whole: bool,
+) -> std::io::Result<()> {
     write!(
         writer,
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -171,6 +179,9 @@ fn streamed(writer: &mut impl Write, text: &str, whole: bool) -> std::io::Result
     for piece in characters.chunks(12) {
         let piece: String = piece.iter().collect();
         event(&json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] }).to_string())?;
+        if !pace.is_zero() {
+            thread::sleep(pace);
+        }
     }
     if !whole {
         return Ok(());

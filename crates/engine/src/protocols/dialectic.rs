@@ -12,7 +12,6 @@ mod verdict;
 
 use roundtable_core::answer::traces_of_debate;
 use roundtable_core::stopping;
-use serde_json::json;
 
 pub use debate::{Debate, Exchange};
 pub use follow::Follower;
@@ -23,6 +22,7 @@ pub use trace::{Timing, Trace};
 pub use training::{Example, Preference, Sort, candidate, example, preference};
 pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
+use crate::prompt::given;
 use crate::reasoning::{Retrieval, Template};
 use crate::table::{Exhausted, Halt, Table, Turn};
 
@@ -157,7 +157,7 @@ async fn propose(
         .in_round(round)
         .prompt(
             "dialectic/propose",
-            json!({ "question": question, "person": debate.person(), "templates": templates }),
+            given!({ "question": question, "person": debate.person(), "templates": templates }),
         )
         .send()
         .await
@@ -175,7 +175,7 @@ async fn criticise(
         .in_round(round)
         .prompt(
             "dialectic/criticise",
-            json!({ "question": question, "person": debate.person(), "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
+            given!({ "question": question, "person": debate.person(), "proposal": debate.latest_proposal(), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .read_as(|reply: &Critique| reply.numbered(debate.ledger().all().len()))
         .send()
@@ -196,7 +196,7 @@ async fn revise(
         .in_round(round)
         .prompt(
             "dialectic/revise",
-            json!({ "question": question, "person": debate.person(), "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
+            given!({ "question": question, "person": debate.person(), "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
         )
         .choices("issue", ids)
         .check(|reply: &Revision| {
@@ -219,7 +219,7 @@ async fn review(
         .in_round(round)
         .prompt(
             "dialectic/review",
-            json!({ "question": question, "person": debate.person(), "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
+            given!({ "question": question, "person": debate.person(), "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .choices("issue", debate.open_ids())
         .check(|reply: &Review| {
@@ -242,7 +242,7 @@ async fn synthesise(table: &Table, debate: &Debate) -> Result<Option<Turn<Synthe
         .in_phase("synthesis", debate.rounds())
         .prompt(
             "dialectic/synthesise",
-            json!({ "question": question, "person": debate.person(), "history": debate.history(), "open_issues": debate.open_issues() }),
+            given!({ "question": question, "person": debate.person(), "history": debate.history(), "open_issues": debate.open_issues() }),
         )
         .check(|reply: &Synthesis| {
             let traces = traces_of_debate(&reply.answer, question);
@@ -270,7 +270,7 @@ async fn mark(
         .in_phase("score", debate.rounds())
         .prompt(
             "dialectic/mark",
-            json!({ "question": question, "answer": synthesis.reply.answer }),
+            given!({ "question": question, "answer": synthesis.reply.answer }),
         )
         .send()
         .await

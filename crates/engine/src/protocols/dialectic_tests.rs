@@ -1,16 +1,16 @@
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use roundtable_core::usage::Money;
 use serde_json::Value;
-use tokio::sync::Notify;
 
 use super::*;
-use crate::event::{Entry, Event, State};
-use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
+use crate::event::{Event, State};
+use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::{Protocol, play};
-use crate::scripted::{Scripted, entries, good_script, kit, name, setup, setup_with, timeless};
+use crate::scripted::{
+    Dying, Scripted, entries, good_script, kit, name, setup, setup_with, timeless,
+};
 use crate::table::Budget;
 
 const QUESTION: &str = "Should we put a queue in front of the database?";
@@ -100,30 +100,6 @@ async fn c15_the_same_debate_twice_is_the_same_journal() {
     assert_eq!(timeless(&first), timeless(&second));
 }
 
-/// A journal whose process dies right after the entry with this number is safe.
-struct Dying {
-    inner: Arc<MemoryJournal>,
-    after: usize,
-    dead: Arc<Notify>,
-}
-
-impl Journal for Dying {
-    fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
-        Box::pin(async move {
-            self.inner.append(entries).await?;
-            if self.inner.keyed().len() >= self.after {
-                self.dead.notify_one();
-                std::future::pending::<()>().await;
-            }
-            Ok(())
-        })
-    }
-
-    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
-        self.inner.load()
-    }
-}
-
 /// C-08: killed after every single journal entry and resumed, the journal is the same and no call is made twice.
 #[tokio::test]
 async fn c08_killed_after_every_entry_and_resumed_nothing_is_lost_or_repeated() {
@@ -134,12 +110,7 @@ async fn c08_killed_after_every_entry_and_resumed_nothing_is_lost_or_repeated() 
     for after in 1..=length {
         let model = Scripted::new(good_script);
         let inner: Arc<MemoryJournal> = Arc::default();
-        let dead = Arc::new(Notify::new());
-        let dying = Dying {
-            inner: Arc::clone(&inner),
-            after,
-            dead: Arc::clone(&dead),
-        };
+        let (dying, dead) = Dying::after(after, &inner);
         let first_life = async {
             let table = Table::sit(
                 setup(QUESTION),
@@ -520,6 +491,7 @@ fn request_for(schema: &str) -> Request {
         model: String::new(),
         system: String::new(),
         messages: Vec::new(),
+        images: Vec::new(),
         schema: Some(crate::model::Schema {
             name: schema.into(),
             json: std::sync::Arc::new(Value::Null),
@@ -592,6 +564,7 @@ async fn c09_chunks_put_together_are_the_turns_text() {
             | Event::Ended(_)
             | Event::Reopened { .. }
             | Event::Rated { .. }
+            | Event::Resolved { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

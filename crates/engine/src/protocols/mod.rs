@@ -1,6 +1,8 @@
 //! The protocols: each one file of ordinary async Rust that reads like its design. Users extend data, not this list.
 
+pub mod councils;
 pub mod dialectic;
+pub mod forecast;
 pub mod modes;
 
 use serde::Serialize;
@@ -15,15 +17,24 @@ use crate::table::{Halt, Table};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     Dialectic,
+    Councils,
+    Forecast,
     Modes,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 2] = [Self::Dialectic, Self::Modes];
+    pub const ALL: [Self; 4] = [
+        Self::Dialectic,
+        Self::Councils,
+        Self::Forecast,
+        Self::Modes,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dialectic => "dialectic",
+            Self::Councils => "councils",
+            Self::Forecast => "forecast",
             Self::Modes => "modes",
         }
     }
@@ -41,6 +52,18 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
         Protocol::Dialectic => {
             let rules: dialectic::Rules = rules_of(table)?;
             dialectic::dialectic(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
+        }
+        Protocol::Councils => {
+            let rules: councils::Rules = rules_of(table)?;
+            councils::councils(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
+        }
+        Protocol::Forecast => {
+            let rules: forecast::Rules = rules_of(table)?;
+            forecast::forecast(table, &rules)
                 .await
                 .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
         }
@@ -68,6 +91,8 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
 pub fn report(entries: &[Entry]) -> Report {
     match protocol_of(entries) {
         Some(Protocol::Dialectic) => dialectic::report(entries),
+        Some(Protocol::Councils) => councils::report(entries),
+        Some(Protocol::Forecast) => forecast::report(entries),
         Some(Protocol::Modes) => modes::report(entries),
         None => Report::default(),
     }
@@ -80,6 +105,14 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         Protocol::Dialectic => {
             let trace = dialectic::Trace::of(id, timestamp, entries)?;
             serde_json::to_value(trace).ok()
+        }
+        Protocol::Councils => {
+            let record = councils::Record::of(id, timestamp, entries)?;
+            serde_json::to_value(record).ok()
+        }
+        Protocol::Forecast => {
+            let result = forecast::DebateResult::of(id, timestamp, entries)?;
+            serde_json::to_value(result).ok()
         }
         Protocol::Modes => {
             let record = modes::record(id, timestamp, entries)?;

@@ -147,9 +147,10 @@ async fn speak(
         state: &debate.state,
         peers: &debate.peers_of(seat),
     };
-    table
-        .ask(seat, "speak")
-        .in_round(round)
+    let ask = unasked(rules, me.ability)
+        .into_iter()
+        .fold(table.ask(seat, "speak"), |ask, property| ask.without(property));
+    ask.in_round(round)
         .prompt(
             "modes/speak",
             json!({
@@ -160,7 +161,6 @@ async fn speak(
                 "anonymous": mode.visibility == Visibility::Anonymous,
             }),
         )
-        .without(&unasked(rules, me.ability))
         .choices("claim", debate.claim_ids())
         .choices("retracts", debate.claim_ids())
         .choices("supports", debate.supportable_ids())

@@ -24,6 +24,9 @@ pub enum Misfit {
     NotJson(String),
     #[error("The reply does not fit the schema: {}", .0.join("; "))]
     Invalid(Vec<String>),
+    /// It fits the schema, but what it says cannot be used.
+    #[error("The reply cannot be used: {}", .0.join("; "))]
+    Unusable(Vec<String>),
 }
 
 impl Misfit {
@@ -31,7 +34,7 @@ impl Misfit {
     pub fn leaves_nothing_to_mend(&self) -> bool {
         match self {
             Self::Empty | Self::CutOff | Self::Refused => true,
-            Self::NotJson(_) | Self::Invalid(_) => false,
+            Self::NotJson(_) | Self::Invalid(_) | Self::Unusable(_) => false,
         }
     }
 }

@@ -14,13 +14,21 @@ use crate::model::{Ability, Schema};
 /// What is known only when the question is put: which ids exist, how much the model can write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refinement {
-    /// Properties of this name, at any depth, may only take these values.
+    /// Properties of this name, at any depth, may only take these values; where the property is a list, its items may.
     pub choices: Vec<(&'static str, Vec<String>)>,
-    /// Properties that are not asked for. They must be ones that the type can do without.
-    pub without: Vec<&'static str>,
+    /// Properties of this name are objects with exactly these keys.
+    pub keys: Vec<(&'static str, Vec<String>)>,
+    /// Properties of the reply itself that are not asked for in this call; their type must have a default.
+    pub omitted: Vec<&'static str>,
+    /// Lists of this name, at any depth, have exactly so many items.
+    pub items: Vec<(&'static str, usize)>,
 }
 
+/// A property whose schema has this key accepts more than is asked for: what is sent is the value of the key.
+const SENT: &str = "x-sent";
+
 pub(super) struct Derived {
+    /// As it is sent.
     json: Arc<Value>,
     /// With the bounds of a small model.
     bounded: Arc<Value>,
@@ -47,12 +55,14 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .into_root_schema_for::<T>()
             .to_value();
         tidy(&mut json);
+        let validator = jsonschema::validator_for(&json).ok();
+        demand(&mut json);
         let mut bounded = json.clone();
         each_property(&mut bounded, &mut |name, schema| {
             shorten(schema, name == T::MAIN);
         });
         let made = Arc::new(Derived {
-            validator: jsonschema::validator_for(&json).ok(),
+            validator,
             json: Arc::new(json),
             bounded: Arc::new(bounded),
         });
@@ -90,16 +100,26 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
         Ability::Full => &derived.json,
         Ability::Small => &derived.bounded,
     });
-    for property in &refinement.without {
-        leave_out(Arc::make_mut(&mut json), property);
+    if *refinement != Refinement::default() {
+        refine(Arc::make_mut(&mut json), refinement);
+    }
+    Schema {
+        name: T::NAME.to_owned(),
+        json,
+    }
+}
+
+fn refine(json: &mut Value, refinement: &Refinement) {
+    if let Some(properties) = json["properties"].as_object_mut() {
+        properties.retain(|name, _| !refinement.omitted.contains(&name.as_str()));
     }
     for (property, values) in &refinement.choices {
-        each_property(Arc::make_mut(&mut json), &mut |name, schema| {
-            if name == *property && schema["items"]["type"] == "string" {
-                match values.as_slice() {
-                    [] => schema["maxItems"] = json!(0),
-                    values => schema["items"] = json!({ "type": "string", "enum": values }),
-                }
+        each_property(json, &mut |name, schema| {
+            let is_list = schema["type"] == "array";
+            if name == *property && is_list && values.is_empty() {
+                schema["maxItems"] = json!(0);
+            } else if name == *property && is_list {
+                schema["items"] = json!({ "type": "string", "enum": values });
             } else if name == *property && !values.is_empty() {
                 *schema = json!({ "type": "string", "enum": values });
             }
@@ -109,18 +129,52 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
             }
         });
     }
-    Schema {
-        name: T::NAME.to_owned(),
-        json,
+    for (property, count) in &refinement.items {
+        each_property(json, &mut |name, schema| {
+            if name == *property {
+                schema["minItems"] = json!(count);
+                schema["maxItems"] = json!(count);
+            }
+        });
     }
+    // Last, because these names come from outside and may be the same as those of properties.
+    for (property, keys) in &refinement.keys {
+        each_property(json, &mut |name, schema| {
+            if name == *property {
+                *schema = closed_object(&schema["additionalProperties"], keys);
+            }
+        });
+    }
+    demand(json);
 }
 
-fn leave_out(schema: &mut Value, property: &str) {
-    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.shift_remove(property);
+fn closed_object(value: &Value, keys: &[String]) -> Value {
+    let properties: serde_json::Map<String, Value> = keys
+        .iter()
+        .map(|key| (key.clone(), value.clone()))
+        .collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+/// More is asked for than must be there: a reply without some part may still be worth having.
+fn demand(schema: &mut Value) {
+    if let Some(sent) = schema.get(SENT) {
+        let mut sent = sent.clone();
+        if let Some(description) = schema.get("description") {
+            sent["description"] = description.clone();
+        }
+        *schema = sent;
     }
-    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
-        required.retain(|name| name != property);
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("default");
+    }
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(demand);
+        let all: Vec<String> = properties.keys().cloned().collect();
+        schema["required"] = json!(all);
+    }
+    if let Some(items) = schema.get_mut("items") {
+        demand(items);
     }
 }
 

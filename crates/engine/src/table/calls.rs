@@ -69,6 +69,10 @@ impl<T: Reply> Work<'_, '_, T> {
 
     fn judge(&self, said: &Said) -> Result<Turn<T>, Misfit> {
         let (reply, withheld) = monitored(read::<T>(&said.text, said.finish)?)?;
+        let unusable = (self.ask.demand)(&reply);
+        if !unusable.is_empty() {
+            return Err(Misfit::Unusable(unusable));
+        }
         let remarks = (self.ask.check)(&reply);
         Ok(Turn {
             text: (self.ask.render)(&reply),

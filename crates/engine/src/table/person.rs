@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 
-use super::{Halt, Table, keyed};
-use crate::event::{Decision, Entry, Event, Millis, Query, Words};
+use super::replay::Replay;
+use super::{Halt, Table, keyed, next_generation};
+use crate::event::{Decision, End, Entry, Event, Millis, Query, Setup, Words};
 use crate::journal::{Journal, JournalError};
 
 /// What the person has said and wants.
@@ -76,7 +77,7 @@ impl Table {
     /// that. Gives all that the person has said so far.
     pub async fn interlude(&self, place: &str) -> Result<Vec<Words>, Halt> {
         let key = format!("{place}/heard");
-        let known = self.replay.note(&key).map(|count| count.as_u64());
+        let known = self.replay.note(&key).map(serde_json::Value::as_u64);
         let heard = if let Some(count) = known {
             usize::try_from(count.unwrap_or_default()).unwrap_or_default()
         } else {
@@ -199,6 +200,33 @@ pub async fn say_meanwhile(
     let words = Event::Said(Words { number, text, by });
     append_one(journal, &entries, now, words).await?;
     Ok(number)
+}
+
+/// Ends a debate that nobody plays, such as one that waits. Nobody else may be writing to this journal.
+pub async fn end_meanwhile(
+    journal: &dyn Journal,
+    now: Millis,
+    setup: &Setup,
+    end: End,
+) -> Result<(), JournalError> {
+    let mut entries = journal.load().await?;
+    if entries.is_empty() {
+        // It was never begun: what it was to be is still told.
+        let opened = Event::Opened(Box::new(setup.clone()));
+        append_one(journal, &entries, now, opened).await?;
+        entries = journal.load().await?;
+    }
+    let reopened = next_generation(&entries);
+    let generation = reopened.unwrap_or_else(|| Replay::of(entries.clone()).generation);
+    let mut seq = entries.last().map_or(1, |last| last.seq + 1);
+    let mut batch = Vec::new();
+    let reopening = reopened.map(|generation| Event::Reopened { generation });
+    for event in reopening.into_iter().chain([Event::Ended(Box::new(end))]) {
+        let at = now;
+        batch.push(keyed(&Entry { seq, at, event }, generation));
+        seq += 1;
+    }
+    journal.append(batch).await
 }
 
 pub(super) fn said_in(entries: &[Entry]) -> impl Iterator<Item = &Words> {

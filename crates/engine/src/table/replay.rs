@@ -57,6 +57,7 @@ impl Replay {
                 Event::Ended(_)
                 | Event::Said(_)
                 | Event::Rated { .. }
+                | Event::Resolved { .. }
                 | Event::StepStarted { .. }
                 | Event::Chunk { .. }
                 | Event::StepRestarted { .. } => {}

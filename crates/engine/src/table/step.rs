@@ -11,7 +11,7 @@ use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
 use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent, Words};
 use crate::journal::JournalError;
-use crate::model::{Ability, Message, Request, Speaker};
+use crate::model::{Ability, Image, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
 use crate::safety::Withheld;
 use crate::tokens;
@@ -42,7 +42,9 @@ pub struct Ask<'t, T> {
     prompt: String,
     context: minijinja::Value,
     refinement: Refinement,
+    images: Vec<Image>,
     pub(super) check: Check<'t, T>,
+    pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
 }
 
@@ -57,7 +59,9 @@ impl<'t, T: Reply> Ask<'t, T> {
             prompt: String::new(),
             context: minijinja::Value::UNDEFINED,
             refinement: Refinement::default(),
+            images: Vec::new(),
             check: Box::new(|_| Vec::new()),
+            demand: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
         }
     }
@@ -87,9 +91,33 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
-    /// This reply has no use for these properties; they are not in the schema that is sent.
-    pub fn without(mut self, properties: &[&'static str]) -> Self {
-        self.refinement.without.extend_from_slice(properties);
+    /// In this reply, properties of that name are objects with exactly these keys.
+    pub fn keys(mut self, property: &'static str, keys: Vec<String>) -> Self {
+        self.refinement.keys.push((property, keys));
+        self
+    }
+
+    /// This call does not ask for that property; its type has a default.
+    pub fn without(mut self, property: &'static str) -> Self {
+        self.refinement.omitted.push(property);
+        self
+    }
+
+    /// What makes a reply unusable beyond the schema. It is sent back once; if it stays so, the step has failed.
+    pub fn demand(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
+        self.demand = Box::new(rule);
+        self
+    }
+
+    /// Pictures that belong to what is asked about.
+    pub fn images(mut self, images: &[Image]) -> Self {
+        self.images = images.to_vec();
+        self
+    }
+
+    /// In this reply, lists of that name have so many items.
+    pub fn items(mut self, property: &'static str, count: usize) -> Self {
+        self.refinement.items.push((property, count));
         self
     }
 
@@ -184,6 +212,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 .into_iter()
                 .filter(|message| !message.text.is_empty())
                 .collect(),
+            images: self.images.clone(),
             schema: Some(schema_for::<T>(&self.refinement, seated.ability)),
             temperature: seated.seat.temperature,
             max_output_tokens: seated.seat.max_output_tokens,

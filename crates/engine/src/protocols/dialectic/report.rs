@@ -35,6 +35,7 @@ pub fn report(entries: &[Entry]) -> Report {
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
             | Event::Rated { .. }
+            | Event::Resolved { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}
@@ -49,18 +50,48 @@ pub fn report(entries: &[Entry]) -> Report {
         let chart = quality(&scores, rules.as_ref());
         sections.push(Section::side("Quality by round", vec![Block::Chart(chart)]));
     }
+    let open = open_issues(&follower);
     let Some(verdict) = verdict else {
         return Report {
+            facts: open.into_iter().collect(),
             sections,
             ..Report::default()
         };
     };
     sections.splice(0..0, worth(&verdict));
     Report {
-        facts: facts(&verdict),
+        facts: facts(&verdict).into_iter().chain(open).collect(),
         answer: verdict.final_answer,
         sections,
     }
+}
+
+/// What is unsettled: `1 critical, 2 minor`. Nothing before the first issue was raised.
+fn open_issues(follower: &Follower) -> Option<Fact> {
+    if follower.ledger().all().is_empty() {
+        return None;
+    }
+    let open: Vec<_> = follower
+        .open()
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .collect();
+    let tone = match open.first() {
+        None => Tone::Good,
+        Some((Severity::Critical, _)) => Tone::Critical,
+        Some((Severity::Major, _)) => Tone::Caution,
+        Some((Severity::Minor, _)) => Tone::Plain,
+    };
+    let counts: Vec<_> = open
+        .into_iter()
+        .map(|(severity, count)| format!("{count} {}", severity.name()))
+        .collect();
+    let value = if counts.is_empty() {
+        "nothing".to_owned()
+    } else {
+        counts.join(", ")
+    };
+    Some(Fact::new("Open", value).toned(tone))
 }
 
 /// The skeptic's mark in a step that gave one.

@@ -160,6 +160,7 @@ impl Trace {
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
+            | Event::Resolved { .. }
             | Event::Said(_) => {}
         }
     }

@@ -77,6 +77,7 @@ impl Follower {
             | Event::Ended(_)
             | Event::Reopened { .. }
             | Event::Rated { .. }
+            | Event::Resolved { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

@@ -149,7 +149,8 @@ impl Course {
                 | Event::Chunk { .. }
                 | Event::StepRestarted { .. }
                 | Event::StepFinished(_)
-                | Event::StepFailed(_) => {}
+                | Event::StepFailed(_)
+                | Event::Resolved { .. } => {}
             }
         }
         course

@@ -1,0 +1,81 @@
+//! What a council's judges come to on one dimension (T-05): the mean of their scores, each weighted by its judge's confidence.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::{Confidence, OutOfHundred};
+
+/// One judge's score on one dimension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vote {
+    pub judge: String,
+    pub score: OutOfHundred,
+    /// `None` where the judge stated none that can be read. It is never filled in.
+    pub confidence: Option<Confidence>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Several judges, weighted by their confidences.
+    Weighted,
+    /// One judge: the score passes through.
+    Single,
+    /// Several judges, none with any confidence: a weight of zero for everyone says nothing, so all count alike.
+    PlainMean,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Consensus {
+    pub score: OutOfHundred,
+    pub basis: Basis,
+    /// The plain mean of the stated confidences. Weighting them by themselves would let the loudest speak for all.
+    pub confidence: Confidence,
+    /// Judges whose score is left out because they stated no confidence.
+    pub excluded: Vec<String>,
+}
+
+/// `None` where no judge gave a score together with a confidence.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "judges of a council are counted in tens"
+)]
+pub fn consensus(votes: &[Vote]) -> Option<Consensus> {
+    let excluded = votes
+        .iter()
+        .filter(|vote| vote.confidence.is_none())
+        .map(|vote| vote.judge.clone())
+        .collect();
+    let counted: Vec<(f64, f64)> = votes
+        .iter()
+        .filter_map(|vote| Some((vote.score.value(), vote.confidence?.value())))
+        .collect();
+    let count = counted.len() as f64;
+    let sum_of_confidences: f64 = counted.iter().map(|(_, confidence)| confidence).sum();
+    let (score, basis) = match counted.as_slice() {
+        [] => return None,
+        [(score, _)] => (*score, Basis::Single),
+        _ if sum_of_confidences > 0.0 => {
+            let weighted: f64 = counted
+                .iter()
+                .map(|(score, confidence)| score * confidence)
+                .sum();
+            (weighted / sum_of_confidences, Basis::Weighted)
+        }
+        _ => {
+            let sum: f64 = counted.iter().map(|(score, _)| score).sum();
+            (sum / count, Basis::PlainMean)
+        }
+    };
+    // A mean lies between what it is the mean of; rounding noise at the ends must not make it invalid.
+    Some(Consensus {
+        score: OutOfHundred::new(score.clamp(0.0, 100.0)).ok()?,
+        basis,
+        confidence: Confidence::new((sum_of_confidences / count).clamp(0.0, 1.0)).ok()?,
+        excluded,
+    })
+}
+
+#[cfg(test)]
+#[path = "consensus_tests.rs"]
+mod tests;

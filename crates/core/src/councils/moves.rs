@@ -1,0 +1,63 @@
+//! How far a number that was agreed on may still be moved: 5 points by the exchange between councils (T-08), 10 for one finding
+//! of the critic (T-10). A move that goes too far is refused as a whole; cutting it to size would be a number nobody gave.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::OutOfHundred;
+
+use super::spread::apart;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// What another council said.
+    Exchange,
+    /// One finding of the critic.
+    Finding,
+}
+
+impl Limit {
+    pub const fn points(self) -> f64 {
+        match self {
+            Self::Exchange => 5.0,
+            Self::Finding => 10.0,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Move {
+    pub from: OutOfHundred,
+    pub to: OutOfHundred,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[error("from {from:.1} to {to:.1} is more than the {limit} points that are allowed")]
+pub struct TooFar {
+    from: f64,
+    to: f64,
+    limit: f64,
+}
+
+pub fn moved(from: OutOfHundred, to: OutOfHundred, limit: Limit) -> Result<Move, TooFar> {
+    if apart(from, to) <= limit.points() {
+        Ok(Move { from, to })
+    } else {
+        Err(TooFar {
+            from: from.value(),
+            to: to.value(),
+            limit: limit.points(),
+        })
+    }
+}
+
+/// The lowest and the highest number that may be moved to, with one decimal: what a seat is told, so that it need not compute.
+pub fn reach(from: OutOfHundred, limit: Limit) -> (f64, f64) {
+    let low = ((from.value() - limit.points()) * 10.0 - 1e-6).ceil() / 10.0;
+    let high = ((from.value() + limit.points()) * 10.0 + 1e-6).floor() / 10.0;
+    (low.max(0.0), high.min(100.0))
+}
+
+#[cfg(test)]
+#[path = "moves_tests.rs"]
+mod tests;

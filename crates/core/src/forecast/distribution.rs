@@ -1,0 +1,131 @@
+//! Probabilities over a fixed list of outcomes. They sum to 1, by construction.
+
+use serde::{Deserialize, Serialize};
+
+/// How far rounding may carry a sum away from 1.
+const ROUNDING: f64 = 1e-9;
+
+/// One probability for each outcome, in the order of the outcomes; the sum is 1 to within 1e-9.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+pub struct Distribution(Vec<f64>);
+
+/// Why numbers cannot be read as a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Improper {
+    #[error("there is no outcome to give a probability to")]
+    Empty,
+    #[error("probability {place} is not a number")]
+    NotANumber { place: usize },
+    #[error("probability {place} is {value}, and no probability is negative")]
+    Negative { place: usize, value: f64 },
+    /// A 60 may be 60% or a slip of the pen for 0.60: nothing is guessed.
+    #[error("probability {place} is {value}: write probabilities from 0 to 1, not as percentages")]
+    AboveOne { place: usize, value: f64 },
+    #[error("the probabilities sum to 0, so they say nothing")]
+    ZeroSum,
+    #[error("the probabilities sum to {sum}, not to 1")]
+    WrongSum { sum: f64 },
+    #[error("there are {found} probabilities for {expected} outcomes")]
+    WrongCount { found: usize, expected: usize },
+}
+
+impl Distribution {
+    /// Scales the numbers so that they sum to 1.
+    pub fn normalised(values: &[f64]) -> Result<Self, Improper> {
+        if values.is_empty() {
+            return Err(Improper::Empty);
+        }
+        for (place, &value) in (1..).zip(values) {
+            if !value.is_finite() {
+                return Err(Improper::NotANumber { place });
+            }
+            if value < 0.0 {
+                return Err(Improper::Negative { place, value });
+            }
+            if value > 1.0 + ROUNDING {
+                return Err(Improper::AboveOne { place, value });
+            }
+        }
+        let sum: f64 = values.iter().sum();
+        // Numbers so small that dividing by their sum loses all precision say nothing either.
+        if sum < f64::MIN_POSITIVE {
+            return Err(Improper::ZeroSum);
+        }
+        Ok(Self(values.iter().map(|value| value / sum).collect()))
+    }
+
+    /// For numbers that should already be a distribution: a sum further than `tolerance` from 1 is refused, not mended.
+    pub fn summing_to_one(values: &[f64], tolerance: f64) -> Result<Self, Improper> {
+        let distribution = Self::normalised(values)?;
+        let sum: f64 = values.iter().sum();
+        if (sum - 1.0).abs() > tolerance {
+            return Err(Improper::WrongSum { sum });
+        }
+        Ok(distribution)
+    }
+
+    /// Every outcome as likely as the next.
+    pub fn uniform(outcomes: usize) -> Result<Self, Improper> {
+        Self::normalised(&vec![1.0; outcomes])
+    }
+
+    pub fn values(&self) -> &[f64] {
+        &self.0
+    }
+
+    pub fn outcomes(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn get(&self, outcome: usize) -> Option<f64> {
+        self.0.get(outcome).copied()
+    }
+
+    /// The place of the likeliest outcome; the first of several.
+    pub fn likeliest(&self) -> usize {
+        let mut best = 0;
+        for (place, value) in self.0.iter().enumerate() {
+            if *value > self.0[best] {
+                best = place;
+            }
+        }
+        best
+    }
+
+    /// How much probability has moved from one to the other: half the sum of the differences, from 0 to 1. `None` where
+    /// they are about different outcomes.
+    pub fn movement(&self, other: &Self) -> Option<f64> {
+        (self.outcomes() == other.outcomes()).then(|| {
+            let pairs = self.0.iter().zip(&other.0);
+            pairs.map(|(a, b)| (a - b).abs()).sum::<f64>() / 2.0
+        })
+    }
+
+    /// For sums that are 1 up to rounding, made of numbers that are each in range.
+    pub(super) fn rescaled(values: Vec<f64>) -> Self {
+        let sum: f64 = values.iter().sum();
+        Self(values.into_iter().map(|value| value / sum).collect())
+    }
+}
+
+impl TryFrom<Vec<f64>> for Distribution {
+    type Error = Improper;
+
+    fn try_from(values: Vec<f64>) -> Result<Self, Improper> {
+        let checked = Self::summing_to_one(&values, ROUNDING)?;
+        drop(checked);
+        // What was written is kept to the last bit: reading back must not move it.
+        Ok(Self(values))
+    }
+}
+
+impl From<Distribution> for Vec<f64> {
+    fn from(distribution: Distribution) -> Self {
+        distribution.0
+    }
+}
+
+#[cfg(test)]
+#[path = "distribution_tests.rs"]
+mod tests;

@@ -1,0 +1,20 @@
+//! The numbers of a forecasting debate (section F): distributions over outcomes, how far roles agree, how they are combined,
+//! and how good they turn out to be.
+
+mod calibration;
+mod consensus;
+mod distribution;
+mod ensemble;
+mod learning;
+mod pooling;
+mod rubric;
+mod scoring;
+
+pub use calibration::{Bin, Interval, reliability};
+pub use consensus::{largest_spread, mean_agreement, outcome_agreement};
+pub use distribution::{Distribution, Improper};
+pub use ensemble::{CAP, Combined, DEBATE_WEIGHT, EnsembleError, Opinion, combine};
+pub use learning::{Observation, Standing, standings};
+pub use pooling::{PoolError, judged, log_odds_pool, mean};
+pub use rubric::{Criteria, CriteriaError, Criterion, GOOD, WEAK, composite};
+pub use scoring::{LEAST_PROBABILITY, brier, log_score};

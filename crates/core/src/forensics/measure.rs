@@ -1,0 +1,365 @@
+//! One pass over the words, one over the characters, one through the compressor: a book in the time of a blink.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::vocabulary::{COMMON_ENGLISH, HEDGES, TRANSITION_PAIRS, TRANSITIONS, is_unspaced, mark};
+use super::{FEWEST_WORDS, Forensics, Repeated, RepeatedNgrams, Statistics, Writing};
+
+/// The share of letters in unspaced scripts from which characters are taken for words.
+const MOSTLY: f64 = 0.3;
+/// The share of its commonest words from which a text counts as English.
+const ENGLISH: f64 = 0.15;
+const WINDOW: usize = 100;
+/// A word longer than this is a long one for LIX.
+const LONG_WORD: usize = 6;
+const FEWEST_WORDS_OF_A_LEVEL: usize = 20;
+const FEWEST_LEVELS: usize = 3;
+/// Fast, and close enough: the figure is for comparing, not for storing.
+const COMPRESSION: u8 = 3;
+const EXAMPLES: usize = 3;
+
+/// What the pass over the words finds.
+#[derive(Default)]
+struct Words {
+    /// Each word as the number of its form.
+    sequence: Vec<u32>,
+    forms: Vec<String>,
+    counts: Vec<u32>,
+    sentence_lengths: Vec<f64>,
+    levels: Vec<f64>,
+    paragraphs: usize,
+}
+
+#[derive(Default)]
+struct Characters {
+    letters: usize,
+    unspaced: usize,
+    marks: BTreeMap<&'static str, usize>,
+    entropy: f64,
+}
+
+pub(super) fn measure(text: &str) -> Forensics {
+    let characters = Characters::of(text);
+    let words = Words::of(text);
+    if words.sequence.len() < FEWEST_WORDS {
+        return Forensics::TooLittle {
+            words: words.sequence.len(),
+        };
+    }
+    let writing = if ratio(characters.unspaced, characters.letters) >= MOSTLY {
+        Writing::Unspaced
+    } else {
+        Writing::Spaced
+    };
+    let count = words.sequence.len();
+    let (mean, variance) = mean_and_variance(&words.sentence_lengths);
+    let english = (writing == Writing::Spaced && words.share_of(&COMMON_ENGLISH) >= ENGLISH)
+        .then_some(1000.0);
+    let levels = (writing == Writing::Spaced && words.levels.len() >= FEWEST_LEVELS)
+        .then(|| mean_and_variance(&words.levels));
+    let hapaxes = words.counts.iter().filter(|times| **times == 1).count();
+    Forensics::Measured(Box::new(Statistics {
+        writing,
+        words: count,
+        sentences: words.sentence_lengths.len(),
+        paragraphs: words.paragraphs,
+        sentence_length_mean: mean,
+        sentence_length_variance: variance,
+        burstiness: burstiness(&words.sentence_lengths, mean, variance),
+        type_token_ratio: ratio(words.forms.len(), count),
+        type_token_ratio_within_100: words.windowed_ratio(),
+        hapax_rate: ratio(hapaxes, words.forms.len()),
+        repeated_ngrams: words.repeated(writing),
+        punctuation: characters
+            .marks
+            .iter()
+            .map(|(name, times)| ((*name).to_owned(), ratio(*times, count) * 1000.0))
+            .collect(),
+        character_entropy: characters.entropy,
+        word_entropy: entropy(words.counts.iter().map(|times| *times as usize), count),
+        compressibility: ratio(
+            miniz_oxide::deflate::compress_to_vec(text.as_bytes(), COMPRESSION).len(),
+            text.len(),
+        )
+        .min(1.0),
+        hedging_rate: english.map(|unit| words.share_of(&HEDGES) * unit),
+        formal_transition_rate: english.map(|unit| words.transitions() * unit),
+        reading_level_mean: levels.map(|(mean, _)| mean),
+        reading_level_deviation: levels.map(|(_, variance)| variance.sqrt()),
+    }))
+}
+
+impl Characters {
+    fn of(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut ascii = [0_usize; 128];
+        let mut others = HashMap::<char, usize>::new();
+        let mut all = 0;
+        for c in text.chars() {
+            all += 1;
+            if let Some(times) = ascii.get_mut(c as usize) {
+                *times += 1;
+            } else {
+                *others.entry(c).or_default() += 1;
+            }
+        }
+        let ascii = (0_u8..).map(char::from).zip(ascii);
+        let counts: Vec<(char, usize)> = ascii.filter(|it| it.1 > 0).chain(others).collect();
+        for (c, times) in &counts {
+            if c.is_alphabetic() {
+                found.letters += times;
+                found.unspaced += if is_unspaced(*c) { *times } else { 0 };
+            }
+            if let Some(name) = mark(*c) {
+                *found.marks.entry(name).or_default() += times;
+            }
+        }
+        let mut sorted: Vec<usize> = counts.into_iter().map(|it| it.1).collect();
+        // The order of a hash map must not reach the last bit of a sum.
+        sorted.sort_unstable();
+        found.entropy = entropy(sorted, all);
+        found
+    }
+}
+
+impl Words {
+    fn of(text: &str) -> Self {
+        let mut found = Self::default();
+        let mut known = HashMap::<String, u32>::new();
+        let mut form = String::new();
+        for paragraph in paragraphs(text) {
+            let (mut words, mut long, mut sentences) = (0_usize, 0_usize, 0_usize);
+            for sentence in sentences_of(&paragraph) {
+                let before = found.sequence.len();
+                for word in sentence.unicode_words() {
+                    lower(word, &mut form);
+                    long += usize::from(form.chars().count() > LONG_WORD);
+                    let id = known.get(form.as_str()).copied().unwrap_or_else(|| {
+                        let id = u32::try_from(found.forms.len()).unwrap_or(u32::MAX);
+                        known.insert(form.clone(), id);
+                        found.forms.push(form.clone());
+                        found.counts.push(0);
+                        id
+                    });
+                    found.counts[id as usize] += 1;
+                    found.sequence.push(id);
+                }
+                let length = found.sequence.len() - before;
+                if length > 0 {
+                    found.sentence_lengths.push(real(length));
+                    sentences += 1;
+                    words += length;
+                }
+            }
+            found.paragraphs += usize::from(words > 0);
+            if words >= FEWEST_WORDS_OF_A_LEVEL {
+                let level = ratio(words, sentences) + 100.0 * ratio(long, words);
+                found.levels.push(level);
+            }
+        }
+        found
+    }
+
+    fn share_of(&self, list: &[&str]) -> f64 {
+        let ids = self.forms.iter().zip(&self.counts);
+        let times: u32 = ids
+            .filter(|(form, _)| list.contains(&form.as_str()))
+            .map(|(_, times)| times)
+            .sum();
+        ratio(times as usize, self.sequence.len())
+    }
+
+    fn transitions(&self) -> f64 {
+        let id_of = |word: &str| self.forms.iter().position(|form| form == word);
+        let pairs: Vec<(usize, usize)> = TRANSITION_PAIRS
+            .iter()
+            .filter_map(|(first, second)| Some((id_of(first)?, id_of(second)?)))
+            .collect();
+        let found = self
+            .sequence
+            .windows(2)
+            .filter(|pair| pairs.contains(&(pair[0] as usize, pair[1] as usize)));
+        self.share_of(&TRANSITIONS) + ratio(found.count(), self.sequence.len())
+    }
+
+    /// The mean of distinct over all words in every window, moved on by one word.
+    fn windowed_ratio(&self) -> Option<f64> {
+        if self.sequence.len() < WINDOW {
+            return None;
+        }
+        let mut within = vec![0_u32; self.forms.len()];
+        let (mut distinct, mut sum) = (0_usize, 0_usize);
+        for (index, id) in self.sequence.iter().enumerate() {
+            within[*id as usize] += 1;
+            distinct += usize::from(within[*id as usize] == 1);
+            if index >= WINDOW {
+                let gone = self.sequence[index - WINDOW] as usize;
+                within[gone] -= 1;
+                distinct -= usize::from(within[gone] == 0);
+            }
+            if index + 1 >= WINDOW {
+                sum += distinct;
+            }
+        }
+        let windows = self.sequence.len() - WINDOW + 1;
+        Some(ratio(sum, windows * WINDOW))
+    }
+
+    /// Three words in a row, or six characters: three characters are hardly more than a word.
+    fn repeated(&self, writing: Writing) -> RepeatedNgrams {
+        let length = match writing {
+            Writing::Spaced => 3,
+            Writing::Unspaced => 6,
+        };
+        let mut times = HashMap::<&[u32], usize>::with_capacity(self.sequence.len());
+        for run in self.sequence.windows(length) {
+            *times.entry(run).or_default() += 1;
+        }
+        let runs = (self.sequence.len() + 1).saturating_sub(length);
+        let share = ratio(runs - times.len(), runs);
+        let mut frequent: Vec<_> = times.into_iter().filter(|(_, times)| *times > 1).collect();
+        frequent.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        let separator = if writing == Writing::Spaced { " " } else { "" };
+        let most_frequent = frequent
+            .into_iter()
+            .take(EXAMPLES)
+            .map(|(run, times)| {
+                let words = run.iter().map(|id| self.forms[*id as usize].as_str());
+                Repeated {
+                    words: words.collect::<Vec<_>>().join(separator),
+                    times,
+                }
+            })
+            .collect();
+        RepeatedNgrams {
+            length,
+            share,
+            most_frequent,
+        }
+    }
+}
+
+/// Blocks between empty lines, with their lines joined: a line break inside a paragraph ends no sentence. Headings and list
+/// items stay apart.
+fn paragraphs(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for line in text.lines() {
+        let line = line.trim();
+        let Some(current) = found.last_mut() else {
+            break;
+        };
+        if line.is_empty() {
+            if !current.is_empty() {
+                found.push(String::new());
+            }
+            continue;
+        }
+        if !current.is_empty() {
+            current.push(if begins_anew(line) { '\n' } else { ' ' });
+        }
+        current.push_str(line);
+        if line.starts_with('#') {
+            current.push('\n');
+        }
+    }
+    found
+}
+
+/// A sentence ends with its mark, the closing quotes and brackets after it, and then: the end, a line break, or space before
+/// something that does not begin with a small letter ("e.g. this" goes on). Marks of scripts without spaces need no space.
+///
+/// Not the rules of UAX #29, which agree on nearly all prose and take most of the time that a whole book may take.
+fn sentences_of(paragraph: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut start, mut ended, mut spaced) = (0, None::<char>, false);
+    for (at, c) in paragraph.char_indices() {
+        let is_over = match ended {
+            _ if c == '\n' => true,
+            None => false,
+            Some('。' | '！' | '？') => !is_closing(c),
+            Some(_) => spaced && !c.is_whitespace() && !c.is_lowercase(),
+        };
+        if is_over {
+            found.push(&paragraph[start..at]);
+            (start, ended) = (at, None);
+        }
+        if matches!(c, '.' | '!' | '?' | '…' | '。' | '！' | '？' | '।' | '؟') {
+            (ended, spaced) = (Some(c), false);
+        } else if c.is_whitespace() {
+            spaced = true;
+        } else if !is_closing(c) {
+            ended = None;
+        }
+    }
+    found.push(&paragraph[start..]);
+    found
+}
+
+fn is_closing(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | '”' | '’' | '»' | '」' | '』' | ')' | '）' | ']' | '*' | '_'
+    )
+}
+
+fn begins_anew(line: &str) -> bool {
+    let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with(['#', '-', '*', '+', '>', '•'])
+        || (after_number.len() < line.len() && after_number.starts_with(['.', ')']))
+}
+
+fn lower(word: &str, into: &mut String) {
+    into.clear();
+    if word.is_ascii() {
+        into.push_str(word);
+        into.make_ascii_lowercase();
+    } else {
+        // Writing to a String cannot fail.
+        let _ = write!(into, "{}", word.to_lowercase());
+    }
+}
+
+fn burstiness(lengths: &[f64], mean: f64, variance: f64) -> Option<f64> {
+    let deviation = variance.sqrt();
+    (lengths.len() > 1).then(|| (deviation - mean) / (deviation + mean))
+}
+
+/// Population variance.
+fn mean_and_variance(values: &[f64]) -> (f64, f64) {
+    if values.is_empty() {
+        return (0.0, 0.0);
+    }
+    let count = real(values.len());
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, squares / count)
+}
+
+/// Shannon's, in bits.
+fn entropy(counts: impl IntoIterator<Item = usize>, all: usize) -> f64 {
+    let all = real(all);
+    let bits = counts.into_iter().map(|times| {
+        let share = real(times) / all;
+        -share * share.log2()
+    });
+    bits.sum::<f64>().max(0.0)
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        real(part) / real(whole)
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a text has fewer than 2^53 characters"
+)]
+fn real(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,278 @@
+//! The forecasting debate (F): five roles argue three rounds about what will happen, every argument is scored while the next
+//! round is already being argued, the judge speaks last, and a distribution comes out that can be scored later.
+
+mod assessment;
+mod calibration;
+mod checks;
+mod contract;
+mod debate;
+mod extras;
+mod facts;
+mod material;
+mod replies;
+mod report;
+mod request;
+mod resolution;
+mod result;
+mod rules;
+mod verdict;
+mod words;
+
+use serde_json::json;
+
+pub use calibration::{Calibration, Record, calibration_report};
+pub use contract::{DebateRequest, Outcome, Phase, Round};
+pub use debate::{Debate, Heard, Marks, Spoken, point_id};
+pub use replies::{Argument, Scoring, Synthesis};
+pub use report::report;
+pub use request::{Fault, LEAST_OUTCOMES, MOST_OUTCOMES, MOST_ROUNDS};
+pub use resolution::{Resolution, Scored, observations, resolution_of, scored};
+pub use result::DebateResult;
+pub use rules::{Before, Opening, Rules, open};
+pub use verdict::Verdict;
+
+use crate::cast::Duty;
+use crate::table::{Halt, Table, Turn, both, each};
+use assessment::{assess, assess_all, settle};
+use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
+use debate::{Role, Version};
+use material::{GIST_WORDS, Material, last_forecast, words_for};
+use verdict::{Circumstances, Ending};
+use words::share;
+
+pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
+    let mut debate = Debate::new(rules, &table.setup().seats);
+    let argued = argue(table, &mut debate).await;
+    let summed_up = match argued {
+        Ok(()) => sum_up(table, &mut debate).await,
+        Err(halt) => Err(halt),
+    };
+    let ending = match summed_up {
+        Ok(()) => Ending::Played,
+        Err(Halt::Budget(limit)) => Ending::Budget(limit.to_string()),
+        Err(halt) => return Err(halt),
+    };
+    Ok(Verdict::of(&debate, Circumstances::at(table, ending)))
+}
+
+/// The rounds. While one is being argued, the one before is being scored; only the judge's last word waits for the others.
+async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
+    let last = debate.rules().rounds;
+    for round in 1..=last {
+        if round > 1 {
+            debate.listen(table.interlude(&format!("r{round}")).await?);
+        }
+        table.round(round, debate.phase(round).name()).await;
+        let ((spoken, halted), assessed) = both(
+            each(
+                debate
+                    .speakers(round)
+                    .into_iter()
+                    .map(|role| speak(table, debate, role, round)),
+            ),
+            assess_all(table, debate, round - 1),
+        )
+        .await;
+        for (role, turn) in spoken.into_iter().flatten() {
+            hear(debate, round, &role, turn);
+        }
+        let stopped = settle(debate, round - 1, assessed);
+        halted?;
+        if let Some(halt) = stopped {
+            return Err(halt);
+        }
+        if debate.heard_in(round).is_empty() {
+            // Nobody is there to go on with.
+            return Ok(());
+        }
+    }
+    let judge = debate.judge().cloned();
+    let ((spoken, halted), assessed) = both(
+        each(judge.iter().map(|judge| speak(table, debate, judge, last))),
+        assess_all(table, debate, last),
+    )
+    .await;
+    for (role, turn) in spoken.into_iter().flatten() {
+        hear(debate, last, &role, turn);
+    }
+    let stopped = settle(debate, last, assessed);
+    halted?;
+    if let Some(halt) = stopped {
+        return Err(halt);
+    }
+    if let Some(judge) = judge {
+        let assessed = assess(table, debate, last, &judge.name).await;
+        let stopped = settle(debate, last, vec![assessed]);
+        return stopped.map_or(Ok(()), Err);
+    }
+    Ok(())
+}
+
+type Answer = (String, Option<Turn<Argument>>);
+
+fn hear(debate: &mut Debate<'_>, round: u32, role: &str, turn: Option<Turn<Argument>>) {
+    if let Some(turn) = turn {
+        debate.remark(round, role, &turn.remarks);
+        debate.hear(round, role, Version::First, turn.reply, turn.spent);
+    }
+}
+
+async fn speak(
+    table: &Table,
+    debate: &Debate<'_>,
+    role: &Role,
+    round: u32,
+) -> Result<Answer, Halt> {
+    let turn = put(table, debate, role, round, Attempt::First).await?;
+    Ok((role.name.clone(), turn))
+}
+
+#[derive(Clone, Copy)]
+enum Attempt {
+    First,
+    /// With the score of the first.
+    Again(f64),
+}
+
+/// Asks a role for its argument, or for another one where the first was too weak.
+async fn put(
+    table: &Table,
+    debate: &Debate<'_>,
+    role: &Role,
+    round: u32,
+    attempt: Attempt,
+) -> Result<Option<Turn<Argument>>, Halt> {
+    let rules = debate.rules();
+    let config = &rules.request.config;
+    let phase = debate.phase(round);
+    let outcomes = debate.outcomes();
+    let is_judge = role.duty == Some(Duty::Judge);
+    let waited = is_judge && round == rules.rounds;
+    let Material { facts, points } = Material::of(table, debate, round);
+    let latest = if waited { points.latest } else { Vec::new() };
+    let ids = debate.point_ids(round);
+    let owes_precedents = debate.owes_precedents(role);
+    let others: Vec<String> = debate
+        .role_names()
+        .into_iter()
+        .filter(|other| *other != role.name)
+        .collect();
+    let (verb, weak) = match attempt {
+        Attempt::First => ("argue", None),
+        Attempt::Again(score) => ("rewrite", Some(format!("{score:.2}"))),
+    };
+    let context = json!({
+        "question": table.setup().question,
+        "outcomes": rules.request.prediction_context.outcomes,
+        "facts": facts,
+        "context": rules.context,
+        "person": debate.person(),
+        "points": points.earlier,
+        "latest": latest,
+        "example": ids.first(),
+        "last_forecast": last_forecast(debate, &role.name, round),
+        "round": round,
+        "rounds": rules.rounds,
+        "phase": phase.name(),
+        "is_judge": is_judge,
+        "precedents": owes_precedents,
+        "rewrite": weak,
+        "words": words_for(config.max_argument_length),
+        "gist_words": GIST_WORDS,
+    });
+    let mut ask = table
+        .ask::<Argument>(&role.name, verb)
+        .in_round(round)
+        .prompt("forecast/argue", context)
+        .choices("supports", outcomes.to_vec())
+        .keys("probabilities", outcomes.to_vec());
+    if phase == Phase::Opening {
+        ask = ask.without("rebuts").without("refers_to");
+    } else {
+        ask = ask
+            .choices("rebuts", others.clone())
+            .choices("refers_to", ids.clone());
+    }
+    if !owes_precedents {
+        ask = ask.without("precedents");
+    }
+    let most = u64::from(config.max_argument_length);
+    ask.demand(|reply: &Argument| reply.unusable(outcomes))
+        .check(move |reply: &Argument| {
+            let mut broken = too_long(&reply.argument, most);
+            broken.extend(wrong_rebuttals(reply, &others));
+            broken.extend(wrong_references(reply, &ids, phase));
+            if owes_precedents {
+                broken.extend(too_few_precedents(reply));
+            }
+            broken
+        })
+        .send()
+        .await
+}
+
+/// After the rounds: where the roles differ, what came to light, and what it comes to.
+async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
+    let Some(result) = verdict::combined(debate) else {
+        return Ok(());
+    };
+    debate.listen(table.interlude("synthesis").await?);
+    let rules = debate.rules();
+    let synthesizer = seat_for(table, Duty::Synthesis)?;
+    let heard = debate.heard();
+    let arguments: Vec<_> = heard
+        .iter()
+        .map(|it| {
+            let reply = &it.spoken.reply;
+            let marks = it.spoken.marks.as_ref();
+            let scored =
+                marks.map_or_else(String::new, |it| format!(", scored {:.2}", it.composite));
+            json!({
+                "by": format!("{}, round {}, for {}{scored}", it.role, it.round, reply.supports),
+                "text": reply.argument,
+            })
+        })
+        .collect();
+    let pairs = debate.outcomes().iter().zip(result.values());
+    let shares: Vec<_> = pairs
+        .map(|(id, value)| format!("{id} {}", share(*value)))
+        .collect();
+    let turn = table
+        .ask::<Synthesis>(&synthesizer, "synthesise")
+        .in_phase("synthesis", debate.last_round())
+        .prompt(
+            "forecast/synthesise",
+            json!({
+                "question": table.setup().question,
+                "outcomes": rules.request.prediction_context.outcomes,
+                "facts": Vec::<String>::new(),
+                "context": null,
+                "person": debate.person(),
+                "arguments": arguments,
+                "forecast": shares.join(", "),
+            }),
+        )
+        .choices("role", debate.role_names())
+        .choices("source_role", debate.role_names())
+        .choices("affected_outcomes", debate.outcomes().to_vec())
+        .send()
+        .await?;
+    if let Some(turn) = turn {
+        debate.sum_up(turn.reply);
+    }
+    Ok(())
+}
+
+fn seat_for(table: &Table, duty: Duty) -> Result<String, Halt> {
+    let seats = &table.setup().seats;
+    let seated = seats.iter().find(|seated| seated.seat.duty == Some(duty));
+    seated
+        .map(|seated| seated.seat.name.clone())
+        .ok_or_else(|| Halt::NoModel {
+            seat: format!("{duty:?}").to_lowercase(),
+        })
+}
+
+#[cfg(test)]
+#[path = "forecast_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! The rules of an argument beyond its schema. One that breaks them is sent back once, and then kept with a remark.
+
+use super::contract::Phase;
+use super::debate::PRECEDENTS;
+use super::replies::Argument;
+use crate::tokens;
+
+pub(super) fn too_long(argument: &str, most: u64) -> Vec<String> {
+    // A token has at least one byte, so a short text needs no counting.
+    if argument.len() as u64 <= most {
+        return Vec::new();
+    }
+    let count = tokens::count(argument);
+    if count <= most {
+        return Vec::new();
+    }
+    vec![format!(
+        "The argument has {count} tokens; at most {most} are allowed."
+    )]
+}
+
+pub(super) fn wrong_rebuttals(reply: &Argument, others: &[String]) -> Vec<String> {
+    let wrong = reply.rebuts.iter().filter(|role| !others.contains(role));
+    wrong
+        .map(|role| {
+            let others = others.join(", ");
+            format!("'{role}' cannot be rebutted; the other roles are: {others}.")
+        })
+        .collect()
+}
+
+/// F-13: a closing that refers to nothing said before is no closing.
+pub(super) fn wrong_references(reply: &Argument, ids: &[String], phase: Phase) -> Vec<String> {
+    let wrong = reply.refers_to.iter().filter(|id| !ids.contains(id));
+    let mut broken: Vec<String> = wrong
+        .map(|id| format!("There is no point '{id}'."))
+        .collect();
+    let refers = reply.refers_to.iter().any(|id| ids.contains(id));
+    if phase == Phase::Closing && !refers && !ids.is_empty() {
+        broken.push(
+            "A closing argument names in 'refers_to' the ids of earlier points it builds on."
+                .into(),
+        );
+    }
+    broken
+}
+
+/// F-12
+pub(super) fn too_few_precedents(reply: &Argument) -> Vec<String> {
+    let dated = reply.precedents.iter().filter(|it| it.is_dated()).count();
+    if dated >= PRECEDENTS {
+        return Vec::new();
+    }
+    vec![format!(
+        "{dated} precedent(s) with a date and an outcome; at least {PRECEDENTS} are needed. Name only events that happened."
+    )]
+}

@@ -1,0 +1,248 @@
+//! The contract's JSON: what other services send and receive, with exactly its field names, nesting and enumerations.
+//!
+//! Ours goes under the one key `roundtable` of the result and changes nothing else.
+
+use roundtable_core::bounded::{Confidence, Probability};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebateRequest {
+    pub task_id: String,
+    pub prediction_context: PredictionContext,
+    pub config: Config,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PredictionContext {
+    /// The original prediction task: any object.
+    pub task: Map<String, Value>,
+    pub outcomes: Vec<Outcome>,
+    pub key_variables: Vec<KeyVariable>,
+    pub simulation_summary: Option<SimulationSummary>,
+    pub data_summary: Option<DataSummary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub id: String,
+    pub label: String,
+    pub description: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyVariable {
+    pub name: String,
+    pub category: Value,
+    pub importance: Value,
+    pub current_value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SimulationSummary {
+    pub final_distribution: Vec<OutcomeProbability>,
+    pub key_findings: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeProbability {
+    pub outcome_id: String,
+    pub probability: Probability,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DataSummary {
+    pub region: Option<String>,
+    pub timeframe: Option<Timeframe>,
+    pub economic_highlights: Vec<String>,
+    pub sentiment_highlights: Vec<String>,
+    pub data_gaps: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeframe {
+    pub start: Option<String>,
+    pub end: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    pub rounds: u32,
+    pub roles: Vec<String>,
+    pub max_argument_length: u32,
+    pub scoring_criteria: Vec<String>,
+    pub judge_weight: Probability,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DebateLog {
+    pub rounds: Vec<Round>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    pub round_number: u32,
+    pub phase: Phase,
+    pub arguments: Vec<LoggedArgument>,
+    pub round_summary: RoundSummary,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    Opening,
+    Rebuttal,
+    Closing,
+}
+
+impl Phase {
+    /// More rounds are more rebuttals; a single round is an opening.
+    pub fn of(round: u32, rounds: u32) -> Self {
+        if round == 1 {
+            Self::Opening
+        } else if round >= rounds {
+            Self::Closing
+        } else {
+            Self::Rebuttal
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Rebuttal => "rebuttal",
+            Self::Closing => "closing",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoggedArgument {
+    pub role: String,
+    pub argument: String,
+    pub outcome_supported: String,
+    pub evidence_cited: Vec<String>,
+    /// By criterion, and their `composite`. `None` where nobody could score it: a score is never made up.
+    pub scores: Option<Map<String, Value>>,
+    pub rebuts: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoundSummary {
+    /// `None` where no argument of the round has a score.
+    pub dominant_argument: Option<String>,
+    pub key_disagreements: Vec<String>,
+    pub emerging_consensus: Vec<Emerging>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Emerging {
+    pub outcome_id: String,
+    pub direction: Direction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    Toward,
+    Away,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Disagreement {
+    pub topic: String,
+    pub positions: Vec<RolePosition>,
+    pub resolved: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RolePosition {
+    pub role: String,
+    pub stance: String,
+    pub strength: Probability,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutcomeForecast {
+    pub outcome_id: String,
+    pub probability: f64,
+    pub role_assessments: Vec<RoleAssessment>,
+    /// `None` without a judge; the probability is then the consensus alone.
+    pub judge_probability: Option<f64>,
+    pub consensus_probability: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoleAssessment {
+    pub role: String,
+    pub probability: f64,
+    pub confidence: Confidence,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyInsight {
+    pub insight: String,
+    pub source_role: String,
+    pub round: u32,
+    pub impact: Impact,
+    pub affected_outcomes: Vec<String>,
+}
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Impact {
+    High,
+    Medium,
+    Low,
+}
+
+impl Impact {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Precedent {
+    #[schemars(length(min = 1, max = 300))]
+    pub event: String,
+    #[schemars(length(max = 80))]
+    pub date: String,
+    pub similarity_score: Probability,
+    #[schemars(length(max = 300))]
+    pub outcome: String,
+    #[schemars(length(max = 400))]
+    pub relevance: String,
+}
+
+impl Precedent {
+    /// A precedent counts with a date that has a number in it, and with what came of it.
+    pub fn is_dated(&self) -> bool {
+        let has_date = self.date.chars().any(|c| c.is_ascii_digit());
+        has_date && !self.outcome.trim().is_empty() && !self.event.trim().is_empty()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    pub total_arguments: usize,
+    pub sonnet_tokens_used: TokensUsed,
+    pub sonnet_calls: u32,
+    pub wall_clock_time_ms: u64,
+    pub model: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokensUsed {
+    pub input: u64,
+    pub output: u64,
+}

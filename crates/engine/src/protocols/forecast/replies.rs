@@ -1,0 +1,232 @@
+//! What the seats of a forecasting debate reply, as types. The order of fields is the order in which models write them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use roundtable_core::bounded::{Confidence, Probability};
+use roundtable_core::forecast::{Distribution, Improper};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::contract::{Impact, Precedent};
+use crate::reply::Reply;
+
+/// One role's turn (F-04). What a round does not ask for is left out of its schema.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Argument {
+    /// The case itself.
+    #[schemars(length(min = 1, max = 20_000))]
+    pub argument: String,
+    /// Data or precedents it rests on, each a short reference.
+    #[schemars(length(max = 8))]
+    pub evidence: Vec<String>,
+    /// The id of the outcome it supports.
+    pub supports: String,
+    /// The roles it contradicts.
+    #[serde(default)]
+    pub rebuts: Vec<String>,
+    /// The ids of earlier points it answers or builds on.
+    #[serde(default)]
+    pub refers_to: Vec<String>,
+    #[serde(default)]
+    #[schemars(length(max = 6))]
+    pub precedents: Vec<Precedent>,
+    /// From 0 to 1 for every outcome, summing to 1.
+    pub probabilities: BTreeMap<String, Probability>,
+    pub confidence: Confidence,
+    /// The point in one line, as later rounds will see it.
+    #[schemars(length(min = 1, max = 300))]
+    pub gist: String,
+}
+
+/// What an argument is worth by the rubric (F-05).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scoring {
+    /// One sentence.
+    #[schemars(length(max = 1000))]
+    pub reason: String,
+    pub scores: BTreeMap<String, Probability>,
+}
+
+/// The debate for a reader who was not there (F-10, F-11).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Synthesis {
+    /// In Markdown.
+    #[schemars(length(min = 1, max = 8000))]
+    pub summary: String,
+    #[schemars(length(max = 10))]
+    pub rounds: Vec<RoundNotes>,
+    #[schemars(length(max = 8))]
+    pub disagreements: Vec<Dispute>,
+    #[schemars(length(max = 8))]
+    pub insights: Vec<NotedInsight>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct RoundNotes {
+    pub round: u32,
+    /// Points of contention.
+    #[schemars(length(max = 6))]
+    pub key_disagreements: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Dispute {
+    #[schemars(length(min = 1, max = 300))]
+    pub topic: String,
+    #[schemars(length(max = 12))]
+    pub positions: Vec<DisputedPosition>,
+    pub resolved: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct DisputedPosition {
+    pub role: String,
+    #[schemars(length(max = 400))]
+    pub stance: String,
+    pub strength: Probability,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct NotedInsight {
+    #[schemars(length(min = 1, max = 600))]
+    pub insight: String,
+    pub source_role: String,
+    pub round: u32,
+    pub impact: Impact,
+    pub affected_outcomes: Vec<String>,
+}
+
+impl Argument {
+    /// Its probabilities in the order of these outcomes.
+    pub fn distribution(&self, outcomes: &[String]) -> Result<Distribution, Improper> {
+        if self.probabilities.len() != outcomes.len() {
+            return Err(Improper::WrongCount {
+                found: self.probabilities.len(),
+                expected: outcomes.len(),
+            });
+        }
+        let values: Option<Vec<f64>> = outcomes
+            .iter()
+            .map(|id| self.probabilities.get(id).map(|it| it.value()))
+            .collect();
+        let values = values.ok_or(Improper::WrongCount {
+            found: self.probabilities.len(),
+            expected: outcomes.len(),
+        })?;
+        Distribution::normalised(&values)
+    }
+
+    /// What keeps it from being counted at all: probabilities that are no distribution, an outcome that does not exist.
+    pub(super) fn unusable(&self, outcomes: &[String]) -> Vec<String> {
+        let mut faults = Vec::new();
+        let known = outcomes.join(", ");
+        if !outcomes.contains(&self.supports) {
+            faults.push(format!(
+                "'supports' is '{}', which is no outcome; the outcomes are: {known}",
+                self.supports
+            ));
+        }
+        let missing: Vec<_> = outcomes
+            .iter()
+            .filter(|id| !self.probabilities.contains_key(*id))
+            .map(String::as_str)
+            .collect();
+        let unknown: Vec<_> = self
+            .probabilities
+            .keys()
+            .filter(|id| !outcomes.contains(id))
+            .map(String::as_str)
+            .collect();
+        if !missing.is_empty() {
+            faults.push(format!(
+                "probabilities are missing for: {}",
+                missing.join(", ")
+            ));
+        }
+        if !unknown.is_empty() {
+            faults.push(format!("there is no outcome: {}", unknown.join(", ")));
+        }
+        if missing.is_empty()
+            && unknown.is_empty()
+            && let Err(improper) = self.distribution(outcomes)
+        {
+            faults.push(improper.to_string());
+        }
+        faults
+    }
+
+    /// The roles it contradicts, as far as they exist and are others.
+    pub(super) fn rebutted(&self, role: &str, roles: &[String]) -> Vec<String> {
+        let mut rebutted: Vec<String> = Vec::new();
+        for other in &self.rebuts {
+            if other != role && roles.contains(other) && !rebutted.contains(other) {
+                rebutted.push(other.clone());
+            }
+        }
+        rebutted
+    }
+}
+
+impl Reply for Argument {
+    const NAME: &'static str = "argument";
+    const MAIN: &'static str = "argument";
+
+    fn text(&self) -> String {
+        let mut text = self.argument.clone();
+        // Writing to a String cannot fail.
+        let _ = write!(text, "\n\n**Supports {}**", self.supports);
+        let shares: Vec<_> = self
+            .probabilities
+            .iter()
+            .map(|(id, share)| format!("{id} {:.0}%", share.value() * 100.0))
+            .collect();
+        let _ = write!(text, " ({})", shares.join(", "));
+        let mut list = |title: &str, items: &[String]| {
+            if !items.is_empty() {
+                let _ = write!(text, "\n\n{title}: {}", items.join("; "));
+            }
+        };
+        list("Evidence", &self.evidence);
+        list("Rebuts", &self.rebuts);
+        list("Refers to", &self.refers_to);
+        for it in &self.precedents {
+            let _ = write!(text, "\n\n- {} ({}): {}", it.event, it.date, it.outcome);
+        }
+        text
+    }
+}
+
+impl Reply for Scoring {
+    const NAME: &'static str = "scoring";
+    const MAIN: &'static str = "reason";
+
+    fn text(&self) -> String {
+        let scores: Vec<_> = self
+            .scores
+            .iter()
+            .map(|(name, score)| format!("{name} {score}"))
+            .collect();
+        format!("{}\n\n{}", self.reason, scores.join(", "))
+    }
+}
+
+impl Reply for Synthesis {
+    const NAME: &'static str = "forecast_synthesis";
+    const MAIN: &'static str = "summary";
+
+    fn text(&self) -> String {
+        self.summary.clone()
+    }
+}

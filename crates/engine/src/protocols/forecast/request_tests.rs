@@ -1,0 +1,243 @@
+use serde_json::json;
+
+use super::*;
+
+fn roles() -> Vec<String> {
+    ["optimist", "pessimist", "contrarian", "historian", "judge"]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn least() -> Value {
+    json!({
+        "task_id": "t",
+        "prediction_context": {
+            "task": {},
+            "outcomes": [{ "id": "yes", "label": "Yes" }, { "id": "no", "label": "No" }]
+        }
+    })
+}
+
+fn faults(request: &Value) -> Vec<String> {
+    let found = read(request, &roles()).err().unwrap_or_default();
+    found.iter().map(ToString::to_string).collect()
+}
+
+/// F-01: the defaults are the contract's.
+#[test]
+fn f01_the_least_request_gets_the_contracts_defaults() {
+    let (request, criteria) = read(&least(), &roles()).unwrap();
+    assert_eq!(
+        serde_json::to_value(&request.config).unwrap(),
+        json!({
+            "rounds": 3,
+            "roles": ["optimist", "pessimist", "contrarian", "historian", "judge"],
+            "max_argument_length": 500,
+            "scoring_criteria": ["logical_strength", "evidence_quality", "novelty"],
+            "judge_weight": 0.6
+        })
+    );
+    assert_eq!(criteria, Criteria::standard());
+}
+
+/// F-01: unknown fields are accepted and ignored, at every depth.
+#[test]
+fn f01_unknown_fields_are_ignored() {
+    let mut request = least();
+    request["surprise"] = json!({ "deep": [1] });
+    request["prediction_context"]["weather"] = json!("fine");
+    request["prediction_context"]["outcomes"][0]["boundary_conditions"] = json!(["x"]);
+    request["config"] = json!({ "temperature": 0.1 });
+    assert_eq!(
+        read(&request, &roles()).unwrap(),
+        read(&least(), &roles()).unwrap()
+    );
+}
+
+/// F-01: what is missing is named all at once.
+#[test]
+fn f01_missing_fields_are_all_named() {
+    assert_eq!(
+        faults(&json!({})),
+        ["/task_id: is missing", "/prediction_context: is missing"]
+    );
+    assert_eq!(
+        faults(&json!({ "prediction_context": { "outcomes": [{}, { "id": " " }] } })),
+        [
+            "/task_id: is missing",
+            "/prediction_context/task: is missing",
+            "/prediction_context/outcomes/0/id: is missing",
+            "/prediction_context/outcomes/0/label: is missing",
+            "/prediction_context/outcomes/1/id: is empty",
+            "/prediction_context/outcomes/1/label: is missing",
+        ]
+    );
+    for no_object in [json!(null), json!([]), json!("x"), json!(3)] {
+        assert_eq!(faults(&no_object).len(), 1, "{no_object}");
+    }
+}
+
+/// F-01: every fault of a request full of them is listed at once.
+#[test]
+fn f01_every_fault_is_listed_at_once() {
+    let request = json!({
+        "task_id": 7,
+        "prediction_context": {
+            "task": "a word",
+            "outcomes": [{ "id": "a", "label": "A" }, { "id": "a", "label": "B", "description": 3 }],
+            "key_variables": [{ "category": "x" }],
+            "simulation_summary": {
+                "final_distribution": [
+                    { "outcome_id": "a", "probability": 60 },
+                    { "outcome_id": "ghost", "probability": -0.1 },
+                    { "outcome_id": "a" }
+                ],
+                "key_findings": "none"
+            },
+            "data_summary": { "timeframe": [], "data_gaps": [1] }
+        },
+        "config": {
+            "rounds": 0, "roles": ["optimist", "wizard", "optimist"], "max_argument_length": 5,
+            "scoring_criteria": ["x", "x"], "judge_weight": 1.5
+        }
+    });
+    insta::assert_json_snapshot!(faults(&request));
+}
+
+fn with_outcomes(count: usize) -> Value {
+    let mut request = least();
+    let outcomes: Vec<_> = (0..count)
+        .map(|it| json!({ "id": format!("o{it}"), "label": "L" }))
+        .collect();
+    request["prediction_context"]["outcomes"] = json!(outcomes);
+    request
+}
+
+/// F-01: none, one and fifty outcomes are refused; both sides of each boundary.
+#[test]
+fn f01_the_number_of_outcomes_is_bounded() {
+    for (count, is_fine) in [
+        (0, false),
+        (1, false),
+        (2, true),
+        (20, true),
+        (21, false),
+        (50, false),
+    ] {
+        assert_eq!(faults(&with_outcomes(count)).is_empty(), is_fine, "{count}");
+    }
+    assert_eq!(
+        faults(&with_outcomes(50)),
+        [
+            "/prediction_context/outcomes: has 50 outcomes; at most 20 can be argued about. Put the least likely ones together."
+        ]
+    );
+}
+
+fn with_simulation(values: &[(&str, Value)]) -> Value {
+    let mut request = least();
+    let given: Vec<_> = values
+        .iter()
+        .map(|(id, value)| json!({ "outcome_id": id, "probability": value }))
+        .collect();
+    request["prediction_context"]["simulation_summary"] = json!({ "final_distribution": given });
+    request
+}
+
+/// F-01: a distribution that sums to 1.3, to 0, is negative, in percent or in words is refused; nothing is guessed.
+#[test]
+fn f01_a_wrong_distribution_is_refused() {
+    let at = "/prediction_context/simulation_summary/final_distribution";
+    let both = |yes: Value, no: Value| with_simulation(&[("yes", yes), ("no", no)]);
+    let cases = [
+        (
+            both(json!(0.7), json!(0.6)),
+            vec![format!("{at}: the probabilities sum to 1.30, not to 1")],
+        ),
+        (
+            both(json!(0), json!(0)),
+            vec![format!(
+                "{at}: the probabilities sum to 0, so they say nothing"
+            )],
+        ),
+        (
+            both(json!(1.2), json!(-0.2)),
+            vec![
+                format!("{at}/0/probability: is 1.2; it must be from 0 to 1"),
+                format!("{at}/1/probability: is -0.2; it must be from 0 to 1"),
+            ],
+        ),
+        (
+            both(json!(60), json!(40)),
+            vec![
+                format!("{at}/0/probability: is 60; it must be from 0 to 1"),
+                format!("{at}/1/probability: is 40; it must be from 0 to 1"),
+            ],
+        ),
+        (
+            both(json!("NaN"), json!(1)),
+            vec![format!("{at}/0/probability: must be a number from 0 to 1")],
+        ),
+        (
+            with_simulation(&[("maybe", json!(1.0))]),
+            vec![format!("{at}/0/outcome_id: there is no outcome 'maybe'")],
+        ),
+    ];
+    for (request, expected) in cases {
+        assert_eq!(faults(&request), expected);
+    }
+    assert!(
+        faults(&both(json!(0.5), json!(0.51))).is_empty(),
+        "rounding is no fault"
+    );
+    assert!(!faults(&both(json!(0.5), json!(0.52))).is_empty());
+    // An outcome that is not mentioned has no probability.
+    assert!(faults(&with_simulation(&[("yes", json!(1.0))])).is_empty());
+}
+
+/// F-01: the ends of every range of the configuration.
+#[test]
+fn f01_the_configuration_has_its_bounds() {
+    let with = |config: Value| {
+        let mut request = least();
+        request["config"] = config;
+        faults(&request).is_empty()
+    };
+    for (name, fine, wrong) in [
+        (
+            "rounds",
+            vec![json!(1), json!(10)],
+            vec![json!(0), json!(11), json!(2.5), json!("3")],
+        ),
+        (
+            "judge_weight",
+            vec![json!(0), json!(1)],
+            vec![json!(-0.01), json!(1.01), json!("0.6")],
+        ),
+        (
+            "max_argument_length",
+            vec![json!(100), json!(4000)],
+            vec![json!(99), json!(4001)],
+        ),
+        (
+            "roles",
+            vec![json!(["judge", "optimist"])],
+            vec![json!([]), json!(["judge"]), json!("judge")],
+        ),
+        (
+            "scoring_criteria",
+            vec![json!(["x"])],
+            vec![json!([]), json!(["composite"]), json!([1])],
+        ),
+    ] {
+        for value in fine {
+            assert!(with(json!({ name: value })), "{name} {value}");
+        }
+        for value in wrong {
+            assert!(!with(json!({ name: value })), "{name} {value}");
+        }
+    }
+    assert!(with(
+        json!({ "rounds": null, "roles": null, "judge_weight": null })
+    ));
+}

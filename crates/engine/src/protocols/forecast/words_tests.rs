@@ -1,0 +1,27 @@
+use super::*;
+use crate::tokens;
+
+/// The estimate is close to a real tokenizer's count.
+#[test]
+fn f15_the_weight_of_a_text_is_close_to_its_tokens() {
+    for text in [
+        "Wage growth in services keeps core prices up while energy base effects fade.",
+        "historian 1: Base rates are low; 2 (within 60%): Every wage round since 1999 faded within a year",
+        "Simulation: above 20%; within 50%; below 30%",
+        "Data on: Euro area; 2020-01-01 to 2026-10-31",
+        "No data on, so do not assume it: rents in Italy",
+    ] {
+        let (weight, count) = (weight(text), tokens::count(text));
+        let range = count - count / 8..=count + count / 3 + 2;
+        assert!(range.contains(&weight), "{text}: {weight} for {count}");
+    }
+}
+
+#[test]
+fn lines_get_as_many_words_as_fit() {
+    let text = "one two three four five six seven eight nine ten eleven twelve";
+    let lines = |cap: usize| vec![clipped(text, cap); 2];
+    assert_eq!(fitting(100, lines)[0], text);
+    assert_eq!(fitting(16, lines)[0], "one two three four five six …");
+    assert_eq!(fitting(1, lines)[0], "one two three four five …");
+}

@@ -1,0 +1,50 @@
+//! `roundtable calibration`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use roundtable_engine::protocols::forecast::{Calibration, calibration_report};
+
+use crate::{clock, export, track};
+
+use super::display::closing;
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// How good the forecasts were: scores beside the baselines, the reliability diagram, what each role has earned.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable calibration\n  roundtable calibration --html calibration.html\n\nOnly forecasts of which it is known what happened (roundtable resolve) and whose resolution date is past are counted."
+)]
+pub(crate) struct Args {
+    /// As one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Write it as one self-contained HTML file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let now = clock::now();
+    let store = workshop.store().await?;
+    let scored = track::scored_debates(&store, now).await?;
+    store.close().await;
+    let calibration = Calibration::of(scored, now);
+    let report = calibration_report(&calibration);
+    if let Some(path) = &args.html {
+        let text = export::report_html("Calibration", &report);
+        std::fs::write(path, text)
+            .map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
+        output::note(&format!("Wrote {}", path.display()));
+    }
+    if args.json {
+        output::json(&calibration)?;
+    } else if args.html.is_none() {
+        for line in closing::report(&report) {
+            output::line(&line);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,95 @@
+use roundtable_engine::report::Report;
+
+use super::*;
+use crate::render::samples;
+
+fn drawn(report: &Report, look: Look) -> String {
+    let account = samples::account(&samples::running());
+    let mut lines = Vec::new();
+    for part in &report.sections {
+        lines.push(format!("# {}", part.title));
+        lines.extend(section(part, &|seat| account.title_of(seat), look));
+    }
+    anstream::adapter::strip_str(&lines.join("\n")).to_string()
+}
+
+/// E-11's general part: on a terminal bars, tables and dots in plain characters.
+#[test]
+fn c14_a_report_is_drawn_on_a_terminal() {
+    let look = Look {
+        extent: Extent::Whole,
+        width: Some(80),
+    };
+    let text = drawn(&samples::report(), look);
+    assert!(text.lines().all(|line| line.width() <= 84), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+/// Piped, the pictures are their figures.
+#[test]
+fn c14_a_report_is_plain_in_a_pipe() {
+    let look = Look {
+        extent: Extent::Whole,
+        width: None,
+    };
+    let text = drawn(&samples::report(), look);
+    assert!(!text.contains(['█', '░', '┃', '·']), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_long_text_is_cut_where_there_is_no_room_for_it() {
+    let report = Report {
+        sections: vec![Section::main(
+            "T",
+            vec![Block::Text {
+                markdown: "word ".repeat(400),
+            }],
+        )],
+        ..Report::default()
+    };
+    let look = |extent| Look {
+        extent,
+        width: None,
+    };
+    assert!(drawn(&report, look(Extent::Brief)).chars().count() < 220);
+    assert!(drawn(&report, look(Extent::Whole)).chars().count() > 1900);
+}
+
+/// C-12: odd figures and words of a model break neither the table nor the terminal.
+#[test]
+fn c12_nothing_in_a_report_steers_the_terminal() {
+    let mut table = Table::new("a\u{1b}[2J", &["x", "y"]);
+    table = table.row(vec![Cell::new("\u{1b}]0;owned\u{7}")]);
+    let dots = Chart::Dots {
+        title: "t".into(),
+        scale: Scale {
+            from: 0.0,
+            to: 0.0,
+            unit: roundtable_engine::report::Unit::Percent,
+        },
+        rows: vec![DotRow {
+            label: "r\u{1b}".into(),
+            line: Some(f64::NAN),
+            dots: Vec::new(),
+            remark: None,
+        }],
+    };
+    let report = Report {
+        sections: vec![Section::main(
+            "T",
+            vec![Block::Table(table), Block::Chart(dots)],
+        )],
+        ..Report::default()
+    };
+    let account = samples::account(&samples::running());
+    let look = Look {
+        extent: Extent::Whole,
+        width: Some(40),
+    };
+    for line in section(&report.sections[0], &|seat| account.title_of(seat), look) {
+        let bare = anstream::adapter::strip_str(&line).to_string();
+        assert!(!bare.contains(['\u{1b}', '\u{7}']) && !bare.contains("owned\u{7}"));
+        assert!(!line.contains("\u{1b}]") && !line.contains("\u{1b}[2J"));
+    }
+}

@@ -1,0 +1,136 @@
+//! What stands below the answer: what the debate was worth, its figures, what is missing, what it cost.
+
+use roundtable_engine::account::{Account, Item, Outcome, Turn, capital};
+use roundtable_engine::event::State;
+use roundtable_engine::report::{Place, Report, Tone};
+
+use super::super::output::{self, BOLD, QUIET, WARN, painted};
+use super::super::reading::Reading;
+use super::blocks::{self, Extent, Look, Titles};
+
+/// After a debate that was watched: the main things, texts cut short.
+pub(crate) fn brief(reading: &Reading) -> Vec<String> {
+    let look = Look::of_terminal(output::stderr_is_terminal(), Extent::Brief);
+    view(reading, look, &[Place::Main])
+}
+
+/// For somebody who comes back to it: everything.
+pub(crate) fn whole(reading: &Reading) -> Vec<String> {
+    let look = Look::of_terminal(output::stdout_is_terminal(), Extent::Whole);
+    view(reading, look, &[Place::Main, Place::Side])
+}
+
+fn view(reading: &Reading, look: Look, places: &[Place]) -> Vec<String> {
+    let Reading {
+        account, report, ..
+    } = reading;
+    let mut lines = vec![String::new()];
+    let titles = |role: &str| account.title_of(role);
+    lines.extend(sections(report, &titles, look, places));
+    lines.extend(facts(report));
+    lines.extend(shortcoming(account));
+    lines.push(painted(QUIET, &used(account)));
+    lines
+}
+
+/// A report of no one debate.
+pub(crate) fn report(report: &Report) -> Vec<String> {
+    let look = Look::of_terminal(output::stdout_is_terminal(), Extent::Whole);
+    let mut lines: Vec<String> = facts(report).into_iter().collect();
+    lines.push(String::new());
+    lines.extend(sections(
+        report,
+        &capital,
+        look,
+        &[Place::Main, Place::Side],
+    ));
+    lines
+}
+
+fn sections(report: &Report, titles: Titles<'_>, look: Look, places: &[Place]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for place in places {
+        let here = report.sections.iter().filter(|it| it.place == *place);
+        for section in here {
+            lines.push(painted(BOLD, &output::harmless(&section.title)));
+            lines.extend(blocks::section(section, titles, look));
+            lines.push(String::new());
+        }
+    }
+    lines
+}
+
+/// `Confidence 8 of 10 · Rounds 3`
+fn facts(report: &Report) -> Option<String> {
+    let facts: Vec<String> = report
+        .facts
+        .iter()
+        .map(|fact| {
+            let value = painted(blocks::style(fact.tone), &output::harmless(&fact.value));
+            format!("{} {value}", output::harmless(&fact.name))
+        })
+        .collect();
+    (!facts.is_empty()).then(|| facts.join(" · "))
+}
+
+/// Why it is not what was asked for.
+fn shortcoming(account: &Account) -> Option<String> {
+    let what = match account.state {
+        State::Complete => return None,
+        State::Failed => "Failed",
+        State::Cancelled => "Cancelled",
+        State::Partial | State::Queued | State::Running | State::Waiting => "Partial result",
+    };
+    let reason = output::harmless(account.reason.as_ref()?);
+    Some(painted(WARN, &format!("{what}: {reason}")))
+}
+
+fn used(account: &Account) -> String {
+    let sum = &account.totals.debate;
+    format!(
+        "{} calls · {} tokens in ({} cached), {} out · {} · {}",
+        sum.calls,
+        output::grouped(sum.usage.input),
+        output::grouped(sum.usage.cached),
+        output::grouped(sum.usage.output),
+        output::money(sum.cost),
+        output::duration(account.busy_ms)
+    )
+}
+
+/// Everything that was said, round by round, to standard output.
+pub(crate) fn transcript(account: &Account) {
+    for round in &account.rounds {
+        for item in round.items() {
+            match item {
+                Item::Turn(turn) => say_turn(turn, &round.title()),
+                Item::Voice(voice) => {
+                    let who = voice.by.as_deref().unwrap_or("A person");
+                    output::line(&format!("{}\n", painted(BOLD, &output::harmless(who))));
+                    output::markdown(&voice.text);
+                }
+            }
+            output::line("");
+        }
+    }
+}
+
+fn say_turn(turn: &Turn, round: &str) {
+    output::line(&format!(
+        "{} {}\n",
+        painted(output::role(&turn.seat), &output::harmless(&turn.title)),
+        painted(QUIET, &round.to_lowercase())
+    ));
+    match &turn.outcome {
+        Outcome::Said { text, remarks } => {
+            output::markdown(text);
+            for remark in remarks {
+                output::line(&painted(WARN, &output::harmless(remark)));
+            }
+        }
+        Outcome::Absent { reason } => output::line(&painted(
+            blocks::style(Tone::Caution),
+            &format!("absent: {}", output::harmless(reason)),
+        )),
+    }
+}

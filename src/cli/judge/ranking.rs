@@ -1,0 +1,112 @@
+//! Several contents, each judged on its own and never compared inside a prompt; then an order, with the uncertainty that the
+//! judges' own spread leaves.
+
+use std::process::ExitCode;
+
+use roundtable_core::bounded::OutOfHundred;
+use roundtable_core::councils::{Pair, Ranking, Verdict, rank};
+use roundtable_engine::event::State;
+use serde_json::{Value, json};
+
+use super::super::failure::{Code, Failure};
+use super::super::output::{self, BOLD, QUIET, painted};
+use super::super::reading::Reading;
+use super::super::run::play;
+use super::super::workshop::Workshop;
+use super::{Args, content, open};
+
+pub(super) async fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Failure> {
+    if args.content.len() < 2 {
+        return Err(Failure::usage(
+            "--rank needs at least two contents to put in an order",
+        ));
+    }
+    // Everything is read before anything is judged: a misspelt last file must not cost the first ones.
+    let parts = content::read(&args.content)?;
+    let store = workshop.store().await?;
+    let mut judged: Vec<(String, Reading)> = Vec::new();
+    for (name, part) in args.content.iter().zip(parts) {
+        let debate = open(workshop, &store, args, vec![part]).await?;
+        let (_, reading) = play(workshop, &store, debate, &args.manner).await?;
+        if reading.account.state == State::Cancelled {
+            output::note("Interrupted; what was judged is saved. `roundtable list` shows it.");
+            return Ok(Code::Interrupted.into());
+        }
+        judged.push((name.clone(), reading));
+    }
+    store.close().await;
+    let scored = judged.iter().filter_map(|(name, reading)| {
+        let overall = &reading.record["result"]["overall"];
+        let score = OutOfHundred::new(overall["score"].as_f64()?).ok()?;
+        Some((name.clone(), score, overall["uncertainty"].as_f64()))
+    });
+    let ranking = rank(scored.collect());
+    let unscored: Vec<&str> = judged
+        .iter()
+        .filter(|(name, _)| ranking.places.iter().all(|place| place.name != *name))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if args.manner.json {
+        let debates: Vec<&Value> = judged.iter().map(|(_, reading)| &reading.record).collect();
+        output::json(&json!({ "ranking": ranking, "unscored": unscored, "debates": debates }))?;
+    } else {
+        show(&ranking, &unscored, &judged);
+    }
+    let all_complete = judged
+        .iter()
+        .all(|(_, reading)| reading.account.state == State::Complete);
+    Ok(if all_complete {
+        ExitCode::SUCCESS
+    } else {
+        Code::Partial.into()
+    })
+}
+
+fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, Reading)]) {
+    output::line(&painted(BOLD, "Ranking"));
+    for place in &ranking.places {
+        let range = if place.best == place.worst {
+            format!("{}.", place.best)
+        } else {
+            format!("{}.–{}.", place.best, place.worst)
+        };
+        let error = place
+            .uncertainty
+            .map_or_else(|| "uncertainty unknown".into(), |it| format!("± {it:.1}"));
+        let reading = judged.iter().find(|(name, _)| *name == place.name);
+        let id = reading.map_or("", |(_, reading)| reading.account.id.as_str());
+        output::line(&format!(
+            "{range:>7}  {:>5.1} {error}  {}  {}",
+            place.score.value(),
+            output::harmless(&place.name),
+            painted(QUIET, &format!("roundtable show {id}"))
+        ));
+    }
+    for name in unscored {
+        output::line(&format!("     –   no score  {}", output::harmless(name)));
+    }
+    let doubtful: Vec<&Pair> = ranking
+        .pairs
+        .iter()
+        .filter(|pair| pair.verdict != Verdict::Believable)
+        .collect();
+    if doubtful.is_empty() {
+        output::line("\nEvery difference is larger than the judges' own spread explains.");
+        return;
+    }
+    output::line("\nNot worth believing:");
+    for pair in doubtful {
+        let (higher, lower) = (
+            output::harmless(&pair.higher),
+            output::harmless(&pair.lower),
+        );
+        let why = match (pair.verdict, pair.needed) {
+            (Verdict::NotWorthBelieving, Some(needed)) => format!(
+                "{:.1} points, and the judges' spread alone explains up to {needed:.1}",
+                pair.difference
+            ),
+            _ => "no dimension has two judges, so there is no spread to measure it by".into(),
+        };
+        output::line(&format!("  {higher} before {lower}: {why}"));
+    }
+}

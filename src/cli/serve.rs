@@ -1,0 +1,62 @@
+//! `roundtable serve`
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::server::{self, Limits, Options, Rate};
+
+use super::failure::Failure;
+use super::run::interruption;
+use super::workshop::Workshop;
+
+/// Serve debates over HTTP: an API, live events, and pages.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable serve\n  roundtable serve --bind 127.0.0.1:8080 --max-running 20\n  roundtable token add ada --scope run && roundtable serve --bind 0.0.0.0:4711 --host debates.example.org"
+)]
+pub(crate) struct Args {
+    /// The address to listen on; port 0 takes any free one. Another than this machine's own needs service tokens.
+    #[arg(long, default_value = "127.0.0.1:4711", value_name = "ADDRESS:PORT")]
+    bind: SocketAddr,
+    /// How many debates may run at once.
+    #[arg(long, default_value_t = 100, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    max_running: u32,
+    /// How many more may wait for that.
+    #[arg(long, default_value_t = 1000, value_name = "NUMBER")]
+    max_queued: u32,
+    /// A name that the server is called by, beside its addresses; may be given several times.
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
+    /// How many requests a second one sender may make in the long run.
+    #[arg(long, default_value_t = 200, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
+    /// How many requests one sender may make at once.
+    #[arg(long, default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    burst: u32,
+    /// How many seconds a request of the forecasting contract is waited for; after that it gets the debate's id.
+    #[arg(long, default_value_t = 120.0, value_name = "SECONDS")]
+    answer_within: f64,
+}
+
+pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let options = Options {
+        bind: args.bind,
+        limits: Limits {
+            running: size(args.max_running),
+            queued: size(args.max_queued),
+        },
+        hosts: args.hosts,
+        rate: Rate {
+            per_second: f64::from(args.rate),
+            at_once: f64::from(args.burst),
+        },
+        answer_within: Duration::try_from_secs_f64(args.answer_within).map_err(|_| {
+            Failure::usage(format!("--answer-within {} is no time", args.answer_within))
+        })?,
+    };
+    server::serve(Arc::new(workshop), options, interruption()).await?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,154 @@
+//! A debate as Markdown: question, answer, what it was worth, transcript, figures.
+//!
+//! What a model wrote stays Markdown, without HTML, images and links to elsewhere than the web, and is quoted where its
+//! headings would mix with ours.
+
+use std::fmt::Write;
+
+use roundtable_engine::account::{Account, Item, Outcome, Turn};
+use roundtable_engine::report::{Align, Block, Place, Report, Section, Table};
+
+use crate::clock;
+use crate::figures::{counted, one_line, short, usage};
+use crate::render::markdown::defused;
+
+pub(crate) fn markdown(account: &Account, report: &Report) -> String {
+    let mut out = String::new();
+    let headline = short(&account.question, 180);
+    // Writing to a String cannot fail.
+    let _ = writeln!(out, "# {}\n", inline(&headline));
+    if headline != account.question {
+        let _ = writeln!(out, "{}\n", quoted(&account.question));
+    }
+    let rounds = account.rounds.iter().filter(|round| round.number.is_some());
+    let _ = writeln!(
+        out,
+        "*{} · {} · {} · {}*\n",
+        clock::stamp(account.opened_at),
+        account.protocol,
+        account.state.name(),
+        counted(rounds.count(), "round")
+    );
+    match &report.answer {
+        Some(answer) => drop(writeln!(out, "## Answer\n\n{}\n", defused(answer).trim())),
+        None => drop(writeln!(out, "There is no answer.\n")),
+    }
+    if let Some(reason) = &account.reason {
+        let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
+    }
+    for fact in &report.facts {
+        let _ = writeln!(out, "- {}: {}", inline(&fact.name), inline(&fact.value));
+    }
+    if !report.facts.is_empty() {
+        out.push('\n');
+    }
+    for place in [Place::Main, Place::Side] {
+        let here = report.sections.iter().filter(|it| it.place == place);
+        here.for_each(|section| write_section(&mut out, section));
+    }
+    transcript(&mut out, account);
+    write_section(&mut out, &usage(account));
+    out
+}
+
+fn write_section(out: &mut String, section: &Section) {
+    let _ = writeln!(out, "## {}\n", inline(&section.title));
+    for block in &section.blocks {
+        match block {
+            Block::Text { markdown } => drop(writeln!(out, "{}\n", quoted(markdown))),
+            Block::Note { text, .. } => drop(writeln!(out, "{}\n", inline(text))),
+            Block::Table(table) => write_table(out, table, &section.title),
+            Block::Chart(chart) => write_table(out, &chart.table(), &section.title),
+            Block::Opposed { positions } => {
+                for position in positions {
+                    let _ = writeln!(
+                        out,
+                        "**{}: {}**\n\n{}\n",
+                        inline(&position.role),
+                        inline(&position.stand),
+                        quoted(&position.markdown)
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn write_table(out: &mut String, table: &Table, title: &str) {
+    if table.caption != title {
+        let _ = writeln!(out, "*{}*\n", inline(&table.caption));
+    }
+    let names: Vec<String> = table.columns.iter().map(|it| inline(&it.name)).collect();
+    let rules: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|column| match column.align {
+            Align::Text => "---",
+            Align::Number => "--:",
+        })
+        .collect();
+    let _ = writeln!(out, "| {} |\n|{}|", names.join(" | "), rules.join("|"));
+    for row in &table.rows {
+        let cells: Vec<String> = row.iter().map(|cell| inline(&cell.text)).collect();
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    out.push('\n');
+}
+
+fn transcript(out: &mut String, account: &Account) {
+    let _ = writeln!(out, "## Transcript\n");
+    for round in &account.rounds {
+        for item in round.items() {
+            match item {
+                Item::Turn(turn) => write_turn(out, turn, &round.title()),
+                Item::Voice(voice) => {
+                    let who = voice.by.as_deref().unwrap_or("A person");
+                    let _ = writeln!(out, "### {}, {}\n", round.title(), inline(who));
+                    let _ = writeln!(out, "{}\n", quoted(&voice.text));
+                }
+            }
+        }
+    }
+}
+
+fn write_turn(out: &mut String, turn: &Turn, round: &str) {
+    let _ = writeln!(out, "### {round}, {}\n", inline(&turn.title));
+    match &turn.outcome {
+        Outcome::Said { text, remarks } => {
+            let _ = writeln!(out, "{}\n", quoted(text));
+            for remark in remarks {
+                let _ = writeln!(out, "- {}", inline(remark));
+            }
+            if !remarks.is_empty() {
+                out.push('\n');
+            }
+        }
+        Outcome::Absent { reason } => {
+            let _ = writeln!(out, "*Absent: {}*\n", inline(reason));
+        }
+    }
+}
+
+/// Plain words in a line of Markdown: what would be read as markup is escaped.
+fn inline(text: &str) -> String {
+    let mut out = String::new();
+    for c in one_line(text).chars() {
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '!' | '#'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    defused(text)
+        .trim_end()
+        .lines()
+        .map(|line| format!("> {line}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}

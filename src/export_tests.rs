@@ -1,0 +1,57 @@
+use roundtable_engine::event::State;
+
+use super::*;
+use crate::render::samples;
+
+/// C-14: one file with its charts, no script, nothing from elsewhere; C-12: the hostile turn in it is text.
+#[test]
+fn c14_the_html_file_needs_nothing_and_runs_nothing() {
+    let entries = samples::journal(State::Partial);
+    let file = html(&samples::account(&entries), &samples::report());
+    for needed in [
+        "<svg",
+        "content=\"default-src 'none'; style-src 'unsafe-inline'",
+        "Partial result: score/judge/mark",
+        "Judge is absent",
+    ] {
+        assert!(file.contains(needed), "{needed}");
+    }
+    for forbidden in [
+        "<script",
+        "<img",
+        "<iframe",
+        "<form",
+        "<link",
+        "onerror=\"",
+        "javascript:alert(1)\"",
+        "url(",
+    ] {
+        assert!(!file.contains(forbidden), "{forbidden}");
+    }
+    // The only addresses are the ones the model linked to.
+    assert!(
+        file.split("href=\"")
+            .skip(1)
+            .all(|rest| rest.starts_with('#') || rest.starts_with("https://example.org/"))
+    );
+    let shown = file.replace(&render::style().to_string(), "…");
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn c14_the_markdown_holds_everything_the_page_does() {
+    let entries = samples::journal(State::Partial);
+    insta::assert_snapshot!(markdown(&samples::account(&entries), &samples::report()));
+}
+
+/// A debate that has barely begun has its documents too.
+#[test]
+fn c14_a_debate_without_an_answer_is_exported_as_it_stands() {
+    let entries = samples::running();
+    let report = Report::default();
+    for end in 1..=entries.len() {
+        let account = samples::account(&entries[..end]);
+        assert!(markdown(&account, &report).contains("There is no answer."));
+        assert!(html(&account, &report).contains("Running"));
+    }
+}

@@ -1,0 +1,28 @@
+use super::*;
+
+#[test]
+fn numbers_are_written_for_people() {
+    let numbers: Vec<_> = [0, 999, 1000, 1_234_567].map(grouped).into();
+    assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);
+    let times: Vec<_> = [999, 1000, 119_999, 120_000].map(duration).into();
+    assert_eq!(times, ["999 ms", "1.0 s", "119.9 s", "2 min 0 s"]);
+    assert_eq!(
+        [counted(1, "round"), counted(2, "round")],
+        ["1 round", "2 rounds"]
+    );
+}
+
+/// An unknown price is not a price of nothing.
+#[test]
+fn c11_an_unknown_price_is_said_to_be_unknown() {
+    assert_eq!(money(None), "price unknown");
+    assert_eq!(money(Some(Money::ZERO)), "free");
+    assert_eq!(money(Money::from_dollars(0.0123)), "$0.0123");
+}
+
+#[test]
+fn a_long_text_is_cut_to_one_line() {
+    assert_eq!(short("a\n b\u{1b}c", 10), "a bc");
+    assert_eq!(short("abcdef", 6), "abcdef");
+    assert_eq!(short("abcdefg", 6), "abcde…");
+}

@@ -1,0 +1,113 @@
+use roundtable_engine::report::{Dot, DotRow, Line, Unit};
+
+use super::*;
+use crate::render::samples;
+
+fn roles() -> Roles {
+    Roles::named(&["proposer", "skeptic", "synthesizer", "judge"])
+}
+
+/// C-14: titles, direct labels, thresholds, one colour per role, and the same figures as a table.
+#[test]
+fn c14_lines_carry_their_names_and_thresholds() {
+    insta::assert_snapshot!(figure(&samples::convergence(), &roles()).as_str());
+}
+
+#[test]
+fn c14_dots_show_who_stands_where_and_how_far_apart() {
+    insta::assert_snapshot!(figure(&samples::scores(), &roles()).as_str());
+}
+
+#[test]
+fn c14_bars_carry_their_names_and_figures() {
+    insta::assert_snapshot!(figure(&samples::bars(), &roles()).as_str());
+}
+
+/// Equal values lie beside each other: five dots are five dots.
+#[test]
+fn c14_no_dot_hides_another() {
+    let drawn = figure(&samples::forecast(), &roles());
+    let mut places: Vec<&str> = drawn
+        .as_str()
+        .split("<circle class=\"dot ")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(' ')?.1.split(" r=").next())
+        .collect();
+    assert_eq!(places.len(), 15);
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), 15);
+}
+
+/// Figures come from models in the end: whatever they are, the picture stays within its frame.
+#[test]
+fn c12_odd_figures_leave_no_odd_attributes() {
+    let wild = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -5.0, 1e300, 0.5];
+    let scales = [
+        Scale {
+            from: 0.0,
+            to: 1.0,
+            unit: Unit::Percent,
+        },
+        Scale {
+            from: 1.0,
+            to: 1.0,
+            unit: Unit::Decimals(1),
+        },
+        Scale {
+            from: f64::NAN,
+            to: 0.0,
+            unit: Unit::Decimals(0),
+        },
+    ];
+    for scale in scales {
+        let dots = Chart::Dots {
+            title: "<wild>".into(),
+            scale,
+            rows: vec![DotRow {
+                label: "\"quoted\" & <b>".into(),
+                line: Some(f64::NAN),
+                dots: wild
+                    .iter()
+                    .map(|value| Dot {
+                        role: "x".into(),
+                        value: *value,
+                    })
+                    .collect(),
+                remark: None,
+            }],
+        };
+        let lines = Chart::Lines {
+            title: "wild".into(),
+            scale,
+            rounds: vec!["R1".into()],
+            lines: vec![
+                Line {
+                    label: "a".into(),
+                    role: None,
+                    values: wild.iter().copied().map(Some).collect(),
+                },
+                Line {
+                    label: "b".into(),
+                    role: None,
+                    values: Vec::new(),
+                },
+            ],
+            thresholds: Vec::new(),
+        };
+        for chart in [dots, lines] {
+            let drawn = figure(&chart, &roles()).to_string();
+            let svg = drawn.split("<details").next().unwrap_or_default();
+            for attribute in [
+                "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height",
+            ] {
+                for part in svg.split(&format!(" {attribute}=\"")).skip(1) {
+                    let value = part.split('"').next().unwrap_or_default();
+                    let number: f64 = value.trim_end_matches('%').parse().unwrap_or(f64::NAN);
+                    assert!((0.0..=2000.0).contains(&number), "{attribute}={value}");
+                }
+            }
+            assert!(!svg.contains("<b>") && !svg.contains("<wild>"));
+        }
+    }
+}

@@ -1,0 +1,189 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// Every element that may come out; `href` and `rel` on a link are all the attributes there are.
+const ELEMENTS: &[&str] = &[
+    "p",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "blockquote",
+    "pre",
+    "code",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "em",
+    "strong",
+    "del",
+];
+
+/// Reads the markup tag by tag; what is not on the list is a fault.
+fn faults(html: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        let Some(end) = rest[at..].find('>') else {
+            faults.push(format!(
+                "an angle bracket that nothing closes: {}",
+                &rest[at..]
+            ));
+            break;
+        };
+        let tag = &rest[at + 1..at + end];
+        rest = &rest[at + end + 1..];
+        if matches!(tag, "hr /" | "br /") {
+            continue;
+        }
+        if let Some(name) = tag.strip_prefix('/') {
+            if open.pop().as_deref() != Some(name) {
+                faults.push(format!("</{name}> closes what is not open"));
+            }
+            continue;
+        }
+        let name = tag.split(' ').next().unwrap_or_default();
+        let allowed = if name == "a" {
+            let url = tag
+                .strip_prefix("a href=\"")
+                .and_then(|tag| tag.strip_suffix("\" rel=\"noopener noreferrer nofollow\""));
+            url.is_some_and(|url| {
+                let lower = url.to_lowercase();
+                SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) && !url.contains('"')
+            })
+        } else if let Some(start) = tag.strip_prefix("ol start=\"") {
+            start.trim_end_matches('"').parse::<u64>().is_ok()
+        } else {
+            ELEMENTS.contains(&tag)
+        };
+        if !allowed {
+            faults.push(format!("<{tag}>"));
+        }
+        open.push(name.to_owned());
+    }
+    faults.extend(open.into_iter().map(|name| format!("<{name}> stays open")));
+    faults
+}
+
+/// C-12: a reply full of scripts, links that run and images from elsewhere does nothing, and stays readable.
+#[test]
+fn c12_a_hostile_reply_does_nothing() {
+    let hostile = include_str!("hostile.md");
+    let shown = html(hostile);
+    assert_eq!(faults(shown.as_str()), Vec::<String>::new());
+    insta::assert_snapshot!(shown.as_str());
+}
+
+#[test]
+fn ordinary_markdown_looks_as_it_was_meant() {
+    insta::assert_snapshot!(html(
+        "# Use a queue\n\nBecause **bursts** are *real*, ~~not~~ `measured`:\n\n1. one\n2. two\n   - deep\n\n\
+         > quoted\n\n```rust\nlet x = 1 < 2;\n```\n\n| a | b |\n|:--|--:|\n| 1 | 2 |\n\n\
+         See [the logs](https://example.org/a?b=1&c=2) or <me@example.org>.\n\n---\n"
+    ).as_str());
+}
+
+#[test]
+fn c12_nesting_ends_somewhere() {
+    let deep = html(&format!("{}deep", "> ".repeat(5000)));
+    assert_eq!(faults(deep.as_str()), Vec::<String>::new());
+    assert_eq!(deep.as_str().matches("<blockquote>").count(), DEEPEST);
+    assert!(deep.as_str().contains("deep"));
+}
+
+/// Pieces that mean something to a parser, put together at random, find more than random letters do.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("<script>alert(1)</script>"),
+        Just("<img src=x onerror=alert(1)>"),
+        Just("<!--"),
+        Just("-->"),
+        Just("<![CDATA["),
+        Just("]]>"),
+        Just("<?"),
+        Just("</p>"),
+        Just("<"),
+        Just(">"),
+        Just("&lt;script&gt;"),
+        Just("&#106;avascript:"),
+        Just("javascript:alert(1)"),
+        Just("JaVaScRiPt:x"),
+        Just("data:text/html,<b>"),
+        Just("vbscript:x"),
+        Just("file:///etc"),
+        Just("//evil.example"),
+        Just("https://example.org/\"onclick=\"x"),
+        Just("["),
+        Just("]"),
+        Just("("),
+        Just(")"),
+        Just("]("),
+        Just("!["),
+        Just("[a]: "),
+        Just("[a]"),
+        Just("][a]"),
+        Just("<javascript:x>"),
+        Just("\""),
+        Just("'"),
+        Just("`"),
+        Just("```"),
+        Just("~~~html\n"),
+        Just("\\"),
+        Just("*"),
+        Just("_"),
+        Just("~~"),
+        Just("\n"),
+        Just("\n\n"),
+        Just("    "),
+        Just("\t"),
+        Just("- "),
+        Just("1. "),
+        Just("> "),
+        Just("# "),
+        Just("|"),
+        Just("\n|-|-|\n"),
+        Just("\u{0}"),
+        Just("\u{1b}[31m"),
+        Just("\u{202e}"),
+        Just("word"),
+        Just("😀"),
+    ];
+    proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn c12_nothing_but_the_listed_elements_ever_comes_out(text in pieces()) {
+        prop_assert_eq!(faults(html(&text).as_str()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn c12_any_text_at_all_is_harmless(text in any::<String>()) {
+        prop_assert_eq!(faults(html(&text).as_str()), Vec::<String>::new());
+    }
+
+    /// A Markdown file leaves us; whatever shows it later finds nothing to run, load or follow but web links.
+    #[test]
+    fn c12_markdown_that_leaves_is_defused(text in pieces()) {
+        let file = defused(&text);
+        prop_assert_eq!(dangers(&file), Vec::<usize>::new());
+        let shown = Parser::new_ext(&file, options());
+        for event in shown {
+            let is_live = match &event {
+                Event::Html(_) | Event::InlineHtml(_) => true,
+                Event::Start(tag) => leads_astray(tag),
+                _ => false,
+            };
+            prop_assert!(!is_live, "{:?}", event);
+        }
+    }
+}

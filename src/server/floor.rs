@@ -1,0 +1,708 @@
+//! The floor: all debates that this server runs, as many at once as it may, the others in a queue.
+//!
+//! It promises: what it has taken is in the store, so a server that is killed takes it up again at its next start; a
+//! debate that waits for a person takes no place; nobody who reads or asks here slows a debate.
+//!
+//! This is the one place of the server where work is started that outlives a request.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use roundtable_engine::event::{End, Setup, State};
+use roundtable_engine::journal::JournalError;
+use roundtable_engine::protocols;
+use roundtable_engine::table::{
+    Budget, CONTINUE, Halt, Table, Unheard, decide, end_meanwhile, open_question, say_meanwhile,
+};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+use super::live::Feed;
+use super::log;
+use crate::clock;
+use crate::embedded::Fetching;
+use crate::failure::Failure;
+use crate::opening::{self, Ear, Prepared};
+use crate::store::{Claim, ClaimError, Created, Sent, Store, StoreError};
+use crate::workshop::Workshop;
+
+/// How long a request waits for a debate to leave the floor.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub running: usize,
+    pub queued: usize,
+}
+
+pub(crate) struct Floor {
+    workshop: Arc<Workshop>,
+    store: Store,
+    limits: Limits,
+    taken: Mutex<Taken>,
+    /// Counts up whenever a debate comes onto the floor or leaves it.
+    traffic: watch::Sender<u64>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+#[derive(Default)]
+struct Taken {
+    debates: HashMap<Uuid, Arc<Debate>>,
+    queue: VecDeque<Job>,
+    running: usize,
+    /// Promised to requests that are being looked at.
+    reserved_to_run: usize,
+    reserved_to_wait: usize,
+}
+
+/// A debate on the floor, running or queued.
+struct Debate {
+    feed: Arc<Feed>,
+    cancel: CancellationToken,
+    table: OnceLock<Arc<Table>>,
+    /// Cancelled when it has left the floor.
+    gone: CancellationToken,
+}
+
+struct Job {
+    id: Uuid,
+    ready: Ready,
+}
+
+enum Ready {
+    Prepared(Box<(Claim, Prepared)>),
+    /// Its setup is in the store. `budget` where it is to be another than it was opened with.
+    Stored {
+        budget: Option<Budget>,
+    },
+}
+
+/// The server has as many debates as it may run and keep in its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Full;
+
+/// A place on the floor that is kept free until it is used or dropped.
+pub(crate) struct Place {
+    floor: Arc<Floor>,
+    sort: Option<Sort>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Run,
+    Wait,
+}
+
+/// Why something cannot be done with a debate.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unable {
+    #[error("there is no debate {0}")]
+    NotFound(Uuid),
+    /// With the state that it has, and what to do instead.
+    #[error("{1}")]
+    State(State, String),
+    #[error("another process is running this debate")]
+    Elsewhere,
+    #[error("the server is busy")]
+    Full,
+    #[error(transparent)]
+    Choice(Unheard),
+    #[error("{}", .0.message())]
+    Failed(Failure),
+}
+
+impl From<StoreError> for Unable {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<JournalError> for Unable {
+    fn from(error: JournalError) -> Self {
+        Self::Failed(Failure::other(error.to_string()))
+    }
+}
+
+impl From<ClaimError> for Unable {
+    fn from(error: ClaimError) -> Self {
+        match error {
+            ClaimError::Held { .. } => Self::Elsewhere,
+            ClaimError::NotFound { id } => Self::NotFound(id),
+            ClaimError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Unheard> for Unable {
+    fn from(error: Unheard) -> Self {
+        match error {
+            Unheard::Journal(error) => error.into(),
+            Unheard::NothingAsked | Unheard::NoSuchOption { .. } => Self::Choice(error),
+        }
+    }
+}
+
+impl Floor {
+    pub(crate) fn open(workshop: Arc<Workshop>, store: Store, limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            workshop,
+            store,
+            limits,
+            taken: Mutex::default(),
+            traffic: watch::Sender::new(0),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+        })
+    }
+
+    /// A place for one more debate, to be kept while it is being prepared.
+    pub(crate) fn reserve(self: &Arc<Self>) -> Result<Place, Full> {
+        let mut taken = self.lock();
+        let is_idle = taken.queue.is_empty() && taken.reserved_to_wait == 0;
+        let sort = if is_idle && taken.running + taken.reserved_to_run < self.limits.running {
+            taken.reserved_to_run += 1;
+            Sort::Run
+        } else if taken.queue.len() + taken.reserved_to_wait < self.limits.queued {
+            taken.reserved_to_wait += 1;
+            Sort::Wait
+        } else {
+            return Err(Full);
+        };
+        Ok(Place {
+            floor: Arc::clone(self),
+            sort: Some(sort),
+        })
+    }
+
+    /// Makes a debate in the store and begins it, or puts it into the queue.
+    pub(crate) async fn create(
+        self: &Arc<Self>,
+        place: Place,
+        prepared: Prepared,
+        sent: &Sent,
+    ) -> Result<Created, StoreError> {
+        let id = Uuid::new_v4();
+        let state = place.state();
+        let now = clock::now();
+        let created = self
+            .store
+            .create_served(id, &prepared.setup, now, state, sent)
+            .await?;
+        let Created::New(claim) = created else {
+            return Ok(created);
+        };
+        self.submit(
+            place,
+            Job {
+                id,
+                ready: Ready::Prepared(Box::new((claim, prepared))),
+            },
+        );
+        Ok(Created::Before(id))
+    }
+
+    /// Goes on with all debates that a server was running or had in its queue when it ended.
+    pub(crate) async fn take_up_again(self: &Arc<Self>) -> Result<usize, StoreError> {
+        let left = self.store.left_by_servers().await?;
+        let count = left.len();
+        for id in left {
+            log::note(&format!("taking up debate {id} again"));
+            self.submit_stored(id, None);
+        }
+        Ok(count)
+    }
+
+    /// The live part of a debate that is on the floor.
+    pub(super) fn feed(&self, id: Uuid) -> Option<Arc<Feed>> {
+        let taken = self.lock();
+        taken
+            .debates
+            .get(&id)
+            .map(|debate| Arc::clone(&debate.feed))
+    }
+
+    /// Changes whenever a debate comes or leaves.
+    pub(super) fn traffic(&self) -> watch::Receiver<u64> {
+        self.traffic.subscribe()
+    }
+
+    pub(crate) fn has(&self, id: Uuid) -> bool {
+        self.lock().debates.contains_key(&id)
+    }
+
+    /// How many stand before it in the queue.
+    pub(crate) fn queue_position(&self, id: Uuid) -> Option<usize> {
+        let taken = self.lock();
+        taken.queue.iter().position(|job| job.id == id)
+    }
+
+    /// How many run, and how many wait for that.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let taken = self.lock();
+        (taken.running, taken.queue.len())
+    }
+
+    /// Whether it is to stop before its next round.
+    pub(crate) fn is_to_pause(&self, id: Uuid) -> bool {
+        self.table(id).is_some_and(|table| table.is_to_pause())
+    }
+
+    /// Waits until a debate is no longer on the floor, at most for this long.
+    pub(crate) async fn wait_for(&self, id: Uuid, most: Duration) {
+        let gone = self.lock().debates.get(&id).map(|it| it.gone.clone());
+        if let Some(gone) = gone {
+            tokio::select! {
+                () = gone.cancelled() => {}
+                () = self.closing.cancelled() => {}
+                () = tokio::time::sleep(most) => {}
+            }
+        }
+    }
+
+    /// A person speaks. Gives the number of their words.
+    pub(crate) async fn say(
+        &self,
+        id: Uuid,
+        text: String,
+        by: Option<String>,
+    ) -> Result<u32, Unable> {
+        if let Some(table) = self.table(id) {
+            return Ok(table.say(text, by).await?);
+        }
+        let state = self.state(id).await?;
+        if state != State::Waiting {
+            let why = if state == State::Queued {
+                "the debate has not begun; speak when it runs"
+            } else {
+                "the debate is not running, so nobody would hear it"
+            };
+            return Err(Unable::State(state, why.into()));
+        }
+        let claim = self.claim_at_rest(id).await?;
+        let journal = claim.journal();
+        Ok(say_meanwhile(journal.as_ref(), clock::now(), text, by).await?)
+    }
+
+    /// The debate stops before its next round.
+    pub(crate) async fn pause(&self, id: Uuid) -> Result<State, Unable> {
+        if let Some(table) = self.table(id) {
+            table.pause();
+            return Ok(State::Running);
+        }
+        match self.state(id).await? {
+            State::Waiting => Ok(State::Waiting),
+            state => Err(Unable::State(
+                state,
+                "only a running debate can be paused".into(),
+            )),
+        }
+    }
+
+    /// Decides what a debate waits for, and lets it go on.
+    pub(crate) async fn decide(
+        self: &Arc<Self>,
+        id: Uuid,
+        choice: String,
+        by: Option<String>,
+        note: Option<String>,
+    ) -> Result<State, Unable> {
+        let place = self.reserve().map_err(|Full| Unable::Full)?;
+        let state = self.state(id).await?;
+        if state != State::Waiting {
+            // It may have a pause before it that can be taken back.
+            if let Some(table) = self.table(id).filter(|table| table.is_to_pause())
+                && choice == CONTINUE
+            {
+                table.unpause();
+                return Ok(state);
+            }
+            return Err(Unable::State(
+                state,
+                "the debate waits for no decision".into(),
+            ));
+        }
+        let claim = self.claim_at_rest(id).await?;
+        decide(claim.journal().as_ref(), clock::now(), choice, by, note).await?;
+        drop(claim);
+        let state = place.state();
+        self.submit(
+            place,
+            Job {
+                id,
+                ready: Ready::Stored { budget: None },
+            },
+        );
+        Ok(state)
+    }
+
+    /// Goes on with a debate that is over but not complete, that was paused, or that nobody runs any more.
+    pub(crate) async fn resume(
+        self: &Arc<Self>,
+        id: Uuid,
+        budget: Option<Budget>,
+    ) -> Result<State, Unable> {
+        let state = self.state(id).await?;
+        if let Some(table) = self.table(id) {
+            table.unpause();
+            return Ok(State::Running);
+        }
+        if self.has(id) {
+            return Ok(state);
+        }
+        match state {
+            State::Complete => {
+                return Err(Unable::State(
+                    state,
+                    "the debate is complete; there is nothing to resume".into(),
+                ));
+            }
+            State::Waiting => {
+                let entries = self.store.entries(id).await?;
+                let options = open_question(&entries).map(|query| query.options.as_slice());
+                let is_pause = options.unwrap_or_default().iter().any(|it| it == CONTINUE);
+                if !is_pause {
+                    let why = "the debate waits for a decision; make it with …/decision";
+                    return Err(Unable::State(state, why.into()));
+                }
+                return self.decide(id, CONTINUE.into(), None, None).await;
+            }
+            State::Queued | State::Running | State::Partial | State::Failed | State::Cancelled => {}
+        }
+        let place = self.reserve().map_err(|Full| Unable::Full)?;
+        // Whether somebody else runs it must be known now, not when its turn comes.
+        drop(self.store.claim_served(id).await?);
+        if state != State::Running {
+            self.store.queue_again(id).await?;
+        }
+        let state = place.state();
+        self.submit(
+            place,
+            Job {
+                id,
+                ready: Ready::Stored { budget },
+            },
+        );
+        Ok(state)
+    }
+
+    /// Ends a debate. What was said is kept, and it can be resumed.
+    pub(crate) async fn cancel(&self, id: Uuid) -> Result<State, Unable> {
+        if self.drop_from_queue(id) {
+            self.end_at_rest(id).await?;
+            return Ok(State::Cancelled);
+        }
+        let running = self.lock().debates.get(&id).map(|it| it.cancel.clone());
+        if let Some(cancel) = running {
+            cancel.cancel();
+            self.wait_for(id, PATIENCE).await;
+            return self.state(id).await;
+        }
+        match self.state(id).await? {
+            State::Waiting | State::Queued | State::Running => {
+                self.end_at_rest(id).await?;
+                Ok(State::Cancelled)
+            }
+            state => Err(Unable::State(state, "the debate is over".into())),
+        }
+    }
+
+    /// No more is begun; what runs is left as it is, for the next start.
+    pub(crate) async fn close(&self, deadline: Duration) {
+        self.closing.cancel();
+        self.tasks.close();
+        let _ = tokio::time::timeout(deadline, self.tasks.wait()).await;
+    }
+
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
+
+    /// The tasks of connections live and end with those of the debates.
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    async fn state(&self, id: Uuid) -> Result<State, Unable> {
+        let row = self.store.get(id).await?;
+        row.map(|row| row.state).ok_or(Unable::NotFound(id))
+    }
+
+    fn table(&self, id: Uuid) -> Option<Arc<Table>> {
+        let taken = self.lock();
+        taken.debates.get(&id)?.table.get().cloned()
+    }
+
+    /// A debate that has just stopped to wait may still be on its way off the floor.
+    async fn claim_at_rest(&self, id: Uuid) -> Result<Claim, Unable> {
+        self.wait_for(id, PATIENCE).await;
+        Ok(self.store.claim_served(id).await?)
+    }
+
+    async fn end_at_rest(&self, id: Uuid) -> Result<(), Unable> {
+        let claim = self.claim_at_rest(id).await?;
+        let end = End {
+            state: State::Cancelled,
+            reason: Some("cancelled".into()),
+            result: None,
+        };
+        let journal = claim.journal();
+        end_meanwhile(journal.as_ref(), clock::now(), claim.setup(), end).await?;
+        Ok(())
+    }
+
+    fn drop_from_queue(&self, id: Uuid) -> bool {
+        let mut taken = self.lock();
+        let before = taken.queue.len();
+        taken.queue.retain(|job| job.id != id);
+        let was_queued = taken.queue.len() < before;
+        let debate = was_queued.then(|| taken.debates.remove(&id)).flatten();
+        drop(taken);
+        if let Some(debate) = debate {
+            self.wave_off(&debate);
+        }
+        was_queued
+    }
+
+    fn submit_stored(self: &Arc<Self>, id: Uuid, budget: Option<Budget>) {
+        // What a server has taken is never refused by the next.
+        let place = self.reserve().unwrap_or(Place {
+            floor: Arc::clone(self),
+            sort: None,
+        });
+        self.submit(
+            place,
+            Job {
+                id,
+                ready: Ready::Stored { budget },
+            },
+        );
+    }
+
+    fn submit(self: &Arc<Self>, mut place: Place, job: Job) {
+        let sort = place.sort.take();
+        let debate = Arc::new(Debate {
+            feed: Feed::new(),
+            cancel: CancellationToken::new(),
+            table: OnceLock::new(),
+            gone: CancellationToken::new(),
+        });
+        let mut taken = self.lock();
+        taken.debates.insert(job.id, Arc::clone(&debate));
+        match sort {
+            Some(Sort::Run) => {
+                taken.reserved_to_run -= 1;
+                taken.running += 1;
+                drop(taken);
+                self.begin(job, debate);
+            }
+            Some(Sort::Wait) => {
+                taken.reserved_to_wait -= 1;
+                taken.queue.push_back(job);
+                drop(taken);
+                self.fill();
+            }
+            None => {
+                taken.queue.push_back(job);
+                drop(taken);
+            }
+        }
+        self.traffic.send_modify(|count| *count += 1);
+    }
+
+    fn begin(self: &Arc<Self>, job: Job, debate: Arc<Debate>) {
+        let floor = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let id = job.id;
+            tokio::select! {
+                biased;
+                // It stays `running` in the store, and is taken up again by the next server.
+                () = floor.closing.cancelled() => {}
+                outcome = floor.play(job, &debate) => floor.report(id, outcome),
+            }
+            floor.leave(id, &debate);
+        });
+    }
+
+    fn leave(self: &Arc<Self>, id: Uuid, debate: &Arc<Debate>) {
+        {
+            let mut taken = self.lock();
+            taken.running -= 1;
+            let is_same = |it: &Arc<Debate>| Arc::ptr_eq(it, debate);
+            if taken.debates.get(&id).is_some_and(is_same) {
+                taken.debates.remove(&id);
+            }
+        }
+        self.wave_off(debate);
+        if !self.closing.is_cancelled() {
+            self.fill();
+        }
+    }
+
+    fn wave_off(&self, debate: &Debate) {
+        debate.gone.cancel();
+        debate.feed.close();
+        self.traffic.send_modify(|count| *count += 1);
+    }
+
+    /// Begins what the queue holds, as far as there are places.
+    fn fill(self: &Arc<Self>) {
+        loop {
+            let next = {
+                let mut taken = self.lock();
+                if taken.running + taken.reserved_to_run >= self.limits.running {
+                    return;
+                }
+                let Some(job) = taken.queue.pop_front() else {
+                    return;
+                };
+                let debate = taken.debates.get(&job.id).cloned();
+                if debate.is_some() {
+                    taken.running += 1;
+                }
+                debate.map(|debate| (job, debate))
+            };
+            if let Some((job, debate)) = next {
+                self.begin(job, debate);
+            }
+        }
+    }
+
+    async fn play(&self, job: Job, debate: &Debate) -> Result<State, Failure> {
+        let (claim, prepared) = match job.ready {
+            Ready::Prepared(ready) => *ready,
+            Ready::Stored { budget } => self.prepare_again(job.id, budget).await?,
+        };
+        let setup = prepared.setup.clone();
+        let played = self.play_claimed(&claim, prepared, debate).await;
+        match played {
+            Ok(end) => Ok(end.state),
+            Err(Stopped::Halt(Halt::Waiting { .. })) => Ok(State::Waiting),
+            Err(Stopped::Halt(halt @ Halt::Journal(_))) => Err(halt.into()),
+            Err(Stopped::Halt(halt)) => self.give_up(&claim, &setup, halt.into()).await,
+            Err(Stopped::Failure(failure)) => self.give_up(&claim, &setup, failure).await,
+        }
+    }
+
+    async fn prepare_again(
+        &self,
+        id: Uuid,
+        budget: Option<Budget>,
+    ) -> Result<(Claim, Prepared), Failure> {
+        let claim = self.store.claim_served(id).await?;
+        let setup = claim.setup().clone();
+        let past = self.store.entries(id).await?;
+        let budget = budget.unwrap_or(if opening::ran_out(&past) {
+            Budget::default()
+        } else {
+            setup.budget
+        });
+        let prepared = opening::again(&self.workshop, setup.clone(), budget, &ear()).await;
+        match prepared {
+            Ok(prepared) => Ok((claim, prepared)),
+            Err(failure) => {
+                self.give_up(&claim, &setup, failure.clone()).await?;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn play_claimed(
+        &self,
+        claim: &Claim,
+        prepared: Prepared,
+        debate: &Debate,
+    ) -> Result<End, Stopped> {
+        let journal = claim.journal();
+        let cancel = debate.cancel.clone();
+        let (table, protocol) = opening::sit(&self.workshop, prepared, journal, cancel)
+            .await
+            .map_err(Stopped::Failure)?;
+        let feed = Arc::clone(&debate.feed);
+        feed.begin(table.last_seq().await);
+        table.attend(Box::new(move |notice| feed.take_up(notice)));
+        let table = Arc::new(table);
+        let table = debate.table.get_or_init(|| table);
+        protocols::play(table, protocol)
+            .await
+            .map_err(Stopped::Halt)
+    }
+
+    /// A debate that cannot be played says so, instead of being tried at every start.
+    async fn give_up(
+        &self,
+        claim: &Claim,
+        setup: &Setup,
+        failure: Failure,
+    ) -> Result<State, Failure> {
+        let end = End {
+            state: State::Failed,
+            reason: Some(failure.message().to_owned()),
+            result: None,
+        };
+        let journal = claim.journal();
+        end_meanwhile(journal.as_ref(), clock::now(), setup, end)
+            .await
+            .map_err(|error| Failure::other(format!("{}; {error}", failure.message())))?;
+        Ok(State::Failed)
+    }
+
+    fn report(&self, id: Uuid, outcome: Result<State, Failure>) {
+        match outcome {
+            Ok(state) => log::note(&format!("debate {id} is {}", state.name())),
+            Err(failure) => log::note(&format!("debate {id} stopped: {}", failure.message())),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Stopped {
+    Halt(Halt),
+    Failure(Failure),
+}
+
+impl Place {
+    /// The state of a debate that gets this place.
+    pub(crate) fn state(&self) -> State {
+        match self.sort {
+            Some(Sort::Run) => State::Running,
+            Some(Sort::Wait) | None => State::Queued,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(sort) = self.sort.take() else {
+            return;
+        };
+        {
+            let mut taken = self.floor.lock();
+            match sort {
+                Sort::Run => taken.reserved_to_run -= 1,
+                Sort::Wait => taken.reserved_to_wait -= 1,
+            }
+        }
+        self.floor.fill();
+    }
+}
+
+/// What is going on while a debate is being opened goes into the log.
+pub(crate) fn ear() -> Ear {
+    Ear {
+        fetching: Arc::new(|news| match news {
+            Fetching::Plan(attempts) => {
+                log::note(&format!("fetching one of: {}", attempts.join("; ")));
+            }
+            Fetching::Progress { .. } => {}
+            Fetching::Done(path) => log::note(&format!("fetched {}", path.display())),
+        }),
+        say: Box::new(|_| {}),
+    }
+}

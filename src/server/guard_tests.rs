@@ -1,0 +1,37 @@
+use super::*;
+
+#[test]
+fn ports_are_told_from_addresses() {
+    for (host, name) in [
+        ("localhost", "localhost"),
+        ("localhost:80", "localhost"),
+        ("[::1]:4711", "[::1]"),
+        ("[::1]", "[::1]"),
+        ("127.0.0.1:1", "127.0.0.1"),
+    ] {
+        assert_eq!(without_port(host), name);
+    }
+}
+
+#[test]
+fn what_a_method_needs() {
+    let scope = |method: Method, path: &'static str| scope_for(&method, &Uri::from_static(path));
+    assert_eq!(scope(Method::GET, "/api/v1/debates"), Scope::Read);
+    assert_eq!(scope(Method::POST, "/api/v1/debates"), Scope::Run);
+    assert_eq!(scope(Method::DELETE, "/api/v1/debates/x"), Scope::Admin);
+    assert_eq!(scope(Method::POST, "/debates/x/delete"), Scope::Admin);
+    assert_eq!(scope(Method::POST, "/sign-out"), Scope::Read);
+    assert!(Scope::Admin > Scope::Run && Scope::Run > Scope::Read);
+}
+
+#[test]
+fn a_request_id_of_the_client_is_kept_if_it_is_harmless() {
+    let with = |id: &'static str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(REQUEST_ID, HeaderValue::from_static(id));
+        request_id(&headers)
+    };
+    assert_eq!(with("abc-1.2_3"), "abc-1.2_3");
+    assert_ne!(with("a b"), "a b");
+    assert_eq!(with("").len(), 36);
+}

@@ -1,0 +1,264 @@
+//! The server: an API over the debates of one data folder, their events as they happen, and pages for people.
+//!
+//! It promises: bound to this machine unless there are tokens; every error in one form; a debate that it has taken is
+//! played to its end, over restarts; readers get every event once.
+
+mod documents;
+mod events;
+mod floor;
+mod guard;
+mod live;
+mod log;
+mod openapi;
+mod problem;
+mod reader;
+mod reasoning;
+mod requests;
+mod rest;
+mod sign_in;
+pub(crate) mod tokens;
+pub(crate) mod web;
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::middleware;
+use axum::routing::{get, post};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+use tower_http::compression::CompressionLayer;
+
+use crate::failure::Failure;
+use crate::store::Store;
+use crate::workshop::Workshop;
+use floor::Floor;
+pub(crate) use floor::Limits;
+pub(crate) use guard::Rate;
+use guard::{Doors, Peer};
+use problem::Problem;
+
+/// How long a client may take to say what it wants.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long requests under way may take when the server is told to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(crate) struct Options {
+    pub bind: SocketAddr,
+    pub limits: Limits,
+    /// Names beside its addresses that it may be called by.
+    pub hosts: Vec<String>,
+    pub rate: Rate,
+    /// How long a request of the forecasting contract is waited for.
+    pub answer_within: Duration,
+}
+
+/// What every request works with.
+pub(crate) struct App {
+    pub workshop: Arc<Workshop>,
+    pub store: Store,
+    pub floor: Arc<Floor>,
+    pub doors: Doors,
+    /// The largest body that is read.
+    pub body_limit: usize,
+    /// How long a request of the forecasting contract is waited for.
+    pub answer_within: Duration,
+}
+
+/// Serves until it is told to end. What runs then goes on at the next start.
+pub(crate) async fn serve(
+    workshop: Arc<Workshop>,
+    options: Options,
+    end: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    allow_many_files();
+    let store = workshop.store().await?;
+    if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
+        return Err(Failure::usage(format!(
+            "{} can be reached from other machines, and there is no service token to tell who may; \
+             make one with `roundtable token add NAME --scope run`, or bind to 127.0.0.1",
+            options.bind
+        )));
+    }
+    let listener = TcpListener::bind(options.bind)
+        .await
+        .map_err(|error| Failure::usage(format!("cannot listen on {}: {error}", options.bind)))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| Failure::other(format!("cannot listen on {}: {error}", options.bind)))?;
+    let floor = Floor::open(Arc::clone(&workshop), store.clone(), options.limits);
+    let app = Arc::new(App {
+        body_limit: requests::body_limit(&workshop.config.limits),
+        answer_within: options.answer_within,
+        doors: Doors::new(store.clone(), address, options.hosts, options.rate),
+        floor: Arc::clone(&floor),
+        store: store.clone(),
+        workshop,
+    });
+    announce(address);
+    let again = floor.take_up_again().await?;
+    if again > 0 {
+        log::note(&format!("{again} debates go on where they were"));
+    }
+    let router = router(app);
+    tokio::select! {
+        () = accept(&listener, &router, &floor) => {}
+        () = end => {}
+    }
+    drop(listener);
+    log::note("ending: requests under way finish, debates go on at the next start");
+    floor.close(GRACE).await;
+    store.close().await;
+    Ok(())
+}
+
+fn router(app: Arc<App>) -> Router {
+    let debate = "/api/v1/debates/{id}";
+    let of_debate = |rest: &str| format!("{debate}/{rest}");
+    Router::new()
+        .route("/api/v1/debates", get(rest::list).post(rest::create))
+        .route(debate, get(rest::show).delete(rest::delete))
+        .route(&of_debate("events"), get(events::stream))
+        .route(&of_debate("input"), post(rest::input))
+        .route(&of_debate("decision"), post(rest::decision))
+        .route(&of_debate("pause"), post(rest::pause))
+        .route(&of_debate("cancel"), post(rest::cancel))
+        .route(&of_debate("resume"), post(rest::resume))
+        .route(&of_debate("rating"), post(rest::rating))
+        .route(&of_debate("export"), get(rest::export))
+        .route("/api/v1/reasoning/debate", post(reasoning::create))
+        .route("/api/v1/reasoning/debate/{id}", get(reasoning::show))
+        .route(
+            "/api/v1/reasoning/debate/{id}/round/{number}",
+            get(reasoning::round),
+        )
+        .route(
+            "/api/v1/reasoning/debate/{id}/role/{name}",
+            get(reasoning::role),
+        )
+        .route(
+            "/api/v1/reasoning/debate/{id}/consensus",
+            get(reasoning::consensus),
+        )
+        .route(
+            "/api/v1/reasoning/debate/{id}/resolution",
+            post(reasoning::resolve),
+        )
+        .route("/api/v1/reasoning/calibration", get(reasoning::calibration))
+        .route("/calibration", get(reasoning::page))
+        .route("/api/openapi.json", get(openapi::as_json))
+        .route("/api/docs", get(openapi::as_page))
+        .route("/api/docs.css", get(openapi::style))
+        .route("/healthz", get(health))
+        .route("/readyz", get(readiness))
+        .route("/sign-in", post(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out))
+        .merge(web::routes())
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(not_so)
+        .layer(CompressionLayer::new())
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(&app),
+            guard::guard,
+        ))
+        .with_state(app)
+}
+
+async fn nothing_here() -> Problem {
+    Problem::not_found("there is nothing at this address; /api/docs lists what there is")
+}
+
+async fn not_so() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method",
+        "this address does not take that method",
+    )
+}
+
+async fn health(State(app): State<Arc<App>>) -> Json<Value> {
+    let (running, queued) = app.floor.load();
+    Json(json!({ "status": "ok", "running": running, "queued": queued }))
+}
+
+async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
+    let not_ready = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", why);
+    if app.floor.closing().is_cancelled() {
+        return Err(not_ready("the server is ending"));
+    }
+    if app.store.ping().await.is_err() {
+        return Err(not_ready("the database does not answer"));
+    }
+    Ok(Json(json!({ "status": "ready" })))
+}
+
+/// On standard output, for people and for programs that started the server on any free port.
+fn announce(address: SocketAddr) {
+    let mut out = anstream::stdout().lock();
+    let _ = writeln!(out, "Listening on http://{address}");
+    let _ = out.flush();
+}
+
+async fn accept(listener: &TcpListener, router: &Router, floor: &Arc<Floor>) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let serving = connection(stream, peer, router.clone(), floor.closing().clone());
+                floor.tasks().spawn(serving);
+            }
+            // Too many open files, or a client that went away: the next one may fare better.
+            Err(error) => {
+                log::note(&format!("a connection was not accepted: {error}"));
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    peer: SocketAddr,
+    router: Router,
+    closing: CancellationToken,
+) {
+    // Events are small and must not wait for each other.
+    let _ = stream.set_nodelay(true);
+    let service = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        request
+    });
+    let serving = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+    tokio::pin!(serving);
+    // How a connection ends is its client's affair.
+    tokio::select! {
+        _ = serving.as_mut() => {}
+        () = closing.cancelled() => {
+            serving.as_mut().graceful_shutdown();
+            let _ = serving.await;
+        }
+    }
+}
+
+/// A debate holds a lock file and a connection to its model: as many open files as the system lets us have.
+fn allow_many_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // What cannot be had is not needed by most.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}

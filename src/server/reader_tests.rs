@@ -1,0 +1,374 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use roundtable_engine::event::{Call, End, FailedStep, FinishedStep, Spent, State};
+use roundtable_engine::table::Notice;
+use serde_json::Value;
+
+use super::super::live::Readers;
+use super::*;
+
+/// A debate as its readers see it: a journal that survives, and a live part that dies with its process.
+#[derive(Default)]
+struct Debate {
+    journal: Vec<Entry>,
+    live: Live,
+    /// Entries that will be journaled with the next.
+    deferred: Vec<Entry>,
+    next_seq: u64,
+    steps: u32,
+    rounds: u32,
+    readers: bool,
+}
+
+impl Debate {
+    fn new() -> Self {
+        Self {
+            next_seq: 1,
+            ..Self::default()
+        }
+    }
+
+    fn tell(&mut self, seq: Option<u64>, event: Event) {
+        let notice = Arc::new(Notice { seq, at: 0, event });
+        let readers = if self.readers {
+            Readers::Some
+        } else {
+            Readers::None
+        };
+        self.live.take_up(&notice, readers);
+    }
+
+    fn record(&mut self, event: Event) {
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        self.journal.append(&mut self.deferred);
+        self.journal.push(Entry {
+            seq,
+            at: 0,
+            event: event.clone(),
+        });
+        self.tell(Some(seq), event);
+    }
+
+    fn round(&mut self) {
+        self.rounds += 1;
+        let event = Event::RoundStarted {
+            round: self.rounds,
+            name: "opening".into(),
+        };
+        let seq = self.next_seq;
+        self.next_seq += 1;
+        self.deferred.push(Entry {
+            seq,
+            at: 0,
+            event: event.clone(),
+        });
+        self.tell(Some(seq), event);
+    }
+
+    fn start(&mut self) {
+        self.steps += 1;
+        let step = format!("r1/seat{}/say", self.steps);
+        self.start_step(step);
+    }
+
+    fn start_step(&mut self, step: String) {
+        let seat = step.split('/').nth(1).unwrap().to_owned();
+        self.tell(
+            None,
+            Event::StepStarted {
+                step,
+                seat,
+                round: 1,
+                model: "m".into(),
+            },
+        );
+    }
+
+    /// The step that this choice falls on, of those under way.
+    fn step(&self, choice: usize) -> Option<Speaking> {
+        let turns = &self.live.turns;
+        (!turns.is_empty()).then(|| turns[choice % turns.len()].clone())
+    }
+
+    fn say(&mut self, choice: usize, text: &str) {
+        if let Some(turn) = self.step(choice) {
+            let chunk = Event::Chunk {
+                offset: turn.text.len(),
+                step: turn.step,
+                seat: turn.seat,
+                round: 1,
+                text: text.into(),
+            };
+            self.tell(None, chunk);
+        }
+    }
+
+    fn restart(&mut self, choice: usize) {
+        if let Some(turn) = self.step(choice) {
+            let reason = "a cut connection".into();
+            self.tell(
+                None,
+                Event::StepRestarted {
+                    step: turn.step,
+                    reason,
+                },
+            );
+        }
+    }
+
+    fn finish(&mut self, choice: usize, rest: &str) {
+        if let Some(turn) = self.step(choice) {
+            let text = turn.text.clone() + rest;
+            self.record(Event::StepFinished(Box::new(FinishedStep {
+                call: call(&turn),
+                reply: Value::Null,
+                text,
+                remarks: Vec::new(),
+                withheld: Vec::new(),
+            })));
+        }
+    }
+
+    fn fail(&mut self, choice: usize) {
+        if let Some(turn) = self.step(choice) {
+            self.record(Event::StepFailed(Box::new(FailedStep {
+                call: call(&turn),
+                reason: "gone".into(),
+                said: None,
+            })));
+        }
+    }
+
+    /// The process dies; another takes the journal up and begins again what was under way.
+    fn die(&mut self) {
+        let cut: Vec<String> = self.live.turns.iter().map(|it| it.step.clone()).collect();
+        let rounds = std::mem::take(&mut self.deferred);
+        self.next_seq = self.journal.last().map_or(1, |last| last.seq + 1);
+        self.live = Live::after(self.next_seq - 1);
+        for entry in rounds {
+            let seq = self.next_seq;
+            self.next_seq += 1;
+            let event = entry.event;
+            self.deferred.push(Entry {
+                seq,
+                at: 0,
+                event: event.clone(),
+            });
+            self.tell(Some(seq), event);
+        }
+        for step in cut {
+            self.start_step(step);
+        }
+    }
+
+    fn end(&mut self) {
+        self.record(Event::Ended(Box::new(End {
+            state: State::Complete,
+            reason: None,
+            result: None,
+        })));
+    }
+}
+
+fn call(turn: &Speaking) -> Call {
+    Call {
+        step: turn.step.clone(),
+        seat: turn.seat.clone(),
+        round: 1,
+        model: "m".into(),
+        request: String::new(),
+        started_at: 0,
+        spent: Spent::default(),
+    }
+}
+
+/// A client: it keeps the last id it saw, and puts together what it reads.
+#[derive(Default)]
+struct Client {
+    last: String,
+    texts: HashMap<String, String>,
+    rounds: Vec<u32>,
+    ended: u32,
+    ends: HashMap<String, u32>,
+    starts: HashMap<String, u32>,
+}
+
+impl Client {
+    fn read(&mut self, frame: &Frame) {
+        self.last.clone_from(&frame.id);
+        let envelope = &frame.envelope;
+        let seat = envelope.metadata.role.clone().unwrap_or_default();
+        let name = envelope.event.as_str();
+        if name == "round_start" {
+            self.rounds.push(envelope.round);
+        } else if name == "complete" {
+            self.ended += 1;
+        } else if name.ends_with("_chunk") {
+            self.texts
+                .entry(seat)
+                .or_default()
+                .push_str(&envelope.content);
+        } else if name.ends_with("_restart") || name.ends_with("_absent") {
+            self.texts.remove(&seat);
+        } else if name.ends_with("_end") {
+            *self.ends.entry(seat).or_default() += 1;
+        } else if name.ends_with("_start") {
+            *self.starts.entry(seat).or_default() += 1;
+        }
+    }
+}
+
+/// What a connection of this client gets next.
+fn collect(reader: &mut Reader, debate: &Debate) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    while reader.seq() < debate.live.durable {
+        match debate.live.entries_after(reader.seq()) {
+            Some(entries) => {
+                for notice in entries {
+                    frames.extend(reader.entry(notice.seq.unwrap(), &notice.event));
+                }
+                reader.skip_to(debate.live.durable);
+            }
+            None => {
+                let journal = debate.journal.iter();
+                let after = reader.seq();
+                for entry in journal.filter(|entry| entry.seq > after) {
+                    frames.extend(reader.entry(entry.seq, &entry.event));
+                }
+            }
+        }
+    }
+    frames.extend(reader.live(&debate.live));
+    frames
+}
+
+#[derive(Debug, Clone)]
+enum Act {
+    Round,
+    Start,
+    Say(usize, String),
+    Restart(usize),
+    Finish(usize, String),
+    Fail(usize),
+    /// The process dies, and every connection with it.
+    Die,
+    /// The client takes what there is.
+    Read,
+    /// The connection breaks after so many events of what there is.
+    Break(usize),
+    /// Nobody listens for a while, so that nothing is kept at hand.
+    Leave,
+}
+
+fn acts() -> impl Strategy<Value = Act> {
+    let text = "[a-zäß😀 ]{0,9}";
+    prop_oneof![
+        1 => Just(Act::Round),
+        3 => Just(Act::Start),
+        10 => (any::<usize>(), text).prop_map(|(step, text)| Act::Say(step, text)),
+        1 => any::<usize>().prop_map(Act::Restart),
+        3 => (any::<usize>(), text).prop_map(|(step, text)| Act::Finish(step, text)),
+        1 => any::<usize>().prop_map(Act::Fail),
+        1 => Just(Act::Die),
+        5 => Just(Act::Read),
+        4 => (0..6_usize).prop_map(Act::Break),
+        1 => Just(Act::Leave),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// P-09: whatever becomes of the connection, of the turn or of the process, what a client has put together in the end
+    /// is what the journal says, and everything else was told once.
+    #[test]
+    fn p09_what_a_client_puts_together_is_the_log(acts in prop::collection::vec(acts(), 1..120)) {
+        let mut debate = Debate::new();
+        let mut client = Client::default();
+        let mut connection: Option<Reader> = None;
+        for act in acts.into_iter().chain([Act::Read]) {
+            debate.readers = connection.is_some();
+            match act {
+                Act::Round => debate.round(),
+                Act::Start => debate.start(),
+                Act::Say(step, text) => debate.say(step, &text),
+                Act::Restart(step) => debate.restart(step),
+                Act::Finish(step, rest) => debate.finish(step, &rest),
+                Act::Fail(step) => debate.fail(step),
+                Act::Die => {
+                    debate.die();
+                    connection = None;
+                }
+                Act::Leave => connection = None,
+                Act::Read | Act::Break(_) => {
+                    let reader = connection.get_or_insert_with(|| {
+                        let cursor = match client.last.as_str() {
+                            "" => Cursor::default(),
+                            id => id.parse().unwrap(),
+                        };
+                        Reader::resuming(cursor, &debate.journal)
+                    });
+                    let frames = collect(reader, &debate);
+                    let arrived = match act {
+                        Act::Break(count) => count.min(frames.len()),
+                        _ => frames.len(),
+                    };
+                    for frame in &frames[..arrived] {
+                        client.read(frame);
+                    }
+                    if matches!(act, Act::Break(_)) {
+                        connection = None;
+                    }
+                }
+            }
+        }
+        debate.end();
+        let cursor: Cursor = if client.last.is_empty() { Cursor::default() } else { client.last.parse().unwrap() };
+        let mut reader = Reader::resuming(cursor, &debate.journal);
+        for frame in collect(&mut reader, &debate) {
+            client.read(&frame);
+        }
+        prop_assert!(reader.has_ended());
+        prop_assert_eq!(collect(&mut reader, &debate), Vec::new());
+        for entry in &debate.journal {
+            if let Event::StepFinished(step) = &entry.event {
+                let seat = &step.call.seat;
+                prop_assert_eq!(client.texts.get(seat).map_or("", String::as_str), step.text.as_str());
+                prop_assert_eq!(client.ends[seat], 1);
+                prop_assert_eq!(client.starts[seat], 1);
+            }
+        }
+        let rounds: Vec<u32> = (1..=debate.rounds).collect();
+        prop_assert_eq!(&client.rounds, &rounds);
+        prop_assert_eq!(client.ended, 1);
+    }
+
+    /// Any id that a reader was given is read back as what it says, and any other text is refused without harm.
+    #[test]
+    fn p09_ids_are_read_back(seq in any::<u32>(), rounds in prop::collection::btree_set(1..99_u32, 0..3), length in 0..9999_usize, junk in ".{0,60}") {
+        let mut cursor = Cursor { seq: u64::from(seq), rounds, ..Cursor::default() };
+        let heard = Heard { restarts: 2, length, ..Heard::default() };
+        cursor.turns.insert("r2/skeptic/review".into(), heard);
+        prop_assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
+        let _ = junk.parse::<Cursor>();
+    }
+}
+
+#[test]
+fn p09_an_id_reads_like_this() {
+    let heard = Heard {
+        restarts: 0,
+        length: 5,
+        hash: Hash::default().and("hello"),
+        certain: false,
+    };
+    let cursor = Cursor {
+        seq: 12,
+        rounds: [3].into(),
+        turns: [("r3/skeptic/review".to_owned(), heard)].into(),
+    };
+    assert_eq!(cursor.to_string(), "12~r3~r3/skeptic/review:0:5:4f9f2cab");
+}

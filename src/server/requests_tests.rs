@@ -1,0 +1,43 @@
+use serde_json::json;
+
+use super::*;
+
+fn faults(value: Value) -> Vec<String> {
+    let problem = checked::<NewDebate>(value).unwrap_err();
+    let faults = problem.faults().iter();
+    faults.map(|fault| fault.at.clone()).collect()
+}
+
+/// Everything that is wrong is told at once, each with its place.
+#[test]
+fn all_faults_are_told_at_once() {
+    let wrong = json!({ "question": 3, "seats": { "skeptic": 1 }, "budget": { "max_tokens": 0 }, "seed": -1, "colour": "red" });
+    let mut at = faults(wrong);
+    at.sort();
+    assert_eq!(
+        at,
+        [
+            "",
+            "/budget/max_tokens",
+            "/question",
+            "/seats/skeptic",
+            "/seed"
+        ]
+    );
+    assert_eq!(faults(json!([])), [""]);
+    assert_eq!(faults(json!({ "question": "" })), ["/question"]);
+}
+
+#[test]
+fn a_question_alone_is_enough() {
+    let wish: NewDebate = checked(json!({ "question": "Why?" })).unwrap();
+    assert_eq!(
+        (wish.protocol.as_str(), wish.question.as_str()),
+        ("dialectic", "Why?")
+    );
+    let (protocol, wish) = wish.wish(&Limits::default()).unwrap();
+    assert_eq!(
+        (protocol, wish.budget),
+        (Protocol::Dialectic, Budget::default())
+    );
+}

@@ -1,0 +1,63 @@
+//! Service tokens and browser sessions: made here, recognised here. Only hashes are kept (see the store).
+
+use std::fmt::Write;
+
+use roundtable_engine::event::Millis;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::store::TokenRow;
+
+/// What a token begins with, so that one that was pasted somewhere is recognised.
+const PREFIX: &str = "rt_";
+
+/// How long a browser stays signed in.
+pub(super) const SESSION_MS: Millis = 30 * 24 * 60 * 60 * 1000;
+
+pub(crate) type Hash = [u8; 32];
+
+/// The system has no randomness to give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random numbers")]
+pub(crate) struct NoRandomness;
+
+/// A new secret of 256 bits, to be shown once.
+pub(crate) fn make() -> Result<String, NoRandomness> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
+    let mut token = String::from(PREFIX);
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(token, "{byte:02x}");
+    }
+    Ok(token)
+}
+
+pub(crate) fn hash(secret: &str) -> Hash {
+    Sha256::digest(secret).into()
+}
+
+/// The token with this hash. Every one is compared, in the same time whatever it holds.
+pub(super) fn find<'t>(tokens: &'t [TokenRow], hash: &Hash) -> Option<&'t TokenRow> {
+    let mut found = None;
+    for token in tokens {
+        if bool::from(token.hash.ct_eq(hash)) {
+            found = Some(token);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_long_distinct_and_marked() {
+        let (one, other) = (make().unwrap(), make().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(one.len(), PREFIX.len() + 64);
+        assert!(one.starts_with(PREFIX));
+        assert_ne!(hash(&one), hash(&other));
+    }
+}

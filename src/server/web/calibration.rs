@@ -1,0 +1,28 @@
+//! How good the forecasts were: a report of no one debate, within the frame of every page.
+
+use askama::Template;
+use roundtable_engine::report::Report;
+
+use super::Frame;
+use crate::render::{self, Panel};
+
+#[derive(Template)]
+#[template(path = "calibration.html")]
+struct Page<'a> {
+    frame: Frame,
+    facts: &'a [roundtable_engine::report::Fact],
+    panels: Vec<Panel>,
+}
+
+pub(crate) fn calibration_page(report: &Report, frame: Frame) -> String {
+    let roles = render::Roles::default();
+    let sections = report.sections.iter();
+    let page = Page {
+        frame,
+        facts: &report.facts,
+        panels: sections
+            .map(|section| render::panel(section, &roles))
+            .collect(),
+    };
+    page.render().unwrap_or_default()
+}

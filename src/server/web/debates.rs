@@ -1,0 +1,182 @@
+//! All debates: searched, filtered, page by page.
+
+use askama::Template;
+use roundtable_core::usage::Money;
+use roundtable_engine::account::capital;
+use roundtable_engine::event::{Millis, State};
+use roundtable_engine::protocols::Protocol;
+
+use super::{Choice, Frame};
+use crate::clock;
+use crate::figures::{grouped, money, short};
+use crate::render::{state_tone, state_word};
+
+/// How many debates a page has.
+pub(crate) const PER_PAGE: u64 = 25;
+
+/// A debate in a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub id: String,
+    pub question: String,
+    pub protocol: String,
+    pub state: &'static str,
+    pub tone: &'static str,
+    pub stamp: String,
+    pub when: String,
+    pub tokens: String,
+    pub cost: String,
+    pub rating: Option<u8>,
+    pub can_delete: bool,
+}
+
+/// What a listing says about a debate.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub id: String,
+    pub question: String,
+    pub protocol: String,
+    pub state: State,
+    pub created_at: Millis,
+    pub tokens: u64,
+    pub cost: Option<Money>,
+    pub rating: Option<u8>,
+}
+
+impl Row {
+    pub(crate) fn new(listed: &Listed, can_delete: bool) -> Self {
+        Self {
+            id: listed.id.clone(),
+            question: short(&listed.question, 160),
+            protocol: capital(&listed.protocol),
+            state: state_word(listed.state),
+            tone: state_tone(listed.state),
+            stamp: clock::stamp(listed.created_at),
+            when: clock::day_and_time(listed.created_at),
+            tokens: grouped(listed.tokens),
+            cost: money(listed.cost),
+            rating: listed.rating,
+            can_delete,
+        }
+    }
+}
+
+/// What was asked for in the address.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default)]
+pub(crate) struct Query {
+    pub q: String,
+    pub protocol: String,
+    pub state: String,
+    pub from: String,
+    pub until: String,
+    pub page: String,
+}
+
+impl Query {
+    /// The first page is 1.
+    pub(crate) fn page(&self) -> u64 {
+        self.page.parse().unwrap_or(1).max(1)
+    }
+
+    fn is_filtered(&self) -> bool {
+        [
+            &self.q,
+            &self.protocol,
+            &self.state,
+            &self.from,
+            &self.until,
+        ]
+        .iter()
+        .any(|part| !part.is_empty())
+    }
+
+    fn address(&self, page: u64) -> String {
+        let page = page.to_string();
+        let parts = [
+            ("q", &self.q),
+            ("protocol", &self.protocol),
+            ("state", &self.state),
+            ("from", &self.from),
+            ("until", &self.until),
+            ("page", &page),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name}={}", percent(value)))
+            .collect();
+        format!("/debates?{}", parts.join("&"))
+    }
+}
+
+/// As it stands in an address.
+pub(crate) fn percent(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+pub(crate) struct DebatesView {
+    pub problems: Vec<String>,
+    search: String,
+    protocols: Vec<Choice>,
+    states: Vec<Choice>,
+    from: String,
+    until: String,
+    is_filtered: bool,
+    rows: Vec<Row>,
+    newer: Option<String>,
+    older: Option<String>,
+    range: String,
+}
+
+#[derive(Template)]
+#[template(path = "debates.html")]
+struct Page {
+    frame: Frame,
+    view: DebatesView,
+}
+
+impl DebatesView {
+    pub(crate) fn new(query: &Query, rows: Vec<Row>, total: u64) -> Self {
+        let page = query.page();
+        let first = (page - 1) * PER_PAGE + 1;
+        let last = first - 1 + rows.len() as u64;
+        let choice = |value: &str, chosen: &str| Choice {
+            value: value.to_owned(),
+            label: capital(value),
+            is_chosen: value == chosen,
+        };
+        Self {
+            problems: Vec::new(),
+            search: query.q.clone(),
+            protocols: Protocol::ALL
+                .iter()
+                .map(|protocol| choice(protocol.name(), &query.protocol))
+                .collect(),
+            states: State::ALL
+                .iter()
+                .map(|state| choice(state.name(), &query.state))
+                .collect(),
+            from: query.from.clone(),
+            until: query.until.clone(),
+            is_filtered: query.is_filtered(),
+            newer: (page > 1).then(|| query.address(page - 1)),
+            older: (last < total).then(|| query.address(page + 1)),
+            range: format!("{}–{} of {}", grouped(first), grouped(last), grouped(total)),
+            rows,
+        }
+    }
+
+    pub(crate) fn page(self, frame: Frame) -> String {
+        let page = Page { frame, view: self };
+        page.render().unwrap_or_default()
+    }
+}

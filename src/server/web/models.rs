@@ -1,0 +1,60 @@
+//! Models and settings: what was found, what is used and why, and whether it answers.
+
+use askama::Template;
+
+use super::Frame;
+
+pub(crate) struct ModelsView {
+    pub problems: Vec<String>,
+    pub tested: Option<Tested>,
+    pub tiers: Vec<Tier>,
+    pub advice: Option<String>,
+    pub found: Vec<Found>,
+    /// Where the settings come from.
+    pub source: String,
+    pub settings: Vec<Setting>,
+}
+
+/// How a small real call went.
+#[derive(Debug, Clone)]
+pub(crate) struct Tested {
+    pub text: String,
+    pub is_good: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Tier {
+    pub title: String,
+    pub model: String,
+    pub why: String,
+    pub price: Option<String>,
+    pub can_test: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub provider: String,
+    pub note: String,
+    pub models: String,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub key: String,
+    pub value: String,
+    pub origin: String,
+}
+
+#[derive(Template)]
+#[template(path = "models.html")]
+struct Page {
+    frame: Frame,
+    view: ModelsView,
+}
+
+impl ModelsView {
+    pub(crate) fn page(self, frame: Frame) -> String {
+        let page = Page { frame, view: self };
+        page.render().unwrap_or_default()
+    }
+}

@@ -1,0 +1,397 @@
+use roundtable_core::usage::{Money, Price};
+use roundtable_engine::event::State;
+use roundtable_engine::report::Report;
+
+use super::debate::{DebateView, Right};
+use super::debates::{DebatesView, Listed, Query, Row};
+use super::gate::{ErrorView, SignInView, safe_next};
+use super::home::{Asked, Group, HomeView, Offer, Offered, Rough, Wants, Way, way_title};
+use super::models::{Found, ModelsView, Setting, Tested, Tier};
+use super::*;
+use crate::render::samples;
+
+fn frame(tab: &'static str) -> Frame {
+    Frame::new(tab, Visitor::SignedIn)
+}
+
+fn rows() -> Vec<Row> {
+    let listed = |number: u64, question: &str, state| Listed {
+        id: format!("0000000{number}-0000-4000-8000-000000000000"),
+        question: question.into(),
+        protocol: "dialectic".into(),
+        state,
+        created_at: 1_794_812_520_000 - number * 86_400_000,
+        tokens: 8260 * number,
+        cost: Money::from_dollars(0.026),
+        rating: (number == 2).then_some(9),
+    };
+    [
+        listed(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),
+        listed(2, "Is a four-day week good for a <b>support</b> team?", State::Complete),
+        listed(3, "Should we put a queue in front of the database?", State::Partial),
+        listed(4, "What would it take to bring the nightly build below ten minutes, and is it worth a week of two people?", State::Failed),
+    ]
+    .iter()
+    .map(|listed| Row::new(listed, true))
+    .collect()
+}
+
+fn offer() -> Offer {
+    let price = Price {
+        input: 0.4,
+        output: 1.6,
+        cached: None,
+    };
+    let way = |cast: &str, summary: &str, calls| Way {
+        cast: cast.into(),
+        title: way_title(cast),
+        summary: summary.into(),
+        rough: Rough::guessed(calls).told(Some(&price)),
+        wants: if cast == "forecast" {
+            Wants::Outcomes
+        } else {
+            Wants::Nothing
+        },
+        is_chosen: false,
+    };
+    Offer {
+        ways: vec![
+            way(
+                "dialectic",
+                "A proposer answers, a skeptic attacks, a synthesizer writes what survived, a judge marks it.",
+                9,
+            ),
+            way(
+                "forecast",
+                "Optimist, pessimist, contrarian and historian put numbers on outcomes; a judge weighs them.",
+                31,
+            ),
+            way(
+                "themis",
+                "Two councils of judges score a piece of content, argue about it, and answer a critic.",
+                24,
+            ),
+        ],
+        models: vec![Group {
+            provider: "lab".into(),
+            models: vec![Offered {
+                name: "lab:qwen3-32b".into(),
+                label: "qwen3-32b".into(),
+                is_chosen: false,
+            }],
+        }],
+        automatic: Some(("lab:qwen3-32b".into(), "configured".into())),
+        advice: None,
+        recent: rows().into_iter().take(3).collect(),
+    }
+}
+
+/// Every page with everything on it, by name.
+fn all() -> Vec<(&'static str, String)> {
+    let running = samples::account(&samples::running());
+    let finished = samples::account(&samples::journal(State::Partial));
+    let query = Query {
+        q: "week & \"day\"".into(),
+        page: "2".into(),
+        ..Query::default()
+    };
+    let asked = Asked {
+        question: "Why </textarea><script>?".into(),
+        cast: "themis".into(),
+        max_cost: "0.5".into(),
+        ..Asked::default()
+    };
+    let mut wrong = HomeView::new(offer(), &asked);
+    wrong.problems = vec![
+        "the question is too short".into(),
+        "'-1' is no amount <of> money".into(),
+    ];
+    let live = Report {
+        answer: None,
+        ..samples::report()
+    };
+    vec![
+        (
+            "home",
+            HomeView::new(offer(), &Asked::default()).page(frame("ask")),
+        ),
+        ("home_with_problems", wrong.page(frame("ask"))),
+        (
+            "debate_running",
+            DebateView::new(&running, Right::Run).page(frame("debates"), &running, &live),
+        ),
+        (
+            "debate_finished",
+            DebateView::new(&finished, Right::Run).page(
+                frame("debates"),
+                &finished,
+                &samples::report(),
+            ),
+        ),
+        (
+            "debate_read_only",
+            DebateView::new(&finished, Right::Read).page(
+                frame("debates"),
+                &finished,
+                &Report::default(),
+            ),
+        ),
+        (
+            "debates",
+            DebatesView::new(&query, rows(), 60).page(frame("debates")),
+        ),
+        (
+            "debates_none",
+            DebatesView::new(&Query::default(), Vec::new(), 0).page(frame("debates")),
+        ),
+        ("models", models().page(frame("models"))),
+        (
+            "sign_in",
+            SignInView {
+                next: "/debates".into(),
+                problems: vec!["This token is not known.".into()],
+            }
+            .page(Frame::new("", Visitor::Stranger)),
+        ),
+        (
+            "error",
+            ErrorView::new(
+                404,
+                "There is no debate with this id. It may have been deleted.",
+            )
+            .page(frame("")),
+        ),
+    ]
+}
+
+fn models() -> ModelsView {
+    let tier = |title: &str, model: &str| Tier {
+        title: title.into(),
+        model: model.into(),
+        why: "it is configured".into(),
+        price: Some("$0.4 in, $1.6 out per million tokens".into()),
+        can_test: true,
+    };
+    ModelsView {
+        problems: Vec::new(),
+        tested: Some(Tested {
+            text: "lab:qwen3-32b answered {\"yes\": true} in 1.2 s".into(),
+            is_good: true,
+        }),
+        tiers: vec![
+            tier("Deliberate", "lab:qwen3-32b"),
+            tier("Fast", "lab:small"),
+        ],
+        advice: Some("A larger model would serve better.".into()),
+        found: vec![Found {
+            provider: "lab".into(),
+            note: "2 models".into(),
+            models: "qwen3-32b, small".into(),
+        }],
+        source: "From /home/ada/.config/roundtable/roundtable.toml".into(),
+        settings: vec![Setting {
+            key: "limits.call_timeout_s".into(),
+            value: "120".into(),
+            origin: "default".into(),
+        }],
+    }
+}
+
+#[test]
+fn c14_every_page_looks_as_it_did() {
+    for (name, page) in all() {
+        insta::assert_snapshot!(name, page);
+    }
+}
+
+/// C-12: no inline script or style, nothing from elsewhere, and nothing a model or a person wrote becomes markup.
+#[test]
+fn c12_pages_hold_no_inline_script_and_load_nothing_from_elsewhere() {
+    for (name, page) in all() {
+        for forbidden in [
+            " style=\"",
+            "<style",
+            "javascript:alert(1)\"",
+            "<img",
+            "<iframe",
+            "<b>support",
+            "of> money",
+            "</textarea><script",
+        ] {
+            assert!(!page.contains(forbidden), "{name}: {forbidden}");
+        }
+        for tag in page.split('<').skip(1) {
+            let tag = tag.split('>').next().unwrap_or_default();
+            for handler in [" onclick=", " onerror=", " onload=", " onmouseover="] {
+                assert!(!tag.contains(handler), "{name}: <{tag}>");
+            }
+        }
+        for part in page.split("<script").skip(1) {
+            assert!(part.starts_with(" src=\"/assets/"), "{name}: {part:.60}");
+        }
+        for tag in page.split('<').skip(1) {
+            let tag = tag.split('>').next().unwrap_or_default();
+            if tag.contains("&gt;") {
+                // The text of a model that looks like a tag is none.
+                continue;
+            }
+            for attribute in [" src=\"", " href=\"", " action=\""] {
+                for part in tag.split(attribute).skip(1) {
+                    let is_ours = part.starts_with('/') && !part.starts_with("//");
+                    let is_within =
+                        part.starts_with('#') || part.starts_with("https://example.org/");
+                    assert!(is_ours || is_within, "{name}: {tag}");
+                }
+            }
+        }
+    }
+}
+
+/// Under 100 KB in all for the first page.
+#[test]
+fn c14_the_first_page_is_small() {
+    let assets: usize = [&assets::STYLE, &assets::LIVE, &assets::MARK]
+        .iter()
+        .map(|asset| asset.body.len())
+        .sum();
+    for (name, page) in all() {
+        assert!(
+            page.len() + assets < 100_000,
+            "{name}: {} + {assets}",
+            page.len()
+        );
+    }
+}
+
+/// Keyboard and screen reader: one main landmark, one first heading, a name for every field, no id twice, every reference
+/// answered.
+#[test]
+fn pages_are_in_order_for_those_who_do_not_see_them() {
+    for (name, page) in all() {
+        let count = |what: &str| page.matches(what).count();
+        assert_eq!(
+            (count("<main"), count("<h1"), count("lang=\"en\"")),
+            (1, 1, 1),
+            "{name}"
+        );
+        assert!(
+            page.contains("href=\"#main\"") && page.contains("id=\"main\""),
+            "{name}"
+        );
+        let values = |attribute: &str| -> Vec<String> {
+            page.split(&format!(" {attribute}=\""))
+                .skip(1)
+                .filter_map(|part| part.split('"').next())
+                .map(str::to_owned)
+                .collect()
+        };
+        let mut ids = values("id");
+        let all = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), all, "{name}: an id is used twice");
+        for reference in values("for").into_iter().chain(values("aria-labelledby")) {
+            assert!(
+                ids.contains(&reference),
+                "{name}: nothing has the id {reference}"
+            );
+        }
+        for field in page
+            .split("<input")
+            .skip(1)
+            .chain(page.split("<select").skip(1))
+        {
+            let tag = field.split('>').next().unwrap_or_default();
+            let is_named = tag.contains("type=\"hidden\"")
+                || tag.contains("type=\"radio\"")
+                || values("for")
+                    .iter()
+                    .any(|id| tag.contains(&format!("id=\"{id}\"")));
+            assert!(is_named, "{name}: <input{tag}> has no label");
+        }
+    }
+}
+
+/// The page at one entry of the journal is the same whenever it is asked for, and says where the stream goes on.
+#[test]
+fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
+    let entries = samples::running();
+    for end in 1..=entries.len() {
+        let account = samples::account(&entries[..end]);
+        let page = || {
+            DebateView::new(&account, Right::Run).page(
+                frame("debates"),
+                &account,
+                &Report::default(),
+            )
+        };
+        assert_eq!(page(), page());
+        assert!(page().contains(&format!("data-seq=\"{}\"", entries[end - 1].seq)));
+        assert!(page().contains("/events\""));
+        assert!(
+            page().contains("http-equiv=\"refresh\""),
+            "without a script it is fetched again"
+        );
+    }
+    let over = samples::account(&samples::journal(State::Complete));
+    let page = DebateView::new(&over, Right::Run).page(frame("debates"), &over, &samples::report());
+    assert!(
+        !page.contains("<script")
+            && !page.contains("<meta http-equiv")
+            && !page.contains("data-events")
+    );
+}
+
+/// What the script swaps while a debate runs is on the page under the same ids.
+#[test]
+fn c09_the_panels_fit_into_the_page() {
+    let account = samples::account(&samples::running());
+    let page =
+        DebateView::new(&account, Right::Run).page(frame("debates"), &account, &samples::report());
+    let panels = DebateView::new(&account, Right::Run).panels(&account, &samples::report());
+    for part in [
+        "status", "glance", "timeline", "outcome", "controls", "beside",
+    ] {
+        let id = format!("id=\"{part}\"");
+        assert_eq!(
+            (page.matches(&id).count(), panels.matches(&id).count()),
+            (1, 1),
+            "{part}"
+        );
+    }
+}
+
+#[test]
+fn a_visitor_is_sent_on_to_this_server_only() {
+    for (given, expected) in [
+        ("/debates?page=2", "/debates?page=2"),
+        ("https://evil.example", "/"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("/a\r\nset-cookie: x", "/"),
+        ("", "/"),
+    ] {
+        assert_eq!(safe_next(given), expected);
+    }
+}
+
+#[test]
+fn what_it_will_cost_is_told_roughly() {
+    let price = |input, output| Price {
+        input,
+        output,
+        cached: None,
+    };
+    assert_eq!(
+        Rough::guessed(9).told(Some(&price(3.0, 15.0))),
+        "About 9 calls, 20,000 tokens, $0.11"
+    );
+    assert_eq!(
+        Rough::guessed(9).told(Some(&Price::FREE)),
+        "About 9 calls, 20,000 tokens, free"
+    );
+    assert_eq!(
+        Rough::guessed(9).told(None),
+        "About 9 calls, 20,000 tokens, price unknown"
+    );
+}

@@ -1,0 +1,58 @@
+use roundtable_engine::event::Event;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::*;
+use crate::store::fixtures::setup;
+
+const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
+
+async fn store() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    (folder, store)
+}
+
+fn word(outcome: Option<&str>) -> Resolving {
+    Resolving {
+        outcome: outcome.map(str::to_owned),
+        by: Some("Ada".into()),
+    }
+}
+
+/// F-17: what happened is in the journal, each word with its number, the last one last.
+#[tokio::test]
+async fn f17_what_happened_is_kept_and_can_be_corrected() {
+    let (_folder, store) = store().await;
+    let id: Uuid = ID.parse().unwrap();
+    drop(
+        store
+            .create(id, &setup("Will it rain?"), 1_000)
+            .await
+            .unwrap(),
+    );
+    assert_eq!(store.resolved_ids().await.unwrap(), Vec::<Uuid>::new());
+    for outcome in [Some("yes"), Some("no"), None] {
+        store.resolve(id, word(outcome), 2_000).await.unwrap();
+    }
+    let entries = store.entries(id).await.unwrap();
+    let told: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            Event::Resolved {
+                number, outcome, ..
+            } => Some((*number, outcome.as_deref())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [(1, Some("yes")), (2, Some("no")), (3, None)]);
+    assert_eq!(store.resolved_ids().await.unwrap(), [id]);
+}
+
+#[tokio::test]
+async fn what_happened_to_an_unknown_debate_is_refused() {
+    let (_folder, store) = store().await;
+    let id: Uuid = ID.parse().unwrap();
+    let refused = store.resolve(id, word(Some("yes")), 1).await.unwrap_err();
+    assert!(matches!(refused, ClaimError::NotFound { .. }), "{refused}");
+}

@@ -1,0 +1,77 @@
+use super::*;
+use crate::store::fixtures;
+
+fn token(name: &str, scope: Scope) -> TokenRow {
+    TokenRow {
+        id: Uuid::new_v4(),
+        name: name.into(),
+        scope,
+        hash: [0xab; 32],
+        created_at: 1_700_000_000_000,
+    }
+}
+
+#[tokio::test]
+async fn tokens_are_added_listed_and_revoked() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let (ada, bob) = (token("ada", Scope::Read), token("bob", Scope::Admin));
+    store.add_token(&ada).await.unwrap();
+    store.add_token(&bob).await.unwrap();
+    assert_eq!(store.tokens().await.unwrap(), [ada.clone(), bob]);
+    let again = store.add_token(&token("ada", Scope::Run)).await;
+    assert_eq!(again, Err(TokenError::Exists { name: "ada".into() }));
+    store.revoke_token("bob").await.unwrap();
+    assert_eq!(store.tokens().await.unwrap(), [ada]);
+    let gone = store.revoke_token("bob").await;
+    assert_eq!(gone, Err(TokenError::NotFound { name: "bob".into() }));
+}
+
+#[tokio::test]
+async fn a_request_with_a_key_makes_one_debate() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let setup = fixtures::setup("Why?");
+    let sent = |fingerprint: &str| super::super::Sent {
+        key: Some("k1".into()),
+        fingerprint: fingerprint.into(),
+    };
+    let id = Uuid::new_v4();
+    let first = store
+        .create_served(
+            id,
+            &setup,
+            1,
+            roundtable_engine::event::State::Queued,
+            &sent("a"),
+        )
+        .await
+        .unwrap();
+    assert!(matches!(first, super::super::Created::New(_)));
+    drop(first);
+    let second = store
+        .create_served(
+            Uuid::new_v4(),
+            &setup,
+            2,
+            roundtable_engine::event::State::Running,
+            &sent("a"),
+        )
+        .await
+        .unwrap();
+    assert!(matches!(second, super::super::Created::Before(known) if known == id));
+    let other = store.made_by(&sent("b")).await.unwrap();
+    assert!(matches!(other, Some(super::super::Created::OtherRequest)));
+    assert_eq!(store.left_by_servers().await.unwrap(), [id]);
+    // Whoever takes it over on the command line takes it from the servers.
+    drop(store.claim(id).await.unwrap());
+    assert!(store.left_by_servers().await.unwrap().is_empty());
+}
+
+#[test]
+fn hashes_are_written_and_read() {
+    let hash: [u8; 32] = std::array::from_fn(|index| u8::try_from(index * 7).unwrap());
+    assert_eq!(from_hex(&to_hex(&hash)), Some(hash));
+    assert_eq!(from_hex("zz"), None);
+    assert_eq!(from_hex(&"é".repeat(32)), None);
+}

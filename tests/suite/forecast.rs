@@ -1,0 +1,321 @@
+//! `roundtable forecast`, `resolve` and `calibration`: from the question to the reliability diagram.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::harness::forecast::{replies, said, who};
+use crate::harness::{Answer, Home, Run, Server, finished, schema_name};
+
+const QUESTION: &str = "Will the bridge open in time?";
+
+fn good() -> Server {
+    Server::start(|request, _| Answer::Reply(replies(request).to_string()))
+}
+
+fn forecast(home: &Home, more: &[&str]) -> Run {
+    let mut args = vec![
+        "forecast",
+        QUESTION,
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+        "--model",
+        "lab:x",
+    ];
+    args.extend(more);
+    home.run(&args)
+}
+
+/// F-01, F-15, F-08: a question and its outcomes are enough; 31 calls; the distribution is the judge's and the roles'.
+#[test]
+fn f01_a_question_and_its_outcomes_are_enough() {
+    let server = good();
+    let home = Home::with(&server);
+    let run = forecast(
+        &home,
+        &["--json", "--domain", "building", "--resolves", "2020-01-31"],
+    );
+    run.expect(0, &[]);
+    let result = run.json();
+    assert_eq!(server.asked().len(), 31);
+    assert_eq!(result["metadata"]["sonnet_calls"], 31);
+    assert_eq!(result["metadata"]["model"], "lab:x");
+    let yes = &result["probability_distribution"][0];
+    assert_eq!(yes["outcome_id"], "yes");
+    let close = |found: &Value, expected: f64| {
+        assert!((found.as_f64().unwrap() - expected).abs() < 1e-9, "{found}");
+    };
+    close(&yes["consensus_probability"], 0.58);
+    close(&yes["probability"], 0.6 * 0.7 + 0.4 * 0.58);
+    assert_eq!(result["historical_precedents"][0]["date"], "1999");
+    assert_eq!(result["roundtable"]["domain"], "building");
+    assert_eq!(result["roundtable"]["resolves_on"], "2020-01-31");
+    assert_eq!(result["roundtable"]["ensemble_weight"], 0.15);
+}
+
+/// The terminal shows the forecast, what it was worth and who stands where; files hold it too.
+#[test]
+fn c14_a_forecast_is_shown_and_exported() {
+    let server = good();
+    let home = Home::with(&server);
+    let run = forecast(&home, &[]);
+    run.expect(0, &["What the debate was worth", "Likeliest Yes 65%"]);
+    assert!(run.out.contains("probably"), "{}", run.out);
+    let shown = home.run(&["show", "last"]);
+    for words in [
+        "Where the roles differ",
+        "A wet spring",
+        "Precedents",
+        "1999",
+        "Steel is late",
+        "Arguments and their scores",
+    ] {
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in:\n{}",
+            shown.out
+        );
+    }
+    for format in ["md", "html", "yaml"] {
+        let exported = home.run(&["export", "last", "--format", format]);
+        exported.expect(0, &[]);
+        assert!(exported.out.contains("Steel is late"), "{format}");
+    }
+}
+
+/// F-01: a whole request, from a file and from standard input; what is wrong with it is told all at once.
+#[test]
+fn f01_a_request_is_read_and_every_fault_told() {
+    let server = good();
+    let home = Home::with(&server);
+    let request = json!({
+        "task_id": "t-1", "unknown": true,
+        "prediction_context": {
+            "task": { "raw_query": QUESTION },
+            "outcomes": [{ "id": "yes", "label": "It opens" }, { "id": "no", "label": "It does not" }],
+        },
+        "config": { "rounds": 1, "roles": ["optimist", "judge"] },
+    });
+    home.write("request.json", &request.to_string());
+    let run = home.run(&[
+        "forecast",
+        "--request",
+        "request.json",
+        "--model",
+        "lab:x",
+        "--json",
+    ]);
+    run.expect(0, &[]);
+    assert_eq!(run.json()["task_id"], "t-1");
+    assert_eq!(run.json()["metadata"]["total_arguments"], 2);
+
+    let mut child = home
+        .command(&[
+            "forecast",
+            "--request",
+            "-",
+            "--model",
+            "lab:x",
+            "--json",
+            "--quiet",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(request.to_string().as_bytes())
+        .unwrap();
+    finished(child.wait_with_output().unwrap()).expect(0, &[]);
+
+    let mut wrong = request;
+    wrong["config"]["roles"] = json!(["wizard", "judge"]);
+    wrong["config"]["judge_weight"] = json!(60);
+    wrong["prediction_context"]["outcomes"][1]["id"] = json!("yes");
+    wrong["prediction_context"]["simulation_summary"] =
+        json!({ "final_distribution": [{ "outcome_id": "maybe", "probability": 1 }] });
+    home.write("wrong.json", &wrong.to_string());
+    home.run(&["forecast", "--request", "wrong.json", "--model", "lab:x"])
+        .expect(
+            2,
+            &[
+                "there is no role 'wizard'",
+                "must be from 0 to 1",
+                "'yes' is used twice",
+                "there is no outcome 'maybe'",
+            ],
+        );
+    assert_eq!(
+        server.asked().len(),
+        2 * 5,
+        "nothing was asked for the wrong one"
+    );
+}
+
+/// F-01: what cannot be a forecast is refused before anybody is asked.
+#[test]
+fn f01_bad_input_is_refused() {
+    let server = good();
+    let home = Home::with(&server);
+    home.run(&["forecast", QUESTION, "--model", "lab:x"])
+        .expect(2, &["a forecast needs at least 2"]);
+    home.run(&["forecast", QUESTION, "--outcome", "Yes", "--model", "lab:x"])
+        .expect(2, &["a forecast needs at least 2"]);
+    home.run(&["forecast"]).expect(2, &["required"]);
+    forecast(&home, &["--judge-weight", "1.5"]).expect(2, &["judge_weight", "from 0 to 1"]);
+    forecast(&home, &["--rounds", "0"]).expect(2, &["rounds"]);
+    forecast(&home, &["--role", "wizard", "--role", "judge"])
+        .expect(2, &["there is no role 'wizard'"]);
+    forecast(&home, &["--resolves", "soon"]).expect(2, &["'soon' is no date"]);
+    forecast(&home, &["--context", "missing.md"]).expect(2, &["cannot read missing.md"]);
+    home.write("no.json", "{");
+    home.run(&["forecast", "--request", "no.json", "--model", "lab:x"])
+        .expect(2, &["not JSON"]);
+    assert!(server.asked().is_empty());
+    assert!(home.list().is_empty());
+}
+
+/// Grounding: the asker's own notes reach every role.
+#[test]
+fn f01_notes_reach_every_role() {
+    let server = good();
+    let home = Home::with(&server);
+    home.write("notes.md", "The steel arrives on 3 May.");
+    forecast(&home, &["--context", "notes.md", "--rounds", "1"]).expect(0, &[]);
+    let heard = server.heard();
+    let arguments = heard.iter().filter(|it| schema_name(it) == "argument");
+    assert!(arguments.clone().count() == 5);
+    assert!(
+        arguments
+            .clone()
+            .all(|it| said(it).contains("The steel arrives on 3 May."))
+    );
+}
+
+/// F-18: a role that fails leaves a partial result and its exit code.
+#[test]
+fn f18_a_failing_role_makes_the_result_partial() {
+    let server = Server::start(|request, _| {
+        if schema_name(request) == "argument" && who(request).0 == "historian" {
+            return Answer::Status(400, "", "no".into());
+        }
+        Answer::Reply(replies(request).to_string())
+    });
+    let home = Home::with(&server);
+    let run = forecast(&home, &["--json"]);
+    run.expect(3, &["Never heard: historian"]);
+    let result = run.json();
+    assert_eq!(result["roundtable"]["state"], "partial");
+    assert_eq!(result["roundtable"]["absent_roles"], json!(["historian"]));
+    let roles = result["probability_distribution"][0]["role_assessments"]
+        .as_array()
+        .unwrap();
+    assert_eq!(roles.len(), 4);
+}
+
+/// From the forecast to what happened, the scores, the calibration, and weights for the next forecast.
+#[test]
+fn a_forecast_is_resolved_scored_and_learned_from() {
+    let server = good();
+    let home = Home::with(&server);
+    let past = [
+        "--domain",
+        "building",
+        "--resolves",
+        "2020-01-31",
+        "--quiet",
+        "--rounds",
+        "1",
+    ];
+    home.run(&["calibration"]).expect(0, &[]);
+    forecast(&home, &past).expect(0, &[]);
+    home.run(&["resolve", "last", "perhaps"])
+        .expect(2, &["there is no outcome 'perhaps'", "yes (Yes)"]);
+    home.run(&["resolve", "last", "No"])
+        .expect(0, &["Recorded 'No'", "Brier score"]);
+    home.run(&["resolve", "last", "YES", "--by", "The mayor"])
+        .expect(0, &["Recorded 'Yes'"]);
+    let calibration = home.run(&["calibration", "--json"]).json();
+    assert_eq!(calibration["questions"], 1);
+    let record = &calibration["records"][0];
+    assert_eq!(record["source"], "debate");
+    let said_yes: f64 = 0.6 * 0.7 + 0.4 * 0.58;
+    let brier = record["brier"].as_f64().unwrap();
+    assert!((brier - (1.0 - said_yes).powi(2)).abs() < 1e-9, "{brier}");
+    let shown = home.run(&["calibration"]);
+    for words in [
+        "Reliability",
+        "blind first round",
+        "uniform",
+        "optimist",
+        "n=1",
+    ] {
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in:\n{}",
+            shown.out
+        );
+    }
+    home.run(&["calibration", "--html", "page.html"])
+        .expect(0, &["Wrote page.html"]);
+    let page = std::fs::read_to_string(home.path().join("page.html")).unwrap();
+    assert!(page.contains("<svg") && !page.contains("<script"), "{page}");
+    assert!(home.run(&["show", "last"]).out.contains("It was 'Yes'."));
+
+    let next = forecast(&home, &["--domain", "building", "--json", "--rounds", "1"]).json();
+    let weights = next["roundtable"]["accuracy_pool"]["weights"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let weight = |role: &str| {
+        let found = weights.iter().find(|it| it["role"] == role).unwrap();
+        found["weight"].as_f64().unwrap()
+    };
+    assert!(
+        weight("optimist") > 0.2 && weight("pessimist") < 0.2,
+        "{weights:?}"
+    );
+    let again = next["probability_distribution"][0]["probability"]
+        .as_f64()
+        .unwrap();
+    assert!(
+        (again - said_yes).abs() < 1e-9,
+        "learned weights leave the contract's probability alone"
+    );
+
+    home.run(&["resolve", "last", "--withdraw"])
+        .expect(0, &["Taken back"]);
+    home.run(&["list"]).expect(0, &[]);
+}
+
+/// Only questions past their resolution date are scored.
+#[test]
+fn a_question_of_the_future_is_recorded_but_not_scored() {
+    let server = good();
+    let home = Home::with(&server);
+    forecast(
+        &home,
+        &["--resolves", "2999-12-31", "--quiet", "--rounds", "1"],
+    )
+    .expect(0, &[]);
+    home.run(&["resolve", "last", "yes"])
+        .expect(0, &["Recorded 'Yes'", "scored when 2999-12-31 is over"]);
+    assert_eq!(home.run(&["calibration", "--json"]).json()["questions"], 0);
+}
+
+/// What is no forecast cannot be resolved.
+#[test]
+fn only_forecasts_are_resolved() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    home.run(&["resolve", "last", "yes"])
+        .expect(2, &["is no forecast"]);
+}

@@ -1,0 +1,328 @@
+//! `roundtable judge`, `casts` and `schema` as people use them.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::harness::{Home, court, finished};
+
+const POST: &str = "Nobody told me that bread could sing. I put my ear to the crust as it cooled, and there it was: a crackle, like a small \
+    fire. My grandmother laughed at me for a week. Bake it hot, take it out while the kitchen is quiet, and wait. It lasts four \
+    minutes, and then it is only bread again.\n";
+
+fn even(_: &str) -> f64 {
+    60.0
+}
+
+/// T-01, T-10, C-14: a post is judged by the built-in cast; the result is shown, stored, exported, and its JSON keeps to the schema.
+#[test]
+fn t10_a_post_is_judged_and_the_result_keeps_to_the_published_schema() {
+    let server = court(even);
+    let home = Home::with(&server);
+    home.write("post.md", POST);
+    home.write("post.json", "{\"platform\": \"video\"}");
+    let run = home.run(&[
+        "judge",
+        "post.md",
+        "--meta",
+        "post.json",
+        "--model",
+        "lab:x",
+        "--json",
+        "--seed",
+        "7",
+    ]);
+    run.expect(0, &[]);
+    let record = run.json();
+    assert_eq!(record["result"]["overall"]["tier"], "spreads");
+    assert_eq!(record["result"]["content"]["parts"][1]["kind"], "metadata");
+    assert_eq!(server.asked().len(), 20);
+    let schema = home.run(&["schema", "councils"]).json();
+    let required = schema["required"].as_array().unwrap();
+    assert!(
+        required
+            .iter()
+            .all(|key| record.get(key.as_str().unwrap()).is_some())
+    );
+
+    let shown = home.run(&["show", "last"]);
+    shown.expect(0, &[]);
+    assert!(shown.out.contains("A well made piece."), "{}", shown.out);
+    let page = home.run(&["export", "last", "--format", "html"]);
+    for words in [
+        "Score card",
+        "Authenticity",
+        "no proof of anything",
+        "Figures on bias",
+    ] {
+        assert!(page.out.contains(words), "'{words}' is not on the page");
+    }
+    let text = home.run(&["export", "last", "--format", "md"]);
+    assert!(text.out.contains("Hook effectiveness"), "{}", text.out);
+}
+
+/// T-11: with two tiers configured, fast mode calls the fast model only; in full critic and orchestrator alone deliberate.
+#[test]
+fn t11_fast_mode_uses_the_fast_tier_only() {
+    let server = court(even);
+    let home = Home::configured(
+        &server.url(),
+        "\n[tiers]\ndeliberate = \"lab:large\"\nfast = \"lab:small\"\n",
+    );
+    home.write("post.md", POST);
+    home.run(&["judge", "post.md", "--fast", "--quiet"])
+        .expect(0, &[]);
+    let models =
+        |heard: &[Value], model: &str| heard.iter().filter(|it| it["model"] == model).count();
+    let fast = server.heard();
+    assert_eq!((fast.len(), models(&fast, "small")), (11, 11));
+    home.run(&["judge", "post.md", "--quiet"]).expect(0, &[]);
+    let full = server.heard().split_off(fast.len());
+    assert_eq!((models(&full, "small"), models(&full, "large")), (18, 2));
+}
+
+/// T-01: the two other casts, and one of the user's own.
+#[test]
+fn t01_other_casts_are_a_word_away() {
+    let server = court(even);
+    let home = Home::with(&server);
+    home.write("design.md", POST);
+    for (cast, overall) in [("rfc", "Readiness"), ("essay", "Quality")] {
+        let run = home.run(&[
+            "judge",
+            "design.md",
+            "--cast",
+            cast,
+            "--fast",
+            "--model",
+            "lab:x",
+            "--json",
+        ]);
+        run.expect(0, &[]);
+        assert_eq!(run.json()["result"]["overall"]["title"], overall);
+    }
+    let path = home
+        .run(&["casts", "new", "grant", "--from", "rfc"])
+        .expect(0, &["casts check grant"])
+        .out
+        .trim()
+        .to_owned();
+    home.run(&["casts", "check", "grant"]).expect(0, &[]);
+    let changed = std::fs::read_to_string(&path)
+        .unwrap()
+        .replace("overall = \"Readiness\"", "overall = \"Merit\"");
+    std::fs::write(&path, changed).unwrap();
+    let run = home.run(&[
+        "judge",
+        "design.md",
+        "--cast",
+        "grant",
+        "--fast",
+        "--model",
+        "lab:x",
+        "--json",
+    ]);
+    assert_eq!(run.json()["result"]["overall"]["title"], "Merit");
+    let run = home.run(&[
+        "judge",
+        "design.md",
+        "--cast",
+        &path,
+        "--fast",
+        "--model",
+        "lab:x",
+        "--json",
+    ]);
+    assert_eq!(run.json()["result"]["cast"], "grant");
+}
+
+/// C-02: casts are made, checked and shown; what is wrong is said with its line.
+#[test]
+fn c02_casts_are_made_checked_and_shown() {
+    let home = Home::empty();
+    let path = home
+        .run(&["casts", "new", "mine"])
+        .expect(0, &[])
+        .out
+        .trim()
+        .to_owned();
+    home.run(&["casts", "new", "mine"])
+        .expect(2, &["is there already"]);
+    home.run(&["casts", "new", "Mine!"])
+        .expect(2, &["is no name for a cast"]);
+    home.run(&["casts", "new", "other", "--from", "themes"])
+        .expect(2, &["did you mean 'themis'"]);
+    let shown = home.run(&["casts", "show", "mine"]);
+    for words in [
+        "Content council",
+        "authenticity (unscored)",
+        "weight 25",
+        "  100  ",
+    ] {
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in {}",
+            shown.out
+        );
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("seat = \"emotion\"", "seat = \"hook\"")).unwrap();
+    home.run(&["casts", "check", "mine"])
+        .expect(2, &["mine.toml:", "two judges are named 'hook'"]);
+    home.run(&["judge", &path, "--cast", "mine", "--model", "lab:x"])
+        .expect(2, &["two judges are named 'hook'"]);
+    home.run(&["judge", &path, "--cast", "dialectic"])
+        .expect(2, &["has no councils"]);
+    home.run(&["schema", "counsils"])
+        .expect(2, &["did you mean 'councils'"]);
+}
+
+/// T-13: an empty file, a binary, an image, a file that is not there: refused before anybody is asked.
+#[test]
+fn t13_what_cannot_be_judged_is_refused_before_any_call() {
+    let server = court(even);
+    let home = Home::with(&server);
+    home.write("empty.md", " \n\n");
+    home.write("post.md", POST);
+    std::fs::write(home.path().join("binary.bin"), [0xff, 0x00, 0x12]).unwrap();
+    std::fs::write(home.path().join("nul.txt"), "text\0text").unwrap();
+    std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    let judge = |more: &[&str]| {
+        let mut args = vec!["judge", "--model", "lab:x"];
+        args.extend(more);
+        home.run(&args)
+    };
+    judge(&["empty.md"]).expect(2, &["empty.md is empty: there is nothing to judge"]);
+    judge(&["-"]).expect(2, &["standard input is empty"]);
+    judge(&["binary.bin"]).expect(2, &["binary.bin is not text"]);
+    judge(&["nul.txt"]).expect(2, &["nul.txt is not text"]);
+    judge(&["picture.png"]).expect(2, &["picture.png is an image; give it with --image"]);
+    judge(&["post.md", "--image", "post.md"]).expect(2, &["post.md is no picture"]);
+    judge(&["post.md", "--image", "picture.png"])
+        .expect(2, &["picture.png is a picture", "not known to see any"]);
+    judge(&["nowhere.md"]).expect(2, &["cannot read nowhere.md", "pipe text in"]);
+    judge(&["post.md", "--meta", "empty.md"]).expect(2, &["empty.md is empty"]);
+    judge(&["post.md", "--rank"]).expect(2, &["at least two"]);
+    judge(&["post.md", "empty.md", "--rank"]).expect(2, &["empty.md is empty"]);
+    judge(&["post.md", "--cast", "temis"]).expect(2, &["did you mean 'themis'"]);
+    judge(&[]).expect(2, &[]);
+    assert!(server.heard().is_empty());
+    assert!(home.list().is_empty());
+}
+
+/// T-13: five megabytes: what is judged and what was left out is said, to the user, to the judges and in the result.
+#[test]
+fn t13_five_megabytes_are_cut_and_that_is_said() {
+    let server = court(even);
+    let home = Home::configured(&server.url(), "max_question_tokens = 4000\n");
+    home.write("book.md", &POST.repeat(5_000_000 / POST.len() + 1));
+    let run = home.run(&["judge", "book.md", "--fast", "--model", "lab:x", "--json"]);
+    run.expect(0, &["words are judged, from its beginning and its end"]);
+    let record = run.json();
+    let left_out = &record["result"]["content"]["parts"][0]["left_out"];
+    assert!(left_out["words"].as_u64().unwrap() > 900_000, "{left_out}");
+    let prompt = server.heard()[0]["messages"].to_string();
+    assert!(prompt.contains("words are left out here"));
+    assert!(prompt.len() < 60_000, "{}", prompt.len());
+}
+
+/// Three are judged each on its own, none sees another, and the order says which differences are not worth believing.
+#[test]
+fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
+    let score = |text: &str| {
+        if text.contains("alpha") {
+            80.0
+        } else if text.contains("beta") {
+            79.0
+        } else {
+            20.0
+        }
+    };
+    let server = court(score);
+    let home = Home::with(&server);
+    for name in ["gamma", "alpha", "beta"] {
+        home.write(&format!("{name}.md"), &format!("{name} {POST}"));
+    }
+    let args = [
+        "judge", "gamma.md", "alpha.md", "beta.md", "--rank", "--fast", "--model", "lab:x",
+    ];
+    let run = home.run(&args);
+    run.expect(0, &[]);
+    let order: Vec<usize> = ["alpha.md", "beta.md", "gamma.md"]
+        .iter()
+        .map(|name| run.out.find(name).unwrap())
+        .collect();
+    assert!(order.is_sorted(), "{}", run.out);
+    assert!(
+        run.out
+            .contains("Not worth believing:\n  alpha.md before beta.md: 1.0 points"),
+        "{}",
+        run.out
+    );
+    assert!(!run.out.contains("before gamma.md"), "{}", run.out);
+    for request in server.heard() {
+        let text = request["messages"].to_string();
+        let seen = ["alpha", "beta", "gamma"]
+            .iter()
+            .filter(|name| text.contains(&format!("{name}.md")))
+            .count();
+        assert_eq!(seen, 1, "contents are never compared inside a prompt");
+    }
+    let mut args = args.to_vec();
+    args.push("--json");
+    let ranked = home.run(&args).json();
+    assert_eq!(ranked["ranking"]["places"][0]["name"], "alpha.md");
+    assert_eq!(ranked["ranking"]["places"][0]["worst"], 2);
+    assert_eq!(ranked["debates"].as_array().unwrap().len(), 3);
+}
+
+/// Text can be piped in.
+#[test]
+fn text_from_standard_input_is_judged() {
+    let server = court(even);
+    let home = Home::with(&server);
+    let mut child = home
+        .command(&["judge", "-", "--fast", "--model", "lab:x", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), POST.as_bytes()).unwrap();
+    let run = finished(child.wait_with_output().unwrap());
+    run.expect(0, &[]);
+    assert_eq!(run.json()["title"], "standard input");
+}
+
+/// T-13: a picture goes to a model that sees, with every call.
+#[test]
+fn t13_a_picture_goes_to_models_that_see() {
+    let server = court(even);
+    let home = Home::with(&server);
+    home.write("post.md", POST);
+    std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    let run = home.run(&[
+        "judge",
+        "post.md",
+        "--image",
+        "picture.png",
+        "--fast",
+        "--model",
+        "lab:llava:13b",
+        "--json",
+    ]);
+    run.expect(0, &[]);
+    assert_eq!(run.json()["result"]["content"]["images"][0], "picture.png");
+    for request in server.heard() {
+        let user = request["messages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|it| it["role"] == "user")
+            .unwrap();
+        assert_eq!(
+            user["content"][0]["image_url"]["url"],
+            "data:image/png;base64,iVBORw0KGgo="
+        );
+    }
+}

@@ -1,0 +1,566 @@
+//! The API, request by request: what it does, and every way in which it says no.
+
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Home, QUESTION, Server, Serving, good, schema_name};
+
+fn path(id: &str, rest: &str) -> String {
+    format!("/api/v1/debates/{id}{rest}")
+}
+
+/// A server whose answers take this long.
+fn late(wait: Duration) -> Server {
+    Server::start(move |request, before| Answer::Late(wait, good(request, before)))
+}
+
+/// A debate from its start to its end, over the API alone.
+#[test]
+fn c14_a_debate_is_started_shown_rated_exported_and_deleted() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let body =
+        json!({ "question": QUESTION, "model": "lab:x", "seed": 7, "rules": { "min_rounds": 3 } });
+    let reply = serving.post("/api/v1/debates", &body);
+    assert_eq!(reply.status, 202, "{}", reply.text());
+    let standing = reply.json();
+    let id = standing["id"].as_str().unwrap();
+    assert_eq!(standing["state"], "running");
+    assert_eq!(reply.header("location"), Some(path(id, "").as_str()));
+    serving.until(id, "complete");
+
+    let shown = serving.get(&path(id, "")).json();
+    assert_eq!(
+        (&shown["question"], &shown["protocol"]),
+        (&json!(QUESTION), &json!("dialectic"))
+    );
+    assert_eq!(shown["record"]["seed"], 7);
+    assert_eq!(shown["report"]["answer"], shown["record"]["final_answer"]);
+    assert_eq!(shown["totals"]["calls"], 8);
+    assert!(shown["seq"].as_u64().unwrap() > 10);
+    assert_eq!(shown["waiting_for"], Value::Null);
+
+    let rated = serving.post(
+        &path(id, "/rating"),
+        &json!({ "rating": 9, "comment": "good" }),
+    );
+    assert_eq!(rated.status, 204, "{}", rated.text());
+    assert_eq!(serving.get(&path(id, "")).json()["rating"], 9);
+
+    for (format, kind, holds) in [
+        ("json", "application/json", "\"final_answer\""),
+        ("yaml", "application/yaml", "final_answer:"),
+        ("md", "text/markdown; charset=utf-8", "absorbs forty bursts"),
+        ("html", "text/html; charset=utf-8", "<!doctype html>"),
+        ("jsonl", "application/x-ndjson", "\"messages\""),
+    ] {
+        let export = serving.get(&path(id, &format!("/export?format={format}")));
+        assert_eq!(export.status, 200, "{}", export.text());
+        assert_eq!(export.header("content-type"), Some(kind));
+        let name = format!("attachment; filename=\"debate-{id}.{format}\"");
+        assert_eq!(export.header("content-disposition"), Some(name.as_str()));
+        let text = export.text();
+        assert!(
+            text.to_lowercase().contains(&holds.to_lowercase()),
+            "{text}"
+        );
+    }
+    assert_eq!(serving.send("DELETE", &path(id, ""), &[], b"").status, 204);
+    serving.get(&path(id, "")).problem(404, "not-found");
+    serving
+        .send("DELETE", &path(id, ""), &[], b"")
+        .problem(404, "not-found");
+}
+
+/// `Prefer: wait` waits for the result, and no longer than it was asked to.
+#[test]
+fn waiting_for_the_result() {
+    let home = Home::with(&late(Duration::from_millis(100)));
+    let serving = Serving::start(&home, &[]);
+    let body = json!({ "question": QUESTION, "model": "lab:x" });
+    let reply = serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=30")]);
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.header("preference-applied"), Some("wait=30"));
+    assert!(reply.header("location").is_some());
+    assert_eq!(reply.json()["state"], "complete");
+    assert!(reply.json()["record"]["final_answer"].is_string());
+    let started = Instant::now();
+    let reply = serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=0")]);
+    assert_eq!(reply.status, 202);
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+/// The same key and content make one debate, over a restart too; the same key for something else is refused.
+#[test]
+fn a_request_with_a_key_makes_one_debate() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let body = json!({ "question": QUESTION, "model": "lab:x" });
+    let key = [("idempotency-key", "abc-1")];
+    let first = serving.post_with("/api/v1/debates", &body, &key).json();
+    let second = serving.post_with("/api/v1/debates", &body, &key);
+    assert_eq!(second.status, 202);
+    assert_eq!(second.json()["id"], first["id"]);
+    let other = json!({ "question": "Another?", "model": "lab:x" });
+    serving
+        .post_with("/api/v1/debates", &other, &key)
+        .problem(422, "invalid-request");
+    serving.until(first["id"].as_str().unwrap(), "complete");
+    serving.terminate();
+    let serving = Serving::start(&home, &[]);
+    let third = serving.post_with("/api/v1/debates", &body, &key).json();
+    assert_eq!(third["id"], first["id"]);
+    assert_eq!(home.list().len(), 1);
+    let long = "x".repeat(201);
+    for wrong in [long.as_str(), "ü"] {
+        let reply = serving.post_with("/api/v1/debates", &body, &[("idempotency-key", wrong)]);
+        reply.problem(422, "invalid-request");
+    }
+}
+
+/// Listing: pages one after the other, filters, and every wrong parameter told at once.
+#[test]
+fn c14_debates_are_listed_by_page_and_filter() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    for number in 0..5 {
+        let body = json!({ "question": format!("Question {number}, is it 100% clear?"), "model": "lab:x", "rules": { "min_rounds": 1, "max_rounds": 1 } });
+        let reply = serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=20")]);
+        assert_eq!(reply.status, 200, "{}", reply.text());
+    }
+    let list = |query: &str| serving.get(&format!("/api/v1/debates{query}")).json();
+    let mut seen = Vec::new();
+    let mut next = String::new();
+    loop {
+        let page = list(&format!("?limit=2{next}"));
+        assert_eq!(page["total"], 5);
+        let rows = page["debates"].as_array().unwrap();
+        seen.extend(
+            rows.iter()
+                .map(|row| row["question"].as_str().unwrap().to_owned()),
+        );
+        match page["next"].as_str() {
+            Some(cursor) => next = format!("&cursor={cursor}"),
+            None => break,
+        }
+    }
+    let expected: Vec<_> = (0..5)
+        .rev()
+        .map(|n| format!("Question {n}, is it 100% clear?"))
+        .collect();
+    assert_eq!(seen, expected);
+    let count = |query: &str| list(query)["total"].as_u64().unwrap();
+    assert_eq!(count("?search=QUESTION%203"), 1);
+    assert_eq!(count("?search=100%25"), 5);
+    assert_eq!(count("?state=complete&protocol=dialectic"), 5);
+    assert_eq!(count("?state=failed"), 0);
+    assert_eq!(count("?protocol=other"), 0);
+    assert_eq!(count("?since=2020-01-01"), 5);
+    assert_eq!(count("?until=2020-01-01T00:00:00Z"), 0);
+    let wrong = "/api/v1/debates?state=odd&since=soon&limit=0&cursor=x";
+    let problem = serving.get(wrong).problem(422, "invalid-request");
+    let at: BTreeSet<_> = problem["faults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fault| fault["at"].as_str().unwrap())
+        .collect();
+    assert_eq!(at, BTreeSet::from(["cursor", "limit", "since", "state"]));
+    serving
+        .get("/api/v1/debates?colour=red")
+        .problem(422, "invalid-request");
+}
+
+/// E-10, E-09: a person speaks and pauses; the debate waits, over a restart too, and goes on when it is told to.
+#[test]
+fn e09_e10_a_person_speaks_pauses_and_decides() {
+    let model = late(Duration::from_millis(60));
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    serving.until_asked(&model, "opening");
+    let heard = serving.post(
+        &path(&id, "/input"),
+        &json!({ "text": "Costs matter most.", "by": "Ada" }),
+    );
+    assert_eq!((heard.status, heard.json()), (202, json!({ "number": 1 })));
+    assert_eq!(serving.post(&path(&id, "/pause"), &json!({})).status, 202);
+    assert_eq!(serving.get(&path(&id, "")).json()["pausing"], true);
+    serving.until(&id, "waiting");
+    assert_eq!(model.asked(), ["opening", "critique"]);
+    let waiting = serving.get(&path(&id, "")).json();
+    assert_eq!(
+        waiting["waiting_for"]["options"],
+        json!(["continue", "stop"])
+    );
+    serving
+        .post(&path(&id, "/decision"), &json!({ "choice": "perhaps" }))
+        .problem(422, "invalid-request");
+    // Words are taken while it waits, too.
+    let heard = serving.post(&path(&id, "/input"), &json!({ "text": "And the people." }));
+    assert_eq!(heard.json(), json!({ "number": 2 }));
+    serving.terminate();
+
+    let serving = Serving::start(&home, &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(
+        serving.state(&id),
+        "waiting",
+        "a restarted server leaves it waiting"
+    );
+    let decided = serving.post(
+        &path(&id, "/decision"),
+        &json!({ "choice": "continue", "by": "Ada", "note": "go" }),
+    );
+    assert_eq!(decided.status, 202, "{}", decided.text());
+    serving.until(&id, "complete");
+    assert_eq!(model.asked().len(), 8, "nothing was asked twice");
+    let revision = model.heard()[2].to_string();
+    assert!(revision.contains("Costs matter most.") && revision.contains("And the people."));
+    let opening = model.heard()[0].to_string();
+    assert!(!opening.contains("Costs matter most."));
+    let names: Vec<String> = serving
+        .events(&id, &[])
+        .all()
+        .into_iter()
+        .map(|event| event.name)
+        .collect();
+    for name in ["user_input", "decision_needed", "decision"] {
+        assert!(
+            names.iter().any(|own| own == name),
+            "{name} is not in {names:?}"
+        );
+    }
+    // Nobody would hear or decide anything now.
+    serving
+        .post(&path(&id, "/input"), &json!({ "text": "Late." }))
+        .problem(409, "wrong-state");
+    serving
+        .post(&path(&id, "/decision"), &json!({ "choice": "stop" }))
+        .problem(409, "wrong-state");
+    serving
+        .post(&path(&id, "/pause"), &json!({}))
+        .problem(409, "wrong-state");
+    serving
+        .post(&path(&id, "/cancel"), &json!({}))
+        .problem(409, "wrong-state");
+    serving
+        .post(&path(&id, "/resume"), &json!({}))
+        .problem(409, "wrong-state");
+}
+
+/// A running debate is cancelled and resumed; nothing that was paid for is asked again.
+#[test]
+fn c08_a_debate_is_cancelled_and_resumed() {
+    let model = late(Duration::from_millis(100));
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    serving.until_asked(&model, "revision");
+    serving
+        .send("DELETE", &path(&id, ""), &[], b"")
+        .problem(409, "wrong-state");
+    serving
+        .post(&path(&id, "/rating"), &json!({ "rating": 5 }))
+        .problem(409, "running-elsewhere");
+    let cancelled = serving.post(&path(&id, "/cancel"), &json!({}));
+    assert_eq!(
+        (cancelled.status, &cancelled.json()["state"]),
+        (202, &json!("cancelled"))
+    );
+    assert_eq!(serving.state(&id), "cancelled");
+    let resumed = serving.send("POST", &path(&id, "/resume"), &[], b"");
+    assert_eq!(resumed.status, 202, "{}", resumed.text());
+    serving.until(&id, "complete");
+    // The revision was under way when it was cancelled.
+    assert_eq!(model.asked().len(), 9);
+}
+
+/// A budget ends a debate with what there is; resumed with another, it goes on.
+#[test]
+fn c07_a_budget_ends_a_debate_and_another_lets_it_go_on() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let body = json!({ "question": QUESTION, "model": "lab:x", "budget": { "max_tokens": 1300 } });
+    let reply = serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=20")]);
+    let shown = reply.json();
+    assert_eq!(
+        (&shown["state"], &shown["record"]["result"]["stop_reason"]),
+        (&json!("partial"), &json!("budget"))
+    );
+    let id = shown["id"].as_str().unwrap();
+    let more = json!({ "budget": { "max_tokens": 1_000_000 } });
+    assert_eq!(serving.post(&path(id, "/resume"), &more).status, 202);
+    serving.until(id, "complete");
+}
+
+/// As many run as may, the next wait in a queue, and one more is told when to come back.
+#[test]
+fn a_full_server_says_when_to_come_back() {
+    let model = late(Duration::from_millis(150));
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &["--max-running", "1", "--max-queued", "2"]);
+    let body = json!({ "question": QUESTION, "model": "lab:x", "rules": { "min_rounds": 1, "max_rounds": 1, "auto_score": false } });
+    let start = || serving.post("/api/v1/debates", &body);
+    let states: Vec<_> = (0..3).map(|_| start().json()).collect();
+    let named: Vec<_> = states
+        .iter()
+        .map(|state| state["state"].as_str().unwrap())
+        .collect();
+    assert_eq!(named, ["running", "queued", "queued"]);
+    let full = start();
+    full.problem(503, "queue-full");
+    assert!(full.header("retry-after").unwrap().parse::<u32>().unwrap() > 0);
+    let last = states[2]["id"].as_str().unwrap();
+    assert_eq!(serving.get(&path(last, "")).json()["queue_position"], 1);
+    serving
+        .post(&path(last, "/input"), &json!({ "text": "Early." }))
+        .problem(409, "wrong-state");
+    assert_eq!(
+        serving.get("/healthz").json(),
+        json!({ "status": "ok", "running": 1, "queued": 2 })
+    );
+    assert_eq!(
+        serving.get("/api/v1/debates?state=queued").json()["total"],
+        2
+    );
+    // One that leaves the queue makes room.
+    assert_eq!(
+        serving.post(&path(last, "/cancel"), &json!({})).json()["state"],
+        "cancelled"
+    );
+    assert_eq!(start().status, 202);
+    for state in &states[..2] {
+        serving.until(state["id"].as_str().unwrap(), "complete");
+    }
+}
+
+/// C-08: told to end, the server ends soon, with readers and debates under way; started again it goes on by itself, with
+/// what ran and what was queued, but not with what a command ran.
+#[test]
+fn c08_a_server_that_ends_goes_on_at_its_next_start() {
+    let model = Server::start(|request, before| match schema_name(request).as_str() {
+        "opening" if before < 1 => Answer::Late(Duration::from_secs(3), good(request, before)),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with(&model);
+    // A command's debate that was killed is the command's to resume.
+    let mut command = home
+        .command(&["ask", QUESTION, "--model", "lab:x"])
+        .spawn()
+        .unwrap();
+    Serving::wait_until_asked(&model, "opening", 1);
+    command.kill().unwrap();
+    command.wait().unwrap();
+
+    let model = Server::start(|request, before| match schema_name(request).as_str() {
+        "opening" if before < 1 => Answer::Late(Duration::from_mins(1), good(request, before)),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let config = home.path().join("roundtable.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let url = text
+        .lines()
+        .find(|line| line.starts_with("base_url"))
+        .unwrap();
+    std::fs::write(
+        &config,
+        text.replace(url, &format!("base_url = \"{}\"", model.url())),
+    )
+    .unwrap();
+
+    let serving = Serving::start(&home, &["--max-running", "1"]);
+    let (running, queued) = (serving.debate(), serving.debate());
+    serving.until_asked(&model, "opening");
+    let mut events = serving.events(&running, &[]);
+    assert!(events.next().is_some());
+    let (code, took) = serving.terminate();
+    assert_eq!(code, 0);
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    let rest: Vec<String> = events.map(|event| event.name).collect();
+    assert!(
+        !rest.iter().any(|name| name == "complete"),
+        "the stream ended too late: {rest:?}"
+    );
+    let states: Vec<_> = home
+        .list()
+        .iter()
+        .map(|row| row["state"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(states, ["queued", "running", "running"]);
+
+    let serving = Serving::start(&home, &["--max-running", "1"]);
+    serving.until(&running, "complete");
+    serving.until(&queued, "complete");
+    let states: Vec<_> = home
+        .list()
+        .iter()
+        .map(|row| row["state"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(states, ["complete", "complete", "running"]);
+}
+
+/// Every error in one form: what is not there, what is not so, what is too much, what is not JSON, what is wrong in it.
+#[test]
+fn every_error_is_a_problem() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    serving.get("/nothing").problem(404, "not-found");
+    serving.get("/api/v1/debates/xyz").problem(404, "not-found");
+    let unknown = path("00000000-0000-4000-8000-000000000000", "");
+    serving.get(&unknown).problem(404, "not-found");
+    serving
+        .get(&format!("{unknown}/events"))
+        .problem(404, "not-found");
+    serving
+        .post(&format!("{unknown}/cancel"), &json!({}))
+        .problem(404, "not-found");
+    let put = serving.send("PUT", "/api/v1/debates", &[], b"");
+    put.problem(405, "method");
+    assert!(put.header("allow").unwrap().contains("POST"));
+
+    let post = |headers: &[(&str, &str)], body: &[u8]| {
+        serving.send("POST", "/api/v1/debates", headers, body)
+    };
+    let json_type = ("content-type", "application/json");
+    post(&[], b"{}").problem(415, "not-json");
+    post(&[("content-type", "text/plain")], b"{}").problem(415, "not-json");
+    post(&[json_type], b"{").problem(400, "malformed");
+    post(&[json_type], b"").problem(400, "malformed");
+    post(&[json_type], b"\xff\xfe").problem(400, "malformed");
+    let huge = vec![b' '; 2_000_000];
+    post(&[json_type], &huge).problem(413, "too-large");
+    post(
+        &[json_type, ("transfer-encoding", "chunked")],
+        &chunked(&huge),
+    )
+    .problem(413, "too-large");
+
+    let wrong = json!({ "protocol": "chess", "question": 1, "seats": [], "extra": 1 });
+    let problem = serving
+        .post("/api/v1/debates", &wrong)
+        .problem(422, "invalid-request");
+    assert_eq!(problem["faults"].as_array().unwrap().len(), 4, "{problem}");
+    let start = |body: Value| {
+        serving
+            .post("/api/v1/debates", &body)
+            .problem(422, "invalid-request")
+    };
+    start(json!({ "question": "  " }));
+    start(json!({ "question": "Why?", "model": "nobody:x" }));
+    start(json!({ "question": "Why?", "cast": "nobody" }));
+    let both = start(
+        json!({ "question": "Why?", "model": "lab:x", "seats": { "critic": "lab:x", "skeptic": "nobody:y" } }),
+    );
+    assert_eq!(both["faults"].as_array().unwrap().len(), 2, "{both}");
+    let rules = start(
+        json!({ "question": "Why?", "model": "lab:x", "rules": { "min_rounds": "many", "early_stop_score": 300, "speed": 1 } }),
+    );
+    assert_eq!(rules["faults"].as_array().unwrap().len(), 3, "{rules}");
+    start(json!({ "question": "word ".repeat(60_000), "model": "lab:x" }));
+    start(json!({ "question": "Why?", "model": "lab:x", "budget": { "max_cost": 0.5 } }));
+
+    let id = serving.debate();
+    serving.until(&id, "complete");
+    let of = |rest: &str, body: Value| {
+        serving
+            .post(&path(&id, rest), &body)
+            .problem(422, "invalid-request")
+    };
+    of("/rating", json!({ "rating": 11 }));
+    of("/rating", json!({ "rating": 0 }));
+    of("/input", json!({ "text": "" }));
+    of("/input", json!({}));
+    of("/decision", json!({ "choice": "" }));
+    of("/resume", json!({ "budget": { "max_seconds": -1 } }));
+    serving
+        .get(&path(&id, "/export?format=pdf"))
+        .problem(422, "invalid-request");
+}
+
+fn chunked(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in body.chunks(60_000) {
+        out.extend(format!("{:x}\r\n", part.len()).bytes());
+        out.extend(part);
+        out.extend(b"\r\n");
+    }
+    out.extend(b"0\r\n\r\n");
+    out
+}
+
+/// Without a model the API says so, and what there is to do.
+#[test]
+fn c04_without_a_model_the_api_says_so() {
+    let home = Home::empty();
+    let serving = Serving::start(&home, &[]);
+    let reply = serving.post("/api/v1/debates", &json!({ "question": "Why?" }));
+    let problem = reply.problem(503, "no-model");
+    assert!(
+        problem["detail"]
+            .as_str()
+            .unwrap()
+            .contains("no usable model")
+    );
+}
+
+/// Answers are small on the wire for whoever can unpack them; events are not held back for that.
+#[test]
+fn answers_are_packed_and_events_are_not() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    serving.until(&id, "complete");
+    let gzip = [("accept-encoding", "gzip")];
+    let packed = serving.send("GET", &path(&id, ""), &gzip, b"");
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert_eq!(packed.body[..2], [0x1f, 0x8b]);
+    assert!(packed.body.len() < serving.get(&path(&id, "")).body.len() / 2);
+    let events = serving.events(&id, &gzip);
+    assert!(
+        events
+            .headers
+            .iter()
+            .all(|(name, _)| name != "content-encoding")
+    );
+    assert!(events.count() > 10);
+}
+
+#[test]
+fn health_readiness_document_and_its_page() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    assert_eq!(serving.get("/healthz").json()["status"], "ok");
+    assert_eq!(serving.get("/readyz").json()["status"], "ready");
+    let document = serving.get("/api/openapi.json").json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let page = serving.get("/api/docs");
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    let text = page.text();
+    for (path, _) in document["paths"].as_object().unwrap() {
+        assert!(text.contains(path.as_str()), "{path} is not on the page");
+    }
+    assert!(!text.contains("<script") && !text.contains("http://") && !text.contains("https://"));
+    assert_eq!(serving.get("/api/docs.css").status, 200);
+}
+
+/// A reader that takes nothing does not hold anything up.
+#[test]
+fn c09_a_reader_that_does_not_read_slows_nothing() {
+    let model = Server::start(|request, before| {
+        Answer::Slow(Duration::from_micros(200), good(request, before))
+    });
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    let stuck: Vec<_> = (0..20).map(|_| serving.events(&id, &[])).collect();
+    serving.until(&id, "complete");
+    drop(stuck);
+}

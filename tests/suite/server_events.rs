@@ -1,0 +1,201 @@
+//! Events as programs read them: every one once, in order, whatever happens to the connection or the server.
+
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::harness::{Answer, Home, Sent, Server, Serving, good, schema_name};
+
+/// What a reader has put together: the text of every turn, and everything else in order.
+#[derive(Debug, Default, PartialEq)]
+struct Read {
+    texts: BTreeMap<(u64, String), String>,
+    others: Vec<String>,
+}
+
+impl Read {
+    fn of(events: &[Sent]) -> Self {
+        let mut read = Self::default();
+        for event in events {
+            read.take(event);
+        }
+        read
+    }
+
+    fn take(&mut self, event: &Sent) {
+        let content = event.data["content"].as_str().unwrap();
+        let turn = |suffix: &str| {
+            let round = event.data["round"].as_u64().unwrap();
+            let role = event.name.strip_suffix(suffix)?;
+            Some((round, role.to_owned()))
+        };
+        if let Some(key) = turn("_chunk") {
+            self.texts.entry(key).or_default().push_str(content);
+        } else if let Some(key) = turn("_restart") {
+            self.texts.remove(&key);
+        } else {
+            self.others.push(format!("{} {content}", event.name));
+        }
+    }
+}
+
+/// A server that takes its time over every reply, so that there is something to be cut off in.
+fn slow(wait: Duration) -> Server {
+    Server::start(move |request, before| Answer::Slow(wait, good(request, before)))
+}
+
+fn turns_of(home: &Home) -> BTreeMap<(u64, String), String> {
+    let trace = home.run(&["show", "last", "--json"]).json();
+    let mut texts = BTreeMap::new();
+    for round in trace["rounds"].as_array().unwrap() {
+        let number = round["round"].as_u64().unwrap();
+        for seat in ["proposer", "skeptic"] {
+            let text = round[seat].as_str().unwrap().to_owned();
+            texts.insert((number, seat.to_owned()), text);
+        }
+    }
+    let answer = trace["final_answer"].as_str().unwrap().to_owned();
+    let last = trace["total_rounds"].as_u64().unwrap();
+    texts.insert((last, "synthesis".into()), answer);
+    texts
+}
+
+/// P-09: the whole of a debate, in the design's envelope and with its names, each event with an id.
+#[test]
+fn p09_a_reader_gets_the_whole_debate_in_the_designs_envelope() {
+    let model = slow(Duration::from_millis(2));
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    let events = serving.events(&id, &[]);
+    assert_eq!(events.status, 200);
+    let kind = events
+        .headers
+        .iter()
+        .find(|(name, _)| name == "content-type");
+    assert_eq!(kind.unwrap().1, "text/event-stream");
+    let live = events.all();
+    assert_eq!(live.last().unwrap().name, "complete");
+    for event in &live {
+        assert_eq!(event.data["type"], "debate_event");
+        assert_eq!(event.data["event"], event.name);
+        assert!(event.data["metadata"]["tokens_so_far"].is_u64());
+    }
+    let chunk = live
+        .iter()
+        .find(|event| event.name == "skeptic_chunk")
+        .unwrap();
+    assert_eq!(chunk.data["metadata"]["role"], "skeptic");
+    assert_eq!(chunk.data["metadata"]["model"], "lab:x");
+    let chunks = live.iter().filter(|event| event.name == "proposer_chunk");
+    assert!(chunks.count() > 3, "text did not stream");
+
+    // Whoever comes later gets each finished turn as one chunk, and the same in all.
+    let late = serving.events(&id, &[]).all();
+    let mut whole = late.clone();
+    whole.retain(|event| event.name.ends_with("_chunk"));
+    assert_eq!(whole.len(), 8);
+    assert_eq!(Read::of(&late), Read::of(&live));
+    let mut texts = Read::of(&live).texts;
+    texts.retain(|(_, role), _| role != "judge");
+    assert_eq!(texts, turns_of(&home));
+}
+
+/// P-09: cut off after every few events, each reader goes on with the last id it saw; nothing is lost or told twice.
+#[test]
+fn p09_cut_off_again_and_again_nothing_is_lost_or_repeated() {
+    let model = slow(Duration::from_millis(2));
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    let mut seen: Vec<Sent> = Vec::new();
+    let mut connections = 0;
+    loop {
+        let last = seen.last().map_or(String::new(), |event| event.id.clone());
+        let events = serving.events(&id, &[("last-event-id", &last)]);
+        if events.status == 204 {
+            break;
+        }
+        connections += 1;
+        // By turns two and five events at a time: in the middle of turns as well as between them.
+        seen.extend(events.take(2 + connections % 2 * 3));
+    }
+    assert!(connections > 5, "only {connections} connections");
+    let ids: std::collections::BTreeSet<_> = seen.iter().map(|event| &event.id).collect();
+    assert_eq!(ids.len(), seen.len(), "an id came twice");
+    assert_eq!(Read::of(&seen), Read::of(&serving.events(&id, &[]).all()));
+    // The address says it as well as the header.
+    let middle = &seen[seen.len() / 2].id;
+    let path = format!("/api/v1/debates/{id}/events?after={middle}");
+    let rest = Read::of(&serving.events_at(&path, &[]).all());
+    assert_eq!(
+        rest,
+        Read::of(&serving.events(&id, &[("last-event-id", middle)]).all())
+    );
+}
+
+/// C-08, P-09: killed in the middle of a turn and started again, the server goes on by itself, and a reader that comes back
+/// with its last id is told that the turn began anew.
+#[test]
+fn c08_killed_in_a_turn_and_started_again_debate_and_readers_go_on() {
+    let model = Server::start(|request, before| match schema_name(request).as_str() {
+        // The first try is cut off by the kill; its text is another than the second one's.
+        "review" if before == 0 => Answer::Slow(
+            Duration::from_millis(300),
+            good(request, before).replace(
+                "Which logs?",
+                "Which logs do you mean, and of when, exactly?",
+            ),
+        ),
+        "review" => Answer::Reply(good(request, before - 1)),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    let mut seen = Vec::new();
+    for event in serving.events(&id, &[]) {
+        let is_cut = event.name == "skeptic_chunk" && event.data["round"] == 2;
+        seen.push(event);
+        if is_cut {
+            break;
+        }
+    }
+    serving.kill();
+    let serving = Serving::start(&home, &[]);
+    let last = seen.last().unwrap().id.clone();
+    seen.extend(serving.events(&id, &[("last-event-id", &last)]).all());
+    assert_eq!(serving.state(&id), "complete");
+    let restarts = seen.iter().filter(|event| event.name == "skeptic_restart");
+    assert_eq!(restarts.count(), 1);
+    let mut texts = Read::of(&seen).texts;
+    texts.retain(|(_, role), _| role != "judge");
+    assert_eq!(texts, turns_of(&home));
+    // The call that was under way is the only one that was made twice.
+    assert_eq!(model.asked().len(), 9);
+}
+
+/// A debate that the command line runs can be followed too.
+#[test]
+fn c09_a_debate_of_another_process_can_be_followed() {
+    let model = slow(Duration::from_millis(1));
+    let home = Home::with(&model);
+    home.ask(&[]).expect(0, &[]);
+    let serving = Serving::start(&home, &[]);
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    let events = serving.events(&id, &[]).all();
+    assert_eq!(events.last().unwrap().name, "complete");
+}
+
+#[test]
+fn p09_an_id_that_is_none_is_refused() {
+    let model = Server::good();
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    for wrong in ["x", "1~", "1~r", "1~a:b", "-1", "1~a:1:2:zz", "1~a:1:2:3:4"] {
+        let path = format!("/api/v1/debates/{id}/events?after={wrong}");
+        serving.get(&path).problem(422, "invalid-request");
+    }
+}

@@ -1,0 +1,356 @@
+//! Requests made from the OpenAPI document, good and bad: no answer is a fault of the server, and every one is documented.
+
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::harness::{Home, Server, Serving};
+
+/// Small numbers in an order that looks random and is the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(sides).unwrap()).unwrap()
+    }
+}
+
+struct Document(Value);
+
+impl Document {
+    fn resolve<'v>(&'v self, schema: &'v Value) -> &'v Value {
+        match schema["$ref"].as_str() {
+            Some(path) => self.0.pointer(path.trim_start_matches('#')).unwrap(),
+            None => schema,
+        }
+    }
+
+    /// A value that fits.
+    fn good(&self, schema: &Value, dice: &mut Dice) -> Value {
+        let schema = self.resolve(schema);
+        if let Some(choices) = schema["enum"].as_array() {
+            return choices[dice.roll(choices.len())].clone();
+        }
+        if let Some(choices) = schema["anyOf"].as_array() {
+            return self.good(&choices[dice.roll(choices.len())], dice);
+        }
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => kinds[dice.roll(kinds.len())].as_str(),
+            kind => kind.as_str(),
+        };
+        match kind {
+            Some("string") => self.text(schema, dice),
+            Some("integer") => {
+                let least = schema["minimum"].as_i64().unwrap_or(0);
+                let most = schema["maximum"]
+                    .as_i64()
+                    .unwrap_or(least + 100)
+                    .min(least + 100_000);
+                let span = usize::try_from(most - least + 1).unwrap();
+                json!(least + i64::try_from(dice.roll(span)).unwrap())
+            }
+            Some("number") => json!(schema["minimum"].as_f64().unwrap_or(0.0) + 1.5),
+            Some("boolean") => json!(dice.roll(2) == 0),
+            Some("array") => json!([self.good(&schema["items"], dice)]),
+            Some("object") => self.object(schema, dice),
+            _ => Value::Null,
+        }
+    }
+
+    fn text(&self, schema: &Value, dice: &mut Dice) -> Value {
+        if let Some(examples) = schema["examples"].as_array() {
+            return examples[dice.roll(examples.len())].clone();
+        }
+        if schema["format"] == "uuid" {
+            return json!("00000000-0000-4000-8000-000000000000");
+        }
+        let words = [
+            "Why?",
+            "lab:x",
+            "a 😀 b",
+            "continue",
+            "<script>alert(1)</script>",
+            "x'; DROP TABLE debates; --",
+        ];
+        json!(words[dice.roll(words.len())])
+    }
+
+    fn object(&self, schema: &Value, dice: &mut Dice) -> Value {
+        let mut object = Map::new();
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let required = schema["required"]
+                .as_array()
+                .is_some_and(|all| all.contains(&json!(name)));
+            if required || dice.roll(3) == 0 {
+                object.insert(name.clone(), self.good(property, dice));
+            }
+        }
+        Value::Object(object)
+    }
+
+    /// A value that probably does not fit: one that does, with something done to it.
+    fn bad(&self, schema: &Value, dice: &mut Dice) -> Value {
+        let odd = [
+            json!(null),
+            json!(-1),
+            json!(1e300),
+            json!(""),
+            json!([]),
+            json!({}),
+            json!(true),
+            json!("\u{0}\u{202e}\u{ffff}"),
+            json!("x".repeat(30_000)),
+            json!(18_446_744_073_709_551_615_u64),
+            json!([[[[[[]]]]]]),
+            json!({ "__proto__": 1 }),
+        ];
+        let mut value = self.good(schema, dice);
+        let change = odd[dice.roll(odd.len())].clone();
+        match value.as_object_mut() {
+            Some(object) if !object.is_empty() && dice.roll(6) > 0 => {
+                let names: Vec<String> = object.keys().cloned().collect();
+                let name = names[dice.roll(names.len())].clone();
+                match dice.roll(3) {
+                    0 => drop(object.remove(&name)),
+                    1 => drop(object.insert("unheard_of".into(), change)),
+                    _ => drop(object.insert(name, change)),
+                }
+                value
+            }
+            _ => change,
+        }
+    }
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+fn as_text(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Every operation of the document, many times, with what fits and with what does not.
+#[test]
+fn no_request_made_from_the_document_is_a_fault_of_the_server() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(
+        &home,
+        &[
+            "--max-running",
+            "4",
+            "--max-queued",
+            "100000",
+            "--burst",
+            "1000000",
+        ],
+    );
+    let document = Document(serving.get("/api/openapi.json").json());
+    let real = serving.debate();
+    serving.until(&real, "complete");
+    let mut dice = Dice(0x2545_F491_4F6C_DD1D);
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let validators = validators(&document);
+    for (path, operations) in document.0["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            for turn in 0..60 {
+                let is_bad = turn % 3 == 2;
+                let request = make(&document, path, operation, &real, is_bad, &mut dice);
+                // Deleting the only real debate would leave nothing to try.
+                if method == "delete" && request.path.contains(&real) {
+                    continue;
+                }
+                let headers: Vec<(&str, &str)> = request
+                    .headers
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.as_str()))
+                    .collect();
+                let reply = serving.send(
+                    &method.to_uppercase(),
+                    &request.path,
+                    &headers,
+                    &request.body,
+                );
+                let what = format!(
+                    "{method} {} {} → {} {}",
+                    request.path,
+                    String::from_utf8_lossy(&request.body),
+                    reply.status,
+                    reply.text()
+                );
+                assert!(reply.status < 500 || reply.status == 503, "{what}");
+                let answer = &operation["responses"][reply.status.to_string()];
+                assert!(answer.is_object(), "not documented: {what}");
+                check(
+                    &validators,
+                    path,
+                    method,
+                    &reply.status.to_string(),
+                    &reply,
+                    &what,
+                );
+                *seen
+                    .entry(format!("{method} {path} {}", reply.status))
+                    .or_default() += 1;
+            }
+        }
+    }
+    // It tried what it was to try: good answers and refusals of every operation that can give them.
+    for expected in [
+        "post /api/v1/debates 202",
+        "post /api/v1/debates 422",
+        "get /api/v1/debates 200",
+        "get /api/v1/debates 422",
+        "post /api/v1/debates/{id}/rating 204",
+        "get /api/v1/debates/{id}/export 200",
+        "get /api/v1/debates/{id} 404",
+    ] {
+        assert!(
+            seen.contains_key(expected),
+            "{expected} is not among {seen:#?}"
+        );
+    }
+    assert_eq!(serving.get("/readyz").status, 200);
+}
+
+struct Made {
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+fn make(
+    document: &Document,
+    path: &str,
+    operation: &Value,
+    real: &str,
+    is_bad: bool,
+    dice: &mut Dice,
+) -> Made {
+    let mut made = Made {
+        path: path.to_owned(),
+        headers: Vec::new(),
+        body: Vec::new(),
+    };
+    let mut query = Vec::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let name = parameter["name"].as_str().unwrap();
+        let is_path = parameter["in"] == "path";
+        if !is_path && dice.roll(4) != 0 {
+            continue;
+        }
+        let bend = is_bad && dice.roll(2) == 0;
+        let value = if bend {
+            document.bad(&parameter["schema"], dice)
+        } else if is_path && dice.roll(3) != 0 {
+            json!(real)
+        } else {
+            document.good(&parameter["schema"], dice)
+        };
+        let value: String = as_text(&value).chars().take(2000).collect();
+        match parameter["in"].as_str().unwrap() {
+            "path" => {
+                made.path = made.path.replace(
+                    "{id}",
+                    &encoded(if value.is_empty() { "-" } else { &value }),
+                )
+            }
+            "query" => query.push(format!("{name}={}", encoded(&value))),
+            _ => {
+                let plain: String = value.chars().filter(|c| c.is_ascii_graphic()).collect();
+                made.headers.push((name.to_owned(), plain));
+            }
+        }
+    }
+    if !query.is_empty() {
+        made.path = format!("{}?{}", made.path, query.join("&"));
+    }
+    let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+    if schema.is_object() {
+        let mut value = if is_bad {
+            document.bad(schema, dice)
+        } else {
+            document.good(schema, dice)
+        };
+        if !is_bad && value["question"].is_string() {
+            value["model"] = json!("lab:x");
+            for other in ["cast", "seats", "rules", "budget"] {
+                value.as_object_mut().unwrap().remove(other);
+            }
+        }
+        made.body = value.to_string().into_bytes();
+        if is_bad && dice.roll(10) == 0 {
+            made.body.truncate(dice.roll(made.body.len() + 1));
+        }
+        if !(is_bad && dice.roll(10) == 0) {
+            made.headers
+                .push(("content-type".into(), "application/json".into()));
+        }
+    }
+    made
+}
+
+type Validators = BTreeMap<(String, String, String), (String, jsonschema::Validator)>;
+
+/// One for each documented answer that has a schema.
+fn validators(document: &Document) -> Validators {
+    let mut all = BTreeMap::new();
+    for (path, operations) in document.0["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            for (status, answer) in operation["responses"].as_object().unwrap() {
+                for (kind, content) in answer["content"].as_object().into_iter().flatten() {
+                    let mut schema = content["schema"].clone();
+                    schema["components"] = document.0["components"].clone();
+                    let validator = jsonschema::validator_for(&schema).unwrap();
+                    all.insert(
+                        (path.clone(), method.clone(), status.clone()),
+                        (kind.clone(), validator),
+                    );
+                }
+            }
+        }
+    }
+    all
+}
+
+fn check(
+    validators: &Validators,
+    path: &str,
+    method: &str,
+    status: &str,
+    reply: &crate::harness::Reply,
+    what: &str,
+) {
+    let key = (path.to_owned(), method.to_owned(), status.to_owned());
+    let Some((kind, validator)) = validators.get(&key) else {
+        assert!(reply.body.is_empty(), "{what}");
+        return;
+    };
+    let real = reply.header("content-type").unwrap_or_default();
+    if kind == "*/*" {
+        return;
+    }
+    assert_eq!(real, kind, "{what}");
+    if kind.ends_with("json") {
+        let value = reply.json();
+        let faults: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| error.to_string())
+            .collect();
+        assert!(faults.is_empty(), "{faults:?} in {what}");
+    }
+}
