@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
 use roundtable_engine::protocols::{self, Protocol};
-use roundtable_engine::table::Table;
+use roundtable_engine::table::{Halt, Table};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
@@ -26,13 +27,31 @@ pub(crate) struct Debate {
     pub past: Vec<Entry>,
 }
 
+/// Whether whoever sits before the terminal takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Person {
+    Watches,
+    /// Every line they type is said to the seats.
+    Speaks,
+}
+
 pub(crate) async fn run(
     workshop: &Workshop,
     store: &Store,
     debate: Debate,
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
-    let (display, reading) = play(workshop, store, debate, manner).await?;
+    run_with(workshop, store, debate, manner, Person::Watches).await
+}
+
+pub(crate) async fn run_with(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+    person: Person,
+) -> Result<ExitCode, Failure> {
+    let (display, reading) = play_with(workshop, store, debate, manner, person).await?;
     store.close().await;
     display.result(&reading)?;
     Ok(exit_code(&reading.account))
@@ -45,6 +64,16 @@ pub(crate) async fn play(
     debate: Debate,
     manner: &Manner,
 ) -> Result<(Display, Reading), Failure> {
+    play_with(workshop, store, debate, manner, Person::Watches).await
+}
+
+async fn play_with(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+    person: Person,
+) -> Result<(Display, Reading), Failure> {
     let id = debate.claim.id();
     let cancel = CancellationToken::new();
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
@@ -52,7 +81,7 @@ pub(crate) async fn play(
     let journal = debate.claim.journal();
     let (table, protocol) =
         opening::sit(workshop, debate.prepared, journal, cancel.clone()).await?;
-    let played = watch(&table, protocol, &cancel, &mut display).await;
+    let played = watch(&table, protocol, &cancel, &mut display, person).await;
     display.close();
     drop(table);
     drop(debate.claim);
@@ -79,7 +108,10 @@ async fn watch(
     protocol: Protocol,
     cancel: &CancellationToken,
     display: &mut Display,
+    person: Person,
 ) -> Result<(), Failure> {
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut typing = person == Person::Speaks;
     let mut notices = table.listen();
     let play = protocols::play(table, protocol);
     tokio::pin!(play);
@@ -96,6 +128,14 @@ async fn watch(
             () = &mut interrupted, if !cancel.is_cancelled() => {
                 cancel.cancel();
             }
+            line = lines.next_line(), if typing => match line {
+                Ok(Some(line)) if !line.trim().is_empty() => {
+                    table.say(line.trim().to_owned(), None).await.map_err(Halt::from)?;
+                }
+                Ok(Some(_)) => {}
+                // Nobody is left to speak.
+                Ok(None) | Err(_) => typing = false,
+            },
             end = &mut play => break end,
         }
     };

@@ -23,12 +23,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    pub const ALL: [Self; 4] = [
-        Self::Dialectic,
-        Self::Councils,
-        Self::Forecast,
-        Self::Modes,
-    ];
+    pub const ALL: [Self; 4] = [Self::Dialectic, Self::Councils, Self::Forecast, Self::Modes];
 
     pub const fn name(self) -> &'static str {
         match self {

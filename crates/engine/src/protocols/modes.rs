@@ -149,7 +149,9 @@ async fn speak(
     };
     let ask = unasked(rules, me.ability)
         .into_iter()
-        .fold(table.ask(seat, "speak"), |ask, property| ask.without(property));
+        .fold(table.ask(seat, "speak"), |ask, property| {
+            ask.without(property)
+        });
     ask.in_round(round)
         .prompt(
             "modes/speak",
