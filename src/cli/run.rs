@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
+use roundtable_engine::journal::JournalError;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::{Halt, Table};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -110,8 +111,7 @@ async fn watch(
     display: &mut Display,
     person: Person,
 ) -> Result<(), Failure> {
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    let mut typing = person == Person::Speaks;
+    let mut speaking = std::pin::pin!(passed_on(table, person));
     let mut notices = table.listen();
     let play = protocols::play(table, protocol);
     tokio::pin!(play);
@@ -128,14 +128,7 @@ async fn watch(
             () = &mut interrupted, if !cancel.is_cancelled() => {
                 cancel.cancel();
             }
-            line = lines.next_line(), if typing => match line {
-                Ok(Some(line)) if !line.trim().is_empty() => {
-                    table.say(line.trim().to_owned(), None).await.map_err(Halt::from)?;
-                }
-                Ok(Some(_)) => {}
-                // Nobody is left to speak.
-                Ok(None) | Err(_) => typing = false,
-            },
+            error = &mut speaking => return Err(Halt::from(error).into()),
             end = &mut play => break end,
         }
     };
@@ -148,6 +141,22 @@ async fn watch(
     }
     end?;
     Ok(())
+}
+
+/// Says to the seats whatever is typed, side by side with the debate. Ends only where that fails.
+async fn passed_on(table: &Table, person: Person) -> JournalError {
+    if person == Person::Speaks {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let words = line.trim();
+            if !words.is_empty()
+                && let Err(error) = table.say(words.to_owned(), None).await
+            {
+                return error;
+            }
+        }
+    }
+    std::future::pending().await
 }
 
 /// Ctrl-C, or the signal with which systems end programs.

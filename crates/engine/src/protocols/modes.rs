@@ -66,6 +66,7 @@ async fn argue(
             debate.hear(table.interlude(&format!("r{round}")).await?);
         }
         table.round(round, kind.name()).await;
+        debate.compose(round);
         debate.begin(round, kind);
         speak_in_turn(table, debate, round).await?;
         watch_over(table, debate, round).await?;
@@ -289,10 +290,12 @@ fn unknown_seats(debate: &Debate, named: &[String]) -> Vec<String> {
 
 /// How different the positions are, as long as agreement would be early (M-08).
 async fn diversity(table: &Table, debate: &Debate, round: u32) -> Result<Option<Diversity>, Halt> {
-    if round > EARLY {
+    if round > EARLY || debate.state.agent_status.is_empty() {
         return Ok(None);
     }
-    let key = format!("r{round}/diversity");
+    // A seat that was absent and is heard after all makes it another panel to measure.
+    let speakers = debate.state.agent_status.len();
+    let key = format!("r{round}/diversity-of-{speakers}");
     let measured = table
         .note(&key, || async { measure(table, debate).await })
         .await?;

@@ -360,9 +360,7 @@ async fn m02_delphi_is_anonymous() {
             "risk-attentive",
             "implementation-focused",
         ] {
-            // Claims and sources are what seats wrote themselves; nothing says whose they are.
-            let told = shared.split("claims").next().unwrap();
-            assert!(!told.contains(word), "{me} reads '{word}': {told}");
+            assert!(!shared.contains(word), "{me} reads '{word}': {shared}");
         }
         assert!(
             shared.contains("confidence: median 0.70, quartiles 0.65 and 0.70"),
@@ -972,7 +970,7 @@ async fn m12_what_is_open_is_in_every_later_prompt() {
             "{shared}"
         );
         assert!(shared.contains("C7 [FACT] "), "{shared}");
-        assert!(shared.contains("| against: builder, analyst"), "{shared}");
+        assert!(shared.contains("| against: analyst, builder"), "{shared}");
     }
 }
 

@@ -30,19 +30,19 @@ pub enum Kind {
 
 /// What a reply is checked against.
 #[derive(Debug, Clone, Copy)]
-pub struct Against<'a> {
-    pub mode: &'a Mode,
-    pub stakes: Stakes,
-    pub round: u32,
-    pub kind: Kind,
-    pub seat: &'a Panelist,
-    pub state: &'a DebateState,
+pub(super) struct Against<'a> {
+    pub(super) mode: &'a Mode,
+    pub(super) stakes: Stakes,
+    pub(super) round: u32,
+    pub(super) kind: Kind,
+    pub(super) seat: &'a Panelist,
+    pub(super) state: &'a DebateState,
     /// What others have said lately: name and argument.
-    pub peers: &'a [(String, String)],
+    pub(super) peers: &'a [(String, String)],
 }
 
 impl Against<'_> {
-    pub fn faults(&self, reply: &Contribution) -> Vec<String> {
+    pub(super) fn faults(&self, reply: &Contribution) -> Vec<String> {
         let moves = reply.moves(self.seat.stance);
         let mut faults = Faults::default();
         for fault in moves.faults(&reply.argument) {
@@ -253,7 +253,9 @@ impl Faults {
 }
 
 /// Remarks counted by the rule that each of them names.
-pub fn counted<'a>(remarks: impl IntoIterator<Item = &'a String>) -> BTreeMap<String, usize> {
+pub(super) fn counted<'a>(
+    remarks: impl IntoIterator<Item = &'a String>,
+) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for remark in remarks {
         let rule = remark.split(':').next().unwrap_or_default();

@@ -149,9 +149,12 @@ impl Debate {
         self.person = kept;
     }
 
-    /// Begins a round: what its seats are given to read is settled here, once for all of them.
+    /// Settles what the seats of this round are given to read, once for all of them.
+    pub fn compose(&mut self, round: u32) {
+        self.context = self.composed(round);
+    }
+
     pub fn begin(&mut self, number: u32, kind: Kind) {
-        self.context = self.composed(number);
         self.rounds.push(Round {
             number,
             kind,
@@ -182,7 +185,19 @@ impl Debate {
             visibility: self.rules.mode.visibility,
             fixed: self.fixed_tokens(round),
         };
-        self.window.compose(&material)
+        let context = self.window.compose(&material);
+        Context {
+            state: self.unnamed(&context.state),
+            summaries: context
+                .summaries
+                .into_iter()
+                .map(|it| Shown {
+                    text: self.unnamed(&it.text),
+                    ..it
+                })
+                .collect(),
+            ..context
+        }
     }
 
     /// Everything in a prompt that is not the debate itself.

@@ -1,6 +1,6 @@
 //! A debate of the modes, folded from its journal at any moment.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use roundtable_core::groupthink::Diversity;
 
@@ -15,61 +15,47 @@ use crate::table::Turn;
 pub fn followed(entries: &[Entry]) -> Option<Debate> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let rules: Rules = serde_json::from_value(setup.rules.clone()).ok()?;
-    let mut follower = Follower {
-        debate: Debate::new(setup, &rules),
-        said: BTreeMap::new(),
-        diversity: None,
-        taken: 0,
-    };
-    // A step that failed before the debate was reopened, and was made good, has not failed.
-    let finished: HashSet<&str> = entries
-        .iter()
-        .filter_map(|entry| finished_step(&entry.event))
-        .collect();
+    let mut debate = Debate::new(setup, &rules);
+    let mut heard = Heard::default();
     for entry in entries {
-        let is_made_good = matches!(&entry.event, Event::StepFailed(step) if finished.contains(step.call.step.as_str()));
-        if !is_made_good {
-            follower.take_up(&entry.event);
-        }
+        heard.take_up(&entry.event);
     }
-    follower.close();
-    Some(follower.debate)
+    heard.fold_into(&mut debate);
+    Some(debate)
 }
 
-fn finished_step(event: &Event) -> Option<&str> {
-    if let Event::StepFinished(step) = event {
-        Some(&step.call.step)
-    } else {
-        None
-    }
+/// What the journal holds, by its place in the debate: a debate that was reopened has steps of earlier rounds at its end.
+#[derive(Default)]
+struct Heard {
+    rounds: BTreeMap<u32, Kind>,
+    /// `None` for who is absent.
+    turns: BTreeMap<(u32, String), Option<Turn<Contribution>>>,
+    ballots: Vec<Cast>,
+    evaluations: BTreeMap<u32, Evaluation>,
+    diversities: BTreeMap<u32, Diversity>,
 }
 
-struct Follower {
-    debate: Debate,
-    /// Who has finished in the current round; `None` for who is absent.
-    said: BTreeMap<String, Option<Turn<Contribution>>>,
-    diversity: Option<Diversity>,
-    /// How many groups of the current round have been taken up.
-    taken: usize,
-}
-
-impl Follower {
+impl Heard {
     fn take_up(&mut self, event: &Event) {
         match event {
             Event::RoundStarted { round, name } => {
-                self.close();
-                self.debate.begin(*round, Kind::named(name));
+                self.rounds.insert(*round, Kind::named(name));
             }
             Event::StepFinished(step) => self.finished(step),
             Event::StepFailed(step) if step.call.step.ends_with("/speak") => {
-                self.said.insert(step.call.seat.clone(), None);
-                self.flush();
+                let place = (step.call.round, step.call.seat.clone());
+                self.turns.insert(place, None);
             }
-            Event::Noted { key, value, .. } if key.ends_with("/diversity") => {
-                self.diversity = serde_json::from_value(value.clone()).ok();
+            Event::Noted { key, value, .. } => {
+                let place = key
+                    .strip_prefix('r')
+                    .and_then(|key| key.split_once("/diversity-of-"));
+                let round = place.and_then(|(round, _)| round.parse().ok());
+                if let (Some(round), Ok(value)) = (round, serde_json::from_value(value.clone())) {
+                    self.diversities.insert(round, value);
+                }
             }
             Event::Opened(_)
-            | Event::Noted { .. }
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
@@ -85,9 +71,10 @@ impl Follower {
     }
 
     fn finished(&mut self, step: &FinishedStep) {
-        let verb = step.call.step.rsplit('/').next().unwrap_or_default();
+        let round = step.call.round;
+        let seat = step.call.seat.clone();
         let reply = step.reply.clone();
-        match verb {
+        match step.call.step.rsplit('/').next().unwrap_or_default() {
             "speak" => {
                 let turn = serde_json::from_value(reply).ok().map(|reply| Turn {
                     reply,
@@ -96,62 +83,64 @@ impl Follower {
                     withheld: step.withheld.clone(),
                     spent: step.call.spent,
                 });
-                self.said.insert(step.call.seat.clone(), turn);
-                self.flush();
+                self.turns.insert((round, seat), turn);
             }
             "ballot" => {
                 if let Ok(ballot) = serde_json::from_value::<Ballot>(reply) {
-                    let seat = step.call.seat.clone();
-                    self.debate.ballots.push(Cast {
+                    let spent = step.call.spent;
+                    self.ballots.push(Cast {
                         seat,
                         ballot,
-                        spent: step.call.spent,
+                        spent,
                     });
                 }
             }
             "evaluate" => {
-                if let Ok(evaluation) = serde_json::from_value::<Evaluation>(reply) {
-                    self.debate.heed(evaluation);
+                if let Ok(evaluation) = serde_json::from_value(reply) {
+                    self.evaluations.insert(round, evaluation);
                 }
             }
             _ => {}
         }
     }
 
-    /// Takes up the groups that are complete, as the protocol does: before that, ids could still change.
-    fn flush(&mut self) {
-        let order = self.debate.rules.mode.order;
-        let groups: Vec<Vec<String>> = self
-            .debate
-            .panel
-            .groups(order)
-            .into_iter()
-            .map(|group| group.into_iter().map(|seat| seat.name.clone()).collect())
-            .collect();
-        for group in groups.into_iter().skip(self.taken) {
-            if !group.iter().all(|seat| self.said.contains_key(seat)) {
-                return;
+    fn fold_into(mut self, debate: &mut Debate) {
+        let seats = debate.panel.names();
+        self.ballots
+            .sort_by_key(|it| seats.iter().position(|seat| *seat == it.seat));
+        debate.ballots = std::mem::take(&mut self.ballots);
+        for (round, kind) in std::mem::take(&mut self.rounds) {
+            debate.begin(round, kind);
+            let groups: Vec<Vec<String>> = debate
+                .panel
+                .groups(debate.rules.mode.order)
+                .into_iter()
+                .map(|group| group.into_iter().map(|seat| seat.name.clone()).collect())
+                .collect();
+            for group in groups {
+                // As the protocol does: before a group is complete, ids could still change.
+                let turns: Option<Vec<_>> = group
+                    .into_iter()
+                    .map(|seat| {
+                        self.turns
+                            .remove(&(round, seat.clone()))
+                            .map(|turn| (seat, turn))
+                    })
+                    .collect();
+                let Some(turns) = turns else {
+                    return;
+                };
+                debate.take(
+                    turns
+                        .into_iter()
+                        .filter_map(|(seat, turn)| turn.map(|turn| (seat, turn)))
+                        .collect(),
+                );
             }
-            self.taken += 1;
-            let turns = group.into_iter().filter_map(|seat| {
-                let turn = self.said.get(&seat).cloned().flatten();
-                turn.map(|turn| (seat, turn))
-            });
-            let turns = turns.collect();
-            self.debate.take(turns);
+            if let Some(evaluation) = self.evaluations.remove(&round) {
+                debate.heed(evaluation);
+            }
+            debate.close(self.diversities.remove(&round));
         }
-    }
-
-    fn close(&mut self) {
-        let has_spoken = self
-            .debate
-            .rounds
-            .last()
-            .is_some_and(|round| !round.turns.is_empty());
-        if has_spoken || self.taken > 0 {
-            self.debate.close(self.diversity.take());
-        }
-        self.said.clear();
-        self.taken = 0;
     }
 }
