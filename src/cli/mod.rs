@@ -5,6 +5,7 @@ mod calibration;
 mod casts;
 mod completions;
 mod config;
+mod debate;
 mod display;
 mod doctor;
 mod export;
@@ -12,6 +13,7 @@ mod forecast;
 mod judge;
 mod list;
 mod models;
+mod modes;
 mod output;
 mod pull;
 mod rate;
@@ -57,6 +59,8 @@ struct Cli {
 enum Command {
     /// Put a question to a proposer, a skeptic and a synthesizer.
     Ask(Box<ask::Args>),
+    /// Have a panel of three to eight seats debate a question in one of seven modes.
+    Debate(Box<debate::Args>),
     /// Have five roles argue about what will happen, and get a probability for every outcome.
     Forecast(Box<forecast::Args>),
     /// Have content judged by councils that keep their disagreements; rank several.
@@ -79,6 +83,8 @@ enum Command {
     Rm(rm::Args),
     /// The library of reasoning templates.
     Templates(templates::Args),
+    /// The modes of debate: what a panel does, who speaks when, who sees what.
+    Modes(modes::Args),
     /// The casts: who sits at the table.
     Casts(casts::Args),
     /// Which models were found, which would be used, and why.
@@ -139,6 +145,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
     match cli.command {
         Command::Ask(args) => ask::run(&workshop, *args).await,
+        Command::Debate(args) => debate::run(&workshop, *args).await,
         Command::Forecast(args) => forecast::run(&workshop, *args).await,
         Command::Resolve(args) => resolve::run(&workshop, args).await,
         Command::Calibration(args) => calibration::run(&workshop, args).await,
@@ -150,6 +157,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Rate(args) => rate::run(&workshop, args).await,
         Command::Rm(args) => rm::run(&workshop, args).await,
         Command::Templates(args) => templates::run(&workshop, args).await,
+        Command::Modes(args) => modes::run(&workshop, &args),
         Command::Casts(args) => casts::run(&workshop, &args),
         Command::Models(args) => models::run(&workshop, args).await,
         Command::Pull(args) => pull::run(&workshop, args).await,

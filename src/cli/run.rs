@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
+use roundtable_engine::journal::JournalError;
 use roundtable_engine::protocols::{self, Protocol};
-use roundtable_engine::table::Table;
+use roundtable_engine::table::{Halt, Table};
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
@@ -26,13 +28,31 @@ pub(crate) struct Debate {
     pub past: Vec<Entry>,
 }
 
+/// Whether whoever sits before the terminal takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Person {
+    Watches,
+    /// Every line they type is said to the seats.
+    Speaks,
+}
+
 pub(crate) async fn run(
     workshop: &Workshop,
     store: &Store,
     debate: Debate,
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
-    let (display, reading) = play(workshop, store, debate, manner).await?;
+    run_with(workshop, store, debate, manner, Person::Watches).await
+}
+
+pub(crate) async fn run_with(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+    person: Person,
+) -> Result<ExitCode, Failure> {
+    let (display, reading) = play_with(workshop, store, debate, manner, person).await?;
     store.close().await;
     display.result(&reading)?;
     Ok(exit_code(&reading.account))
@@ -45,6 +65,16 @@ pub(crate) async fn play(
     debate: Debate,
     manner: &Manner,
 ) -> Result<(Display, Reading), Failure> {
+    play_with(workshop, store, debate, manner, Person::Watches).await
+}
+
+async fn play_with(
+    workshop: &Workshop,
+    store: &Store,
+    debate: Debate,
+    manner: &Manner,
+    person: Person,
+) -> Result<(Display, Reading), Failure> {
     let id = debate.claim.id();
     let cancel = CancellationToken::new();
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
@@ -52,7 +82,7 @@ pub(crate) async fn play(
     let journal = debate.claim.journal();
     let (table, protocol) =
         opening::sit(workshop, debate.prepared, journal, cancel.clone()).await?;
-    let played = watch(&table, protocol, &cancel, &mut display).await;
+    let played = watch(&table, protocol, &cancel, &mut display, person).await;
     display.close();
     drop(table);
     drop(debate.claim);
@@ -79,7 +109,9 @@ async fn watch(
     protocol: Protocol,
     cancel: &CancellationToken,
     display: &mut Display,
+    person: Person,
 ) -> Result<(), Failure> {
+    let mut speaking = std::pin::pin!(passed_on(table, person));
     let mut notices = table.listen();
     let play = protocols::play(table, protocol);
     tokio::pin!(play);
@@ -96,6 +128,7 @@ async fn watch(
             () = &mut interrupted, if !cancel.is_cancelled() => {
                 cancel.cancel();
             }
+            error = &mut speaking => return Err(Halt::from(error).into()),
             end = &mut play => break end,
         }
     };
@@ -108,6 +141,22 @@ async fn watch(
     }
     end?;
     Ok(())
+}
+
+/// Says to the seats whatever is typed, side by side with the debate. Ends only where that fails.
+async fn passed_on(table: &Table, person: Person) -> JournalError {
+    if person == Person::Speaks {
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let words = line.trim();
+            if !words.is_empty()
+                && let Err(error) = table.say(words.to_owned(), None).await
+            {
+                return error;
+            }
+        }
+    }
+    std::future::pending().await
 }
 
 /// Ctrl-C, or the signal with which systems end programs.

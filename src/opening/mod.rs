@@ -7,6 +7,7 @@
 mod councils;
 mod dialectic;
 mod forecast;
+mod modes;
 mod seating;
 
 use std::collections::{BTreeMap, HashMap};
@@ -112,6 +113,7 @@ pub(crate) fn order(workshop: &Workshop, protocol: Protocol, wish: Wish) -> Resu
         Protocol::Dialectic => dialectic::order(workshop, wish),
         Protocol::Councils => councils::order(workshop, wish),
         Protocol::Forecast => forecast::order(workshop, wish),
+        Protocol::Modes => modes::order(workshop, wish),
     }
 }
 

@@ -81,6 +81,7 @@ fn said(step: &str, seat: &str, round: u32, at: u64, text: &str) -> Event {
         } else {
             Vec::new()
         },
+        withheld: Vec::new(),
     }))
 }
 
@@ -175,7 +176,7 @@ pub(crate) fn report() -> Report {
             Fact::new("Open", "1 critical, 1 minor").toned(Tone::Critical),
             Fact::new("Changed", "the debate reversed it").toned(Tone::Caution),
         ],
-        sections: vec![
+                sections: vec![
             Section::main(
                 "What the debate was worth",
                 vec![

@@ -127,6 +127,7 @@ impl Debate {
                 reply: Value::Null,
                 text,
                 remarks: Vec::new(),
+                withheld: Vec::new(),
             })));
         }
     }

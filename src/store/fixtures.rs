@@ -1,7 +1,7 @@
 //! Debates to test the store with.
 
 use roundtable_core::usage::{Money, Usage};
-use roundtable_engine::cast::{Seat, Tier};
+use roundtable_engine::cast::{Part, Seat, Tier};
 use roundtable_engine::event::{
     Call, End, Entry, Event, FailedStep, FinishedStep, Millis, Seated, Setup, Spent, State,
 };
@@ -22,6 +22,10 @@ pub(super) fn setup(question: &str) -> Setup {
                 duty: None,
                 bias_direction: None,
                 evidence_preference: None,
+                part: Part::Panel,
+                anchor: None,
+                team: None,
+                stance: None,
                 name: "skeptic".into(),
                 title: "Skeptic".into(),
                 tier: Tier::Deliberate,
@@ -76,6 +80,7 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
         reply: json!({ "text": "né\u{0}\n\"so\"", "floats": [0.1, 1e-7, 2.225_073_858_507_201_4e-308, 0.3] }),
         text: "so".into(),
         remarks: vec!["too short".into()],
+        withheld: Vec::new(),
     }))
 }
 

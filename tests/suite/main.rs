@@ -12,6 +12,7 @@ mod bad_servers;
 mod browser;
 mod commands;
 mod contract;
+mod debate;
 #[cfg(feature = "local")]
 mod embedded;
 mod forecast;

@@ -61,6 +61,7 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
         reply: json!({}),
         text: format!("{seat} at {started_at}"),
         remarks: Vec::new(),
+        withheld: Vec::new(),
     }))
 }
 

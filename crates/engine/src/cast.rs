@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, Shelf, Text};
@@ -52,6 +53,96 @@ pub struct Seat {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_preference: Option<String>,
     pub persona: String,
+    #[serde(default, skip_serializing_if = "Part::is_panel")]
+    pub part: Part,
+    /// The perspective it keeps for good (M-07).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anchor: Option<Anchor>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<Team>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stance: Option<Stance>,
+}
+
+/// What a seat is there for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// It takes part in the debate.
+    #[default]
+    Panel,
+    /// It writes down what came out.
+    Chair,
+    /// It is called when something may do harm (M-09).
+    SafetyEvaluator,
+}
+
+impl Part {
+    fn is_panel(&self) -> bool {
+        *self == Self::Panel
+    }
+}
+
+/// The four permanent perspectives (M-07).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Anchor {
+    RiskAttentive,
+    ImplementationFocused,
+    EvidenceCalibrated,
+    SystemsAware,
+}
+
+impl Anchor {
+    pub const ALL: [Self; 4] = [
+        Self::RiskAttentive,
+        Self::ImplementationFocused,
+        Self::EvidenceCalibrated,
+        Self::SystemsAware,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RiskAttentive => "risk-attentive",
+            Self::ImplementationFocused => "implementation-focused",
+            Self::EvidenceCalibrated => "evidence-calibrated",
+            Self::SystemsAware => "systems-aware",
+        }
+    }
+
+    /// What it looks at first.
+    pub const fn view(self) -> &'static str {
+        match self {
+            Self::RiskAttentive => {
+                "safety, robustness, ways to fail, hostile circumstances, the worst case"
+            }
+            Self::ImplementationFocused => {
+                "whether it can be done: practicality, cost, time, people and means"
+            }
+            Self::EvidenceCalibrated => {
+                "the quality of data, what was measured and how well, the bounds of what is known"
+            }
+            Self::SystemsAware => {
+                "long-term effects, consequences of the consequences, everything around it"
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Team {
+    Red,
+    Blue,
+}
+
+impl Team {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Red => "red",
+            Self::Blue => "blue",
+        }
+    }
 }
 
 /// A seat can be renamed; its duty tells the protocol who it is.

@@ -15,6 +15,7 @@ static CASTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/casts");
 static PROMPTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/prompts");
 static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
 static EMBEDDERS: Dir = include_dir!("$CARGO_MANIFEST_DIR/embedders");
+static MODES: Dir = include_dir!("$CARGO_MANIFEST_DIR/modes");
 
 /// The kinds of data files there are, each a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,10 +24,17 @@ pub enum Shelf {
     Prompts,
     Templates,
     Embedders,
+    Modes,
 }
 
 impl Shelf {
-    pub const ALL: [Self; 4] = [Self::Casts, Self::Prompts, Self::Templates, Self::Embedders];
+    pub const ALL: [Self; 5] = [
+        Self::Casts,
+        Self::Prompts,
+        Self::Templates,
+        Self::Embedders,
+        Self::Modes,
+    ];
 
     pub const fn folder(self) -> &'static str {
         match self {
@@ -34,6 +42,7 @@ impl Shelf {
             Self::Prompts => "prompts",
             Self::Templates => "templates",
             Self::Embedders => "embedders",
+            Self::Modes => "modes",
         }
     }
 
@@ -43,6 +52,7 @@ impl Shelf {
             Self::Prompts => &PROMPTS,
             Self::Templates => &TEMPLATES,
             Self::Embedders => &EMBEDDERS,
+            Self::Modes => &MODES,
         }
     }
 }

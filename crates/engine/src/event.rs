@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::cast::Seat;
 use crate::model::Ability;
+use crate::safety::Withheld;
 use crate::table::Budget;
 
 /// Milliseconds since 1970. The engine never reads a clock itself.
@@ -190,6 +191,9 @@ pub struct FinishedStep {
     pub text: String,
     /// Rules the reply broke even after it was sent back once.
     pub remarks: Vec<String>,
+    /// What the safety monitor took out of it: where and why, never what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withheld: Vec<Withheld>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,11 +2,13 @@
 
 pub mod account;
 pub mod cast;
+pub mod context;
 pub mod data;
 pub mod embedder;
 pub mod envelope;
 pub mod event;
 pub mod journal;
+pub mod mode;
 pub mod model;
 pub mod panel;
 pub mod prompt;
@@ -14,6 +16,7 @@ pub mod protocols;
 pub mod reasoning;
 pub mod reply;
 pub mod report;
+pub mod safety;
 pub mod table;
 pub mod tokens;
 pub mod totals;

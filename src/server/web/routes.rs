@@ -232,7 +232,7 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
                 cast: cast.name,
                 wants: match protocol {
                     Protocol::Forecast => Wants::Outcomes,
-                    Protocol::Dialectic | Protocol::Councils => Wants::Nothing,
+                    Protocol::Dialectic | Protocol::Councils | Protocol::Modes => Wants::Nothing,
                 },
                 is_chosen: false,
             },

@@ -3,6 +3,7 @@
 pub mod councils;
 pub mod dialectic;
 pub mod forecast;
+pub mod modes;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,16 +19,18 @@ pub enum Protocol {
     Dialectic,
     Councils,
     Forecast,
+    Modes,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 3] = [Self::Dialectic, Self::Councils, Self::Forecast];
+    pub const ALL: [Self; 4] = [Self::Dialectic, Self::Councils, Self::Forecast, Self::Modes];
 
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dialectic => "dialectic",
             Self::Councils => "councils",
             Self::Forecast => "forecast",
+            Self::Modes => "modes",
         }
     }
 
@@ -59,6 +62,12 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
                 .await
                 .and_then(|verdict| end_of(verdict.state(), verdict.reason(), &verdict))
         }
+        Protocol::Modes => {
+            let rules: modes::Rules = rules_of(table)?;
+            modes::modes(table, &rules)
+                .await
+                .and_then(|verdict| end_of(verdict.outcome(), verdict.reason(), &verdict))
+        }
     };
     let end = match outcome {
         Ok(end) => end,
@@ -79,6 +88,7 @@ pub fn report(entries: &[Entry]) -> Report {
         Some(Protocol::Dialectic) => dialectic::report(entries),
         Some(Protocol::Councils) => councils::report(entries),
         Some(Protocol::Forecast) => forecast::report(entries),
+        Some(Protocol::Modes) => modes::report(entries),
         None => Report::default(),
     }
 }
@@ -98,6 +108,10 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         Protocol::Forecast => {
             let result = forecast::DebateResult::of(id, timestamp, entries)?;
             serde_json::to_value(result).ok()
+        }
+        Protocol::Modes => {
+            let record = modes::record(id, timestamp, entries)?;
+            serde_json::to_value(record).ok()
         }
     }
 }

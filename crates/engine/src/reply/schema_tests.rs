@@ -69,3 +69,22 @@ fn every_object_is_closed_and_complete() {
         "marking",
     );
 }
+
+/// C-05: the one reply of all modes is sent without what a mode does not ask for, and lists name only ids that exist.
+#[test]
+fn c05_lists_of_ids_are_narrowed_and_unasked_properties_left_out() {
+    use crate::protocols::modes::Contribution;
+    let refinement = |ids: &[&str]| Refinement {
+        choices: vec![("supports", ids.iter().map(|id| (*id).to_owned()).collect())],
+        omitted: vec!["stance"],
+        ..Refinement::default()
+    };
+    let some = schema_for::<Contribution>(&refinement(&["C1", "D1"]), Ability::Full).json;
+    assert_eq!(
+        some["properties"]["supports"]["items"],
+        serde_json::json!({ "type": "string", "enum": ["C1", "D1"] })
+    );
+    assert!(some["properties"].get("stance").is_none());
+    let none = schema_for::<Contribution>(&refinement(&[]), Ability::Full).json;
+    assert_eq!(none["properties"]["supports"]["maxItems"], 0);
+}

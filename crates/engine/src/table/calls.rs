@@ -9,6 +9,7 @@ use super::step::{Ask, Turn};
 use crate::event::{Event, Spent};
 use crate::model::{Delta, Finish, Message, ModelError, Request, Speaker};
 use crate::reply::{MainText, Misfit, Reply, read};
+use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
 
 /// Why a step failed, and what was said if anything was.
@@ -25,7 +26,9 @@ pub(super) struct Work<'a, 't, T> {
     pub(super) step: &'a str,
     /// What all calls of the step used together.
     pub(super) tally: Spent,
-    /// The text that listeners have heard so far.
+    /// The main text so far.
+    pub(super) main: String,
+    /// The beginning of it that listeners have heard.
     pub(super) announced: String,
 }
 
@@ -44,15 +47,15 @@ impl<T: Reply> Work<'_, '_, T> {
             Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
         };
         if faults.is_empty() {
-            return first.map_err(|misfit| unfit(&misfit, said));
+            return first.map_err(|misfit| unfit(&misfit, &said));
         }
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let again = self.again(request, &said, &faults, cut);
         let second = match self.call(&again).await {
-            Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, said)),
+            Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, &said)),
             Err(error) => Err(Failure {
                 reason: error.to_string(),
-                said: Some(said.text),
+                said: Some(withhold_text(&said.text)),
             }),
         };
         match (first, second) {
@@ -65,7 +68,7 @@ impl<T: Reply> Work<'_, '_, T> {
     }
 
     fn judge(&self, said: &Said) -> Result<Turn<T>, Misfit> {
-        let reply = read::<T>(&said.text, said.finish)?;
+        let (reply, withheld) = monitored(read::<T>(&said.text, said.finish)?)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
             return Err(Misfit::Unusable(unusable));
@@ -75,6 +78,7 @@ impl<T: Reply> Work<'_, '_, T> {
             text: (self.ask.render)(&reply),
             reply,
             remarks,
+            withheld,
             spent: Spent::default(),
         })
     }
@@ -141,27 +145,47 @@ impl<T: Reply> Work<'_, '_, T> {
         result.map(|finish| Said { text, finish })
     }
 
+    /// What may be heard of the text is heard at once; the rest when it is sure that it may be.
     fn stream(&mut self, piece: &str) {
-        if !piece.is_empty() {
-            let offset = self.announced.len();
-            self.announced.push_str(piece);
-            self.ask.announce_chunk(self.step, offset, piece.to_owned());
+        if piece.is_empty() {
+            return;
+        }
+        self.main.push_str(piece);
+        let offset = self.announced.len();
+        if let Release::UpTo(end) = release(&self.main, offset)
+            && end > offset
+        {
+            let fresh = self.main[offset..end].to_owned();
+            self.announced.push_str(&fresh);
+            self.ask.announce_chunk(self.step, offset, fresh);
         }
     }
 
     fn restart(&mut self, reason: &str) {
+        self.main.clear();
         self.announced.clear();
         self.ask.table.announce(Event::StepRestarted {
             step: self.step.to_owned(),
-            reason: reason.to_owned(),
+            reason: withhold_text(reason),
         });
     }
 }
 
-fn unfit(misfit: &Misfit, said: Said) -> Failure {
+/// The reply without what must not be passed on (M-09). What cannot be examined is not passed on at all.
+fn monitored<T: Reply>(reply: T) -> Result<(T, Vec<Withheld>), Misfit> {
+    let mut value = serde_json::to_value(&reply).map_err(|_| Misfit::Refused)?;
+    let withheld = withhold(&mut value);
+    if withheld.is_empty() {
+        return Ok((reply, withheld));
+    }
+    let clean = serde_json::from_value(value).map_err(|_| Misfit::Refused)?;
+    Ok((clean, withheld))
+}
+
+fn unfit(misfit: &Misfit, said: &Said) -> Failure {
     Failure {
-        reason: misfit.to_string(),
-        said: Some(said.text),
+        reason: withhold_text(&misfit.to_string()),
+        said: Some(withhold_text(&said.text)),
     }
 }
 

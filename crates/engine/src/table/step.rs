@@ -13,6 +13,7 @@ use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent,
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
+use crate::safety::Withheld;
 use crate::tokens;
 
 /// A reply that fits, and how people read it.
@@ -22,6 +23,8 @@ pub struct Turn<T> {
     pub text: String,
     /// Rules it broke even after it was sent back once.
     pub remarks: Vec<String>,
+    /// What the safety monitor took out of it.
+    pub withheld: Vec<Withheld>,
     pub spent: Spent,
 }
 
@@ -162,6 +165,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             chair,
             step: &step,
             tally: Spent::default(),
+            main: String::new(),
             announced: String::new(),
         };
         let outcome = tokio::select! {
@@ -231,6 +235,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     reply,
                     text: step.text.clone(),
                     remarks: step.remarks.clone(),
+                    withheld: step.withheld.clone(),
                     spent: step.call.spent,
                 }))
             }
@@ -271,6 +276,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     reply,
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
+                    withheld: turn.withheld.clone(),
                 };
                 self.table
                     .record(Event::StepFinished(Box::new(finished)))

@@ -123,6 +123,7 @@ fn turn<T: Reply>(step: &FinishedStep) -> Option<Turn<T>> {
         reply: serde_json::from_value(step.reply.clone()).ok()?,
         text: step.text.clone(),
         remarks: step.remarks.clone(),
+        withheld: step.withheld.clone(),
         spent: step.call.spent,
     })
 }

@@ -1,0 +1,257 @@
+//! Citations are numeric and nothing else (M-04): `[1]`, `[1][2]`, `[1-3]`, resolved against a numbered list of references.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wording;
+
+/// One line of a seat's own numbered list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Reference {
+    /// From 1, without gaps.
+    pub number: u32,
+    /// Author, year, title, publisher; or only the id of evidence that is on the table already, such as E2.
+    #[schemars(length(min = 1, max = 240))]
+    pub title: String,
+    #[serde(default)]
+    #[schemars(length(max = 300))]
+    pub url: Option<String>,
+    /// What it shows, in one short sentence.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
+    pub gist: String,
+    #[serde(default)]
+    pub kind: EvidenceKind,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum EvidenceKind {
+    #[default]
+    Citation,
+    ToolOutput,
+    Calculation,
+}
+
+impl EvidenceKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Citation => "citation",
+            Self::ToolOutput => "tool output",
+            Self::Calculation => "calculation",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum CitationFault {
+    #[error("[{number}] is cited, but the reference list has {listed} entries")]
+    Unlisted { number: u32, listed: usize },
+    #[error("\"{text}\" is no citation: write [1], [1][2] or [1-3]")]
+    NotNumeric { text: String },
+    #[error(
+        "the reference list must be numbered 1, 2, 3 …; {found} stands where {expected} belongs"
+    )]
+    Misnumbered { expected: u32, found: u32 },
+    #[error("reference [{number}] has no title")]
+    Untitled { number: u32 },
+}
+
+/// What a text cites, and what in it only looks like a citation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cited {
+    pub numbers: BTreeSet<u32>,
+    pub strange: Vec<String>,
+}
+
+/// A range wider than this is a slip or an attack, not a citation.
+const WIDEST: u32 = 50;
+
+pub fn parse(text: &str) -> Cited {
+    let mut cited = Cited::default();
+    for (inside, after) in groups(text, '[', ']') {
+        match range(inside) {
+            Some((from, to)) => cited.numbers.extend(from..=to),
+            // A Markdown link is none of our business.
+            None if !after.starts_with('(') && looks_like_citation(inside) => {
+                cited.strange.push(format!("[{inside}]"));
+            }
+            None => {}
+        }
+    }
+    for (inside, _) in groups(text, '(', ')') {
+        if is_author_and_year(inside) {
+            cited.strange.push(format!("({inside})"));
+        }
+    }
+    cited
+}
+
+/// The innermost texts between the two marks, each with what follows it.
+fn groups(text: &str, open: char, close: char) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let end = rest.find(close)?;
+            let (head, tail) = rest.split_at(end);
+            rest = &tail[close.len_utf8()..];
+            if let Some(start) = head.rfind(open) {
+                return Some((&head[start + open.len_utf8()..], rest));
+            }
+        }
+    })
+}
+
+/// `1` or `1-3`, strictly: digits and one plain hyphen, the smaller number first.
+fn range(inside: &str) -> Option<(u32, u32)> {
+    let number = |text: &str| -> Option<u32> {
+        let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|number| is_plain && *number > 0)
+    };
+    let (from, to) = match inside.split_once('-') {
+        Some((from, to)) => (number(from)?, number(to)?),
+        None => (number(inside)?, number(inside)?),
+    };
+    (from <= to && to - from <= WIDEST).then_some((from, to))
+}
+
+/// `[1, 2]`, `[1–3]`, `[3-1]`, `[^1]`, `[Smith 2024]`, `[Smith et al.]`; not `[C3]`, `[x]`, `[FACT]`.
+fn looks_like_citation(inside: &str) -> bool {
+    let of_numbers = inside.chars().any(|c| c.is_ascii_digit())
+        && inside
+            .chars()
+            .all(|c| c.is_ascii_digit() || " ,;-–—^".contains(c));
+    of_numbers || is_author_and_year(inside) || inside.contains("et al")
+}
+
+/// `Smith, 2024` and the like: words that begin with a capital and end with a year.
+fn is_author_and_year(inside: &str) -> bool {
+    let inside = inside.trim();
+    let year = inside
+        .trim_end_matches(|c: char| c.is_ascii_lowercase())
+        .rsplit([' ', ','])
+        .next()
+        .unwrap_or_default();
+    let is_year = year.len() == 4
+        && year.bytes().all(|byte| byte.is_ascii_digit())
+        && (year.starts_with("19") || year.starts_with("20"));
+    let name = inside.split(char::is_whitespace).next().unwrap_or_default();
+    let name = name.trim_end_matches(',');
+    is_year
+        && inside.len() <= 60
+        && name.chars().next().is_some_and(char::is_uppercase)
+        && name.chars().count() > 1
+        && name.chars().all(|c| c.is_alphabetic() || "-'’.&".contains(c))
+        // `(Since 2024)`, `(May 2024)` are dates, not authors.
+        && !DATES.contains(&name.to_lowercase().as_str())
+}
+
+const DATES: [&str; 26] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "jan",
+    "feb",
+    "mar",
+    "apr",
+    "jun",
+    "jul",
+    "aug",
+    "sep",
+    "oct",
+    "nov",
+    "dec",
+    "since",
+    "in",
+    "by",
+];
+
+/// Whether a citation stands right at the beginning.
+pub fn begins_with_one(text: &str) -> bool {
+    let text = text.trim_start_matches([' ', '.']);
+    let inside = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    inside.is_some_and(|(inside, _)| range(inside).is_some())
+}
+
+/// Whether a citation stands right at the end.
+pub fn ends_with_one(text: &str) -> bool {
+    let text = text.trim_end_matches([' ', '.']);
+    let inside = text
+        .strip_suffix(']')
+        .and_then(|rest| rest.rsplit_once('['));
+    inside.is_some_and(|(_, inside)| range(inside).is_some())
+}
+
+/// Everything that is wrong with the list and with what is cited from it.
+pub fn check(cited: &Cited, references: &[Reference]) -> Vec<CitationFault> {
+    let mut faults = Vec::new();
+    for (expected, reference) in (1_u32..).zip(references) {
+        if reference.number != expected {
+            let found = reference.number;
+            faults.push(CitationFault::Misnumbered { expected, found });
+        }
+        if wording::normal(&reference.title).is_empty() {
+            let number = reference.number;
+            faults.push(CitationFault::Untitled { number });
+        }
+    }
+    let listed = references.len();
+    for &number in &cited.numbers {
+        if references
+            .iter()
+            .all(|reference| reference.number != number)
+        {
+            faults.push(CitationFault::Unlisted { number, listed });
+        }
+    }
+    let strange = cited.strange.iter().cloned();
+    faults.extend(strange.map(|text| CitationFault::NotNumeric { text }));
+    faults
+}
+
+/// Two addresses with the same key are the same page: scheme, `www.`, fragment, trailing slash and case of the host
+/// do not matter.
+pub fn address_key(url: &str) -> String {
+    let url = url.trim();
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let rest = rest.split('#').next().unwrap_or_default();
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let host = host.to_lowercase();
+    let host = host.strip_prefix("www.").unwrap_or(&host);
+    format!("{host}/{}", path.trim_end_matches('/'))
+}
+
+/// Whether two titles name the same work: the same words, or nearly so in a long title with the same figures.
+pub fn same_title(a: &str, b: &str) -> bool {
+    const NEARLY: f64 = 0.85;
+    let (a, b): (BTreeSet<String>, BTreeSet<String>) =
+        (wording::words(a).collect(), wording::words(b).collect());
+    let figures = |set: &BTreeSet<String>| -> BTreeSet<String> {
+        let is_figure = |word: &&String| word.chars().any(|c| c.is_ascii_digit());
+        set.iter().filter(is_figure).cloned().collect()
+    };
+    !a.is_empty()
+        && (a == b
+            || a.len().min(b.len()) >= 5
+                && figures(&a) == figures(&b)
+                && wording::jaccard(&a, &b) >= NEARLY)
+}
+
+#[cfg(test)]
+#[path = "citations_tests.rs"]
+mod tests;

@@ -1,0 +1,132 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn reference(number: u32, title: &str) -> Reference {
+    Reference {
+        number,
+        title: title.into(),
+        url: None,
+        gist: String::new(),
+        kind: EvidenceKind::Citation,
+    }
+}
+
+fn numbers(text: &str) -> Vec<u32> {
+    parse(text).numbers.into_iter().collect()
+}
+
+/// M-04: the three forms, and the sentence of the design.
+#[test]
+fn m04_one_several_and_a_range() {
+    assert_eq!(numbers("a [1]"), [1]);
+    assert_eq!(numbers("a [1][2]"), [1, 2]);
+    assert_eq!(numbers("a [1-3]"), [1, 2, 3]);
+    let design = "Smith argues that AI safety is paramount [1], while recent studies \
+                  suggest implementation challenges remain significant [2][3].";
+    assert_eq!(
+        parse(design),
+        Cited {
+            numbers: [1, 2, 3].into(),
+            strange: vec![]
+        }
+    );
+}
+
+/// M-04: everything else that looks like a citation is named; what does not is left alone.
+#[test]
+fn m04_other_forms_are_refused() {
+    let strange = |text: &str| parse(text).strange;
+    for text in [
+        "[1, 2]",
+        "[1–3]",
+        "[3-1]",
+        "[^1]",
+        "[Smith 2024]",
+        "(Smith, 2024)",
+        "[Smith et al.]",
+        "[0]",
+        "[1-900]",
+        "(O'Neil 1999a)",
+    ] {
+        assert_eq!(strange(text), [text], "{text}");
+        assert_eq!(numbers(text), [0; 0], "{text}");
+    }
+    for text in [
+        "[x]",
+        "[FACT]",
+        "[C3]",
+        "[a link](https://example.org/2024)",
+        "(May 2024)",
+        "(the queue)",
+        "[]",
+        "[[",
+        "](",
+    ] {
+        assert_eq!(strange(text), [""; 0], "{text}");
+    }
+}
+
+/// M-04: [9] of 3 references, a gap in the numbers, a reference without a title.
+#[test]
+fn m04_citations_are_checked_against_the_list() {
+    let list = [
+        reference(1, "One"),
+        reference(2, "Two"),
+        reference(3, "Three"),
+    ];
+    assert_eq!(check(&parse("a [1] b [2-3]"), &list), []);
+    assert_eq!(
+        check(&parse("a [9]"), &list),
+        [CitationFault::Unlisted {
+            number: 9,
+            listed: 3
+        }]
+    );
+    let broken = [reference(1, "One"), reference(3, " … ")];
+    assert_eq!(
+        check(&parse("[1]"), &broken),
+        [
+            CitationFault::Misnumbered {
+                expected: 2,
+                found: 3
+            },
+            CitationFault::Untitled { number: 3 }
+        ]
+    );
+}
+
+/// M-04: the same source in two spellings is one; two editions are two.
+#[test]
+fn m04_the_same_source_is_recognised() {
+    assert_eq!(
+        address_key("https://WWW.Example.org/a/"),
+        address_key("http://example.org/a#top")
+    );
+    assert_ne!(
+        address_key("https://example.org/a"),
+        address_key("https://example.org/b")
+    );
+    assert!(same_title(
+        "Smith, J. (2024). AI Safety Principles. Nature AI.",
+        "smith j 2024 ai safety principles, nature ai"
+    ));
+    assert!(!same_title(
+        "Report on traffic in the city 2023",
+        "Report on traffic in the city 2024"
+    ));
+    assert!(!same_title("Queues", "Caches"));
+    assert!(!same_title("", ""));
+}
+
+proptest! {
+    /// Whatever a model writes, reading it ends and finds only numbers that stand there.
+    #[test]
+    fn m04_any_text_can_be_read(text in "(\\[[0-9,\\-^ ]{0,4}\\]|\\(|\\)|\\[|\\]|[a-zé ]{0,4}|2024){0,20}") {
+        let cited = parse(&text);
+        prop_assert!(cited.numbers.iter().all(|number| *number > 0));
+        check(&cited, &[]);
+        begins_with_one(&text);
+        ends_with_one(&text);
+    }
+}

@@ -1,0 +1,107 @@
+//! What sort of claim something is (M-03). A FACT has a citation, an ASSUME has none.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::citations;
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum Label {
+    /// Can be verified directly; carries a citation.
+    Fact,
+    /// Follows from what was stated.
+    Infer,
+    /// A premise nobody verified, or a choice of values; carries no citation.
+    Assume,
+}
+
+impl Label {
+    pub const ALL: [Self; 3] = [Self::Fact, Self::Infer, Self::Assume];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fact => "FACT",
+            Self::Infer => "INFER",
+            Self::Assume => "ASSUME",
+        }
+    }
+}
+
+/// A rule of labelling that was broken, with the words it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelFault {
+    #[error(
+        "[FACT] without a citation: \"{claim}\". Cite a reference of your list, or label it INFER or ASSUME."
+    )]
+    UncitedFact { claim: String },
+    #[error(
+        "[ASSUME] with a citation: \"{claim}\". An assumption carries none; label what the source says as FACT."
+    )]
+    CitedAssumption { claim: String },
+}
+
+/// Whether a label goes with having, or not having, a citation.
+pub fn check(label: Label, is_cited: bool, claim: &str) -> Option<LabelFault> {
+    let claim = excerpt(claim);
+    match (label, is_cited) {
+        (Label::Fact, false) => Some(LabelFault::UncitedFact { claim }),
+        (Label::Assume, true) => Some(LabelFault::CitedAssumption { claim }),
+        (Label::Fact, true) | (Label::Infer, _) | (Label::Assume, false) => None,
+    }
+}
+
+/// The same for labels written into running text: `It doubled.[FACT][1]`, or `It doubled [1].[FACT]`.
+pub fn check_text(text: &str) -> Vec<LabelFault> {
+    let mut faults = Vec::new();
+    let mut from = 0;
+    while let Some((label, start, end)) = next_tag(text, from) {
+        let sentence = before(text, start);
+        let is_cited =
+            citations::begins_with_one(&text[end..]) || citations::ends_with_one(sentence);
+        faults.extend(check(label, is_cited, sentence));
+        from = end;
+    }
+    faults
+}
+
+fn next_tag(text: &str, from: usize) -> Option<(Label, usize, usize)> {
+    let rest = text.get(from..)?;
+    let found = Label::ALL.into_iter().filter_map(|label| {
+        let tag = format!("[{}]", label.name());
+        rest.find(&tag)
+            .map(|at| (label, from + at, from + at + tag.len()))
+    });
+    found.min_by_key(|(_, start, _)| *start)
+}
+
+/// The sentence that ends where the label stands.
+fn before(text: &str, end: usize) -> &str {
+    let head = text[..end].trim_end_matches(['.', ' ', '!', '?']);
+    let start = head.rfind(['.', '\n', '!', '?']).map_or(0, |at| at + 1);
+    let mut sentence = head[start..].trim();
+    // The label and citations of the sentence before are not part of this one.
+    while let Some((_, rest)) = sentence.strip_prefix('[').and_then(|it| it.split_once(']')) {
+        sentence = rest.trim_start();
+    }
+    sentence
+}
+
+fn excerpt(claim: &str) -> String {
+    const LONG: usize = 80;
+    let line = crate::wording::one_line(claim);
+    if line.chars().count() <= LONG {
+        return line;
+    }
+    let mut short: String = line.chars().take(LONG).collect();
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+#[path = "labels_tests.rs"]
+mod tests;

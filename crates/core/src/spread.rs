@@ -1,0 +1,65 @@
+//! What a group's numbers look like without saying whose they are: median, quartiles, and how far they spread.
+
+use serde::{Deserialize, Serialize};
+
+/// The five numbers by which an anonymous panel is told about itself (M-02).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    pub lowest: f64,
+    pub lower_quartile: f64,
+    pub median: f64,
+    pub upper_quartile: f64,
+    pub highest: f64,
+}
+
+impl Spread {
+    /// `None` where there is no number. Numbers that are none are left out.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = values
+            .into_iter()
+            .filter(|value| value.is_finite())
+            .collect();
+        sorted.sort_by(f64::total_cmp);
+        let (lowest, highest) = (*sorted.first()?, *sorted.last()?);
+        Some(Self {
+            lowest,
+            lower_quartile: quantile(&sorted, 0.25),
+            median: quantile(&sorted, 0.5),
+            upper_quartile: quantile(&sorted, 0.75),
+            highest,
+        })
+    }
+}
+
+/// Linear between the two nearest ranks, as spreadsheets and most statistics programs do.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rank lies within the panel, which has few seats"
+)]
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = share * (sorted.len().saturating_sub(1)) as f64;
+    let below = sorted[rank.floor() as usize];
+    let above = sorted[rank.ceil() as usize];
+    below + (above - below) * rank.fract()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Population standard deviation: the panel is all there is, not a sample.
+pub fn deviation(values: &[f64]) -> Option<f64> {
+    let middle = mean(values)?;
+    let squares: Vec<f64> = values
+        .iter()
+        .map(|value| (value - middle).powi(2))
+        .collect();
+    mean(&squares).map(f64::sqrt)
+}
+
+#[cfg(test)]
+#[path = "spread_tests.rs"]
+mod tests;

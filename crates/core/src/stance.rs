@@ -1,0 +1,65 @@
+//! Stances belong to one mode alone (M-06): they are assigned, and held to.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum Stance {
+    Yes,
+    No,
+    Neutral,
+}
+
+impl Stance {
+    pub const ALL: [Self; 3] = [Self::Yes, Self::No, Self::Neutral];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Yes => "YES",
+            Self::No => "NO",
+            Self::Neutral => "NEUTRAL",
+        }
+    }
+
+    /// Where it stands between no (0) and yes (1), for measuring how far stances spread.
+    pub const fn value(self) -> f64 {
+        match self {
+            Self::Yes => 1.0,
+            Self::No => 0.0,
+            Self::Neutral => 0.5,
+        }
+    }
+
+    /// YES, NO, NEUTRAL in turn.
+    pub const fn of_seat(index: usize) -> Self {
+        Self::ALL[index % Self::ALL.len()]
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum StanceFault {
+    #[error("your stance is {}, not {}: hold to the one you were given", assigned.name(), stated.name())]
+    Abandoned { assigned: Stance, stated: Stance },
+    #[error("there are no stances in this mode: leave `stance` out")]
+    OutOfPlace,
+}
+
+/// `assigned` is `None` in every mode but devils-advocate. A seat that states none keeps the one it was given.
+pub fn check(assigned: Option<Stance>, stated: Option<Stance>) -> Option<StanceFault> {
+    match (assigned, stated) {
+        (Some(assigned), Some(stated)) if assigned != stated => {
+            Some(StanceFault::Abandoned { assigned, stated })
+        }
+        (None, Some(_)) => Some(StanceFault::OutOfPlace),
+        (Some(_) | None, _) => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "stance_tests.rs"]
+mod tests;

@@ -1,0 +1,128 @@
+//! What a seat does to the state in one reply, before the program has taken it up.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::Confidence;
+use crate::citations::{self, CitationFault, Reference};
+use crate::labels::{self, Label, LabelFault};
+use crate::stance::Stance;
+use crate::votes::Vote;
+
+/// A claim as a seat puts it forward, without an id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct NewClaim {
+    /// One statement that can be understood alone, in at most 30 tokens.
+    #[schemars(length(min = 1, max = 240))]
+    pub text: String,
+    pub label: Label,
+    /// Numbers of your reference list: [1], [1][2] or [1-3]. Empty where there is none.
+    #[serde(default)]
+    #[schemars(length(max = 40))]
+    pub citations: String,
+}
+
+/// An objection to a claim that is on the table. Dissent points at a conflict of facts or a gap in an inference (M-07).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Objection {
+    /// The id of the claim.
+    #[schemars(length(min = 1, max = 12))]
+    pub claim: String,
+    pub ground: Ground,
+    /// Where the conflict or the gap is.
+    #[schemars(length(min = 1, max = 240))]
+    pub because: String,
+    /// The id of the claim or evidence that stands against it, where there is one.
+    #[serde(default)]
+    #[schemars(length(max = 12))]
+    pub counter: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Ground {
+    FactConflict,
+    InferenceGap,
+}
+
+impl Ground {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FactConflict => "FACT conflict",
+            Self::InferenceGap => "INFER gap",
+        }
+    }
+}
+
+/// All that one seat does in one round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Moves {
+    /// The core of it, in a sentence or two.
+    pub position: String,
+    pub confidence: Confidence,
+    pub vote: Vote,
+    /// What must change first, where the vote is BLOCKER.
+    pub blocker: Option<String>,
+    pub stance: Option<Stance>,
+    /// The answer the seat stands for, in a few words.
+    pub alignment: Option<String>,
+    pub estimate: Option<f64>,
+    pub claims: Vec<NewClaim>,
+    pub references: Vec<Reference>,
+    /// Ids of claims and decisions.
+    pub supports: Vec<String>,
+    pub opposes: Vec<Objection>,
+    pub retracts: Vec<String>,
+    pub decisions: Vec<String>,
+    pub concern: Option<String>,
+}
+
+/// A rule of labels or citations that a reply breaks (M-03, M-04).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    #[error(transparent)]
+    Label(LabelFault),
+    #[error(transparent)]
+    Citation(CitationFault),
+}
+
+impl Moves {
+    /// The numbers of the own list that a claim cites, as far as they are on it.
+    pub(super) fn cited_by(&self, claim: &NewClaim) -> BTreeSet<u32> {
+        let cited = citations::parse(&claim.citations).numbers;
+        let listed = |number: &u32| self.references.iter().any(|it| it.number == *number);
+        cited.into_iter().filter(listed).collect()
+    }
+
+    /// Everything wrong with labels and citations, in the claims and in the running text of the argument.
+    pub fn faults(&self, argument: &str) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = Vec::new();
+        let mut cited = citations::parse(argument);
+        for claim in &self.claims {
+            let own = citations::parse(&claim.citations);
+            let is_cited = !self.cited_by(claim).is_empty();
+            // Citing a number that is not on the list is told once, as that.
+            let tries_to = is_cited || !own.numbers.is_empty();
+            faults.extend(labels::check(claim.label, tries_to, &claim.text).map(Fault::Label));
+            cited.numbers.extend(own.numbers);
+            cited.strange.extend(own.strange);
+            let leftover = claim.citations.trim();
+            let is_read = leftover.is_empty() || !citations::parse(leftover).numbers.is_empty();
+            if !is_read && !cited.strange.iter().any(|text| text == leftover) {
+                cited.strange.push(leftover.to_owned());
+            }
+        }
+        faults.extend(labels::check_text(argument).into_iter().map(Fault::Label));
+        let wrong = citations::check(&cited, &self.references);
+        faults.extend(wrong.into_iter().map(Fault::Citation));
+        faults
+    }
+}

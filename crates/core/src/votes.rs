@@ -1,0 +1,206 @@
+//! Votes, and when a debate of the modes is over (M-05). Read from typed fields, never from words in a text.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::Confidence;
+use crate::spread;
+use crate::stance::Stance;
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum Vote {
+    /// As it is.
+    Accept,
+    /// With small changes.
+    Minor,
+    /// Something must change first.
+    Blocker,
+}
+
+impl Vote {
+    pub const ALL: [Self; 3] = [Self::Accept, Self::Minor, Self::Blocker];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "ACCEPT",
+            Self::Minor => "MINOR",
+            Self::Blocker => "BLOCKER",
+        }
+    }
+
+    pub const fn agrees(self) -> bool {
+        match self {
+            Self::Accept | Self::Minor => true,
+            Self::Blocker => false,
+        }
+    }
+}
+
+/// Where one seat stands after a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Standing {
+    pub seat: String,
+    pub confidence: Confidence,
+    pub vote: Vote,
+    pub stance: Option<Stance>,
+    pub presence: Presence,
+}
+
+/// Whether a seat spoke in the round, or its last word still stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Presence {
+    Spoke,
+    Absent,
+}
+
+/// A round in figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    pub round: u32,
+    /// One for each seat that has spoken so far.
+    pub standings: Vec<Standing>,
+    /// Cited FACTs that were not on the table before.
+    pub new_facts: usize,
+    pub open_blockers: usize,
+}
+
+impl Figures {
+    /// Those who spoke in this round.
+    pub fn speakers(&self) -> impl Iterator<Item = &Standing> {
+        self.standings
+            .iter()
+            .filter(|standing| standing.presence == Presence::Spoke)
+    }
+
+    pub fn confidences(&self) -> Vec<f64> {
+        let values = self.standings.iter();
+        values.map(|standing| standing.confidence.value()).collect()
+    }
+
+    pub fn mean_confidence(&self) -> Option<f64> {
+        spread::mean(&self.confidences()).map(exact)
+    }
+
+    /// The share that votes ACCEPT or MINOR.
+    #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
+    pub fn agreement(&self) -> Option<f64> {
+        let agreeing = self.agreeing();
+        (!self.standings.is_empty()).then(|| agreeing as f64 / self.standings.len() as f64)
+    }
+
+    fn agreeing(&self) -> usize {
+        let agrees = |standing: &&Standing| standing.vote.agrees();
+        self.standings.iter().filter(agrees).count()
+    }
+
+    /// Mean change of confidence of those who spoke in both rounds; `None` if nobody did.
+    pub fn confidence_change(&self, before: &Self) -> Option<f64> {
+        let changes: Vec<f64> = self
+            .pairs(before)
+            .map(|(now, then)| (now.confidence.value() - then.confidence.value()).abs())
+            .collect();
+        spread::mean(&changes).map(exact)
+    }
+
+    /// The larger of the mean change of confidence and the share of changed votes: a turned vote is a change, however
+    /// sure everybody stays.
+    #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
+    pub fn change(&self, before: &Self) -> Option<f64> {
+        let confidence = self.confidence_change(before)?;
+        let both = self.pairs(before).count();
+        let turned = self
+            .pairs(before)
+            .filter(|(now, then)| now.vote != then.vote);
+        Some(confidence.max(exact(turned.count() as f64 / both as f64)))
+    }
+
+    fn pairs<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = (&'a Standing, &'a Standing)> {
+        self.speakers().filter_map(|now| {
+            let then = before.standings.iter().find(|then| then.seat == now.seat);
+            then.map(|then| (now, then))
+        })
+    }
+}
+
+/// 0.8 − 0.7 is a tenth, whatever binary fractions make of it: thresholds are compared without their last digits.
+fn exact(value: f64) -> f64 {
+    (value * 1e9).round() / 1e9
+}
+
+/// The thresholds of the design.
+pub const LEAST_CONFIDENCE: f64 = 0.70;
+pub const PLATEAU: f64 = 0.10;
+pub const ROUND_CAP: u32 = 5;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    Consensus,
+    Plateau,
+    RoundCap,
+}
+
+impl Exit {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Consensus => "consensus",
+            Self::Plateau => "plateau",
+            Self::RoundCap => "round_cap",
+        }
+    }
+
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Consensus => {
+                "at least 80% vote ACCEPT or MINOR, no BLOCKER is open and every confidence is 0.70 or more"
+            }
+            Self::Plateau => "two rounds running less than 10% changed and no new FACT came up",
+            Self::RoundCap => "the last allowed round was played",
+        }
+    }
+}
+
+/// Whether the debate ends after the last of these rounds, and by which criterion; the first that holds is named.
+pub fn after_round(history: &[Figures], cap: u32) -> Option<Exit> {
+    let last = history.last()?;
+    if is_consensus(last) {
+        Some(Exit::Consensus)
+    } else if is_plateau(history) {
+        Some(Exit::Plateau)
+    } else if last.round >= cap {
+        Some(Exit::RoundCap)
+    } else {
+        None
+    }
+}
+
+fn is_consensus(figures: &Figures) -> bool {
+    let total = figures.standings.len();
+    total > 0
+        // 80% in whole numbers: four of five is enough, and no rounding decides.
+        && figures.agreeing() * 5 >= total * 4
+        && figures.open_blockers == 0
+        && figures
+            .standings
+            .iter()
+            .all(|standing| standing.confidence.value() >= LEAST_CONFIDENCE)
+}
+
+fn is_plateau(history: &[Figures]) -> bool {
+    let [.., first, second, third] = history else {
+        return false;
+    };
+    let is_flat = |now: &Figures, before: &Figures| {
+        now.new_facts == 0 && now.change(before).is_some_and(|change| change < PLATEAU)
+    };
+    is_flat(second, first) && is_flat(third, second)
+}
+
+#[cfg(test)]
+#[path = "votes_tests.rs"]
+mod tests;

@@ -1,0 +1,146 @@
+use super::*;
+
+pub(crate) fn figures(round: u32, votes: &[(Vote, f64)], new_facts: usize) -> Figures {
+    let standings = votes
+        .iter()
+        .enumerate()
+        .map(|(index, (vote, confidence))| Standing {
+            seat: format!("seat-{index}"),
+            confidence: Confidence::new(*confidence).unwrap(),
+            vote: *vote,
+            stance: None,
+            presence: Presence::Spoke,
+        });
+    Figures {
+        round,
+        standings: standings.collect(),
+        new_facts,
+        open_blockers: votes.iter().filter(|(vote, _)| !vote.agrees()).count(),
+    }
+}
+
+const A: (Vote, f64) = (Vote::Accept, 0.8);
+const M: (Vote, f64) = (Vote::Minor, 0.8);
+
+/// M-05: at least 80% ACCEPT or MINOR, on both sides.
+#[test]
+fn m05_four_of_five_are_enough_and_three_of_four_are_not() {
+    let blocker_withdrawn = |votes: &[(Vote, f64)]| Figures {
+        open_blockers: 0,
+        ..figures(1, votes, 1)
+    };
+    let b = (Vote::Blocker, 0.8);
+    assert_eq!(
+        after_round(&[blocker_withdrawn(&[A, M, A, M, b])], 5),
+        Some(Exit::Consensus)
+    );
+    assert_eq!(after_round(&[blocker_withdrawn(&[A, M, A, b])], 5), None);
+    assert_eq!(after_round(&[blocker_withdrawn(&[])], 5), None);
+}
+
+/// M-05: one open BLOCKER, even of a seat that is outvoted, is enough to go on.
+#[test]
+fn m05_an_open_blocker_stands_in_the_way() {
+    let open = Figures {
+        open_blockers: 1,
+        ..figures(1, &[A, A, A, A, A], 1)
+    };
+    assert_eq!(after_round(&[open.clone()], 5), None);
+    assert_eq!(
+        after_round(
+            &[Figures {
+                open_blockers: 0,
+                ..open
+            }],
+            5
+        ),
+        Some(Exit::Consensus)
+    );
+}
+
+/// M-05: every confidence at 0.70, on both sides.
+#[test]
+fn m05_every_seat_is_sure_enough() {
+    let at = |least| figures(1, &[A, A, (Vote::Accept, least)], 1);
+    assert_eq!(after_round(&[at(0.70)], 5), Some(Exit::Consensus));
+    assert_eq!(after_round(&[at(0.69)], 5), None);
+}
+
+fn unsure(round: u32, confidence: f64, new_facts: usize) -> Figures {
+    figures(
+        round,
+        &[(Vote::Blocker, confidence), (Vote::Accept, confidence)],
+        new_facts,
+    )
+}
+
+/// M-05: less than 10% change in each of two rounds, on both sides, and no new FACT in either.
+#[test]
+fn m05_a_plateau_is_two_flat_rounds_without_a_new_fact() {
+    let plateau = |second: f64, third: f64, facts: [usize; 2]| {
+        let history = [
+            unsure(1, 0.5, 3),
+            unsure(2, second, facts[0]),
+            unsure(3, third, facts[1]),
+        ];
+        after_round(&history, 9)
+    };
+    assert_eq!(plateau(0.59, 0.68, [0, 0]), Some(Exit::Plateau));
+    assert_eq!(plateau(0.60, 0.68, [0, 0]), None, "exactly 10% is a change");
+    assert_eq!(
+        plateau(0.59, 0.69, [0, 0]),
+        None,
+        "exactly 10% in the second round"
+    );
+    assert_eq!(plateau(0.59, 0.68, [0, 1]), None);
+    assert_eq!(plateau(0.59, 0.68, [1, 0]), None);
+    let two = [unsure(1, 0.5, 0), unsure(2, 0.5, 0)];
+    assert_eq!(after_round(&two, 9), None, "the first round is no change");
+}
+
+/// M-05: a turned vote is a change though nobody became less sure.
+#[test]
+fn m05_a_turned_vote_is_no_plateau() {
+    let mut turned = unsure(3, 0.5, 0);
+    turned.standings[1].vote = Vote::Minor;
+    let history = [unsure(1, 0.5, 0), unsure(2, 0.5, 0), turned];
+    assert_eq!(after_round(&history, 9), None);
+}
+
+/// C-06, M-05: silence is no plateau.
+#[test]
+fn m05_nothing_is_read_from_those_who_are_absent() {
+    let absent = |round| {
+        let mut figures = unsure(round, 0.5, 0);
+        for standing in &mut figures.standings {
+            standing.presence = Presence::Absent;
+        }
+        figures
+    };
+    assert_eq!(
+        after_round(&[unsure(1, 0.5, 0), absent(2), absent(3)], 9),
+        None
+    );
+}
+
+/// M-05: the cap, on both sides; a better reason is named before it.
+#[test]
+fn m05_the_round_cap_ends_it() {
+    assert_eq!(after_round(&[unsure(4, 0.5, 1)], 5), None);
+    assert_eq!(after_round(&[unsure(5, 0.5, 1)], 5), Some(Exit::RoundCap));
+    assert_eq!(
+        after_round(&[figures(5, &[A, A, A], 1)], 5),
+        Some(Exit::Consensus)
+    );
+    assert_eq!(ROUND_CAP, 5);
+}
+
+/// M-05: a vote is one of three words; MAINTAIN is none.
+#[test]
+fn m05_maintain_is_no_vote() {
+    assert!(serde_json::from_str::<Vote>("\"MAINTAIN\"").is_err());
+    assert_eq!(
+        serde_json::from_str::<Vote>("\"MINOR\"").unwrap(),
+        Vote::Minor
+    );
+}

@@ -1,0 +1,76 @@
+//! Comparing texts by their words alone: what is the same claim written twice, who repeats whom, how far premises overlap.
+//!
+//! Nothing here knows a language. Letters of every script count; case, punctuation and spacing do not.
+
+use std::collections::BTreeSet;
+
+/// The words of a text in small letters, without punctuation.
+pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+}
+
+/// Two texts with the same normal form say the same thing in the same words.
+pub fn normal(text: &str) -> String {
+    words(text).collect::<Vec<_>>().join(" ")
+}
+
+/// What two sets share, over what they have together. Two empty sets share nothing.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "sets of words and ids are counted in thousands"
+)]
+pub fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
+    let together = a.union(b).count();
+    if together == 0 {
+        return 0.0;
+    }
+    a.intersection(b).count() as f64 / together as f64
+}
+
+/// How much of `text` is taken over from `earlier` word for word: the share of its runs of five words found there.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a text has thousands of words, not more"
+)]
+pub fn echo(text: &str, earlier: &str) -> f64 {
+    const RUN: usize = 5;
+    let runs = |text: &str| -> BTreeSet<Vec<String>> {
+        let all: Vec<String> = words(text).collect();
+        all.windows(RUN).map(<[String]>::to_vec).collect()
+    };
+    let own = runs(text);
+    if own.is_empty() {
+        return 0.0;
+    }
+    let known = runs(earlier);
+    own.intersection(&known).count() as f64 / own.len() as f64
+}
+
+/// A text on one line, with single blanks.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How many groups there are when whoever is at least `threshold` alike is joined, chains included.
+pub fn clusters(count: usize, threshold: f64, similarity: impl Fn(usize, usize) -> f64) -> usize {
+    let mut group: Vec<usize> = (0..count).collect();
+    for a in 0..count {
+        for b in 0..a {
+            if similarity(a, b) >= threshold {
+                let (from, to) = (group[a], group[b]);
+                for member in &mut group {
+                    if *member == from {
+                        *member = to;
+                    }
+                }
+            }
+        }
+    }
+    group.into_iter().collect::<BTreeSet<_>>().len()
+}
+
+#[cfg(test)]
+#[path = "wording_tests.rs"]
+mod tests;

@@ -1,0 +1,49 @@
+use super::*;
+
+#[test]
+fn case_punctuation_and_spacing_do_not_tell_texts_apart_but_a_not_does() {
+    assert_eq!(normal(" The  queue, helps! "), normal("the queue helps"));
+    assert_ne!(normal("The queue helps"), normal("The queue does not help"));
+    assert_ne!(normal("Очередь помогает"), "");
+    assert_ne!(normal("队列有帮助"), normal("队列没有帮助"));
+}
+
+#[test]
+fn whoever_repeats_a_peer_is_found_out() {
+    let peer = "a queue in front of the database smooths the bursts that we see every morning";
+    assert!(echo(peer, peer) > 0.99);
+    assert!(
+        echo(
+            "something quite different about costs and the people who pay them",
+            peer
+        ) < 0.01
+    );
+    assert!(echo("too short", peer) < 0.01);
+}
+
+#[test]
+fn sets_share_what_they_share() {
+    let set = |items: &[&str]| {
+        items
+            .iter()
+            .map(|it| (*it).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
+    assert!((jaccard(&set(&["a", "b"]), &set(&["b", "c"])) - 1.0 / 3.0).abs() < 1e-12);
+    assert!(jaccard(&set(&[]), &set(&[])) < 1e-12);
+}
+
+#[test]
+fn chains_are_one_cluster() {
+    // 0 ~ 1 ~ 2, and 3 alone.
+    let alike = |a: usize, b: usize| {
+        if a.abs_diff(b) == 1 && a.max(b) < 3 {
+            0.8
+        } else {
+            0.1
+        }
+    };
+    assert_eq!(clusters(4, 0.8, alike), 2);
+    assert_eq!(clusters(4, 0.81, alike), 4);
+    assert_eq!(clusters(0, 0.5, alike), 0);
+}

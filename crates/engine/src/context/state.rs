@@ -1,0 +1,374 @@
+//! The debate state as text within a budget.
+//!
+//! Every item can be told at several lengths. As long as the whole is too long, the next item in a fixed order is told
+//! shorter: what is settled first, the oldest first. The last length of a contested claim is its id; a BLOCKER always
+//! keeps its first words.
+
+use roundtable_core::spread::Spread;
+use roundtable_core::state::{Blocker, Claim, ClaimStatus, DebateState, Decision, Evidence};
+use roundtable_core::votes::Vote;
+
+use crate::mode::Visibility;
+use crate::tokens;
+
+/// How long a claim's or a piece of evidence's own words may be, in tokens.
+const CLAIM_TEXT: u64 = 30;
+pub const EVIDENCE_TEXT: u64 = 25;
+const SHORT: u64 = 12;
+const BRIEF: u64 = 7;
+
+/// The lengths at which an item can be told, the longest first. A step below the last leaves it out.
+struct Item {
+    group: Group,
+    lengths: Vec<String>,
+    chosen: usize,
+    /// Whether it may be left out at the end.
+    may_go: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Blockers,
+    Contested,
+    Accepted,
+    Open,
+    Retracted,
+    Decisions,
+    Evidence,
+}
+
+impl Group {
+    const ALL: [Self; 7] = [
+        Self::Blockers,
+        Self::Contested,
+        Self::Accepted,
+        Self::Open,
+        Self::Retracted,
+        Self::Decisions,
+        Self::Evidence,
+    ];
+
+    /// What is told shorter first.
+    const GIVING_WAY: [Self; 7] = [
+        Self::Retracted,
+        Self::Evidence,
+        Self::Accepted,
+        Self::Open,
+        Self::Decisions,
+        Self::Contested,
+        Self::Blockers,
+    ];
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Blockers => "Open BLOCKERs:",
+            Self::Contested => "Contested claims:",
+            Self::Accepted => "Accepted claims:",
+            Self::Open => "Claims nobody has contested yet:",
+            Self::Retracted => "Retracted claims:",
+            Self::Decisions => "Decisions:",
+            Self::Evidence => "Evidence:",
+        }
+    }
+}
+
+impl Item {
+    fn text(&self) -> Option<&str> {
+        self.lengths.get(self.chosen).map(String::as_str)
+    }
+
+    fn cost(&self) -> u64 {
+        // One more for the line break.
+        self.text().map_or(0, |text| tokens::count(text) + 1)
+    }
+
+    /// Whether it could be told shorter, and was.
+    fn shorten(&mut self) -> bool {
+        let last = if self.may_go {
+            self.lengths.len()
+        } else {
+            self.lengths.len().saturating_sub(1)
+        };
+        let can = self.chosen < last;
+        self.chosen += usize::from(can);
+        can
+    }
+}
+
+/// The state in at most `budget` tokens, as far as that is possible without leaving out what is contested or blocks.
+pub fn render_state(state: &DebateState, visibility: Visibility, budget: u64) -> String {
+    let head = standings(state, visibility);
+    let mut items = items(state, visibility);
+    let titles: u64 = Group::ALL
+        .iter()
+        .map(|group| tokens::count(group.title()) + 2)
+        .sum();
+    let mut total = tokens::count(&head) + titles + items.iter().map(Item::cost).sum::<u64>();
+    'fitting: for group in Group::GIVING_WAY {
+        // Each length is gone through from the oldest to the newest before the next shorter one.
+        loop {
+            let mut changed = false;
+            for item in items.iter_mut().filter(|item| item.group == group) {
+                if total <= budget {
+                    break 'fitting;
+                }
+                let before = item.cost();
+                if item.shorten() {
+                    changed = true;
+                    total = total - before + item.cost();
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+    written(&head, &items)
+}
+
+fn written(head: &str, items: &[Item]) -> String {
+    let mut text = head.to_owned();
+    for group in Group::ALL {
+        let of_group: Vec<&str> = items
+            .iter()
+            .filter(|item| item.group == group)
+            .filter_map(Item::text)
+            .collect();
+        if of_group.is_empty() {
+            continue;
+        }
+        text.push_str("\n\n");
+        text.push_str(group.title());
+        // Bare ids go together on one line.
+        let (bare, told): (Vec<&str>, Vec<&str>) =
+            of_group.into_iter().partition(|it| !it.contains(' '));
+        for line in told {
+            text.push('\n');
+            text.push_str(line);
+        }
+        if !bare.is_empty() {
+            text.push_str("\nearlier: ");
+            text.push_str(&bare.join(" "));
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// Where the seats stand; for an anonymous panel, as a group.
+fn standings(state: &DebateState, visibility: Visibility) -> String {
+    if state.agent_status.is_empty() {
+        return String::new();
+    }
+    match visibility {
+        Visibility::Named => {
+            let lines = state.agent_status.iter().map(|status| {
+                let mut line = format!(
+                    "{}: {}, confidence {:.2}",
+                    status.agent,
+                    status.vote.name(),
+                    status.confidence.value()
+                );
+                if status.confidence_delta.abs() >= 0.005 {
+                    line.push_str(&format!(" ({:+.2})", status.confidence_delta));
+                }
+                if let Some(stance) = status.stance {
+                    line.push_str(&format!(", stance {}", stance.name()));
+                }
+                if let Some(answer) = &status.debate_alignment {
+                    line.push_str(&format!(", stands for: {}", tokens::shorten(answer, SHORT)));
+                }
+                line
+            });
+            format!("Seats:\n{}", lines.collect::<Vec<_>>().join("\n"))
+        }
+        Visibility::Anonymous => group_figures(state),
+    }
+}
+
+/// Votes counted, numbers as median and quartiles (M-02).
+fn group_figures(state: &DebateState) -> String {
+    let votes: Vec<String> = Vote::ALL
+        .into_iter()
+        .map(|vote| {
+            let count = state
+                .agent_status
+                .iter()
+                .filter(|it| it.vote == vote)
+                .count();
+            format!("{} {count}", vote.name())
+        })
+        .collect();
+    let mut lines = vec![
+        format!("The group: {} participants", state.agent_status.len()),
+        format!("Votes: {}", votes.join(", ")),
+    ];
+    let confidences = state.agent_status.iter().map(|it| it.confidence.value());
+    let estimates = state.agent_status.iter().filter_map(|it| it.estimate);
+    for (name, spread) in [
+        ("Confidence", Spread::of(confidences)),
+        ("Estimate", Spread::of(estimates)),
+    ] {
+        if let Some(spread) = spread {
+            lines.push(format!(
+                "{name}: median {}, quartiles {} and {}, from {} to {}",
+                figure(spread.median),
+                figure(spread.lower_quartile),
+                figure(spread.upper_quartile),
+                figure(spread.lowest),
+                figure(spread.highest)
+            ));
+        }
+    }
+    lines.join("\n")
+}
+
+fn figure(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.strip_suffix(".00").unwrap_or(&text);
+    text.to_owned()
+}
+
+fn items(state: &DebateState, visibility: Visibility) -> Vec<Item> {
+    let blockers = state.open_blockers().map(|it| blocker_item(it, visibility));
+    let claims = state.claims.iter().map(|it| claim_item(it, visibility));
+    let decisions = state.decisions.iter().map(decision_item);
+    let evidence = state.evidence.iter().map(evidence_item);
+    blockers
+        .chain(claims)
+        .chain(decisions)
+        .chain(evidence)
+        .collect()
+}
+
+fn blocker_item(blocker: &Blocker, visibility: Visibility) -> Item {
+    let who = match visibility {
+        Visibility::Named => format!(" ({})", blocker.seat),
+        Visibility::Anonymous => String::new(),
+    };
+    let at = |limit| {
+        format!(
+            "{}{who}: {}",
+            blocker.id,
+            tokens::shorten(&blocker.text, limit)
+        )
+    };
+    Item {
+        group: Group::Blockers,
+        lengths: vec![at(60), at(20), at(BRIEF)],
+        chosen: 0,
+        may_go: false,
+    }
+}
+
+fn claim_item(claim: &Claim, visibility: Visibility) -> Item {
+    let group = match claim.status {
+        ClaimStatus::Contested => Group::Contested,
+        ClaimStatus::Accepted => Group::Accepted,
+        ClaimStatus::Open => Group::Open,
+        ClaimStatus::Retracted => Group::Retracted,
+    };
+    let at = |limit| {
+        format!(
+            "{} {} {}",
+            claim.id,
+            claim.tag(),
+            tokens::shorten(&claim.text, limit)
+        )
+    };
+    let mut full = at(CLAIM_TEXT);
+    if !claim.support.is_empty() {
+        full.push_str(&format!(" ({})", claim.support.join(", ")));
+    }
+    if group == Group::Contested {
+        full.push_str(&sides(claim, visibility));
+    }
+    let mut lengths = vec![full, at(SHORT), at(BRIEF), claim.id.clone()];
+    if group == Group::Retracted {
+        lengths.truncate(1);
+    }
+    Item {
+        may_go: group == Group::Retracted,
+        group,
+        lengths,
+        chosen: 0,
+    }
+}
+
+/// Who stands for and against it, and the newest objection.
+fn sides(claim: &Claim, visibility: Visibility) -> String {
+    let last = claim.opponents.iter().max_by_key(|it| it.round);
+    let objection = last.map_or_else(String::new, |it| {
+        format!(
+            "; {}: {}",
+            it.ground.name(),
+            tokens::shorten(&it.because, EVIDENCE_TEXT)
+        )
+    });
+    let against = if claim.opposition.is_empty() {
+        String::new()
+    } else {
+        format!(", see {}", claim.opposition.join(", "))
+    };
+    match visibility {
+        Visibility::Named => {
+            let supporters: Vec<&str> = claim.supporters.iter().map(String::as_str).collect();
+            let opponents: Vec<&str> = claim.opponents.iter().map(|it| it.seat.as_str()).collect();
+            format!(
+                " | for: {} | against: {}{objection}{against}",
+                supporters.join(", "),
+                opponents.join(", ")
+            )
+        }
+        Visibility::Anonymous => format!(
+            " | for: {} | against: {}{objection}{against}",
+            claim.supporters.len(),
+            claim.opponents.len()
+        ),
+    }
+}
+
+fn decision_item(decision: &Decision) -> Item {
+    let mark = if decision.adopted {
+        "adopted"
+    } else {
+        "proposed"
+    };
+    let at = |limit| {
+        format!(
+            "{} {mark}: {}",
+            decision.id,
+            tokens::shorten(&decision.text, limit)
+        )
+    };
+    Item {
+        group: Group::Decisions,
+        lengths: vec![at(CLAIM_TEXT), at(SHORT), decision.id.clone()],
+        chosen: 0,
+        may_go: !decision.adopted,
+    }
+}
+
+fn evidence_item(evidence: &Evidence) -> Item {
+    let short = format!(
+        "{} {}",
+        evidence.id,
+        tokens::shorten(&evidence.title, SHORT)
+    );
+    let mut full = format!(
+        "{} {}",
+        evidence.id,
+        tokens::shorten(&evidence.title, EVIDENCE_TEXT)
+    );
+    if !evidence.gist.is_empty() {
+        full.push_str(&format!(
+            ": {}",
+            tokens::shorten(&evidence.gist, EVIDENCE_TEXT)
+        ));
+    }
+    Item {
+        group: Group::Evidence,
+        lengths: vec![full, short, evidence.id.clone()],
+        chosen: 0,
+        may_go: true,
+    }
+}

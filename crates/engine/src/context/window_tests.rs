@@ -1,0 +1,322 @@
+use proptest::prelude::*;
+use roundtable_core::bounded::Confidence;
+use roundtable_core::citations::{EvidenceKind, Reference};
+use roundtable_core::labels::Label;
+use roundtable_core::state::{Ground, Moves, NewClaim, Objection};
+use roundtable_core::votes::Vote;
+
+use super::*;
+
+const FIXED: u64 = 1500;
+
+/// One reply as a test draws it: how many claims, which earlier ones it objects to, its vote.
+#[derive(Debug, Clone)]
+struct Drawn {
+    claims: usize,
+    opposes: Vec<prop::sample::Index>,
+    supports: Vec<prop::sample::Index>,
+    references: usize,
+    vote: Vote,
+    confidence: f64,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    (
+        0..=3_usize,
+        prop::collection::vec(any::<prop::sample::Index>(), 0..=4),
+        prop::collection::vec(any::<prop::sample::Index>(), 0..=3),
+        0..=2_usize,
+        prop::sample::select(Vote::ALL.to_vec()),
+        0.0..=1.0_f64,
+    )
+        .prop_map(
+            |(claims, opposes, supports, references, vote, confidence)| Drawn {
+                claims,
+                opposes,
+                supports,
+                references,
+                vote,
+                confidence,
+            },
+        )
+}
+
+fn moves(drawn: &Drawn, state: &DebateState, name: &str) -> Moves {
+    let id = |index: &prop::sample::Index| index.get(&state.claims).id.clone();
+    let ids = |indices: &[prop::sample::Index]| -> Vec<String> {
+        if state.claims.is_empty() {
+            Vec::new()
+        } else {
+            indices.iter().map(id).collect()
+        }
+    };
+    Moves {
+        position: format!("{name} holds that it depends on the load, on the hour and on who is asked about it."),
+        confidence: Confidence::new(drawn.confidence).unwrap(),
+        vote: drawn.vote,
+        blocker: (drawn.vote == Vote::Blocker).then(|| format!("{name} wants the load measured before anything is built.")),
+        stance: None,
+        alignment: Some("A queue in front".into()),
+        estimate: None,
+        claims: (0..drawn.claims)
+            .map(|number| NewClaim {
+                text: format!("Claim {number} of {name}: the load doubles every second winter unless somebody moves the night jobs away."),
+                label: if number == 0 { Label::Fact } else { Label::Infer },
+                citations: if number == 0 && drawn.references > 0 { "[1]".into() } else { String::new() },
+            })
+            .collect(),
+        references: (1..=drawn.references)
+            .map(|number| Reference {
+                number: u32::try_from(number).unwrap(),
+                title: format!("{name} and others, volume {number} of the yearbook on load and weather"),
+                url: None,
+                gist: "Load follows the temperature with a delay of two days.".into(),
+                kind: EvidenceKind::Citation,
+            })
+            .collect(),
+        supports: ids(&drawn.supports),
+        opposes: ids(&drawn.opposes)
+            .into_iter()
+            .map(|claim| Objection {
+                claim,
+                ground: Ground::InferenceGap,
+                because: "the figures are from another site with other jobs and a milder winter".into(),
+                counter: None,
+            })
+            .collect(),
+        retracts: Vec::new(),
+        decisions: Vec::new(),
+        concern: None,
+    }
+}
+
+struct Played {
+    state: DebateState,
+    contexts: Vec<Context>,
+}
+
+/// A debate of so many seats; each seat's arguments are equally long in every round.
+fn played(
+    rounds: &[Vec<Drawn>],
+    words: &[usize],
+    visibility: Visibility,
+    mut each: impl FnMut(u32, &DebateState, &Context),
+) -> Played {
+    let seats: Vec<String> = (0..words.len())
+        .map(|index| format!("seat-{index}"))
+        .collect();
+    let mut state = DebateState::of(seats.clone());
+    let (mut summaries, mut previous) = (Vec::new(), Vec::<PastTurn>::new());
+    let mut window = Window::new(Limits::FULL);
+    let mut contexts = Vec::new();
+    for (round, drawn) in (1..).zip(rounds) {
+        let material = Material {
+            round,
+            state: &state,
+            summaries: &summaries,
+            previous: &previous,
+            visibility,
+            fixed: FIXED,
+        };
+        let context = window.compose(&material);
+        each(round, &state, &context);
+        contexts.push(context);
+        let said: Vec<_> = seats
+            .iter()
+            .zip(drawn)
+            .map(|(seat, drawn)| {
+                (
+                    seat.clone(),
+                    moves(drawn, &state, &format!("{seat}, round {round}")),
+                )
+            })
+            .collect();
+        let taken = state.take(round, &said);
+        let figures = state.figures(round, taken.new_facts.len());
+        summaries.push(RoundSummary::of(&state, &taken, &figures));
+        previous = seats
+            .iter()
+            .zip(words)
+            .map(|(seat, words)| PastTurn {
+                by: seat.clone(),
+                head: "MINOR, confidence 0.70. Position: it depends.".into(),
+                argument: "the load in winter ".repeat(words / 4),
+            })
+            .collect();
+    }
+    Played { state, contexts }
+}
+
+fn check_limits(round: u32, state: &DebateState, context: &Context) {
+    let all = |shown: &[Shown]| shown.iter().map(|it| tokens::count(&it.text)).sum::<u64>();
+    assert!(
+        tokens::count(&context.state) <= 2500,
+        "state in round {round}"
+    );
+    assert!(
+        context
+            .summaries
+            .iter()
+            .all(|it| tokens::count(&it.text) <= 400),
+        "summaries in round {round}"
+    );
+    assert!(context.summaries.len() <= 2);
+    assert!(all(&context.previous) <= 5000, "previous in round {round}");
+    assert!(context.tokens + FIXED <= 10_000, "all in round {round}");
+    let words: Vec<&str> = context.state.split([' ', '\n']).collect();
+    for claim in state.contested() {
+        assert!(
+            words.contains(&claim.id.as_str()),
+            "contested {} is missing in round {round}",
+            claim.id
+        );
+    }
+    for blocker in state.open_blockers() {
+        let line = context
+            .state
+            .lines()
+            .find(|line| line.starts_with(&format!("{} ", blocker.id)));
+        let words = blocker.text.split(' ').next().unwrap();
+        assert!(
+            line.is_some_and(|line| line.contains(words)),
+            "{} is missing in round {round}",
+            blocker.id
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// M-12: 5 seats and 12 rounds of whatever they do. Every limit holds in every round, nothing contested and no
+    /// BLOCKER is missing, and round 12 is read in no more than 1.1 times what round 4 took.
+    #[test]
+    fn m12_the_context_is_bounded_and_loses_nothing_that_is_open(
+        rounds in prop::collection::vec(prop::collection::vec(drawn(), 5), 12),
+        words in prop::collection::vec(40..900_usize, 5),
+    ) {
+        let played = played(&rounds, &words, Visibility::Named, check_limits);
+        let size = |round: usize| played.contexts[round - 1].tokens + FIXED;
+        prop_assert!(
+            size(12) * 10 <= size(4) * 11,
+            "round 12 takes {}, round 4 took {} ({} claims, {} contested)",
+            size(12), size(4), played.state.claims.len(), played.state.contested().count()
+        );
+    }
+
+    /// M-12: eight seats and twenty rounds in which everybody contests everything still fit.
+    #[test]
+    fn m12_the_worst_debate_still_fits(seed in 0..1000_usize) {
+        let hostile = Drawn {
+            claims: 3,
+            opposes: Vec::new(),
+            supports: Vec::new(),
+            references: 2,
+            vote: Vote::Blocker,
+            confidence: 0.9,
+        };
+        let seats: Vec<String> = (0..8).map(|index| format!("seat-{index}")).collect();
+        let mut state = DebateState::of(seats.clone());
+        for round in 1..=20 {
+            let ids: Vec<String> = state.claims.iter().map(|it| it.id.clone()).collect();
+            let said: Vec<_> = seats.iter().enumerate().map(|(index, seat)| {
+                let mut all = moves(&hostile, &state, &format!("{seat}, round {round}, {seed}"));
+                // Everybody but its author is against each claim.
+                all.opposes = ids.iter().skip(index % 3).step_by(2).map(|claim| Objection {
+                    claim: claim.clone(), ground: Ground::FactConflict, because: "no".into(), counter: None,
+                }).collect();
+                (seat.clone(), all)
+            }).collect();
+            state.take(round, &said);
+        }
+        prop_assert!(state.claims.len() == 480);
+        for visibility in [Visibility::Named, Visibility::Anonymous] {
+            let text = render_state(&state, visibility, 1600);
+            prop_assert!(tokens::count(&text) <= 2500, "{}", tokens::count(&text));
+        }
+    }
+}
+
+/// M-02: nothing that an anonymous panel is shown names a seat, and numbers come as median and quartiles.
+#[test]
+fn m02_an_anonymous_context_names_nobody() {
+    let everyone = Drawn {
+        claims: 2,
+        opposes: Vec::new(),
+        supports: Vec::new(),
+        references: 1,
+        vote: Vote::Blocker,
+        confidence: 0.6,
+    };
+    let seats = ["ada", "bo"].map(str::to_owned);
+    let mut state = DebateState::of(seats.clone());
+    let said: Vec<_> = seats
+        .iter()
+        .map(|seat| (seat.clone(), moves(&everyone, &state, "somebody")))
+        .collect();
+    let taken = state.take(1, &said);
+    let figures = state.figures(1, taken.new_facts.len());
+    let summary = RoundSummary::of(&state, &taken, &figures);
+    let text = format!(
+        "{}\n{}",
+        render_state(&state, Visibility::Anonymous, 1600),
+        summary.text(Visibility::Anonymous, 250)
+    );
+    assert!(
+        text.contains("Confidence: median 0.60, quartiles 0.60 and 0.60"),
+        "{text}"
+    );
+    for seat in &seats {
+        assert!(
+            !text
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| word == seat),
+            "{text}"
+        );
+    }
+}
+
+/// M-12: after round N, round N−2 is a summary; older ones live in the state only; the previous round is there in full.
+#[test]
+fn m12_rounds_before_the_last_three_are_in_the_state_only() {
+    let calm = Drawn {
+        claims: 1,
+        opposes: Vec::new(),
+        supports: Vec::new(),
+        references: 0,
+        vote: Vote::Minor,
+        confidence: 0.7,
+    };
+    let rounds = vec![vec![calm; 3]; 6];
+    let played = played(&rounds, &[100, 100, 100], Visibility::Named, check_limits);
+    let summarised: Vec<Vec<&str>> = played
+        .contexts
+        .iter()
+        .map(|context| context.summaries.iter().map(|it| it.by.as_str()).collect())
+        .collect();
+    assert_eq!(
+        summarised,
+        [
+            vec![],
+            vec![],
+            vec!["round 1"],
+            vec!["round 1", "round 2"],
+            vec!["round 2", "round 3"],
+            vec!["round 3", "round 4"]
+        ]
+    );
+    assert!(
+        played.contexts[5].previous[0]
+            .text
+            .ends_with(&"the load in winter ".repeat(25))
+    );
+}
+
+/// M-12: a share is fair; what short turns leave over goes to the long ones.
+#[test]
+fn m12_short_turns_leave_room_for_long_ones() {
+    assert_eq!(fair_share(&[10, 10, 1000], 500), 480);
+    assert_eq!(fair_share(&[10, 10], 500), 10);
+    assert_eq!(fair_share(&[600, 600], 500), 250);
+    assert_eq!(fair_share(&[], 500), 0);
+}

@@ -1,0 +1,124 @@
+use super::*;
+use crate::data::Origin;
+
+fn text(content: &str) -> Text {
+    Text {
+        name: "mine.toml".into(),
+        origin: Origin::File("modes/mine.toml".into()),
+        content: content.into(),
+    }
+}
+
+/// M-01, M-02: the seven modes, who speaks when, and what is special about each.
+#[test]
+fn m01_the_seven_modes_are_there() {
+    let data = Data::built_in();
+    let modes: Vec<_> = Mode::names(&data)
+        .unwrap()
+        .iter()
+        .map(|name| Mode::load(&data, name).unwrap())
+        .collect();
+    let table: Vec<_> = modes
+        .iter()
+        .map(|mode| {
+            (
+                mode.name.as_str(),
+                mode.order,
+                mode.visibility,
+                mode.stances,
+            )
+        })
+        .collect();
+    use {Order::*, Stances::Assigned, Visibility::*};
+    assert_eq!(
+        table,
+        [
+            ("adversarial", Sequence, Named, Stances::None),
+            ("collaborative", Parallel, Named, Stances::None),
+            ("delphi", Parallel, Anonymous, Stances::None),
+            ("devils-advocate", Sequence, Named, Assigned),
+            ("expert-panel", Parallel, Named, Stances::None),
+            ("red-team-blue-team", RedThenBlue, Named, Stances::None),
+            ("socratic", Sequence, Named, Stances::None),
+        ]
+    );
+    // M-01: first and later rounds differ in every one.
+    for mode in &modes {
+        assert_ne!(mode.structure.first, mode.structure.later, "{}", mode.name);
+    }
+    // M-09: where each weakness needs a mitigation, and where the mode itself is a trigger.
+    let required: Vec<_> = modes
+        .iter()
+        .filter(|it| it.mitigations == Mitigations::Required)
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(required, ["adversarial", "red-team-blue-team"]);
+    let watched: Vec<_> = modes
+        .iter()
+        .filter(|it| it.caution == Caution::Watched)
+        .map(|it| it.name.as_str())
+        .collect();
+    assert_eq!(
+        watched,
+        ["adversarial", "devils-advocate", "red-team-blue-team"]
+    );
+}
+
+/// M-01, C-02: a broken file is told with file, line and what was expected.
+#[test]
+fn m01_a_broken_mode_file_says_where_and_why() {
+    let cases = [
+        (
+            SKELETON.replace("order = \"parallel\"", "order = \"chaos\""),
+            "modes/mine.toml:3: ",
+        ),
+        (
+            SKELETON.replace("order = \"parallel\"", "order = \"red-then-blue\""),
+            "[variants.red] is missing",
+        ),
+        (
+            SKELETON.replace(
+                "order = \"parallel\"",
+                "order = \"parallel\"\nstances = \"assigned\"",
+            ),
+            "modes/mine.toml:4: only 'devils-advocate' has stances",
+        ),
+        (
+            SKELETON.replace("name = \"collaborative\"", "name = \"My Mode\""),
+            "modes/mine.toml:1: 'My Mode' is no name",
+        ),
+        (
+            SKELETON.replace(
+                "identity = \"You are a synthesizer on a panel that builds one answer together.\"",
+                "identity = \" \"",
+            ),
+            "modes/mine.toml:6: 'identity' is empty",
+        ),
+        (
+            format!("{SKELETON}\n[variants.red]\nrole = \"x\"\n"),
+            "there is no use for [variants.red]",
+        ),
+        (SKELETON.replace("mission", "misson"), "misson"),
+    ];
+    for (content, expected) in cases {
+        let error = Mode::parse(&text(&content)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+/// C-02, M-01: the user's folder adds modes and replaces built-in ones.
+#[test]
+fn m01_the_users_own_mode_works_like_a_built_in_one() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("modes")).unwrap();
+    let own = SKELETON.replace("name = \"collaborative\"", "name = \"mine\"");
+    std::fs::write(folder.path().join("modes/mine.toml"), own).unwrap();
+    let data = Data::with_folder(folder.path().to_owned());
+    assert_eq!(Mode::load(&data, "mine").unwrap().name, "mine");
+    assert_eq!(Mode::names(&data).unwrap().len(), 8);
+    let error = Mode::load(&data, "delfi").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there is no mode named 'delfi'; did you mean 'delphi'?"
+    );
+}

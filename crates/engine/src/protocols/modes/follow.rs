@@ -1,0 +1,146 @@
+//! A debate of the modes, folded from its journal at any moment.
+
+use std::collections::BTreeMap;
+
+use roundtable_core::groupthink::Diversity;
+
+use super::checks::Kind;
+use super::debate::{Cast, Debate};
+use super::replies::{Ballot, Contribution, Evaluation};
+use super::rules::Rules;
+use crate::event::{Entry, Event, FinishedStep};
+use crate::table::Turn;
+
+/// `None` before the first entry, or where the rules are not those of the modes.
+pub fn followed(entries: &[Entry]) -> Option<Debate> {
+    let setup = entries.iter().find_map(|entry| entry.event.setup())?;
+    let rules: Rules = serde_json::from_value(setup.rules.clone()).ok()?;
+    let mut debate = Debate::new(setup, &rules);
+    let mut heard = Heard::default();
+    for entry in entries {
+        heard.take_up(&entry.event);
+    }
+    heard.fold_into(&mut debate);
+    Some(debate)
+}
+
+/// What the journal holds, by its place in the debate: a debate that was reopened has steps of earlier rounds at its end.
+#[derive(Default)]
+struct Heard {
+    rounds: BTreeMap<u32, Kind>,
+    /// `None` for who is absent.
+    turns: BTreeMap<(u32, String), Option<Turn<Contribution>>>,
+    ballots: Vec<Cast>,
+    evaluations: BTreeMap<u32, Evaluation>,
+    diversities: BTreeMap<u32, Diversity>,
+}
+
+impl Heard {
+    fn take_up(&mut self, event: &Event) {
+        match event {
+            Event::RoundStarted { round, name } => {
+                self.rounds.insert(*round, Kind::named(name));
+            }
+            Event::StepFinished(step) => self.finished(step),
+            Event::StepFailed(step) if step.call.step.ends_with("/speak") => {
+                let place = (step.call.round, step.call.seat.clone());
+                self.turns.insert(place, None);
+            }
+            Event::Noted { key, value, .. } => {
+                let place = key
+                    .strip_prefix('r')
+                    .and_then(|key| key.split_once("/diversity-of-"));
+                let round = place.and_then(|(round, _)| round.parse().ok());
+                if let (Some(round), Ok(value)) = (round, serde_json::from_value(value.clone())) {
+                    self.diversities.insert(round, value);
+                }
+            }
+            Event::Opened(_)
+            | Event::StepStarted { .. }
+            | Event::Chunk { .. }
+            | Event::StepRestarted { .. }
+            | Event::StepFailed(_)
+            | Event::Ended(_)
+            | Event::Reopened { .. }
+            | Event::Rated { .. }
+            | Event::Resolved { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => {}
+        }
+    }
+
+    fn finished(&mut self, step: &FinishedStep) {
+        let round = step.call.round;
+        let seat = step.call.seat.clone();
+        let reply = step.reply.clone();
+        match step.call.step.rsplit('/').next().unwrap_or_default() {
+            "speak" => {
+                let turn = serde_json::from_value(reply).ok().map(|reply| Turn {
+                    reply,
+                    text: step.text.clone(),
+                    remarks: step.remarks.clone(),
+                    withheld: step.withheld.clone(),
+                    spent: step.call.spent,
+                });
+                self.turns.insert((round, seat), turn);
+            }
+            "ballot" => {
+                if let Ok(ballot) = serde_json::from_value::<Ballot>(reply) {
+                    let spent = step.call.spent;
+                    self.ballots.push(Cast {
+                        seat,
+                        ballot,
+                        spent,
+                    });
+                }
+            }
+            "evaluate" => {
+                if let Ok(evaluation) = serde_json::from_value(reply) {
+                    self.evaluations.insert(round, evaluation);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fold_into(mut self, debate: &mut Debate) {
+        let seats = debate.panel.names();
+        self.ballots
+            .sort_by_key(|it| seats.iter().position(|seat| *seat == it.seat));
+        debate.ballots = std::mem::take(&mut self.ballots);
+        for (round, kind) in std::mem::take(&mut self.rounds) {
+            debate.begin(round, kind);
+            let groups: Vec<Vec<String>> = debate
+                .panel
+                .groups(debate.rules.mode.order)
+                .into_iter()
+                .map(|group| group.into_iter().map(|seat| seat.name.clone()).collect())
+                .collect();
+            for group in groups {
+                // As the protocol does: before a group is complete, ids could still change.
+                let turns: Option<Vec<_>> = group
+                    .into_iter()
+                    .map(|seat| {
+                        self.turns
+                            .remove(&(round, seat.clone()))
+                            .map(|turn| (seat, turn))
+                    })
+                    .collect();
+                let Some(turns) = turns else {
+                    return;
+                };
+                debate.take(
+                    turns
+                        .into_iter()
+                        .filter_map(|(seat, turn)| turn.map(|turn| (seat, turn)))
+                        .collect(),
+                );
+            }
+            if let Some(evaluation) = self.evaluations.remove(&round) {
+                debate.heed(evaluation);
+            }
+            debate.close(self.diversities.remove(&round));
+        }
+    }
+}

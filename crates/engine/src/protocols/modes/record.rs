@@ -1,0 +1,225 @@
+//! What programs get of a debate of the modes: the design's debate state and round summaries, and the result.
+
+use std::collections::BTreeMap;
+
+use roundtable_core::state::{AgentStatus, Blocker, Claim, Decision, Evidence, Touched};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::debate::{Debate, Hidden, Round};
+use super::follow::followed;
+use super::verdict::{Safety, Verdict};
+use crate::context::RoundSummary;
+use crate::event::{Entry, Event, Setup, State};
+use crate::table::busy_ms;
+use crate::totals::Totals;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Record {
+    pub id: String,
+    pub timestamp: String,
+    pub protocol: String,
+    pub question: String,
+    pub mode: String,
+    pub state: State,
+    pub reason: Option<String>,
+    pub seats: Vec<SeatRecord>,
+    pub debate_state: DebateStateRecord,
+    pub rounds: Vec<RoundRecord>,
+    pub safety: Safety,
+    pub result: Option<Verdict>,
+    pub user_input: Vec<String>,
+    pub user_rating: Option<u8>,
+    pub totals: Totals,
+    pub total_ms: u64,
+    pub seed: u64,
+    pub program: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeatRecord {
+    pub name: String,
+    pub model: String,
+    pub anchor: Option<String>,
+    pub team: Option<String>,
+    pub stance: Option<String>,
+}
+
+/// The design's `debateState`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DebateStateRecord {
+    pub topic: String,
+    pub round: u32,
+    pub participants: Vec<String>,
+    pub claims: Vec<Claim>,
+    pub evidence: Vec<Evidence>,
+    pub decisions: Vec<Decision>,
+    pub blockers: Vec<Blocker>,
+    pub agent_status: Vec<AgentStatus>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RoundRecord {
+    pub round: u32,
+    pub kind: &'static str,
+    pub summary: Option<RoundSummary>,
+    pub agent_responses: Vec<ResponseRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ResponseRecord {
+    pub agent: String,
+    /// `None` where the safety evaluator keeps it from everybody.
+    pub reply: Option<Value>,
+    pub claims_touched: Touched,
+    pub citations_used: Vec<String>,
+    pub remarks: Vec<String>,
+    pub sent_back: bool,
+}
+
+pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> {
+    let setup = entries.iter().find_map(|entry| entry.event.setup())?;
+    let debate = followed(entries)?;
+    let course = Course::of(entries);
+    Some(Record {
+        id: id.to_owned(),
+        timestamp,
+        protocol: setup.protocol.clone(),
+        question: setup.question.clone(),
+        mode: debate.rules.mode.name.clone(),
+        state: course.state,
+        reason: course.reason,
+        seats: seats(setup, &debate),
+        debate_state: state_of(&debate),
+        rounds: debate
+            .rounds
+            .iter()
+            .map(|round| round_of(&debate, round))
+            .collect(),
+        safety: Safety::of(&debate),
+        result: course.result,
+        user_input: course.user_input,
+        user_rating: course.user_rating,
+        totals: Totals::of(entries),
+        total_ms: busy_ms(entries),
+        seed: setup.seed,
+        program: setup.program.clone(),
+    })
+}
+
+/// How it went, apart from what was said.
+pub(super) struct Course {
+    pub(super) state: State,
+    pub(super) reason: Option<String>,
+    pub(super) result: Option<Verdict>,
+    user_input: Vec<String>,
+    user_rating: Option<u8>,
+}
+
+impl Course {
+    pub(super) fn of(entries: &[Entry]) -> Self {
+        let mut course = Self {
+            state: State::Running,
+            reason: None,
+            result: None,
+            user_input: Vec::new(),
+            user_rating: None,
+        };
+        for entry in entries {
+            match &entry.event {
+                Event::Ended(end) => {
+                    course.state = end.state;
+                    course.reason.clone_from(&end.reason);
+                    let result = end.result.clone();
+                    course.result = result.and_then(|result| serde_json::from_value(result).ok());
+                }
+                Event::Reopened { .. } => {
+                    course.state = State::Running;
+                    course.reason = None;
+                    course.result = None;
+                }
+                Event::Asked(_) => course.state = State::Waiting,
+                Event::Decided(_) => course.state = State::Running,
+                Event::Said(words) => course.user_input.push(words.text.clone()),
+                Event::Rated { rating, .. } => course.user_rating = Some(*rating),
+                Event::Opened(_)
+                | Event::RoundStarted { .. }
+                | Event::Noted { .. }
+                | Event::StepStarted { .. }
+                | Event::Chunk { .. }
+                | Event::StepRestarted { .. }
+                | Event::StepFinished(_)
+                | Event::StepFailed(_)
+                | Event::Resolved { .. } => {}
+            }
+        }
+        course
+    }
+}
+
+fn seats(setup: &Setup, debate: &Debate) -> Vec<SeatRecord> {
+    let seats = setup.seats.iter().map(|seated| {
+        let panelist = debate.panel.seat(&seated.seat.name);
+        SeatRecord {
+            name: seated.seat.name.clone(),
+            model: seated.model.clone(),
+            anchor: panelist.map(|it| it.anchor.name().to_owned()),
+            team: panelist.and_then(|it| it.team.map(|team| team.name().to_owned())),
+            stance: panelist.and_then(|it| it.stance.map(|stance| stance.name().to_owned())),
+        }
+    });
+    seats.collect()
+}
+
+fn state_of(debate: &Debate) -> DebateStateRecord {
+    let state = debate.state.clone();
+    DebateStateRecord {
+        topic: debate.question.clone(),
+        round: debate.rounds.last().map_or(0, |round| round.number),
+        participants: state.participants().to_vec(),
+        claims: state.claims,
+        evidence: state.evidence,
+        decisions: state.decisions,
+        blockers: state.blockers,
+        agent_status: state.agent_status,
+    }
+}
+
+fn round_of(debate: &Debate, round: &Round) -> RoundRecord {
+    let cited: BTreeMap<&str, Vec<String>> = round
+        .turns
+        .iter()
+        .map(|turn| {
+            let evidence = debate
+                .state
+                .evidence
+                .iter()
+                .filter(|it| it.cited_by.contains(&turn.seat));
+            (
+                turn.seat.as_str(),
+                evidence.map(|it| it.id.clone()).collect(),
+            )
+        })
+        .collect();
+    let responses = round.turns.iter().map(|turn| ResponseRecord {
+        agent: turn.seat.clone(),
+        reply: (turn.hidden == Hidden::No)
+            .then(|| serde_json::to_value(&turn.reply).ok())
+            .flatten(),
+        claims_touched: round
+            .taken
+            .touched
+            .get(&turn.seat)
+            .cloned()
+            .unwrap_or_default(),
+        citations_used: cited.get(turn.seat.as_str()).cloned().unwrap_or_default(),
+        remarks: turn.remarks.clone(),
+        sent_back: turn.spent.calls > 1,
+    });
+    RoundRecord {
+        round: round.number,
+        kind: round.kind.name(),
+        summary: round.summary.clone(),
+        agent_responses: responses.collect(),
+    }
+}

@@ -1,0 +1,308 @@
+//! What seats reply in the modes, as types. One type serves every mode; what a mode or a small model has no use for is
+//! left out of the schema it is sent.
+
+use std::fmt::Write;
+
+use roundtable_core::bounded::Confidence;
+use roundtable_core::citations::Reference;
+use roundtable_core::stance::Stance;
+use roundtable_core::state::{Moves, NewClaim, Objection};
+use roundtable_core::verification::Answers;
+use roundtable_core::votes::Vote;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reply::Reply;
+
+/// One turn of one seat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Contribution {
+    /// Your argument in Markdown, under the headings that are asked for, at most 350 words.
+    #[schemars(length(min = 1, max = 40_000))]
+    pub argument: String,
+    /// Your core position in one or two sentences.
+    #[schemars(length(min = 1, max = 400))]
+    pub position: String,
+    /// The stance that you were given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stance: Option<Stance>,
+    /// The answer you stand for, in at most six words; the same words as others who stand for the same.
+    #[serde(default)]
+    #[schemars(length(max = 80))]
+    pub debate_alignment: Option<String>,
+    /// Your number, where the question asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<f64>,
+    /// How sure you are of your position, from 0 to 1.
+    pub confidence: Confidence,
+    pub vote: Vote,
+    /// With BLOCKER: what must change first.
+    #[serde(default)]
+    #[schemars(length(max = 240))]
+    pub blocker: Option<String>,
+    /// New claims only.
+    #[serde(default)]
+    #[schemars(length(max = 3))]
+    pub claims: Vec<NewClaim>,
+    /// Your numbered list, from 1.
+    #[serde(default)]
+    #[schemars(length(max = 6))]
+    pub references: Vec<Reference>,
+    /// Ids of claims and decisions on the table that you stand for.
+    #[serde(default)]
+    #[schemars(length(max = 8))]
+    pub supports: Vec<String>,
+    #[serde(default)]
+    #[schemars(length(max = 4))]
+    pub opposes: Vec<Objection>,
+    /// Ids of claims that you no longer stand for.
+    #[serde(default)]
+    #[schemars(length(max = 4))]
+    pub retracts: Vec<String>,
+    /// Constraints on the answer that the panel should adopt.
+    #[serde(default)]
+    #[schemars(length(max = 2))]
+    pub decisions: Vec<String>,
+    /// Ids of the claims and evidence that changed your mind.
+    #[serde(default)]
+    #[schemars(length(max = 4))]
+    pub moved_by: Vec<String>,
+    /// The strongest form of the view that you criticise.
+    #[serde(default)]
+    #[schemars(length(max = 600))]
+    pub steelman: Option<String>,
+    /// A concern that nobody has raised yet.
+    #[serde(default)]
+    #[schemars(length(max = 300))]
+    pub concern: Option<String>,
+    #[serde(default)]
+    #[schemars(length(max = 4))]
+    pub alternatives: Vec<Alternative>,
+    #[serde(default)]
+    #[schemars(length(max = 5))]
+    pub risks: Vec<Risk>,
+    /// What remains uncertain, and what would settle it.
+    #[serde(default)]
+    #[schemars(length(max = 400))]
+    pub uncertainty: Option<String>,
+    #[serde(default)]
+    pub verification: Option<Answers>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Alternative {
+    #[schemars(length(min = 1, max = 200))]
+    pub option: String,
+    /// Why it is not the better one.
+    #[schemars(length(max = 300))]
+    pub rejected_because: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Risk {
+    /// How it can fail.
+    #[schemars(length(min = 1, max = 240))]
+    pub failure: String,
+    /// What is to be done about it.
+    #[schemars(length(max = 300))]
+    pub mitigation: String,
+}
+
+/// A vote before anybody has spoken: what the panel would have said without a debate (C-17).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ballot {
+    /// Your answer in one or two sentences.
+    #[schemars(length(min = 1, max = 600))]
+    pub position: String,
+    /// The answer you stand for, in at most six words.
+    #[serde(default)]
+    #[schemars(length(max = 80))]
+    pub debate_alignment: Option<String>,
+    pub confidence: Confidence,
+    pub vote: Vote,
+}
+
+/// What came out, written by the chair.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conclusion {
+    /// The answer in Markdown, complete in itself.
+    #[schemars(length(min = 1, max = 20_000))]
+    pub answer: String,
+    /// Views that were not shared, each with its best reason.
+    #[serde(default)]
+    #[schemars(length(max = 5))]
+    pub dissent: Vec<String>,
+    /// What stayed open.
+    #[serde(default)]
+    #[schemars(length(max = 6))]
+    pub open_points: Vec<String>,
+}
+
+/// What the safety evaluator finds in a round (M-09).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// What could do harm and to whom, or that nothing could.
+    #[schemars(length(min = 1, max = 2000))]
+    pub assessment: String,
+    pub risk: RiskLevel,
+    /// Seats whose turn should be kept from the others.
+    #[serde(default)]
+    #[schemars(length(max = 8))]
+    pub withhold: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum RiskLevel {
+    /// Nothing is left to watch.
+    Clear,
+    /// To be watched further.
+    Watch,
+    /// Something must not be passed on.
+    Harmful,
+}
+
+impl Contribution {
+    /// What the state takes up of it. The stance is the one that was assigned, whatever the seat writes.
+    pub fn moves(&self, stance: Option<Stance>) -> Moves {
+        Moves {
+            position: self.position.clone(),
+            confidence: self.confidence,
+            vote: self.vote,
+            blocker: self.blocker.clone(),
+            stance,
+            alignment: self
+                .debate_alignment
+                .clone()
+                .filter(|it| !it.trim().is_empty()),
+            estimate: self.estimate.filter(|it| it.is_finite()),
+            claims: self.claims.clone(),
+            references: self.references.clone(),
+            supports: self.supports.clone(),
+            opposes: self.opposes.clone(),
+            retracts: self.retracts.clone(),
+            decisions: self.decisions.clone(),
+            concern: self.concern.clone(),
+        }
+    }
+}
+
+impl Reply for Contribution {
+    const NAME: &'static str = "contribution";
+    const MAIN: &'static str = "argument";
+
+    fn text(&self) -> String {
+        let mut text = self.argument.clone();
+        let _ = write!(
+            text,
+            "\n\n**Position:** {}\n\n**Vote:** {}, confidence {:.2}",
+            self.position,
+            self.vote.name(),
+            self.confidence.value()
+        );
+        if let Some(blocker) = self.blocker.as_ref().filter(|_| self.vote == Vote::Blocker) {
+            let _ = write!(text, "\n\n**Must change first:** {blocker}");
+        }
+        let claims = self
+            .claims
+            .iter()
+            .map(|claim| format!("{}[{}]{}", claim.text, claim.label.name(), claim.citations));
+        list(&mut text, "Claims", claims);
+        let references = self.references.iter().map(|it| match &it.url {
+            Some(url) if !url.is_empty() => format!("[{}] {} {url}", it.number, it.title),
+            _ => format!("[{}] {}", it.number, it.title),
+        });
+        list(&mut text, "References", references);
+        let objections = self
+            .opposes
+            .iter()
+            .map(|it| format!("{} ({}): {}", it.claim, it.ground.name(), it.because));
+        list(&mut text, "Objections", objections);
+        let risks = self
+            .risks
+            .iter()
+            .map(|it| format!("{} → {}", it.failure, it.mitigation));
+        list(&mut text, "Risks", risks);
+        let alternatives = self
+            .alternatives
+            .iter()
+            .map(|it| format!("{}: {}", it.option, it.rejected_because));
+        list(&mut text, "Alternatives", alternatives);
+        list(&mut text, "New concern", self.concern.iter().cloned());
+        list(&mut text, "Uncertain", self.uncertainty.iter().cloned());
+        text
+    }
+}
+
+impl Reply for Ballot {
+    const NAME: &'static str = "ballot";
+    const MAIN: &'static str = "position";
+
+    fn text(&self) -> String {
+        format!(
+            "{}\n\n**Vote:** {}, confidence {:.2}",
+            self.position,
+            self.vote.name(),
+            self.confidence.value()
+        )
+    }
+}
+
+impl Reply for Conclusion {
+    const NAME: &'static str = "conclusion";
+    const MAIN: &'static str = "answer";
+
+    fn text(&self) -> String {
+        let mut text = self.answer.clone();
+        section(&mut text, "Dissent", &self.dissent);
+        section(&mut text, "Open points", &self.open_points);
+        text
+    }
+}
+
+impl Reply for Evaluation {
+    const NAME: &'static str = "evaluation";
+    const MAIN: &'static str = "assessment";
+
+    fn text(&self) -> String {
+        let level = match self.risk {
+            RiskLevel::Clear => "nothing left to watch",
+            RiskLevel::Watch => "to be watched",
+            RiskLevel::Harmful => "harmful",
+        };
+        let mut text = format!("{}\n\n**Risk:** {level}", self.assessment);
+        list(&mut text, "To be withheld", self.withhold.iter().cloned());
+        text
+    }
+}
+
+fn section(text: &mut String, title: &str, items: &[String]) {
+    if items.iter().any(|item| !item.trim().is_empty()) {
+        let _ = write!(text, "\n\n## {title}\n");
+        points(text, items.iter().cloned());
+    }
+}
+
+fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
+    let mut items = items.filter(|item| !item.trim().is_empty()).peekable();
+    if items.peek().is_some() {
+        let _ = write!(text, "\n\n**{title}**\n");
+        points(text, items);
+    }
+}
+
+fn points(text: &mut String, items: impl Iterator<Item = String>) {
+    for item in items.filter(|item| !item.trim().is_empty()) {
+        // One point, one line: a model's line break must not end the list.
+        let _ = write!(text, "\n- {}", roundtable_core::wording::one_line(&item));
+    }
+}

@@ -1,0 +1,68 @@
+//! What a debate of the modes is played by: the mode itself as it was when the debate was opened, rounds, focus, stakes.
+
+use std::collections::BTreeMap;
+
+use roundtable_core::verification::Stakes;
+use serde::{Deserialize, Serialize};
+
+use crate::mode::Mode;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rules {
+    pub mode: Mode,
+    pub max_rounds: u32,
+    /// The focus question of a round (M-14).
+    #[serde(default)]
+    pub focus: BTreeMap<u32, String>,
+    #[serde(default)]
+    pub stakes: Stakes,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RulesError {
+    #[error("a debate has from 1 to {MOST_ROUNDS} rounds, not {found}")]
+    Rounds { found: u32 },
+    #[error("a focus is set for round {round}, but the last one is {last}")]
+    FocusBeyond { round: u32, last: u32 },
+    #[error("the focus of round {round} is empty")]
+    EmptyFocus { round: u32 },
+    #[error("the focus of round {round} has {found} tokens; the limit is {MOST_FOCUS}")]
+    LongFocus { round: u32, found: u64 },
+}
+
+pub const MOST_ROUNDS: u32 = 20;
+const MOST_FOCUS: u64 = 200;
+
+impl Rules {
+    pub fn new(
+        mode: Mode,
+        max_rounds: u32,
+        focus: BTreeMap<u32, String>,
+        stakes: Stakes,
+    ) -> Result<Self, RulesError> {
+        if max_rounds == 0 || max_rounds > MOST_ROUNDS {
+            return Err(RulesError::Rounds { found: max_rounds });
+        }
+        for (&round, text) in &focus {
+            if round == 0 || round > max_rounds {
+                return Err(RulesError::FocusBeyond {
+                    round,
+                    last: max_rounds,
+                });
+            }
+            if text.trim().is_empty() {
+                return Err(RulesError::EmptyFocus { round });
+            }
+            let found = crate::tokens::count(text);
+            if found > MOST_FOCUS {
+                return Err(RulesError::LongFocus { round, found });
+            }
+        }
+        Ok(Self {
+            mode,
+            max_rounds,
+            focus,
+            stakes,
+        })
+    }
+}

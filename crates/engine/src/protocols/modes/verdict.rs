@@ -1,0 +1,411 @@
+//! What a debate of the modes returns: the answer, by which criterion it ended, the state it leaves, and what it was worth.
+
+use std::collections::BTreeMap;
+
+use roundtable_core::groupthink::{Diversity, Trigger};
+use roundtable_core::spread::{Spread, mean};
+use roundtable_core::state::DebateState;
+use roundtable_core::usage::{Money, Usage};
+use roundtable_core::votes::{Exit, Figures, Vote};
+use roundtable_core::wording::normal;
+use serde::{Deserialize, Serialize};
+
+use super::checks::counted;
+use super::debate::{Debate, Hidden};
+use super::replies::{Conclusion, RiskLevel};
+use crate::event::{Spent, State};
+use crate::safety::{Alarm, Withheld};
+use crate::table::{Missing, Table, Turn};
+
+/// Why the rounds ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    Exit(Exit),
+    /// A person found the agreement good enough.
+    Person,
+    /// With the limit that was reached, for people.
+    Budget(String),
+    SeatsAbsent,
+}
+
+impl Ending {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Exit(exit) => exit.name(),
+            Self::Person => "human_override",
+            Self::Budget(_) => "budget",
+            Self::SeatsAbsent => "seats_absent",
+        }
+    }
+
+    pub fn explanation(&self) -> String {
+        match self {
+            Self::Exit(exit) => exit.reason().to_owned(),
+            Self::Person => "a person accepted the agreement".into(),
+            Self::Budget(limit) => limit.clone(),
+            Self::SeatsAbsent => "two rounds running nobody spoke".into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub mode: String,
+    /// What came out, with dissent and open points; the answer most seats stand for where nobody could write it.
+    pub final_answer: Option<String>,
+    pub answer: Option<String>,
+    pub dissent: Vec<String>,
+    pub open_points: Vec<String>,
+    /// The panel's mean confidence, lowered where something is missing.
+    pub confidence: Option<f64>,
+    pub confidence_stated: Option<f64>,
+    pub agreement: Option<f64>,
+    pub total_rounds: u32,
+    /// Which exit criterion ended it: consensus, plateau, round_cap; or human_override, budget, seats_absent.
+    pub stop_reason: String,
+    pub stop_explanation: String,
+    pub state: DebateState,
+    /// Median and quartiles of the final confidences and estimates.
+    pub confidences: Option<Spread>,
+    pub estimates: Option<Spread>,
+    pub groupthink: Vec<Groupthink>,
+    pub safety: Safety,
+    /// Rules that replies broke even after they were sent back, by rule.
+    pub violations: BTreeMap<String, usize>,
+    pub sent_back: usize,
+    pub worth: Worth,
+    pub missing: Vec<MissingStep>,
+}
+
+/// A suspicion of groupthink and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Groupthink {
+    pub round: u32,
+    #[serde(flatten)]
+    pub trigger: Trigger,
+    pub diversity: Option<Diversity>,
+    pub objection_round: u32,
+    /// What a person decided, where they had to.
+    pub decision: Option<String>,
+}
+
+impl Groupthink {
+    pub(super) fn suspected(round: u32, trigger: Trigger, diversity: Option<Diversity>) -> Self {
+        Self {
+            round,
+            trigger,
+            diversity,
+            objection_round: round + 1,
+            decision: None,
+        }
+    }
+
+    pub(super) fn decided(alarms: &mut [Self], choice: &str) {
+        if let Some(last) = alarms.last_mut() {
+            last.decision = Some(choice.to_owned());
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Safety {
+    pub alarms: Vec<Alarm>,
+    /// Rounds that the evaluator looked at, with what it found.
+    pub evaluated: BTreeMap<u32, RiskLevel>,
+    pub withheld: Vec<WithheldTurn>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithheldTurn {
+    pub round: u32,
+    pub seat: String,
+    #[serde(flatten)]
+    pub what: Withheld,
+}
+
+/// What the debate was worth (C-17).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worth {
+    /// What the panel said before anybody had heard anybody.
+    pub blind: Poll,
+    pub debated: Poll,
+    /// Whether another answer leads, or the majority turned; `None` where there is nothing to compare.
+    pub changed: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Poll {
+    pub votes: BTreeMap<String, usize>,
+    pub agreement: Option<f64>,
+    pub confidence: Option<f64>,
+    /// The answer that most stand for.
+    pub answer: Option<String>,
+    pub answers: Vec<Share>,
+    pub tokens: u64,
+    pub cost: Option<Money>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    pub answer: String,
+    pub seats: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MissingStep {
+    pub step: String,
+    pub seat: String,
+    pub reason: String,
+}
+
+impl From<Missing> for MissingStep {
+    fn from(missing: Missing) -> Self {
+        Self {
+            step: missing.step,
+            seat: missing.seat,
+            reason: missing.reason,
+        }
+    }
+}
+
+impl Verdict {
+    pub(super) fn of(
+        table: &Table,
+        debate: &Debate,
+        ending: &Ending,
+        groupthink: Vec<Groupthink>,
+        conclusion: Option<Turn<Conclusion>>,
+    ) -> Self {
+        let missing: Vec<MissingStep> = table.missing().into_iter().map(Into::into).collect();
+        let last: Option<Figures> = debate.history().pop();
+        let stated = last.as_ref().and_then(Figures::mean_confidence);
+        let sum = table.spent();
+        let worth = Worth::of(debate, sum.usage, sum.cost);
+        let leading = worth.debated.answer.clone();
+        let remarks = debate
+            .rounds
+            .iter()
+            .flat_map(|round| &round.turns)
+            .flat_map(|turn| &turn.remarks);
+        let statuses = &debate.state.agent_status;
+        Self {
+            mode: debate.rules.mode.name.clone(),
+            final_answer: conclusion
+                .as_ref()
+                .map(|turn| turn.text.clone())
+                .or_else(|| leading.clone()),
+            answer: conclusion
+                .as_ref()
+                .map(|turn| turn.reply.answer.clone())
+                .or(leading),
+            dissent: conclusion
+                .as_ref()
+                .map_or_else(Vec::new, |turn| turn.reply.dissent.clone()),
+            open_points: conclusion
+                .as_ref()
+                .map_or_else(Vec::new, |turn| turn.reply.open_points.clone()),
+            confidence: stated.map(|stated| lowered(stated, table.asked(), missing.len())),
+            confidence_stated: stated,
+            agreement: last.as_ref().and_then(Figures::agreement),
+            total_rounds: debate.rounds.last().map_or(0, |round| round.number),
+            stop_reason: ending.name().to_owned(),
+            stop_explanation: ending.explanation(),
+            confidences: Spread::of(statuses.iter().map(|it| it.confidence.value())),
+            estimates: Spread::of(statuses.iter().filter_map(|it| it.estimate)),
+            state: debate.state.clone(),
+            groupthink,
+            safety: Safety::of(debate),
+            violations: counted(remarks),
+            sent_back: sent_back(debate),
+            worth,
+            missing,
+        }
+    }
+
+    fn ran_out(&self) -> bool {
+        self.stop_reason == "budget"
+    }
+
+    pub fn outcome(&self) -> State {
+        let nobody_spoke = self.state.agent_status.is_empty();
+        if nobody_spoke && !self.ran_out() {
+            State::Failed
+        } else if self.ran_out() || !self.missing.is_empty() {
+            State::Partial
+        } else {
+            State::Complete
+        }
+    }
+
+    /// Why it is not complete, for people.
+    pub fn reason(&self) -> Option<String> {
+        if self.ran_out() {
+            return Some(self.stop_explanation.clone());
+        }
+        let absent: Vec<_> = self
+            .missing
+            .iter()
+            .map(|missing| format!("{}: {}", missing.step, missing.reason))
+            .collect();
+        (!absent.is_empty()).then(|| absent.join("; "))
+    }
+}
+
+/// Scaled by the share of steps that were there.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "steps of a debate are counted in hundreds"
+)]
+fn lowered(stated: f64, asked: usize, missing: usize) -> f64 {
+    if asked == 0 {
+        return stated;
+    }
+    stated * asked.saturating_sub(missing) as f64 / asked as f64
+}
+
+/// A reply that took more than one call was sent back; retries of the transport are counted apart.
+pub(super) fn sent_back(debate: &Debate) -> usize {
+    let turns = debate.rounds.iter().flat_map(|round| &round.turns);
+    turns.filter(|turn| turn.spent.calls > 1).count()
+}
+
+impl Safety {
+    pub(super) fn of(debate: &Debate) -> Self {
+        let evaluated = debate
+            .rounds
+            .iter()
+            .filter_map(|round| round.evaluation.as_ref().map(|it| (round.number, it.risk)));
+        let turns = debate
+            .rounds
+            .iter()
+            .flat_map(|round| round.turns.iter().map(move |turn| (round, turn)));
+        let withheld = turns.flat_map(|(round, turn)| {
+            let by_evaluator = (turn.hidden == Hidden::Yes).then(|| Withheld {
+                rule: "safety-evaluator".into(),
+                why: "the safety evaluator found it harmful".into(),
+                at: String::new(),
+            });
+            let all = turn.withheld.iter().cloned().chain(by_evaluator);
+            all.map(move |what| WithheldTurn {
+                round: round.number,
+                seat: turn.seat.clone(),
+                what,
+            })
+        });
+        Self {
+            alarms: debate.alarms.clone(),
+            evaluated: evaluated.collect(),
+            withheld: withheld.collect(),
+        }
+    }
+}
+
+impl Worth {
+    pub(super) fn of(debate: &Debate, usage: Usage, cost: Option<Money>) -> Self {
+        let blind = blind_poll(debate);
+        let votes = debate.state.agent_status.iter().map(|it| Answer {
+            vote: it.vote,
+            confidence: it.confidence.value(),
+            answer: it.debate_alignment.as_deref(),
+        });
+        let mut debated = Poll::of(votes);
+        debated.tokens = usage.total();
+        debated.cost = cost;
+        Self {
+            changed: changed(&blind, &debated),
+            blind,
+            debated,
+        }
+    }
+}
+
+/// The blind votes, or round 1 where it was blind itself.
+fn blind_poll(debate: &Debate) -> Poll {
+    let first = debate.rounds.first().filter(|_| debate.ballots.is_empty());
+    let turns = first.map_or_else(Vec::new, |round| round.turns.iter().collect());
+    let spoken = turns.iter().map(|turn| Answer {
+        vote: turn.reply.vote,
+        confidence: turn.reply.confidence.value(),
+        answer: turn
+            .reply
+            .debate_alignment
+            .as_deref()
+            .filter(|_| turn.hidden == Hidden::No),
+    });
+    let cast = debate.ballots.iter().map(|it| Answer {
+        vote: it.ballot.vote,
+        confidence: it.ballot.confidence.value(),
+        answer: it.ballot.debate_alignment.as_deref(),
+    });
+    let mut poll = Poll::of(cast.chain(spoken));
+    let spents: Vec<&Spent> = debate
+        .ballots
+        .iter()
+        .map(|it| &it.spent)
+        .chain(turns.iter().map(|turn| &turn.spent))
+        .collect();
+    poll.tokens = spents.iter().map(|spent| spent.usage.total()).sum();
+    poll.cost = spents
+        .iter()
+        .try_fold(Money::ZERO, |sum, spent| spent.cost.map(|cost| sum + cost));
+    poll
+}
+
+struct Answer<'a> {
+    vote: Vote,
+    confidence: f64,
+    answer: Option<&'a str>,
+}
+
+impl Poll {
+    #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
+    fn of<'a>(answers: impl Iterator<Item = Answer<'a>>) -> Self {
+        let answers: Vec<Answer<'a>> = answers.collect();
+        let mut votes = BTreeMap::new();
+        let mut shares: Vec<Share> = Vec::new();
+        for answer in &answers {
+            *votes.entry(answer.vote.name().to_owned()).or_insert(0) += 1;
+            let Some(text) = answer.answer.filter(|text| !normal(text).is_empty()) else {
+                continue;
+            };
+            match shares
+                .iter_mut()
+                .find(|share| normal(&share.answer) == normal(text))
+            {
+                Some(share) => share.seats += 1,
+                None => shares.push(Share {
+                    answer: roundtable_core::wording::one_line(text),
+                    seats: 1,
+                }),
+            }
+        }
+        // Stable: of equally many, the one that was named first.
+        shares.sort_by_key(|share| std::cmp::Reverse(share.seats));
+        let agreeing = answers.iter().filter(|it| it.vote.agrees()).count();
+        let confidences: Vec<f64> = answers.iter().map(|it| it.confidence).collect();
+        Self {
+            agreement: (!answers.is_empty()).then(|| agreeing as f64 / answers.len() as f64),
+            confidence: mean(&confidences),
+            answer: shares.first().map(|share| share.answer.clone()),
+            answers: shares,
+            votes,
+            tokens: 0,
+            cost: None,
+        }
+    }
+}
+
+fn changed(blind: &Poll, debated: &Poll) -> Option<bool> {
+    let turned = match (blind.agreement, debated.agreement) {
+        (Some(before), Some(after)) => Some((before >= 0.5) != (after >= 0.5)),
+        _ => None,
+    };
+    let other = match (&blind.answer, &debated.answer) {
+        (Some(before), Some(after)) => Some(normal(before) != normal(after)),
+        _ => None,
+    };
+    match (turned, other) {
+        (None, None) => None,
+        (turned, other) => Some(turned.unwrap_or(false) || other.unwrap_or(false)),
+    }
+}

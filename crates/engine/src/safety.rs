@@ -1,0 +1,275 @@
+//! The first tier of safety (M-09): a light monitor over everything a model says, always on.
+//!
+//! What it withholds never leaves the step in which it was said: not to another seat, not to a listener, not into the
+//! journal. The journal says that something was withheld, where and why. It knows patterns, not meaning: the later tiers
+//! are for what it cannot see.
+
+use std::sync::LazyLock;
+
+use regex::{Regex, RegexSet};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Something that was said and is not passed on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withheld {
+    pub rule: String,
+    pub why: String,
+    /// The field of the reply, as a JSON pointer.
+    pub at: String,
+}
+
+/// Why a debate is looked at more closely (the second tier).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", content = "what")]
+pub enum Alarm {
+    Mode(String),
+    Topic(String),
+    Intent(String),
+    Context(String),
+}
+
+impl Alarm {
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Mode(name) => format!("the mode {name} speaks of attacks and failures"),
+            Self::Topic(name) => format!("the question is about {name}"),
+            Self::Intent(name) => format!("something points to an intent to do harm ({name})"),
+            Self::Context(name) => format!("it may concern {name}"),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    withhold: Vec<PatternPair>,
+    topic: Vec<Pattern>,
+    intent: Vec<Pattern>,
+    vulnerable: Vec<Pattern>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatternPair {
+    name: String,
+    why: String,
+    begin: String,
+    then: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pattern {
+    name: String,
+    pattern: String,
+}
+
+struct Rule {
+    name: String,
+    why: String,
+    begin: Regex,
+    then: Regex,
+}
+
+struct Monitor {
+    /// All beginnings at once: nearly every text is done with after this.
+    begins: RegexSet,
+    rules: Vec<Rule>,
+    topics: Vec<(String, Regex)>,
+    intents: Vec<(String, Regex)>,
+    vulnerable: Vec<(String, Regex)>,
+}
+
+/// How far `then` may begin after `begin`.
+const SPAN: usize = 240;
+/// The longest beginning.
+const LOOKBACK: usize = 64;
+
+#[expect(
+    clippy::expect_used,
+    reason = "the rules are part of the program and a test reads them; without them nothing may run"
+)]
+static MONITOR: LazyLock<Monitor> = LazyLock::new(|| {
+    Monitor::read(include_str!("safety.toml")).expect("the built-in rules of safety")
+});
+
+impl Monitor {
+    fn read(text: &str) -> Result<Self, String> {
+        let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+        let regex = |pattern: &str| Regex::new(pattern).map_err(|error| error.to_string());
+        let named = |patterns: Vec<Pattern>| -> Result<Vec<(String, Regex)>, String> {
+            patterns
+                .into_iter()
+                .map(|it| Ok((it.name, regex(&it.pattern)?)))
+                .collect()
+        };
+        let begins = file.withhold.iter().map(|it| it.begin.as_str());
+        Ok(Self {
+            begins: RegexSet::new(begins).map_err(|error| error.to_string())?,
+            topics: named(file.topic)?,
+            intents: named(file.intent)?,
+            vulnerable: named(file.vulnerable)?,
+            rules: file
+                .withhold
+                .into_iter()
+                .map(|it| {
+                    Ok(Rule {
+                        begin: regex(&it.begin)?,
+                        then: regex(&it.then)?,
+                        name: it.name,
+                        why: it.why,
+                    })
+                })
+                .collect::<Result<_, String>>()?,
+        })
+    }
+
+    fn broken(&self, text: &str) -> Option<&Rule> {
+        let begun = self.begins.matches(text);
+        let mut rules = begun.into_iter().filter_map(|index| self.rules.get(index));
+        rules.find(|rule| {
+            rule.begin
+                .find_iter(text)
+                .any(|found| rule.then.is_match(after(text, found.end())))
+        })
+    }
+}
+
+/// What follows within the span.
+fn after(text: &str, from: usize) -> &str {
+    let rest = &text[from..];
+    &rest[..rest.floor_char_boundary(SPAN)]
+}
+
+/// Takes out of a reply every text that must not be passed on, and says which.
+pub fn withhold(reply: &mut Value) -> Vec<Withheld> {
+    let mut withheld = Vec::new();
+    walk(reply, &mut String::new(), &mut withheld);
+    withheld
+}
+
+fn walk(value: &mut Value, at: &mut String, withheld: &mut Vec<Withheld>) {
+    let length = at.len();
+    match value {
+        Value::String(text) => {
+            if let Some(rule) = MONITOR.broken(text) {
+                *text = note(rule);
+                withheld.push(Withheld {
+                    rule: rule.name.clone(),
+                    why: rule.why.clone(),
+                    at: at.clone(),
+                });
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                at.push_str(&format!("/{index}"));
+                walk(item, at, withheld);
+                at.truncate(length);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                at.push_str(&format!("/{name}"));
+                walk(field, at, withheld);
+                at.truncate(length);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn note(rule: &Rule) -> String {
+    format!("[withheld: {}]", rule.why)
+}
+
+/// The same for a text that is no reply, such as one that could not be read. What is hidden in escapes is seen too.
+pub fn withhold_text(text: &str) -> String {
+    let broken = MONITOR
+        .broken(text)
+        .or_else(|| MONITOR.broken(&unescaped(text)));
+    broken.map_or_else(|| text.to_owned(), note)
+}
+
+/// `\u0041` and `\n` as JSON would read them; everything else as it is.
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        plain.push_str(&rest[..at]);
+        let tail = &rest[at + 1..];
+        let code = tail.strip_prefix('u').and_then(|hex| hex.get(..4));
+        let decoded = code
+            .and_then(|hex| u32::from_str_radix(hex, 16).ok())
+            .and_then(char::from_u32);
+        if let Some(decoded) = decoded {
+            plain.push(decoded);
+            rest = &tail[5..];
+        } else {
+            // A line break or a quotation mark is a gap like any other.
+            plain.push(' ');
+            let skipped = tail.chars().next().map_or(0, char::len_utf8);
+            rest = &tail[skipped..];
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// How much of a text that is still growing may be heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// So many bytes: what follows may turn out to be the beginning of something else.
+    UpTo(usize),
+    /// Something in it is withheld.
+    Nothing,
+}
+
+/// `heard` bytes of `text` have been passed on already.
+pub fn release(text: &str, heard: usize) -> Release {
+    // A beginning may have been heard in part, before it was one.
+    let from = text.floor_char_boundary(heard.saturating_sub(LOOKBACK));
+    let Some(fresh) = text.get(from..) else {
+        return Release::UpTo(heard);
+    };
+    let begun = MONITOR.begins.matches(fresh);
+    if begun.matched_any() && MONITOR.broken(fresh).is_some() {
+        return Release::Nothing;
+    }
+    let beginnings = begun
+        .into_iter()
+        .filter_map(|index| MONITOR.rules.get(index))
+        .flat_map(|rule| {
+            let found = rule.begin.find_iter(fresh);
+            found.map(|it| (it.start(), it.end()))
+        });
+    // A beginning stays undecided until its whole span, and room for what `then` may match, has been seen.
+    let undecided = beginnings.filter(|(_, end)| fresh.len() < end + 2 * SPAN);
+    let first = undecided.map(|(start, _)| from + start).min();
+    // So does a word that is still being written.
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let whole = text.trim_end_matches(is_word).len();
+    Release::UpTo(first.map_or(whole, |start| start.min(whole)).max(heard))
+}
+
+/// What about a question makes it worth looking at more closely.
+pub fn alarms(question: &str) -> Vec<Alarm> {
+    let monitor = &*MONITOR;
+    let named = |patterns: &[(String, Regex)], alarm: fn(String) -> Alarm| -> Vec<Alarm> {
+        let found = patterns
+            .iter()
+            .filter(|(_, pattern)| pattern.is_match(question));
+        found.map(|(name, _)| alarm(name.clone())).collect()
+    };
+    [
+        named(&monitor.topics, Alarm::Topic),
+        named(&monitor.intents, Alarm::Intent),
+        named(&monitor.vulnerable, Alarm::Context),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+#[path = "safety_tests.rs"]
+mod tests;

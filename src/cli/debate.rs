@@ -1,0 +1,154 @@
+//! `roundtable debate`: a panel debates a question in one of the modes.
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use roundtable_engine::protocols::Protocol;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::clock;
+use crate::opening::{self, Wish};
+
+use super::ask::{Choice, Limits, ear, read_text};
+use super::display::Manner;
+use super::failure::Failure;
+use super::run::{self, Debate, Person};
+use super::workshop::Workshop;
+
+/// Have a panel of three to eight seats debate a question in one of seven modes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Modes:
+  collaborative       all build one answer together; in parallel
+  adversarial         each challenges those who spoke before; in turn
+  socratic            each asks what the last answer takes for granted; in turn
+  expert-panel        experts assess independently, then say where they differ; in parallel
+  devils-advocate     each seat is given YES, NO or NEUTRAL and holds to it; in turn
+  delphi              anonymous estimates, told as median and quartiles, and revised; in parallel
+  red-team-blue-team  red attacks the proposal, then blue defends and mends it
+
+Which one? To find an answer: collaborative or expert-panel. To test one you have: adversarial or red-team-blue-team. For a
+number or a forecast: delphi. To see both sides of a decision: devils-advocate. To find out what you are asking: socratic.
+`roundtable modes show NAME` prints a mode, `roundtable modes new NAME` starts your own.
+
+The panel votes ACCEPT, MINOR or BLOCKER after each round. It ends when at least 80% accept, no BLOCKER is open and all are sure
+enough (0.70), when two rounds change nothing, or after the last round. A panel that agrees too easily has to object first.
+
+Examples:
+  roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
+  roundtable debate plan.md --mode red-team-blue-team --seats 6 --stakes high
+  roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"")]
+pub(crate) struct Args {
+    /// The question, a file that holds it, or - for standard input.
+    question: String,
+    /// The mode: how the panel debates.
+    #[arg(long, default_value = "collaborative", value_name = "NAME")]
+    mode: String,
+    /// How many seats take part, from three on.
+    #[arg(long, value_name = "NUMBER")]
+    seats: Option<u32>,
+    /// Who sits at the table: a cast by name, or a file.
+    #[arg(long, value_name = "NAME|FILE")]
+    cast: Option<String>,
+    /// The greatest number of rounds.
+    #[arg(long, value_name = "NUMBER")]
+    rounds: Option<u32>,
+    /// A question to look at in one round: --focus 2=\"What does it cost?\"; without a number, in the first.
+    #[arg(long, value_name = "ROUND=QUESTION")]
+    focus: Vec<String>,
+    /// High stakes: every reply also answers for its limits, approvals and the way back.
+    #[arg(long, value_enum, default_value_t = StakesArgument::Ordinary)]
+    stakes: StakesArgument,
+    /// Speak between rounds: what you type is heard by the seats from the next round on.
+    #[arg(long)]
+    interactive: bool,
+    #[command(flatten)]
+    choice: Choice,
+    /// Draw all randomness from this number.
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StakesArgument {
+    Ordinary,
+    High,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    if args.interactive && args.question == "-" {
+        return Err(Failure::usage(
+            "--interactive reads what you type, so the question cannot come from standard input too; give it as text or as a file",
+        ));
+    }
+    let wish = Wish {
+        question: read_text(&args.question, "debate")?,
+        cast: args.cast.clone(),
+        models: args.choice.models()?,
+        rules: rules(&args)?,
+        budget: args.limits.budget(workshop)?,
+        seed: args.seed,
+        history: Vec::new(),
+    };
+    let order = opening::order(workshop, Protocol::Modes, wish)?;
+    let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
+    let store = workshop.store().await?;
+    let claim = store
+        .create(Uuid::new_v4(), &prepared.setup, clock::now())
+        .await?;
+    let debate = Debate {
+        claim,
+        prepared,
+        past: Vec::new(),
+    };
+    let person = if args.interactive {
+        Person::Speaks
+    } else {
+        Person::Watches
+    };
+    run::run_with(workshop, &store, debate, &args.manner, person).await
+}
+
+fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {
+    let mut rules = Map::new();
+    rules.insert("mode".into(), json!(args.mode));
+    if let Some(seats) = args.seats {
+        rules.insert("seats".into(), json!(seats));
+    }
+    if let Some(rounds) = args.rounds {
+        rules.insert("max_rounds".into(), json!(rounds));
+    }
+    if args.stakes == StakesArgument::High {
+        rules.insert("stakes".into(), json!("high"));
+    }
+    let mut focus = Map::new();
+    for text in &args.focus {
+        let (round, question) = parse_focus(text);
+        if focus.insert(round.to_string(), json!(question)).is_some() {
+            return Err(Failure::usage(format!(
+                "round {round} has two focus questions"
+            )));
+        }
+    }
+    if !focus.is_empty() {
+        rules.insert("focus".into(), Value::Object(focus));
+    }
+    Ok(rules)
+}
+
+/// `2=What does it cost?`, or a question for the first round.
+fn parse_focus(text: &str) -> (u32, &str) {
+    let numbered = text.split_once('=').and_then(|(round, question)| {
+        let round = round.trim().parse().ok()?;
+        Some((round, question.trim()))
+    });
+    numbered.unwrap_or((1, text.trim()))
+}
+
+#[cfg(test)]
+#[path = "debate_tests.rs"]
+mod tests;

@@ -1,0 +1,207 @@
+//! How a debate in one of the modes is ordered: which mode, how many seats, what to look at in which round.
+
+use std::collections::BTreeMap;
+
+use roundtable_core::verification::Stakes;
+use roundtable_core::votes::ROUND_CAP;
+use roundtable_engine::cast::{Cast, Part, Seat, Team};
+use roundtable_engine::data::{Data, DataError};
+use roundtable_engine::mode::{Mode, Order as Speaking};
+use roundtable_engine::protocols::Protocol;
+use roundtable_engine::protocols::modes::Rules;
+use serde_json::{Map, Value, json};
+
+use super::{Embedding, Order, Terms, Wish, check_question};
+use crate::failure::{Failure, Fault};
+use crate::workshop::Workshop;
+
+const CAST: &str = "panel";
+const MODE: &str = "collaborative";
+const LEAST_SEATS: usize = 3;
+/// Who is asked for no number gets this many.
+const SEATS: usize = 4;
+/// The question comes back in every prompt, and a prompt has at most 10,000 tokens.
+const MOST_QUESTION: u64 = 2500;
+const RULES: [&str; 5] = ["mode", "max_rounds", "focus", "stakes", "seats"];
+
+pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
+    let mut faults = Vec::new();
+    let question = wish.question.trim().to_owned();
+    let limit = workshop
+        .config
+        .limits
+        .max_question_tokens
+        .min(MOST_QUESTION);
+    faults.extend(check_question(&question, limit).err());
+    let given = Given::read(&wish.rules, &mut faults);
+    let mode = Mode::load(&workshop.data, &given.mode);
+    let mode = taken("/rules/mode", mode, &mut faults);
+    let cast = load_cast(&workshop.data, wish.cast.as_deref().unwrap_or(CAST));
+    let cast = taken("/cast", cast, &mut faults);
+    let cast = cast.and_then(|cast| seated(cast, &given, mode.as_ref(), &mut faults));
+    let rules = mode.and_then(|mode| {
+        let rules = Rules::new(mode, given.max_rounds, given.focus, given.stakes);
+        rules
+            .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
+            .ok()
+    });
+    match (cast, rules) {
+        (Some(cast), Some(rules)) if faults.is_empty() => Ok(Order {
+            protocol: Protocol::Modes,
+            question,
+            cast,
+            models: wish.models,
+            configured: BTreeMap::new(),
+            terms: Terms::Rules(json!(rules)),
+            budget: wish.budget,
+            seed: wish.seed,
+            embedding: Embedding::Welcome,
+        }),
+        _ => Err(Failure::refused(faults)),
+    }
+}
+
+fn taken<T>(at: &str, found: Result<T, DataError>, faults: &mut Vec<Fault>) -> Option<T> {
+    found
+        .map_err(|error| faults.push(Fault::new(at, error.to_string())))
+        .ok()
+}
+
+struct Given {
+    mode: String,
+    max_rounds: u32,
+    focus: BTreeMap<u32, String>,
+    stakes: Stakes,
+    /// `None`: as many as a cast of the user's has, or a few of the built-in one.
+    seats: Option<usize>,
+}
+
+impl Given {
+    fn read(rules: &Map<String, Value>, faults: &mut Vec<Fault>) -> Self {
+        let mut given = Self {
+            mode: MODE.into(),
+            max_rounds: ROUND_CAP,
+            focus: BTreeMap::new(),
+            stakes: Stakes::Ordinary,
+            seats: None,
+        };
+        for (key, value) in rules {
+            let whole = value.as_u64().and_then(|number| u32::try_from(number).ok());
+            let expected = match (key.as_str(), value, whole) {
+                ("mode", Value::String(name), _) => {
+                    given.mode.clone_from(name);
+                    continue;
+                }
+                ("max_rounds", _, Some(rounds)) => {
+                    given.max_rounds = rounds;
+                    continue;
+                }
+                ("seats", _, Some(seats)) => {
+                    given.seats = usize::try_from(seats).ok();
+                    continue;
+                }
+                ("stakes", Value::String(stakes), _)
+                    if stakes == "high" || stakes == "ordinary" =>
+                {
+                    given.stakes = if stakes == "high" {
+                        Stakes::High
+                    } else {
+                        Stakes::Ordinary
+                    };
+                    continue;
+                }
+                ("focus", _, _) => match focus(value) {
+                    Some(focus) => {
+                        given.focus = focus;
+                        continue;
+                    }
+                    None => {
+                        "a question for round 1, or an object of rounds and questions such as {\"2\": \"What does it cost?\"}"
+                    }
+                },
+                ("mode", ..) => "the name of a mode",
+                ("max_rounds" | "seats", ..) => "a whole number",
+                ("stakes", ..) => "\"high\" or \"ordinary\"",
+                _ => {
+                    let message =
+                        format!("a debate has no rule '{key}'; it has {}", RULES.join(", "));
+                    faults.push(Fault::new(format!("/rules/{key}"), message));
+                    continue;
+                }
+            };
+            let message = format!("'{key}' must be {expected}, not {value}");
+            faults.push(Fault::new(format!("/rules/{key}"), message));
+        }
+        given
+    }
+}
+
+fn focus(value: &Value) -> Option<BTreeMap<u32, String>> {
+    if let Some(text) = value.as_str() {
+        return Some(BTreeMap::from([(1, text.to_owned())]));
+    }
+    let rounds = value.as_object()?;
+    let each = rounds
+        .iter()
+        .map(|(round, text)| Some((round.parse().ok()?, text.as_str()?.to_owned())));
+    each.collect()
+}
+
+/// A cast by name or file, with the chair and the safety evaluator of the built-in one where it has none of its own.
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let mut cast = Cast::named_or_file(data, name)?;
+    if cast.protocol != Protocol::Modes.name() {
+        return Err(DataError::Broken {
+            file: format!("cast '{name}'"),
+            line: 1,
+            message: format!(
+                "it is made for '{}', not for debates in modes",
+                cast.protocol
+            ),
+        });
+    }
+    for part in [Part::Chair, Part::SafetyEvaluator] {
+        if cast.seats.iter().all(|seat| seat.part != part) {
+            let built_in = Cast::load(&Data::built_in(), CAST)?;
+            cast.seats
+                .extend(built_in.seats.into_iter().filter(|seat| seat.part == part));
+        }
+    }
+    Ok(cast)
+}
+
+/// The first so many seats of the panel, and who is there beside it.
+fn seated(cast: Cast, given: &Given, mode: Option<&Mode>, faults: &mut Vec<Fault>) -> Option<Cast> {
+    let is_own = cast.name != CAST;
+    let (panel, others): (Vec<Seat>, Vec<Seat>) = cast
+        .seats
+        .iter()
+        .cloned()
+        .partition(|seat| seat.part == Part::Panel);
+    let wanted = given
+        .seats
+        .unwrap_or(if is_own { panel.len() } else { SEATS });
+    if wanted < LEAST_SEATS || wanted > panel.len() {
+        let message = format!(
+            "{wanted} seats are not possible: a debate has at least {LEAST_SEATS}, and the cast '{}' has {}",
+            cast.name,
+            panel.len()
+        );
+        faults.push(Fault::new("/rules/seats", message));
+        return None;
+    }
+    let panel: Vec<Seat> = panel.into_iter().take(wanted).collect();
+    let one_sided = |team: Team| panel.iter().all(|seat| seat.team == Some(team));
+    let needs_teams = mode.is_some_and(|mode| mode.order == Speaking::RedThenBlue);
+    if needs_teams && (one_sided(Team::Red) || one_sided(Team::Blue)) {
+        faults.push(Fault::new(
+            "/cast",
+            "all seats of this cast are on one team; there must be red and blue",
+        ));
+        return None;
+    }
+    Some(Cast {
+        seats: panel.into_iter().chain(others).collect(),
+        ..cast
+    })
+}

@@ -1,0 +1,275 @@
+//! `roundtable debate` and `roundtable modes`: from the question to what came out.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, schema_name};
+
+fn said(request: &Value) -> String {
+    let messages = request["messages"].as_array().unwrap();
+    let texts = messages.iter().map(|message| match &message["content"] {
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect::<Vec<_>>()
+            .join("\n\n"),
+        content => content.as_str().unwrap_or_default().to_owned(),
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// A panel in good order: doubts in round 1, agreement in round 2.
+fn reply(request: &Value) -> Value {
+    match schema_name(request).as_str() {
+        "ballot" => {
+            json!({ "position": "Wait.", "debate_alignment": "Wait", "confidence": 0.5, "vote": "BLOCKER" })
+        }
+        "conclusion" => {
+            json!({ "answer": "Use a queue, and measure.", "dissent": [], "open_points": [] })
+        }
+        "evaluation" => json!({ "assessment": "Nothing could.", "risk": "clear", "withhold": [] }),
+        _ => contribution(request),
+    }
+}
+
+fn contribution(request: &Value) -> Value {
+    let text = said(request);
+    let seat = text.rsplit("You are the ").next().unwrap();
+    let seat = seat[..seat.find('.').unwrap()].to_lowercase();
+    let round = if text.contains("is round 1 of") { 1 } else { 2 };
+    let headings = text.rsplit("under these headings:").next().unwrap();
+    let headings = headings
+        .lines()
+        .filter_map(|line| line.strip_prefix("- "))
+        .filter_map(|line| line.split(':').next());
+    let argument: Vec<String> = headings
+        .map(|heading| format!("## {heading}\n\nThe {seat} says {seat} of round {round}.[INFER]"))
+        .collect();
+    let (vote, confidence) = if round == 1 {
+        ("MINOR", 0.6)
+    } else {
+        ("ACCEPT", 0.8)
+    };
+    json!({
+        "argument": argument.join("\n\n"),
+        "position": format!("The {seat} would try it."),
+        "debate_alignment": "Use a queue",
+        "confidence": confidence,
+        "vote": vote,
+        "blocker": null,
+        "claims": [{ "text": format!("The {seat} saw bursts in month {round}."), "label": "FACT", "citations": "[1]" }],
+        "references": [{ "number": 1, "title": format!("Log {round} of the {seat}"), "url": null, "gist": "Bursts.", "kind": "citation" }],
+        "supports": [], "opposes": [], "retracts": [], "decisions": [], "moved_by": [],
+        "steelman": "It smooths the load.",
+        "concern": format!("The {seat} fears outage number {round}."),
+        "alternatives": [
+            { "option": "A larger machine", "rejected_because": "It costs more." },
+            { "option": "Nothing", "rejected_because": "It fails." },
+        ],
+        "risks": [
+            { "failure": "It fills.", "mitigation": "Limit it." },
+            { "failure": "It loses.", "mitigation": "Write to disk." },
+            { "failure": "Nobody looks.", "mitigation": "Set an alarm." },
+        ],
+        "uncertainty": "How high the bursts are.",
+        "verification": { "clarity": true, "grounding": true, "alternatives": true, "risks": true, "uncertainty": true,
+            "consistency": true, "safety": true, "mode_first": true, "mode_second": true, "high_stakes": true },
+    })
+}
+
+fn good() -> Server {
+    Server::start(|request, _| Answer::Reply(reply(request).to_string()))
+}
+
+fn debate(home: &Home, more: &[&str]) -> Run {
+    let mut args = vec!["debate", QUESTION, "--model", "lab:x"];
+    args.extend(more);
+    home.run(&args)
+}
+
+/// M-01, M-05, M-11: a debate in a mode gives its record as JSON and nothing else on standard output.
+#[test]
+fn m01_a_debate_gives_its_record() {
+    let server = good();
+    let home = Home::with(&server);
+    let run = debate(&home, &["--mode", "delphi", "--seats", "3", "--json"]);
+    run.expect(0, &[]);
+    let record = run.json();
+    assert_eq!(record["mode"], "delphi");
+    assert_eq!(record["result"]["stop_reason"], "consensus");
+    assert_eq!(record["debate_state"]["claims"][0]["id"], "C1");
+    assert_eq!(
+        record["debate_state"]["agent_status"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+    assert_eq!(server.asked().len(), 7);
+    assert!(server.heard().iter().all(|request| {
+        schema_name(request) != "contribution"
+            || request["response_format"]["json_schema"]["schema"]["properties"]
+                .get("stance")
+                .is_none()
+    }));
+}
+
+/// The terminal shows the answer, the positions, the claims and by which criterion it ended; so do files.
+#[test]
+fn m05_people_see_positions_claims_and_the_exit() {
+    let home = Home::with(&good());
+    let run = debate(
+        &home,
+        &[
+            "--mode",
+            "adversarial",
+            "--stakes",
+            "high",
+            "--focus",
+            "2=What does it cost?",
+        ],
+    );
+    run.expect(0, &["no BLOCKER is open"]);
+    assert!(run.out.contains("Use a queue, and measure."), "{}", run.out);
+    let file = home.path().join("debate.md");
+    home.run(&[
+        "export",
+        "last",
+        "--format",
+        "md",
+        "-o",
+        file.to_str().unwrap(),
+    ])
+    .expect(0, &[]);
+    let text = std::fs::read_to_string(file).unwrap();
+    for words in [
+        "Positions in round 1",
+        "Claims",
+        "C1",
+        "[FACT]",
+        "Evidence",
+        "E1",
+        "What the debate was worth",
+    ] {
+        assert!(text.contains(words), "'{words}' is not in {text}");
+    }
+}
+
+/// M-01, C-02: modes are listed, shown with their four layers, checked and started anew; an own one plays.
+#[test]
+fn m01_modes_are_listed_shown_checked_and_made() {
+    let server = good();
+    let home = Home::with(&server);
+    let list = home.run(&["modes", "list", "--json"]);
+    assert_eq!(list.json().as_array().unwrap().len(), 7);
+    let shown = home.run(&["modes", "show", "devils-advocate"]);
+    for words in [
+        "Role anchor",
+        "Behavioural contract",
+        "Required structure",
+        "Verification loop",
+        "YES",
+    ] {
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in {}",
+            shown.out
+        );
+    }
+    home.run(&["modes", "show", "delfi"])
+        .expect(2, &["did you mean 'delphi'?"]);
+    let broken = home.write(
+        "broken.toml",
+        "name = \"x\"\nsummary = \"y\"\norder = \"chaos\"\n",
+    );
+    home.run(&["modes", "check", broken.to_str().unwrap()])
+        .expect(2, &["broken.toml:3:", "chaos"]);
+    home.run(&["modes", "new", "My Mode"])
+        .expect(2, &["is no name for a mode"]);
+    home.run(&["modes", "new", "mine"])
+        .expect(0, &["is a copy of 'collaborative'"]);
+    home.run(&["modes", "new", "mine"])
+        .expect(2, &["is there already"]);
+    let run = debate(&home, &["--mode", "mine", "--json"]);
+    run.expect(0, &[]);
+    assert_eq!(run.json()["mode"], "mine");
+}
+
+/// C-02: everything that is wrong with a wish is told at once, before anything is asked.
+#[test]
+fn m01_what_cannot_be_is_refused_at_once() {
+    let server = good();
+    let home = Home::with(&server);
+    debate(&home, &["--mode", "chaos", "--seats", "2", "--rounds", "0"]).expect(
+        2,
+        &["there is no mode named 'chaos'", "2 seats are not possible"],
+    );
+    debate(&home, &["--seats", "9"]).expect(2, &["the cast 'panel' has 8"]);
+    debate(&home, &["--rounds", "2", "--focus", "3=Why?"])
+        .expect(2, &["a focus is set for round 3"]);
+    debate(&home, &["--cast", "dialectic"]).expect(2, &["it is made for 'dialectic'"]);
+    home.run(&["debate", " ", "--model", "lab:x"])
+        .expect(2, &["empty"]);
+    assert_eq!(server.asked().len(), 0);
+}
+
+/// E-10: with --interactive, what is typed is said to the seats.
+#[test]
+fn e10_what_is_typed_is_heard_by_the_seats() {
+    let server = Server::start(|request, _| {
+        Answer::Late(
+            std::time::Duration::from_millis(300),
+            reply(request).to_string(),
+        )
+    });
+    let home = Home::with(&server);
+    let mut child = home
+        .command(&[
+            "debate",
+            QUESTION,
+            "--model",
+            "lab:x",
+            "--interactive",
+            "--seats",
+            "3",
+            "--json",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut typed = child.stdin.take().unwrap();
+    typed.write_all(b"Costs matter most.\n").unwrap();
+    typed.flush().unwrap();
+    let run = finished(child.wait_with_output().unwrap());
+    run.expect(0, &[]);
+    assert_eq!(run.json()["user_input"], json!(["Costs matter most."]));
+    let heard = server
+        .heard()
+        .iter()
+        .filter(|request| said(request).contains("Costs matter most."))
+        .count();
+    assert!(heard >= 3, "{heard} requests");
+}
+
+/// `roundtable debate --help` teaches the modes.
+#[test]
+fn m01_the_help_teaches_the_modes() {
+    let help = Home::empty().run(&["debate", "--help"]);
+    for mode in [
+        "collaborative",
+        "adversarial",
+        "socratic",
+        "expert-panel",
+        "devils-advocate",
+        "delphi",
+        "red-team-blue-team",
+        "Which one?",
+        "BLOCKER",
+    ] {
+        assert!(help.out.contains(mode), "{mode}: {}", help.out);
+    }
+}
