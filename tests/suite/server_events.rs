@@ -90,8 +90,6 @@ fn p09_a_reader_gets_the_whole_debate_in_the_designs_envelope() {
         .unwrap();
     assert_eq!(chunk.data["metadata"]["role"], "skeptic");
     assert_eq!(chunk.data["metadata"]["model"], "lab:x");
-    let chunks = live.iter().filter(|event| event.name == "proposer_chunk");
-    assert!(chunks.count() > 3, "text did not stream");
 
     // Whoever comes later gets each finished turn as one chunk, and the same in all.
     let late = serving.events(&id, &[]).all();
