@@ -334,23 +334,22 @@ async fn c12_hostile_replies_do_nothing() {
     browser.close().await;
 }
 
-/// Every text of a reply begins with `words`.
+/// Every text of a reply that is shown as such begins with `words`.
 fn poisoned(value: Value, words: &str) -> Value {
+    const SHOWN: [&str; 4] = ["answer", "assessment", "justification", "problem"];
     match value {
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(key, value)| match value {
-                Value::String(text)
-                    if ["answer", "assessment", "justification", "problem"]
-                        .contains(&key.as_str()) =>
-                {
-                    (key, json!(format!("{words} {text}")))
-                }
-                other => (key, poisoned(other, words)),
-            })
-            .collect(),
+        Value::Object(fields) => {
+            let fields = fields.into_iter().map(|(key, value)| {
+                let value = match value.as_str().filter(|_| SHOWN.contains(&key.as_str())) {
+                    Some(text) => json!(format!("{words} {text}")),
+                    None => poisoned(value, words),
+                };
+                (key, value)
+            });
+            fields.collect()
+        }
         Value::Array(items) => items.into_iter().map(|it| poisoned(it, words)).collect(),
-        other => other,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
 
