@@ -16,6 +16,7 @@ use crate::model::{Ability, Deltas, Model, ModelError, Request};
 use crate::protocols::{Protocol, play, record};
 use crate::scripted::{Scripted, entries, kit, name, timeless};
 use crate::table::{Budget, Chair, Clock, Kit};
+use crate::tokens;
 
 /// A request of ordinary size: three outcomes, some of everything.
 pub(super) fn request() -> Value {
