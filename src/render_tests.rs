@@ -27,6 +27,10 @@ fn token(name: &str) -> [Oklch; 2] {
 }
 
 /// Björn Ottosson's Oklab to linear sRGB, then the relative luminance of WCAG 2.
+#[expect(
+    clippy::many_single_char_names,
+    reason = "the letters of the colour spaces"
+)]
 fn luminance(Oklch(lightness, chroma, hue): Oklch) -> f64 {
     let (a, b) = (
         chroma * hue.to_radians().cos(),

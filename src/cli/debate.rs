@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "collaborative", value_name = "NAME")]
     mode: String,
     /// How many seats take part, from three on.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(id = "seat_count", long = "seats", value_name = "NUMBER")]
     seats: Option<u32>,
     /// Who sits at the table: a cast by name, or a file.
     #[arg(long, value_name = "NAME|FILE")]

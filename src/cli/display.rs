@@ -213,7 +213,7 @@ impl Display {
         let message = match self.running.as_slice() {
             [] => return,
             [one] => format!("{} is thinking", self.title_of(&one.seat)),
-            [several @ ..] => format!("{} are thinking", several.len()),
+            several => format!("{} are thinking", several.len()),
         };
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {

@@ -144,7 +144,9 @@ impl Grid {
 pub(super) fn table(table: &Table, is_titled: bool) -> Html {
     let class = |_: usize, cell: &Cell| match cell.tone {
         Tone::Plain => String::new(),
-        tone => tone_class(tone).to_owned(),
+        Tone::Quiet | Tone::Good | Tone::Caution | Tone::Critical => {
+            tone_class(cell.tone).to_owned()
+        }
     };
     Html::of(&Figures {
         grid: Grid::new(table, class),

@@ -51,7 +51,7 @@ pub(crate) struct Stage {
     pub epithet: Option<String>,
     pub summary: String,
     /// `past` or `now`
-    pub stage: &'static str,
+    pub when: &'static str,
     pub turns: Vec<Html>,
 }
 
@@ -100,7 +100,7 @@ impl Debate {
 }
 
 impl Stage {
-    fn new(round: &Round, stage: &'static str, roles: &Roles) -> Self {
+    fn new(round: &Round, when: &'static str, roles: &Roles) -> Self {
         let summary = if round.turns.is_empty() {
             String::new()
         } else {
@@ -112,7 +112,7 @@ impl Stage {
             title: round.title(),
             epithet: round.epithet().map(str::to_owned),
             summary,
-            stage,
+            when,
             turns: round
                 .items()
                 .into_iter()
@@ -319,9 +319,8 @@ pub(crate) fn state_word(state: State) -> &'static str {
 pub(crate) fn state_tone(state: State) -> &'static str {
     match state {
         State::Running => "live",
-        State::Queued => "soft",
         State::Waiting | State::Partial | State::Failed => "mid",
         State::Complete => "good",
-        State::Cancelled => "soft",
+        State::Queued | State::Cancelled => "soft",
     }
 }

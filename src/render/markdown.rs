@@ -45,7 +45,8 @@ pub(crate) fn defused(markdown: &str) -> String {
         }
     }
     // Nothing in a code block is ever more than text.
-    text.lines().map(|line| format!("    {line}\n")).collect()
+    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    lines.join("\n")
 }
 
 /// Where a backslash takes the meaning from what follows. Every angle bracket outside of code and of web links counts:
@@ -153,7 +154,7 @@ impl Filter {
         written
     }
 
-    fn kept<'a>(tag: Tag<'a>) -> Option<Event<'a>> {
+    fn kept(tag: Tag<'_>) -> Option<Event<'_>> {
         match tag {
             Tag::Image { .. } => Some(Event::Text("[image: ".into())),
             Tag::Link {

@@ -178,11 +178,8 @@ proptest! {
         prop_assert_eq!(dangers(&file), Vec::<usize>::new());
         let shown = Parser::new_ext(&file, options());
         for event in shown {
-            let is_live = match &event {
-                Event::Html(_) | Event::InlineHtml(_) => true,
-                Event::Start(tag) => leads_astray(tag),
-                _ => false,
-            };
+            let is_live = matches!(event, Event::Html(_) | Event::InlineHtml(_))
+                || matches!(&event, Event::Start(tag) if leads_astray(tag));
             prop_assert!(!is_live, "{:?}", event);
         }
     }

@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures::stream;
 use serde::Deserialize;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -60,9 +61,11 @@ pub(super) async fn stream(
         reader,
         feed: None,
         is_new: true,
+        sent_at: Instant::now(),
     };
     let body = stream::unfold(following, |mut following| async move {
         let bytes = following.next().await?;
+        following.sent_at = Instant::now();
         Some((Ok::<_, std::convert::Infallible>(bytes), following))
     });
     let mut response = Response::new(Body::from_stream(body));
@@ -102,6 +105,8 @@ struct Following {
     feed: Option<(Arc<Feed>, watch::Receiver<()>)>,
     traffic: watch::Receiver<u64>,
     is_new: bool,
+    /// When something last went out.
+    sent_at: Instant,
 }
 
 impl Following {
@@ -135,11 +140,13 @@ impl Following {
         if self.reader.has_ended() && !self.app.floor.has(self.id) {
             return None;
         }
+        let sign_of_life = self.sent_at + HEARTBEAT;
         tokio::select! {
             biased;
             () = closing.cancelled() => return None,
+            // Before what is looked at every second, or that would always come first.
+            () = tokio::time::sleep_until(sign_of_life) => return Some(false),
             () = self.change() => {}
-            () = tokio::time::sleep(HEARTBEAT) => return Some(false),
         }
         tokio::select! {
             biased;

@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use roundtable_engine::event::{End, Setup, State};
+use roundtable_engine::event::{End, State};
 use roundtable_engine::journal::JournalError;
 use roundtable_engine::protocols;
 use roundtable_engine::table::{
@@ -64,6 +64,8 @@ struct Debate {
     feed: Arc<Feed>,
     cancel: CancellationToken,
     table: OnceLock<Arc<Table>>,
+    /// Cancelled when the table is laid.
+    laid: CancellationToken,
     /// Cancelled when it has left the floor.
     gone: CancellationToken,
 }
@@ -199,7 +201,7 @@ impl Floor {
             place,
             Job {
                 id,
-                ready: Ready::Prepared(Box::new((claim, prepared))),
+                ready: Ready::Prepared(Box::new((*claim, prepared))),
             },
         );
         Ok(Created::Before(id))
@@ -270,7 +272,7 @@ impl Floor {
         text: String,
         by: Option<String>,
     ) -> Result<u32, Unable> {
-        if let Some(table) = self.table(id) {
+        if let Some(table) = self.table_soon(id).await {
             return Ok(table.say(text, by).await?);
         }
         let state = self.state(id).await?;
@@ -289,13 +291,18 @@ impl Floor {
 
     /// The debate stops before its next round.
     pub(crate) async fn pause(&self, id: Uuid) -> Result<State, Unable> {
-        if let Some(table) = self.table(id) {
+        if let Some(table) = self.table_soon(id).await {
             table.pause();
             return Ok(State::Running);
         }
         match self.state(id).await? {
             State::Waiting => Ok(State::Waiting),
-            state => Err(Unable::State(
+            state @ (State::Queued
+            | State::Running
+            | State::Complete
+            | State::Partial
+            | State::Failed
+            | State::Cancelled) => Err(Unable::State(
                 state,
                 "only a running debate can be paused".into(),
             )),
@@ -406,7 +413,9 @@ impl Floor {
                 self.end_at_rest(id).await?;
                 Ok(State::Cancelled)
             }
-            state => Err(Unable::State(state, "the debate is over".into())),
+            state @ (State::Complete | State::Partial | State::Failed | State::Cancelled) => {
+                Err(Unable::State(state, "the debate is over".into()))
+            }
         }
     }
 
@@ -434,6 +443,23 @@ impl Floor {
     fn table(&self, id: Uuid) -> Option<Arc<Table>> {
         let taken = self.lock();
         taken.debates.get(&id)?.table.get().cloned()
+    }
+
+    /// A debate that has just begun may not have its table yet; one in the queue will not have it soon.
+    async fn table_soon(&self, id: Uuid) -> Option<Arc<Table>> {
+        let debate = {
+            let taken = self.lock();
+            if taken.queue.iter().any(|job| job.id == id) {
+                return None;
+            }
+            Arc::clone(taken.debates.get(&id)?)
+        };
+        tokio::select! {
+            () = debate.laid.cancelled() => {}
+            () = debate.gone.cancelled() => return None,
+            () = tokio::time::sleep(PATIENCE) => {}
+        }
+        debate.table.get().cloned()
     }
 
     /// A debate that has just stopped to wait may still be on its way off the floor.
@@ -488,6 +514,7 @@ impl Floor {
             feed: Feed::new(),
             cancel: CancellationToken::new(),
             table: OnceLock::new(),
+            laid: CancellationToken::new(),
             gone: CancellationToken::new(),
         });
         let mut taken = self.lock();
@@ -521,7 +548,7 @@ impl Floor {
                 biased;
                 // It stays `running` in the store, and is taken up again by the next server.
                 () = floor.closing.cancelled() => {}
-                outcome = floor.play(job, &debate) => floor.report(id, outcome),
+                outcome = floor.play(job, &debate) => report(id, outcome),
             }
             floor.leave(id, &debate);
         });
@@ -576,14 +603,13 @@ impl Floor {
             Ready::Prepared(ready) => *ready,
             Ready::Stored { budget } => self.prepare_again(job.id, budget).await?,
         };
-        let setup = prepared.setup.clone();
         let played = self.play_claimed(&claim, prepared, debate).await;
         match played {
             Ok(end) => Ok(end.state),
             Err(Stopped::Halt(Halt::Waiting { .. })) => Ok(State::Waiting),
             Err(Stopped::Halt(halt @ Halt::Journal(_))) => Err(halt.into()),
-            Err(Stopped::Halt(halt)) => self.give_up(&claim, &setup, halt.into()).await,
-            Err(Stopped::Failure(failure)) => self.give_up(&claim, &setup, failure).await,
+            Err(Stopped::Halt(halt)) => self.give_up(&claim, halt.into()).await,
+            Err(Stopped::Failure(failure)) => self.give_up(&claim, failure).await,
         }
     }
 
@@ -600,11 +626,11 @@ impl Floor {
         } else {
             setup.budget
         });
-        let prepared = opening::again(&self.workshop, setup.clone(), budget, &ear()).await;
+        let prepared = opening::again(&self.workshop, setup, budget, &ear()).await;
         match prepared {
             Ok(prepared) => Ok((claim, prepared)),
             Err(failure) => {
-                self.give_up(&claim, &setup, failure.clone()).await?;
+                self.give_up(&claim, failure.clone()).await?;
                 Err(failure)
             }
         }
@@ -626,39 +652,35 @@ impl Floor {
         table.attend(Box::new(move |notice| feed.take_up(notice)));
         let table = Arc::new(table);
         let table = debate.table.get_or_init(|| table);
+        debate.laid.cancel();
         protocols::play(table, protocol)
             .await
             .map_err(Stopped::Halt)
     }
 
     /// A debate that cannot be played says so, instead of being tried at every start.
-    async fn give_up(
-        &self,
-        claim: &Claim,
-        setup: &Setup,
-        failure: Failure,
-    ) -> Result<State, Failure> {
+    async fn give_up(&self, claim: &Claim, failure: Failure) -> Result<State, Failure> {
         let end = End {
             state: State::Failed,
             reason: Some(failure.message().to_owned()),
             result: None,
         };
         let journal = claim.journal();
-        end_meanwhile(journal.as_ref(), clock::now(), setup, end)
+        end_meanwhile(journal.as_ref(), clock::now(), claim.setup(), end)
             .await
             .map_err(|error| Failure::other(format!("{}; {error}", failure.message())))?;
         Ok(State::Failed)
     }
 
-    fn report(&self, id: Uuid, outcome: Result<State, Failure>) {
-        match outcome {
-            Ok(state) => log::note(&format!("debate {id} is {}", state.name())),
-            Err(failure) => log::note(&format!("debate {id} stopped: {}", failure.message())),
-        }
-    }
-
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn report(id: Uuid, outcome: Result<State, Failure>) {
+    match outcome {
+        Ok(state) => log::note(&format!("debate {id} is {}", state.name())),
+        Err(failure) => log::note(&format!("debate {id} stopped: {}", failure.message())),
     }
 }
 

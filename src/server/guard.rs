@@ -218,6 +218,7 @@ pub(super) async fn guard(
 ) -> Response {
     let id = request_id(request.headers());
     let is_api = is_api(request.uri());
+    let wants_page = !is_api && accepts_pages(request.headers());
     let mut caller = None;
     let mut response = match check(&app, &mut request).await {
         Ok(()) => {
@@ -226,12 +227,22 @@ pub(super) async fn guard(
         }
         Err(refusal) => *refusal,
     };
+    let is_error = response.status().is_client_error() || response.status().is_server_error();
+    if is_api && is_error && response.extensions().get::<Problem>().is_none() {
+        // What could not even be read: a path or a query that is no text.
+        let problem = Problem::new(
+            response.status(),
+            "malformed",
+            "the request's address could not be read",
+        );
+        response.extensions_mut().insert(problem);
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         let cause = problem.status();
-        let rendered = if is_api {
-            problem.render(&id)
-        } else {
+        let rendered = if wants_page {
             web::problem_page(&problem, &id, caller.as_ref())
+        } else {
+            problem.render(&id)
         };
         let earlier = std::mem::replace(&mut response, rendered);
         if cause == StatusCode::METHOD_NOT_ALLOWED
@@ -278,6 +289,12 @@ fn request_id(headers: &HeaderMap) -> String {
     given
         .filter(is_harmless)
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
+}
+
+/// Browsers say so; programs get their errors in one form wherever they ask.
+fn accepts_pages(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
 fn is_api(uri: &Uri) -> bool {

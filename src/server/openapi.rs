@@ -29,10 +29,15 @@ struct Operation {
     summary: &'static str,
     parameters: Vec<Value>,
     body: Option<(Value, Presence)>,
-    answers: Vec<(u16, &'static str, Option<(&'static str, Value)>)>,
+    answers: Vec<Answer>,
     /// Statuses of errors, beside those that every operation has.
     errors: &'static [u16],
 }
+
+/// The status, what it means, and what comes with it.
+type Answer = (u16, &'static str, Option<Content>);
+/// A media type and the schema of what is of it.
+type Content = (&'static str, Value);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
@@ -138,9 +143,13 @@ fn create(generator: &mut SchemaGenerator) -> Operation {
             (
                 200,
                 "It was waited for, and is over.",
-                json_of("DebateDetail"),
+                Some(json_of("DebateDetail")),
             ),
-            (202, "It runs, or waits for a place.", json_of("Standing")),
+            (
+                202,
+                "It runs, or waits for a place.",
+                Some(json_of("Standing")),
+            ),
         ],
         errors: &[400, 408, 413, 415, 422, 503],
     }
@@ -231,7 +240,7 @@ fn taking_part(generator: &mut SchemaGenerator) -> Vec<Operation> {
         answers,
         errors,
     };
-    let standing = || vec![(202, "How it stands now.", json_of("Standing"))];
+    let standing = || vec![(202, "How it stands now.", Some(json_of("Standing")))];
     let required = |schema: schemars::Schema| Some((schema.to_value(), Presence::Required));
     vec![
         post(
@@ -239,7 +248,7 @@ fn taking_part(generator: &mut SchemaGenerator) -> Vec<Operation> {
             "speak",
             "A person speaks; the seats hear it from the next round on",
             required(generator.subschema_for::<Input>()),
-            vec![(202, "It is in the journal.", json_of("Heard"))],
+            vec![(202, "It is in the journal.", Some(json_of("Heard")))],
             BODY,
         ),
         post(
@@ -352,8 +361,8 @@ fn get(path: &'static str, id_: &'static str, summary: &'static str, schema: Val
     }
 }
 
-/// Every operation can meet these: no token, no right, another host, too many requests, a fault of ours.
-const ALWAYS: [u16; 5] = [401, 403, 421, 429, 500];
+/// Every operation can meet these: what cannot be read, no token, no right, another host, too many requests, a fault of ours.
+const ALWAYS: [u16; 6] = [400, 401, 403, 421, 429, 500];
 
 fn describe(operation: &Operation) -> Value {
     let mut responses = Map::new();
@@ -394,25 +403,33 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
-fn json_of(name: &str) -> Option<(&'static str, Value)> {
-    Some((JSON, reference(name)))
+fn json_of(name: &str) -> Content {
+    (JSON, reference(name))
 }
 
-fn parameter(place: &str, name: &str, description: &str, schema: Value) -> Value {
+fn parameter(place: &str, name: &str, description: &str, schema: &Value) -> Value {
     json!({ "in": place, "name": name, "description": description, "required": place == "path", "schema": schema })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "schemas are written where they are used"
+)]
 fn query(name: &str, description: &str, schema: Value) -> Value {
-    parameter("query", name, description, schema)
+    parameter("query", name, description, &schema)
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "schemas are written where they are used"
+)]
 fn header_parameter(name: &str, description: &str, schema: Value) -> Value {
-    parameter("header", name, description, schema)
+    parameter("header", name, description, &schema)
 }
 
 fn id() -> Value {
     let schema = json!({ "type": "string", "format": "uuid" });
-    parameter("path", "id", "The debate's id.", schema)
+    parameter("path", "id", "The debate's id.", &schema)
 }
 
 fn event_id() -> Value {
@@ -497,9 +514,10 @@ fn answers() -> Map<String, Value> {
             "required": ["type", "event", "round", "content", "metadata"]
         }
     });
-    match all {
-        Value::Object(all) => all,
-        _ => Map::new(),
+    if let Value::Object(all) = all {
+        all
+    } else {
+        Map::new()
     }
 }
 

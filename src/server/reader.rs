@@ -274,17 +274,16 @@ impl Reader {
         }
         let heard = self.heard(&turn.step).unwrap_or_default();
         let same = heard.restarts == turn.restarts;
-        let rest = match heard.rest(&turn.text).filter(|_| same) {
-            Some(rest) => rest,
-            None => {
-                let heard = Heard {
-                    restarts: turn.restarts,
-                    ..Heard::default()
-                };
-                self.cursor.turns.insert(turn.step.clone(), heard);
-                frames.extend(self.wrap(&turn.restarted()));
-                &turn.text
-            }
+        let rest = if let Some(rest) = heard.rest(&turn.text).filter(|_| same) {
+            rest
+        } else {
+            let heard = Heard {
+                restarts: turn.restarts,
+                ..Heard::default()
+            };
+            self.cursor.turns.insert(turn.step.clone(), heard);
+            frames.extend(self.wrap(&turn.restarted()));
+            &turn.text
         };
         if !rest.is_empty() {
             if let Some(heard) = self.cursor.turns.get_mut(&turn.step) {

@@ -225,19 +225,16 @@ impl Client {
 fn collect(reader: &mut Reader, debate: &Debate) -> Vec<Frame> {
     let mut frames = Vec::new();
     while reader.seq() < debate.live.durable {
-        match debate.live.entries_after(reader.seq()) {
-            Some(entries) => {
-                for notice in entries {
-                    frames.extend(reader.entry(notice.seq.unwrap(), &notice.event));
-                }
-                reader.skip_to(debate.live.durable);
+        if let Some(entries) = debate.live.entries_after(reader.seq()) {
+            for notice in entries {
+                frames.extend(reader.entry(notice.seq.unwrap(), &notice.event));
             }
-            None => {
-                let journal = debate.journal.iter();
-                let after = reader.seq();
-                for entry in journal.filter(|entry| entry.seq > after) {
-                    frames.extend(reader.entry(entry.seq, &entry.event));
-                }
+            reader.skip_to(debate.live.durable);
+        } else {
+            let journal = debate.journal.iter();
+            let after = reader.seq();
+            for entry in journal.filter(|entry| entry.seq > after) {
+                frames.extend(reader.entry(entry.seq, &entry.event));
             }
         }
     }
@@ -312,9 +309,10 @@ proptest! {
                         Reader::resuming(cursor, &debate.journal)
                     });
                     let frames = collect(reader, &debate);
-                    let arrived = match act {
-                        Act::Break(count) => count.min(frames.len()),
-                        _ => frames.len(),
+                    let arrived = if let Act::Break(count) = act {
+                        count.min(frames.len())
+                    } else {
+                        frames.len()
                     };
                     for frame in &frames[..arrived] {
                         client.read(frame);

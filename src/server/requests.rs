@@ -63,6 +63,10 @@ pub(crate) struct NewDebate {
 /// When one of these is used up, the debate ends with the best result so far.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "the names are what callers write"
+)]
 pub(crate) struct BudgetWish {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]

@@ -152,6 +152,14 @@ pub(super) enum Fault {
 }
 
 impl Failure {
+    /// Whoever was to write went away. Nothing of it was kept.
+    pub(super) fn lost() -> Self {
+        Self {
+            fault: Fault::Other,
+            detail: "the write was given up".into(),
+        }
+    }
+
     pub(super) fn unreadable(detail: impl Into<String>) -> Self {
         Self {
             fault: Fault::Unreadable,

@@ -12,6 +12,7 @@ use sqlx::{Any, AnyConnection, AssertSqlSafe, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault};
+use super::gather::Batch;
 use super::tally::{Tally, kind};
 use super::{Store, signed};
 
@@ -39,7 +40,8 @@ impl Journal for DebateJournal {
 }
 
 /// Why nothing of a batch was written.
-enum Refusal {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
     Fenced,
     /// A key or a number of it is in the journal already.
     Taken,
@@ -48,7 +50,17 @@ enum Refusal {
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
+        if failure.fault == Fault::Taken {
+            Self::Taken
+        } else {
+            Self::Failed(failure)
+        }
+    }
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        Failure::from(error).into()
     }
 }
 
@@ -58,52 +70,36 @@ impl DebateJournal {
     }
 
     async fn append_all(&self, entries: Vec<Keyed>) -> Result<(), JournalError> {
-        if entries.is_empty() {
+        let Some(first) = entries.first().map(|keyed| keyed.entry.seq) else {
             return Ok(());
-        }
-        match self.in_one_transaction(&entries).await {
+        };
+        let keys: Vec<String> = entries.iter().map(|keyed| keyed.key.clone()).collect();
+        let batch = Batch {
+            id: self.id,
+            epoch: self.epoch,
+            entries,
+        };
+        let Store {
+            writer, gathering, ..
+        } = &self.store;
+        match gathering.append(writer, batch).await {
             Ok(()) => Ok(()),
             Err(Refusal::Fenced) => Err(JournalError::Fenced),
             Err(Refusal::Failed(failure)) => Err(self.store.failed(failure).into()),
             Err(Refusal::Taken) => Err(JournalError::Duplicate {
-                key: self.taken(&entries).await?,
+                key: self.taken(&keys, first).await?,
             }),
         }
     }
 
-    /// The row first: it is conditional on the epoch, and locks out other claims until the commit. Under another epoch
-    /// nothing is written.
-    async fn in_one_transaction(&self, entries: &[Keyed]) -> Result<(), Refusal> {
-        let id = self.id.to_string();
-        let tally = Tally::of(entries.iter().map(|keyed| &keyed.entry));
-        let mut bodies = Vec::with_capacity(entries.len());
-        for keyed in entries {
-            bodies.push(body(keyed)?);
-        }
-        // No word of a user is part of it: only parameters are counted up.
-        let sql = AssertSqlSafe(append_sql(entries.len()));
-        let mut query = bind_tally(sqlx::query(sql), &id, self.epoch, &tally);
-        for (keyed, body) in entries.iter().zip(bodies) {
-            query = bind_entry(query, keyed, body);
-        }
-        match self.store.writer.at_once(query).await {
-            Ok(rows) if rows.is_empty() => Err(Refusal::Fenced),
-            Ok(_) => Ok(()),
-            Err(failure) if failure.fault == Fault::Taken => Err(Refusal::Taken),
-            Err(failure) => Err(Refusal::Failed(failure)),
-        }
-    }
-
     /// What of a batch stood in the way of it.
-    async fn taken(&self, entries: &[Keyed]) -> Result<String, JournalError> {
-        for (index, keyed) in entries.iter().enumerate() {
-            let is_twice = entries[..index].iter().any(|other| other.key == keyed.key);
-            if is_twice || self.holds(&keyed.key).await? {
-                return Ok(keyed.key.clone());
+    async fn taken(&self, keys: &[String], first: u64) -> Result<String, JournalError> {
+        for (index, key) in keys.iter().enumerate() {
+            if keys[..index].contains(key) || self.holds(key).await? {
+                return Ok(key.clone());
             }
         }
         // All keys are free, so it was a number: somebody else appended under this epoch.
-        let first = entries.first().map_or(0, |keyed| keyed.entry.seq);
         Ok(format!("entry {first}"))
     }
 
@@ -122,6 +118,33 @@ impl DebateJournal {
     }
 }
 
+/// One batch by itself: a whole transaction, from BEGIN to COMMIT. The row first: it is conditional on the epoch, and
+/// locks out other claims until the commit. Under another epoch nothing is written, and no row comes back.
+pub(super) fn transaction(batch: &Batch) -> Result<Appending<'static>, Failure> {
+    // No word of a user is part of it: only parameters are counted up.
+    let sql = AssertSqlSafe(append_sql(batch.entries.len()));
+    let mut query = bind_tally(sqlx::query(sql), batch);
+    for keyed in &batch.entries {
+        query = bind_entry(query, keyed, body(keyed)?);
+    }
+    Ok(query)
+}
+
+/// One batch among others in a transaction.
+pub(super) async fn write(connection: &mut AnyConnection, batch: &Batch) -> Result<(), Refusal> {
+    let row = bind_tally(sqlx::query(UPDATE), batch)
+        .fetch_optional(&mut *connection)
+        .await?;
+    if row.is_none() {
+        return Err(Refusal::Fenced);
+    }
+    let id = batch.id.to_string();
+    for keyed in &batch.entries {
+        insert(connection, &id, keyed).await?;
+    }
+    Ok(())
+}
+
 const UPDATE: &str = "UPDATE debates SET
     updated_at = $3,
     state = CASE WHEN $4 = '' THEN state ELSE $4 END,
@@ -136,14 +159,14 @@ const UPDATE: &str = "UPDATE debates SET
     cost_usd = cost_usd + $13,
     cost_known = CASE WHEN $14 = 1 THEN 0 ELSE cost_known END
     WHERE id = $1 AND epoch = $2
-    RETURNING epoch;";
+    RETURNING epoch";
 
 /// How many parameters stand before those of the first entry.
 const BEFORE_ENTRIES: usize = 14;
 const OF_AN_ENTRY: usize = 5;
 
 fn append_sql(entries: usize) -> String {
-    let mut sql = format!("BEGIN IMMEDIATE; {UPDATE}");
+    let mut sql = format!("BEGIN IMMEDIATE; {UPDATE};");
     for entry in 0..entries {
         let first = BEFORE_ENTRIES + entry * OF_AN_ENTRY + 1;
         let [seq, key, at, kind, body] = [0, 1, 2, 3, 4].map(|offset| first + offset);
@@ -159,12 +182,13 @@ fn append_sql(entries: usize) -> String {
     sql
 }
 
-type Appending<'q> = Query<'q, Any, AnyArguments>;
+pub(super) type Appending<'q> = Query<'q, Any, AnyArguments>;
 
-fn bind_tally<'q>(query: Appending<'q>, id: &str, epoch: i64, tally: &Tally) -> Appending<'q> {
+fn bind_tally<'q>(query: Appending<'q>, batch: &Batch) -> Appending<'q> {
+    let tally = Tally::of(batch.entries.iter().map(|keyed| &keyed.entry));
     query
-        .bind(id.to_owned())
-        .bind(epoch)
+        .bind(batch.id.to_string())
+        .bind(batch.epoch)
         .bind(signed(tally.updated_at))
         .bind(tally.state.map_or("", State::name))
         .bind(tally.ended_at.map(signed))

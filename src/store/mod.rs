@@ -10,6 +10,7 @@ mod claim;
 mod delete;
 mod errors;
 mod folder;
+mod gather;
 mod journal;
 mod open;
 mod query;
@@ -39,12 +40,14 @@ pub(crate) use tokens::{Scope, TokenError, TokenRow};
 
 use errors::Failure;
 use folder::Folder;
+use gather::Gathering;
 use writer::Writer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     folder: Arc<Folder>,
     writer: Arc<Writer>,
+    gathering: Arc<Gathering>,
     reader: AnyPool,
 }
 

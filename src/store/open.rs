@@ -86,6 +86,7 @@ async fn connect(folder: &Arc<Folder>) -> Result<Store, Refusal> {
     Ok(Store {
         folder: Arc::clone(folder),
         writer: Arc::new(Writer::new(options, first)),
+        gathering: Arc::default(),
         reader,
     })
 }

@@ -19,7 +19,7 @@ pub(crate) struct Sent {
 
 #[derive(Debug)]
 pub(crate) enum Created {
-    New(Claim),
+    New(Box<Claim>),
     /// The same request has made this one before.
     Before(Uuid),
     /// The key was used for another request.
@@ -40,7 +40,12 @@ impl Store {
             return Err(StoreError::Exists { id });
         };
         match self.insert_debate(id, setup, now, state, Some(sent)).await {
-            Ok(epoch) => Ok(Created::New(self.claimed(id, setup.clone(), epoch, held))),
+            Ok(epoch) => Ok(Created::New(Box::new(self.claimed(
+                id,
+                setup.clone(),
+                epoch,
+                held,
+            )))),
             Err(failure) if failure.fault == Fault::Taken => {
                 drop(held);
                 self.folder.forget_lock(id);

@@ -45,7 +45,19 @@ impl Writer {
 
     /// IMMEDIATE: a transaction that read first and only then wants to write could be refused instead of waiting.
     pub(super) async fn begin(&self) -> Result<Writing<'_>, Failure> {
-        let mut place = self.idle.lock().await;
+        let place = self.turn().await;
+        self.begin_at(place).await
+    }
+
+    /// Waits for its turn to write.
+    pub(super) async fn turn(&self) -> MutexGuard<'_, Option<AnyConnection>> {
+        self.idle.lock().await
+    }
+
+    pub(super) async fn begin_at<'w>(
+        &self,
+        mut place: MutexGuard<'w, Option<AnyConnection>>,
+    ) -> Result<Writing<'w>, Failure> {
         let mut connection = self.take(&mut place).await?;
         sqlx::query("BEGIN IMMEDIATE")
             .fetch_optional(&mut connection)
@@ -66,9 +78,9 @@ impl Writer {
     /// would wake that thread and this one four times for every answer of a model.
     pub(super) async fn at_once(
         &self,
+        mut place: MutexGuard<'_, Option<AnyConnection>>,
         transaction: Query<'_, Any, AnyArguments>,
     ) -> Result<Vec<AnyRow>, Failure> {
-        let mut place = self.idle.lock().await;
         let mut connection = self.take(&mut place).await?;
         let outcome = transaction.fetch_all(&mut connection).await;
         let is_usable = outcome.is_ok() || roll_back(&mut connection).await;

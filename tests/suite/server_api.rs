@@ -182,7 +182,7 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
     let id = serving.debate();
-    serving.until_asked(&model, "opening");
+    Serving::until_asked(&model, "opening");
     let heard = serving.post(
         &path(&id, "/input"),
         &json!({ "text": "Costs matter most.", "by": "Ada" }),
@@ -260,7 +260,7 @@ fn c08_a_debate_is_cancelled_and_resumed() {
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
     let id = serving.debate();
-    serving.until_asked(&model, "revision");
+    Serving::until_asked(&model, "revision");
     serving
         .send("DELETE", &path(&id, ""), &[], b"")
         .problem(409, "wrong-state");
@@ -375,7 +375,7 @@ fn c08_a_server_that_ends_goes_on_at_its_next_start() {
 
     let serving = Serving::start(&home, &["--max-running", "1"]);
     let (running, queued) = (serving.debate(), serving.debate());
-    serving.until_asked(&model, "opening");
+    Serving::until_asked(&model, "opening");
     let mut events = serving.events(&running, &[]);
     assert!(events.next().is_some());
     let (code, took) = serving.terminate();
@@ -411,6 +411,9 @@ fn every_error_is_a_problem() {
     let serving = Serving::start(&home, &[]);
     serving.get("/nothing").problem(404, "not-found");
     serving.get("/api/v1/debates/xyz").problem(404, "not-found");
+    serving.get("/api/v1/debates/%ff").problem(400, "malformed");
+    let twice = "/api/v1/debates/00000000-0000-4000-8000-000000000000/events?after=1&after=2";
+    serving.get(twice).problem(400, "malformed");
     let unknown = path("00000000-0000-4000-8000-000000000000", "");
     serving.get(&unknown).problem(404, "not-found");
     serving

@@ -11,8 +11,8 @@ pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
     let read = |path, id_, summary, more: Vec<Value>, schema: &str| Operation {
         parameters: [vec![id()], more].concat(),
         answers: vec![
-            (200, "As asked.", json_of(schema)),
-            (202, "The debate still runs.", json_of("Pending")),
+            (200, "As asked.", Some(json_of(schema))),
+            (202, "The debate still runs.", Some(json_of("Pending"))),
         ],
         errors: &[404, 409, 502],
         ..super::get(path, id_, summary, reference(schema))
@@ -44,9 +44,9 @@ pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
                 (
                     200,
                     "The result, which may be partial.",
-                    json_of("DebateResult"),
+                    Some(json_of("DebateResult")),
                 ),
-                (202, "It runs.", json_of("Pending")),
+                (202, "It runs.", Some(json_of("Pending"))),
             ],
             errors: &[400, 408, 409, 413, 415, 422, 502, 503, 504],
         },
@@ -65,7 +65,7 @@ pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
                 "path",
                 "number",
                 "From 1.",
-                json!({ "type": "integer", "minimum": 1 }),
+                &json!({ "type": "integer", "minimum": 1 }),
             )],
             "ForecastRound",
         ),
@@ -73,7 +73,7 @@ pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             "/api/v1/reasoning/debate/{id}/role/{name}",
             "showRole",
             "All arguments of one role",
-            vec![parameter("path", "name", "The role's name.", text())],
+            vec![parameter("path", "name", "The role's name.", &text())],
             "ForecastArguments",
         ),
         read(

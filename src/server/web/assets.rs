@@ -52,11 +52,10 @@ pub(crate) fn at(path: &str) -> Option<&'static Asset> {
 
 fn address(asset: &Asset, ending: &str) -> String {
     let hash = Sha256::digest(asset.body.as_bytes());
-    let hex: String = hash
+    let hex = hash
         .iter()
         .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     format!("/assets/{hex}.{ending}")
 }
 

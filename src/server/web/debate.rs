@@ -21,10 +21,9 @@ pub(crate) struct DebateView {
     can_act: bool,
     can_pause: bool,
     query: Option<QueryView>,
-    can_resume: bool,
-    resume_label: &'static str,
+    /// What the button says by which it goes on, where it can.
+    resume: Option<&'static str>,
     marks: Vec<Choice>,
-    is_rated: bool,
     comment: String,
 }
 
@@ -87,14 +86,10 @@ impl DebateView {
                 question: query.question.clone(),
                 options: query.options.iter().map(|option| offer(option)).collect(),
             }),
-            can_resume: matches!(
-                account.state,
-                State::Partial | State::Failed | State::Cancelled
-            ),
-            resume_label: if account.state == State::Cancelled {
-                "Go on with it"
-            } else {
-                "Try again what is missing"
+            resume: match account.state {
+                State::Cancelled => Some("Go on with it"),
+                State::Partial | State::Failed => Some("Try again what is missing"),
+                State::Queued | State::Running | State::Waiting | State::Complete => None,
             },
             marks: (1..=10)
                 .map(|mark| Choice {
@@ -103,11 +98,14 @@ impl DebateView {
                     is_chosen: rated.is_some_and(|rated| rated.rating == mark),
                 })
                 .collect(),
-            is_rated: rated.is_some(),
             comment: rated
                 .and_then(|rated| rated.comment.clone())
                 .unwrap_or_default(),
         }
+    }
+
+    fn is_rated(&self) -> bool {
+        self.marks.iter().any(|mark| mark.is_chosen)
     }
 
     /// Seats that speak right now.

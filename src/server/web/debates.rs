@@ -1,5 +1,7 @@
 //! All debates: searched, filtered, page by page.
 
+use std::fmt::Write;
+
 use askama::Template;
 use roundtable_core::usage::Money;
 use roundtable_engine::account::capital;
@@ -117,7 +119,8 @@ pub(crate) fn percent(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&format!("%{byte:02X}"));
+            // Writing to a String cannot fail.
+            let _ = write!(out, "%{byte:02X}");
         }
     }
     out

@@ -39,7 +39,7 @@ use crate::store::{self, Created, DebateRow, Filter, Rating, Scope};
 use crate::trial::trial;
 
 /// How long what was found about models is taken for true.
-const FRESH: Duration = Duration::from_secs(120);
+const FRESH: Duration = Duration::from_mins(2);
 /// How long a page waits for providers to say what they have.
 const PATIENCE: Duration = Duration::from_millis(1500);
 /// From how many earlier debates the cost of the next is guessed.

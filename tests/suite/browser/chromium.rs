@@ -192,7 +192,9 @@ impl Driver {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .expect("chromedriver is there: `cargo xtask test` installs it");
+            .unwrap_or_else(|error| {
+                panic!("no chromedriver ({error}); `cargo xtask test` installs it")
+            });
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines
             .find_map(|line| {

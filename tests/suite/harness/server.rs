@@ -177,11 +177,10 @@ fn streamed(
     };
     let characters: Vec<char> = text.chars().collect();
     for piece in characters.chunks(12) {
+        // Before each: what was not waited for has not been said yet.
+        thread::sleep(pace);
         let piece: String = piece.iter().collect();
         event(&json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] }).to_string())?;
-        if !pace.is_zero() {
-            thread::sleep(pace);
-        }
     }
     if !whole {
         return Ok(());

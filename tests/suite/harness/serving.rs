@@ -1,5 +1,6 @@
 //! The program as a server, and a client that says exactly what it is told to.
 
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
@@ -57,6 +58,7 @@ impl Serving {
         }
     }
 
+    #[allow(dead_code, reason = "for the benchmarks")]
     pub(crate) fn pid(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
@@ -104,19 +106,19 @@ impl Serving {
                 .any(|(own, _)| own.eq_ignore_ascii_case(name))
         };
         if !has("host") {
-            head += &format!("host: {}\r\n", self.address);
+            write!(head, "host: {}\r\n", self.address).unwrap();
         }
         if !has("content-length")
             && !has("transfer-encoding")
             && (!body.is_empty() || method == "POST")
         {
-            head += &format!("content-length: {}\r\n", body.len());
+            write!(head, "content-length: {}\r\n", body.len()).unwrap();
         }
         if let Some(token) = self.token.as_ref().filter(|_| !has("authorization")) {
-            head += &format!("authorization: Bearer {token}\r\n");
+            write!(head, "authorization: Bearer {token}\r\n").unwrap();
         }
         for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
-            head += &format!("{name}: {value}\r\n");
+            write!(head, "{name}: {value}\r\n").unwrap();
         }
         head += "\r\n";
         stream.write_all(head.as_bytes()).unwrap();
@@ -345,7 +347,7 @@ fn parse(block: &str) -> Option<Sent> {
 
 impl Serving {
     /// Waits until the model was asked for a reply of this schema.
-    pub(crate) fn until_asked(&self, model: &super::Server, schema: &str) {
+    pub(crate) fn until_asked(model: &super::Server, schema: &str) {
         Self::wait_until_asked(model, schema, 1);
     }
 

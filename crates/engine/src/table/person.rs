@@ -218,14 +218,22 @@ pub async fn end_meanwhile(
     }
     let reopened = next_generation(&entries);
     let generation = reopened.unwrap_or_else(|| Replay::of(entries.clone()).generation);
-    let mut seq = entries.last().map_or(1, |last| last.seq + 1);
-    let mut batch = Vec::new();
+    let next = entries.last().map_or(1, |last| last.seq + 1);
     let reopening = reopened.map(|generation| Event::Reopened { generation });
-    for event in reopening.into_iter().chain([Event::Ended(Box::new(end))]) {
-        let at = now;
-        batch.push(keyed(&Entry { seq, at, event }, generation));
-        seq += 1;
-    }
+    let events = reopening.into_iter().chain([Event::Ended(Box::new(end))]);
+    let batch = (next..)
+        .zip(events)
+        .map(|(seq, event)| {
+            keyed(
+                &Entry {
+                    seq,
+                    at: now,
+                    event,
+                },
+                generation,
+            )
+        })
+        .collect();
     journal.append(batch).await
 }
 

@@ -215,3 +215,38 @@ async fn e09_a_protocol_waits_for_a_persons_decision() {
         ["opened", "asked!r1/escalation", "decided!r1/escalation"]
     );
 }
+
+/// A debate that nobody plays can be ended all the same, whether it waits, is over, or was never begun; and goes on when it
+/// is resumed.
+#[tokio::test]
+async fn e09_a_debate_that_nobody_plays_can_be_ended() {
+    let model = Scripted::new(good_script);
+    let journal = Arc::<MemoryJournal>::default();
+    let end = |reason: &str| End {
+        state: State::Cancelled,
+        reason: Some(reason.into()),
+        result: None,
+    };
+    let setup = setup("Why?");
+    for reason in ["never begun", "over"] {
+        end_meanwhile(journal.as_ref(), 0, &setup, end(reason))
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        keys(&journal),
+        ["opened", "ended!0", "reopened!1", "ended!1"]
+    );
+    let table = sit(&model, &journal).await;
+    table.pause();
+    play(&table, Protocol::Dialectic).await.unwrap_err();
+    end_meanwhile(journal.as_ref(), 0, &setup, end("waiting"))
+        .await
+        .unwrap();
+    assert_eq!(keys(&journal).last().unwrap(), "ended!2");
+    let entries = journal.load().await.unwrap();
+    assert_eq!(open_question(&entries), None);
+    let table = sit(&model, &journal).await;
+    let end = play(&table, Protocol::Dialectic).await.unwrap();
+    assert_eq!(end.state, State::Complete);
+}

@@ -58,10 +58,9 @@ impl Kind {
     fn weight(self, characters: u64) -> u64 {
         match self {
             Self::Word => characters.div_ceil(8),
-            Self::Foreign => characters,
             Self::Number => characters.div_ceil(3),
             Self::Space => characters.saturating_sub(1),
-            Self::Mark => characters,
+            Self::Foreign | Self::Mark => characters,
         }
     }
 }

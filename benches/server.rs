@@ -1,0 +1,359 @@
+//! The server under load, measured on the real binary against a model server on loopback that answers after 200 ms.
+//! Everything is a ratio or a bound within one run; nothing here is a test.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::panic,
+    dead_code,
+    reason = "a benchmark prints, and stops where it cannot measure; it shares the tests' harness"
+)]
+#![cfg(unix)]
+
+#[path = "../tests/suite/harness/mod.rs"]
+mod harness;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::{Home, Serving, good};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+
+const DELAY: Duration = Duration::from_millis(200);
+const CALLS: usize = 9;
+
+fn main() {
+    allow_many_files();
+    println!("{:<66} {:>9}  bound", "what", "measured");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    hundred_at_once(&runtime);
+    thousand_in_flight(&runtime);
+    readers(&runtime);
+}
+
+fn report(what: &str, value: f64, unit: &str, bound: f64) {
+    let verdict = if value <= bound { "" } else { "   OVER" };
+    println!("{what:<66} {value:>9.3}  {bound} {unit}{verdict}");
+}
+
+/// A model server for thousands of calls at once. `pieces`: into how many parts a reply is cut, over `DELAY`.
+struct Model {
+    port: u16,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Model {
+    fn start(runtime: &Runtime, pieces: u32) -> Self {
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let calls = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&calls);
+        runtime.spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let counted = Arc::clone(&counted);
+                runtime_spawn(async move {
+                    let _ = talk(stream, &counted, pieces).await;
+                });
+            }
+        });
+        Self { port, calls }
+    }
+
+    fn home(&self) -> Home {
+        let home = Home::empty();
+        let text = format!(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:{}/v1\"\nmax_concurrent = 1024\n",
+            self.port
+        );
+        home.write("roundtable.toml", &text);
+        home
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark's own server, not the program"
+)]
+fn runtime_spawn(work: impl Future<Output = ()> + Send + 'static) {
+    drop(tokio::spawn(work));
+}
+
+async fn talk(stream: TcpStream, calls: &AtomicUsize, pieces: u32) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            if stream.read_line(&mut line).await? == 0 {
+                return Ok(());
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        stream.read_exact(&mut body).await?;
+        calls.fetch_add(1, Ordering::Relaxed);
+        let text = String::from_utf8_lossy(&body);
+        let names = ["opening", "critique", "revision", "review", "synthesis"];
+        let name = names
+            .into_iter()
+            .find(|name| text.contains(&format!("\"name\":\"{name}\"")))
+            .unwrap_or("none");
+        let request = json!({ "response_format": { "json_schema": { "name": name } } });
+        let reply = good(&request, 0);
+        answer(&mut stream, &reply, pieces).await?;
+    }
+}
+
+async fn answer(
+    stream: &mut BufReader<TcpStream>,
+    reply: &str,
+    pieces: u32,
+) -> std::io::Result<()> {
+    let head =
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let event = |value: &Value| {
+        let data = format!("data: {value}\n\n");
+        format!("{:x}\r\n{data}\r\n", data.len())
+    };
+    let characters: Vec<char> = reply.chars().collect();
+    let size = characters.len().div_ceil(pieces as usize).max(1);
+    stream.write_all(head.as_bytes()).await?;
+    for piece in characters.chunks(size) {
+        tokio::time::sleep(DELAY / pieces).await;
+        let piece: String = piece.iter().collect();
+        let value = json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] });
+        stream.write_all(event(&value).as_bytes()).await?;
+    }
+    let stop = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
+    let usage =
+        json!({ "choices": [], "usage": { "prompt_tokens": 500, "completion_tokens": 100 } });
+    let end = format!(
+        "{}{}e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n",
+        event(&stop),
+        event(&usage)
+    );
+    stream.write_all(end.as_bytes()).await
+}
+
+/// Nine calls: four rounds of two and a synthesis.
+fn nine_calls() -> Value {
+    let rules = json!({ "min_rounds": 4, "max_rounds": 4, "auto_score": false });
+    json!({ "question": harness::QUESTION, "model": "lab:x", "rules": rules })
+}
+
+fn serving(home: &Home) -> Serving {
+    Serving::start(
+        home,
+        &[
+            "--max-running",
+            "1000",
+            "--burst",
+            "100000",
+            "--rate",
+            "100000",
+        ],
+    )
+}
+
+/// Starts so many at once and waits for all; gives the wall time.
+fn run_all(serving: &Serving, count: usize) -> Duration {
+    let body = nine_calls();
+    let started = Instant::now();
+    thread::scope(|scope| {
+        for _ in 0..count {
+            scope.spawn(|| {
+                let wait = [("prefer", "wait=120")];
+                let reply = serving.post_with("/api/v1/debates", &body, &wait);
+                assert_eq!(reply.status, 200, "{}", reply.text());
+                assert_eq!(reply.json()["state"], "complete");
+            });
+        }
+    });
+    started.elapsed()
+}
+
+fn hundred_at_once(runtime: &Runtime) {
+    let model = Model::start(runtime, 1);
+    let home = model.home();
+    let serving = serving(&home);
+    let one = run_all(&serving, 1);
+    let path = DELAY.as_secs_f64() * CALLS as f64;
+    report(
+        "one debate of 9 calls over its critical path",
+        one.as_secs_f64() / path,
+        "",
+        1.3,
+    );
+    let before = (cpu_ms(serving.pid()), model.calls.load(Ordering::Relaxed));
+    let wall = run_all(&serving, 100);
+    let calls = model.calls.load(Ordering::Relaxed) - before.1;
+    assert_eq!(calls, 100 * CALLS);
+    report(
+        "100 debates of 9 calls at once over the critical path of one",
+        wall.as_secs_f64() / path,
+        "",
+        1.3,
+    );
+    report(
+        "CPU time of the server per model call",
+        (cpu_ms(serving.pid()) - before.0) / calls as f64,
+        "ms",
+        0.7,
+    );
+}
+
+fn thousand_in_flight(runtime: &Runtime) {
+    let model = Model::start(runtime, 1);
+    let home = model.home();
+    let serving = serving(&home);
+    let body = nine_calls();
+    let started = Instant::now();
+    for _ in 0..1000 {
+        let reply = serving.post("/api/v1/debates", &body);
+        assert_eq!(reply.status, 202, "{}", reply.text());
+    }
+    let mut most = 0;
+    loop {
+        let health = serving.get("/healthz").json();
+        let running = health["running"].as_u64().unwrap();
+        most = most.max(running);
+        if running == 0 {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_mins(5));
+        thread::sleep(Duration::from_millis(50));
+    }
+    let listed = serving.get("/api/v1/debates?state=complete&limit=1").json();
+    assert_eq!(listed["total"], 1000, "all of them are complete");
+    report(
+        &format!("memory with 1,000 debates started at once ({most} in flight)"),
+        memory_mb(serving.pid()),
+        "MB",
+        200.0,
+    );
+}
+
+/// The same debate without readers and with 500 of them, streamed in small pieces.
+fn readers(runtime: &Runtime) {
+    const READERS: usize = 500;
+    let model = Model::start(runtime, 20);
+    let home = model.home();
+    let serving = serving(&home);
+    run_all(&serving, 1);
+    let alone = (0..3)
+        .map(|_| run_all(&serving, 1))
+        .min()
+        .expect("three runs");
+    let mut best = Duration::MAX;
+    for _ in 0..3 {
+        let id = serving.post("/api/v1/debates", &nine_calls()).json()["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let started = Instant::now();
+        let streams: Vec<_> = (0..READERS)
+            .map(|_| runtime.spawn(read_all(serving.address.clone(), id.clone())))
+            .collect();
+        serving.until(&id, "complete");
+        best = best.min(started.elapsed());
+        let read: Vec<Vec<(String, String)>> = streams
+            .into_iter()
+            .map(|stream| runtime.block_on(stream).unwrap())
+            .collect();
+        let whole = texts(&serving.events(&id, &[]).all());
+        for texts in &read {
+            assert_eq!(*texts, whole, "a reader lost or repeated something");
+        }
+    }
+    report(
+        "a debate with 500 readers over the same with none",
+        best.as_secs_f64() / alone.as_secs_f64(),
+        "",
+        1.05,
+    );
+}
+
+/// Everything that one reader gets: the text of every turn.
+async fn read_all(address: String, id: String) -> Vec<(String, String)> {
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let head = format!(
+        "GET /api/v1/debates/{id}/events HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).await.unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let mut events = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("data: ")) {
+        let data: Value = serde_json::from_str(line).unwrap();
+        events.push(harness::Sent {
+            id: String::new(),
+            name: data["event"].as_str().unwrap().to_owned(),
+            data,
+        });
+    }
+    assert_eq!(events.last().unwrap().name, "complete");
+    texts(&events)
+}
+
+fn texts(events: &[harness::Sent]) -> Vec<(String, String)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for event in events {
+        let turn = format!("{} {}", event.data["round"], event.name);
+        let content = event.data["content"].as_str().unwrap();
+        if !event.name.ends_with("_chunk") {
+            all.push((turn, content.to_owned()));
+        } else if let Some((_, text)) = all.iter_mut().find(|(own, _)| *own == turn) {
+            text.push_str(content);
+        } else {
+            all.push((turn, content.to_owned()));
+        }
+    }
+    all
+}
+
+/// User and system time so far.
+fn cpu_ms(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("Linux");
+    let after_name = stat.rsplit(')').next().unwrap();
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
+    ticks * 10.0
+}
+
+/// The most that it ever held.
+fn memory_mb(pid: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux");
+    let kilobytes: f64 = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|number| number.parse().ok())
+        .expect("VmHWM");
+    kilobytes / 1024.0
+}
+
+fn allow_many_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,92 @@
+use roundtable_engine::event::State;
+use roundtable_engine::journal::JournalError;
+
+use super::super::Store;
+use super::super::fixtures::{ended, keyed, opened, setup};
+use super::*;
+
+/// C-08: appends of many debates at once are each all or nothing, and one that is refused does not take the others along.
+#[tokio::test]
+async fn c08_appends_at_once_are_each_kept_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let mut claims = Vec::new();
+    for _ in 0..20 {
+        let claim = store.create(Uuid::new_v4(), &setup("Why?"), 1).await;
+        claims.push(claim.unwrap());
+    }
+    let journals: Vec<_> = claims.iter().map(super::super::Claim::journal).collect();
+    // Debate 3 appends what it has already, debate 7 was taken over by somebody else.
+    journals[3]
+        .append(vec![keyed(1, opened("Why?"))])
+        .await
+        .unwrap();
+    let stolen = claims[7].id();
+    store.writer.run("UPDATE debates SET epoch = epoch").await;
+    let mut writing = store.writer.begin().await.unwrap();
+    let raised = sqlx::query("UPDATE debates SET epoch = epoch + 1 WHERE id = $1")
+        .bind(stolen.to_string())
+        .execute(writing.connection())
+        .await
+        .map_err(Failure::from);
+    writing.end(raised).await.unwrap();
+
+    let appends = journals.iter().map(|journal| {
+        journal.append(vec![
+            keyed(1, opened("Why?")),
+            keyed(2, ended(State::Complete)),
+        ])
+    });
+    let outcomes = futures::future::join_all(appends).await;
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        let entries = store.entries(claims[number].id()).await.unwrap().len();
+        match number {
+            3 => {
+                assert!(matches!(outcome, Err(JournalError::Duplicate { .. })));
+                assert_eq!(entries, 1);
+            }
+            7 => assert_eq!((outcome, entries), (Err(JournalError::Fenced), 0)),
+            _ => assert_eq!((outcome, entries), (Ok(()), 2)),
+        }
+    }
+}
+
+/// Somebody who goes away while writing for others leaves nothing half done, and the others do it themselves.
+#[tokio::test]
+async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let first = store
+        .create(Uuid::new_v4(), &setup("Why?"), 1)
+        .await
+        .unwrap();
+    let second = store
+        .create(Uuid::new_v4(), &setup("Why?"), 1)
+        .await
+        .unwrap();
+    let (one, two) = (first.journal(), second.journal());
+    for polls in 1..12 {
+        let seq = polls;
+        let event = |seq| {
+            keyed(
+                seq,
+                super::super::fixtures::finished(
+                    &format!("r{seq}/a/b"),
+                    super::super::fixtures::spent(None),
+                ),
+            )
+        };
+        let mut going = one.append(vec![event(seq)]);
+        let mut staying = two.append(vec![event(seq)]);
+        // Polled a few times and then dropped: before, while and after it writes.
+        for _ in 0..polls {
+            let _ = futures::poll!(&mut going);
+            let _ = futures::poll!(&mut staying);
+            tokio::task::yield_now().await;
+        }
+        drop(going);
+        staying.await.unwrap();
+        let kept = store.entries(second.id()).await.unwrap().len();
+        assert_eq!(kept, usize::try_from(polls).unwrap());
+    }
+}
