@@ -8,7 +8,7 @@
 
 mod moves;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -177,9 +177,13 @@ impl DebateState {
         for (seat, moves) in &said {
             self.stand(round, seat, moves, &mut taken);
         }
+        let known = self.claims.iter().zip(0..);
+        let mut forms: HashMap<String, usize> = known
+            .map(|(claim, index)| (normal(&claim.text), index))
+            .collect();
         for (seat, moves) in &said {
             let numbers = self.register(round, seat, moves, &mut taken);
-            self.introduce(round, seat, moves, &numbers, &mut taken);
+            self.introduce(round, seat, moves, &numbers, &mut forms, &mut taken);
             self.decide(round, seat, moves, &mut taken);
             self.vote(round, seat, moves);
         }
@@ -294,6 +298,7 @@ impl DebateState {
         seat: &str,
         moves: &Moves,
         numbers: &BTreeMap<u32, String>,
+        forms: &mut HashMap<String, usize>,
         taken: &mut Taken,
     ) {
         for new in &moves.claims {
@@ -306,12 +311,10 @@ impl DebateState {
                 .iter()
                 .filter_map(|number| numbers.get(number).cloned())
                 .collect();
-            let known = self
-                .claims
-                .iter()
-                .position(|claim| normal(&claim.text) == form);
+            let known = forms.get(&form).copied();
             let index = known.unwrap_or(self.claims.len());
             if known.is_none() {
+                forms.insert(form, index);
                 self.claims.push(Claim::new(index, new, round, seat));
             }
             let claim = &mut self.claims[index];

@@ -16,26 +16,31 @@ pub fn shorten(text: &str, limit: u64) -> String {
     if text.len() as u64 <= limit || count(text) <= limit {
         return text.to_owned();
     }
-    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-    let cut = |characters: usize| {
-        let head = &text[..ends.get(characters).copied().unwrap_or(text.len())];
+    let tokenizer = bpe_openai::o200k_base();
+    let tokens = tokenizer.encode(text);
+    let mut kept = usize::try_from(limit)
+        .unwrap_or(usize::MAX)
+        .min(tokens.len());
+    loop {
+        // The mark takes a token or two; and a token may be part of a character, which then goes with it.
+        kept = kept.saturating_sub(1);
+        let Some(head) = tokenizer.decode(&tokens[..kept]) else {
+            continue;
+        };
         // Rather at the end of a word than within one.
-        let head = head
+        let whole = head
             .rsplit_once(char::is_whitespace)
-            .map_or(head, |(head, _)| head);
-        format!("{} …", head.trim_end())
-    };
-    let fits = |characters: usize| count(&cut(characters)) <= limit;
-    let (mut low, mut high) = (0, ends.len());
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if fits(middle) {
-            low = middle;
+            .map_or("", |(whole, _)| whole);
+        let cut = if whole.is_empty() {
+            head.as_str()
         } else {
-            high = middle - 1;
+            whole
+        };
+        let short = format!("{} …", cut.trim_end());
+        if kept == 0 || count(&short) <= limit {
+            return short;
         }
     }
-    cut(low)
 }
 
 #[cfg(test)]

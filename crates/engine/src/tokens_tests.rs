@@ -7,7 +7,7 @@ fn m12_a_long_text_is_cut_at_a_word() {
     assert_eq!(shorten("short", 5), "short");
     assert_eq!(
         shorten("one two three four five six seven eight", 5),
-        "one two three four …"
+        "one two three …"
     );
 }
 

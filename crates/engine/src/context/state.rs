@@ -21,6 +21,8 @@ const BRIEF: u64 = 7;
 struct Item {
     group: Group,
     lengths: Vec<String>,
+    /// What each length takes.
+    costs: Vec<u64>,
     chosen: usize,
     /// Whether it may be left out at the end.
     may_go: bool,
@@ -73,13 +75,24 @@ impl Group {
 }
 
 impl Item {
+    fn new(group: Group, lengths: Vec<String>, may_go: bool) -> Self {
+        // One more for the line break.
+        let costs = lengths.iter().map(|text| tokens::count(text) + 1).collect();
+        Self {
+            group,
+            lengths,
+            costs,
+            chosen: 0,
+            may_go,
+        }
+    }
+
     fn text(&self) -> Option<&str> {
         self.lengths.get(self.chosen).map(String::as_str)
     }
 
     fn cost(&self) -> u64 {
-        // One more for the line break.
-        self.text().map_or(0, |text| tokens::count(text) + 1)
+        self.costs.get(self.chosen).copied().unwrap_or(0)
     }
 
     /// Whether it could be told shorter, and was.
@@ -252,12 +265,7 @@ fn blocker_item(blocker: &Blocker, visibility: Visibility) -> Item {
             tokens::shorten(&blocker.text, limit)
         )
     };
-    Item {
-        group: Group::Blockers,
-        lengths: vec![at(60), at(20), at(BRIEF)],
-        chosen: 0,
-        may_go: false,
-    }
+    Item::new(Group::Blockers, vec![at(60), at(20), at(BRIEF)], false)
 }
 
 fn claim_item(claim: &Claim, visibility: Visibility) -> Item {
@@ -286,12 +294,7 @@ fn claim_item(claim: &Claim, visibility: Visibility) -> Item {
     if group == Group::Retracted {
         lengths.truncate(1);
     }
-    Item {
-        may_go: group == Group::Retracted,
-        group,
-        lengths,
-        chosen: 0,
-    }
+    Item::new(group, lengths, group == Group::Retracted)
 }
 
 /// Who stands for and against it, and the newest objection.
@@ -340,12 +343,11 @@ fn decision_item(decision: &Decision) -> Item {
             tokens::shorten(&decision.text, limit)
         )
     };
-    Item {
-        group: Group::Decisions,
-        lengths: vec![at(CLAIM_TEXT), at(SHORT), decision.id.clone()],
-        chosen: 0,
-        may_go: !decision.adopted,
-    }
+    Item::new(
+        Group::Decisions,
+        vec![at(CLAIM_TEXT), at(SHORT), decision.id.clone()],
+        !decision.adopted,
+    )
 }
 
 fn evidence_item(evidence: &Evidence) -> Item {
@@ -365,10 +367,9 @@ fn evidence_item(evidence: &Evidence) -> Item {
             tokens::shorten(&evidence.gist, EVIDENCE_TEXT)
         ));
     }
-    Item {
-        group: Group::Evidence,
-        lengths: vec![full, short, evidence.id.clone()],
-        chosen: 0,
-        may_go: true,
-    }
+    Item::new(
+        Group::Evidence,
+        vec![full, short, evidence.id.clone()],
+        true,
+    )
 }
