@@ -147,13 +147,22 @@ impl Browser {
                 }
                 assert!(
                     started.elapsed() < PATIENCE,
-                    "still not: {what}\n{}\n{:?}",
+                    "still not: {what}\n{}\n{:?}\n{}",
                     self.text("body").await,
-                    self.complaints().await
+                    self.complaints().await,
+                    self.known_to_the_server().await
                 );
                 tokio::time::sleep(Duration::from_millis(25)).await;
             }
         }
+    }
+
+    /// How the debates stand by the API, for whoever has to find out why a page does not say so.
+    async fn known_to_the_server(&self) -> Value {
+        let script = "const done = arguments[0]; const stop = AbortSignal.timeout(3000);
+            fetch('/api/v1/debates', { signal: stop }).then(it => it.text()).then(done, it => done(String(it)))";
+        let known = self.client.execute_async(script, Vec::new()).await;
+        known.unwrap_or_else(|error| json!(error.to_string()))
     }
 
     /// What the browser itself had to complain about: errors in scripts, what a policy forbade, what was not found.
