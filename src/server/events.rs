@@ -180,28 +180,14 @@ impl Following {
         };
         changed.mark_unchanged();
         let feed = Arc::clone(feed);
-        // At most twice: entries that are not at hand come from the store, and by then there may be newer ones.
+        // At most twice or so: entries that are not at hand come from the store, and by then there may be newer ones.
         loop {
-            let at_hand = {
-                let live = feed.lock();
-                if self.reader.seq() >= live.durable {
-                    frames.extend(self.reader.live(&live));
-                    return Ok(frames);
-                }
-                let durable = live.durable;
-                live.entries_after(self.reader.seq())
-                    .map(|entries| (entries, durable))
-            };
-            match at_hand {
-                Some((entries, durable)) => {
-                    for notice in entries {
-                        let seq = notice.seq.unwrap_or_default();
-                        frames.extend(self.reader.entry(seq, &notice.event));
-                    }
-                    self.reader.skip_to(durable);
-                }
-                None => self.read_journal(&mut frames).await?,
+            let taken = self.reader.take(&feed.lock());
+            if let Some(taken) = taken {
+                frames.extend(taken);
+                return Ok(frames);
             }
+            self.read_journal(&mut frames).await?;
         }
     }
 

@@ -173,7 +173,7 @@ impl Reader {
     }
 
     /// Everything up to this entry was told, or is nothing that readers are told.
-    pub(super) fn skip_to(&mut self, seq: u64) {
+    fn skip_to(&mut self, seq: u64) {
         self.cursor.seq = self.cursor.seq.max(seq);
     }
 
@@ -224,8 +224,27 @@ impl Reader {
         }
     }
 
-    /// What is going on adds to what it has got. It must have got everything that is journaled.
-    pub(super) fn live(&mut self, live: &Live) -> Vec<Frame> {
+    /// What this reader has not got of what is journaled and of what is going on. `None` where entries are no longer at
+    /// hand: then the journal has to be read first.
+    pub(super) fn take(&mut self, live: &Live) -> Option<Vec<Frame>> {
+        let mut frames = Vec::new();
+        if self.cursor.seq < live.durable {
+            for notice in live.entries_after(self.cursor.seq)? {
+                let seq = notice.seq.unwrap_or_default();
+                frames.extend(self.entry(seq, &notice.event));
+            }
+            self.skip_to(live.durable);
+        }
+        // The journal, where it was read, may be ahead of what was told here: a turn may be finished there that is still
+        // under way here. Then the next thing that is told brings both together.
+        if self.cursor.seq == live.durable {
+            frames.extend(self.live(live));
+        }
+        Some(frames)
+    }
+
+    /// What is going on adds to what it has got. It must have got exactly what is journaled.
+    fn live(&mut self, live: &Live) -> Vec<Frame> {
         let mut frames = Vec::new();
         for notice in &live.rounds {
             if let Event::RoundStarted { round, .. } = notice.event

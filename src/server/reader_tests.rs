@@ -20,6 +20,8 @@ struct Debate {
     steps: u32,
     rounds: u32,
     readers: bool,
+    /// Journaled, but not told yet.
+    untold: Option<(u64, Event)>,
 }
 
 impl Debate {
@@ -41,15 +43,23 @@ impl Debate {
     }
 
     fn record(&mut self, event: Event) {
+        let seq = self.journal(event.clone());
+        self.tell(Some(seq), event);
+    }
+
+    /// The moment between journaling and telling.
+    fn journal(&mut self, event: Event) -> u64 {
         let seq = self.next_seq;
         self.next_seq += 1;
         self.journal.append(&mut self.deferred);
-        self.journal.push(Entry {
-            seq,
-            at: 0,
-            event: event.clone(),
-        });
-        self.tell(Some(seq), event);
+        self.journal.push(Entry { seq, at: 0, event });
+        seq
+    }
+
+    fn catch_up(&mut self) {
+        if let Some((seq, event)) = self.untold.take() {
+            self.tell(Some(seq), event);
+        }
     }
 
     fn round(&mut self) {
@@ -120,16 +130,27 @@ impl Debate {
     }
 
     fn finish(&mut self, choice: usize, rest: &str) {
-        if let Some(turn) = self.step(choice) {
-            let text = turn.text.clone() + rest;
-            self.record(Event::StepFinished(Box::new(FinishedStep {
-                call: call(&turn),
-                reply: Value::Null,
-                text,
-                remarks: Vec::new(),
-                withheld: Vec::new(),
-            })));
+        if let Some(finished) = self.finished(choice, rest) {
+            self.record(finished);
         }
+    }
+
+    fn finish_untold(&mut self, choice: usize) {
+        if let Some(finished) = self.finished(choice, "") {
+            let seq = self.journal(finished.clone());
+            self.untold = Some((seq, finished));
+        }
+    }
+
+    fn finished(&self, choice: usize, rest: &str) -> Option<Event> {
+        let turn = self.step(choice)?;
+        Some(Event::StepFinished(Box::new(FinishedStep {
+            call: call(&turn),
+            reply: Value::Null,
+            text: turn.text.clone() + rest,
+            remarks: Vec::new(),
+            withheld: Vec::new(),
+        })))
     }
 
     fn fail(&mut self, choice: usize) {
@@ -144,7 +165,18 @@ impl Debate {
 
     /// The process dies; another takes the journal up and begins again what was under way.
     fn die(&mut self) {
-        let cut: Vec<String> = self.live.turns.iter().map(|it| it.step.clone()).collect();
+        self.untold = None;
+        let finished = |turn: &&Speaking| {
+            let mut events = self.journal.iter().map(|entry| &entry.event);
+            events.any(
+                |event| matches!(event, Event::StepFinished(step) if step.call.step == turn.step),
+            )
+        };
+        let turns = self.live.turns.iter();
+        let cut: Vec<String> = turns
+            .filter(|turn| !finished(turn))
+            .map(|it| it.step.clone())
+            .collect();
         let rounds = std::mem::take(&mut self.deferred);
         self.next_seq = self.journal.last().map_or(1, |last| last.seq + 1);
         self.live = Live::after(self.next_seq - 1);
@@ -224,22 +256,17 @@ impl Client {
 /// What a connection of this client gets next.
 fn collect(reader: &mut Reader, debate: &Debate) -> Vec<Frame> {
     let mut frames = Vec::new();
-    while reader.seq() < debate.live.durable {
-        if let Some(entries) = debate.live.entries_after(reader.seq()) {
-            for notice in entries {
-                frames.extend(reader.entry(notice.seq.unwrap(), &notice.event));
-            }
-            reader.skip_to(debate.live.durable);
-        } else {
-            let journal = debate.journal.iter();
-            let after = reader.seq();
-            for entry in journal.filter(|entry| entry.seq > after) {
-                frames.extend(reader.entry(entry.seq, &entry.event));
-            }
+    loop {
+        if let Some(taken) = reader.take(&debate.live) {
+            frames.extend(taken);
+            return frames;
+        }
+        let after = reader.seq();
+        let journal = debate.journal.iter();
+        for entry in journal.filter(|entry| entry.seq > after) {
+            frames.extend(reader.entry(entry.seq, &entry.event));
         }
     }
-    frames.extend(reader.live(&debate.live));
-    frames
 }
 
 #[derive(Debug, Clone)]
@@ -249,6 +276,8 @@ enum Act {
     Say(usize, String),
     Restart(usize),
     Finish(usize, String),
+    /// It is in the journal, and nobody was told so far.
+    FinishUntold(usize),
     Fail(usize),
     /// The process dies, and every connection with it.
     Die,
@@ -268,6 +297,7 @@ fn acts() -> impl Strategy<Value = Act> {
         10 => (any::<usize>(), text).prop_map(|(step, text)| Act::Say(step, text)),
         1 => any::<usize>().prop_map(Act::Restart),
         3 => (any::<usize>(), text).prop_map(|(step, text)| Act::Finish(step, text)),
+        2 => any::<usize>().prop_map(Act::FinishUntold),
         1 => any::<usize>().prop_map(Act::Fail),
         1 => Just(Act::Die),
         5 => Just(Act::Read),
@@ -288,12 +318,17 @@ proptest! {
         let mut connection: Option<Reader> = None;
         for act in acts.into_iter().chain([Act::Read]) {
             debate.readers = connection.is_some();
+            let only_reads = matches!(act, Act::Read | Act::Break(_) | Act::Leave | Act::Die);
+            if !only_reads {
+                debate.catch_up();
+            }
             match act {
                 Act::Round => debate.round(),
                 Act::Start => debate.start(),
                 Act::Say(step, text) => debate.say(step, &text),
                 Act::Restart(step) => debate.restart(step),
                 Act::Finish(step, rest) => debate.finish(step, &rest),
+                Act::FinishUntold(step) => debate.finish_untold(step),
                 Act::Fail(step) => debate.fail(step),
                 Act::Die => {
                     debate.die();
@@ -323,6 +358,7 @@ proptest! {
                 }
             }
         }
+        debate.catch_up();
         debate.end();
         let cursor: Cursor = if client.last.is_empty() { Cursor::default() } else { client.last.parse().unwrap() };
         let mut reader = Reader::resuming(cursor, &debate.journal);

@@ -39,12 +39,12 @@ impl Document {
         if let Some(choices) = schema["anyOf"].as_array() {
             return self.good(&choices[dice.roll(choices.len())], dice);
         }
-        let kind = match &schema["type"] {
-            Value::Array(kinds) => kinds[dice.roll(kinds.len())].as_str(),
-            kind => kind.as_str(),
+        let kind = match schema["type"].as_array() {
+            Some(kinds) => kinds[dice.roll(kinds.len())].as_str(),
+            None => schema["type"].as_str(),
         };
         match kind {
-            Some("string") => self.text(schema, dice),
+            Some("string") => text(schema, dice),
             Some("integer") => {
                 let least = schema["minimum"].as_i64().unwrap_or(0);
                 let most = schema["maximum"]
@@ -60,24 +60,6 @@ impl Document {
             Some("object") => self.object(schema, dice),
             _ => Value::Null,
         }
-    }
-
-    fn text(&self, schema: &Value, dice: &mut Dice) -> Value {
-        if let Some(examples) = schema["examples"].as_array() {
-            return examples[dice.roll(examples.len())].clone();
-        }
-        if schema["format"] == "uuid" {
-            return json!("00000000-0000-4000-8000-000000000000");
-        }
-        let words = [
-            "Why?",
-            "lab:x",
-            "a 😀 b",
-            "continue",
-            "<script>alert(1)</script>",
-            "x'; DROP TABLE debates; --",
-        ];
-        json!(words[dice.roll(words.len())])
     }
 
     fn object(&self, schema: &Value, dice: &mut Dice) -> Value {
@@ -125,6 +107,24 @@ impl Document {
             _ => change,
         }
     }
+}
+
+fn text(schema: &Value, dice: &mut Dice) -> Value {
+    if let Some(examples) = schema["examples"].as_array() {
+        return examples[dice.roll(examples.len())].clone();
+    }
+    if schema["format"] == "uuid" {
+        return json!("00000000-0000-4000-8000-000000000000");
+    }
+    let words = [
+        "Why?",
+        "lab:x",
+        "a 😀 b",
+        "continue",
+        "<script>alert(1)</script>",
+        "x'; DROP TABLE debates; --",
+    ];
+    json!(words[dice.roll(words.len())])
 }
 
 fn encoded(text: &str) -> String {
@@ -267,11 +267,11 @@ fn make(
                 made.path = made.path.replace(
                     "{id}",
                     &encoded(if value.is_empty() { "-" } else { &value }),
-                )
+                );
             }
             "query" => query.push(format!("{name}={}", encoded(&value))),
             _ => {
-                let plain: String = value.chars().filter(|c| c.is_ascii_graphic()).collect();
+                let plain: String = value.chars().filter(char::is_ascii_graphic).collect();
                 made.headers.push((name.to_owned(), plain));
             }
         }
