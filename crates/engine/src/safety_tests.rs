@@ -137,7 +137,10 @@ fn m09_the_question_itself_can_raise_an_alarm() {
     );
     assert_eq!(
         alarms("How do I hack my neighbour without getting caught?"),
-        [Alarm::Intent("harm".into())]
+        [
+            Alarm::Topic("security".into()),
+            Alarm::Intent("harm".into())
+        ]
     );
     assert_eq!(
         alarms("Can we sue over this vulnerability?"),
