@@ -38,11 +38,14 @@ async fn f17_what_happened_is_kept_and_can_be_corrected() {
     let entries = store.entries(id).await.unwrap();
     let told: Vec<_> = entries
         .iter()
-        .filter_map(|entry| match &entry.event {
-            Event::Resolved {
+        .filter_map(|entry| {
+            let Event::Resolved {
                 number, outcome, ..
-            } => Some((*number, outcome.as_deref())),
-            _ => None,
+            } = &entry.event
+            else {
+                return None;
+            };
+            Some((*number, outcome.as_deref()))
         })
         .collect();
     assert_eq!(told, [(1, Some("yes")), (2, Some("no")), (3, None)]);

@@ -50,7 +50,7 @@ async fn p10_a_debate_is_started_watched_left_and_found_again() {
     let first = first.as_str().unwrap().replace('*', "");
     assert!(browser.text("#status").await.contains("thinking"));
     let more = browser
-        .until("more of it", &format!("const it = document.querySelector('#r1 article')?.textContent.replaceAll('*', ''); return it?.includes({}) && it.length > {} ? it : null", json!(first), first.len() + 20))
+        .until("more of it", &format!("return [...document.querySelectorAll('#transcript article')].map(it => it.textContent.replaceAll('*', '')).find(it => it.includes({}) && it.length > {}) ?? null", json!(first), first.len() + 20))
         .await;
     assert!(more.as_str().unwrap().contains(&first));
 

@@ -5,9 +5,9 @@
 //! are for what it cannot see.
 
 use std::fmt::Write;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use regex::{Regex, RegexSet};
+use regex::{Regex, RegexSet, RegexSetBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -69,17 +69,45 @@ struct Pattern {
 struct Rule {
     name: String,
     why: String,
-    begin: Regex,
-    then: Regex,
+    begin: Late,
+    then: Late,
+}
+
+/// A pattern that is compiled when it is first needed: nearly all debates need none of them, and compiling all would hold
+/// up the first words of each.
+#[derive(Debug)]
+struct Late {
+    pattern: String,
+    compiled: OnceLock<Regex>,
+}
+
+impl From<String> for Late {
+    fn from(pattern: String) -> Self {
+        Self {
+            pattern,
+            compiled: OnceLock::new(),
+        }
+    }
+}
+
+impl Late {
+    #[expect(
+        clippy::expect_used,
+        reason = "the rules are part of the program and a test compiles each; without them nothing may run"
+    )]
+    fn regex(&self) -> &Regex {
+        self.compiled
+            .get_or_init(|| Regex::new(&self.pattern).expect("a built-in rule of safety"))
+    }
 }
 
 struct Monitor {
     /// All beginnings at once: nearly every text is done with after this.
     begins: RegexSet,
     rules: Vec<Rule>,
-    topics: Vec<(String, Regex)>,
-    intents: Vec<(String, Regex)>,
-    vulnerable: Vec<(String, Regex)>,
+    topics: Vec<(String, Late)>,
+    intents: Vec<(String, Late)>,
+    vulnerable: Vec<(String, Late)>,
 }
 
 /// How far `then` may begin after `begin`.
@@ -98,31 +126,28 @@ static MONITOR: LazyLock<Monitor> = LazyLock::new(|| {
 impl Monitor {
     fn read(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let regex = |pattern: &str| Regex::new(pattern).map_err(|error| error.to_string());
-        let named = |patterns: Vec<Pattern>| -> Result<Vec<(String, Regex)>, String> {
-            patterns
-                .into_iter()
-                .map(|it| Ok((it.name, regex(&it.pattern)?)))
-                .collect()
+        let named = |patterns: Vec<Pattern>| -> Vec<(String, Late)> {
+            let patterns = patterns.into_iter();
+            patterns.map(|it| (it.name, it.pattern.into())).collect()
         };
         let begins = file.withhold.iter().map(|it| it.begin.as_str());
+        // The rules are written for English: without the tables of Unicode the set is ready at once.
+        let begins = RegexSetBuilder::new(begins).unicode(false).build();
         Ok(Self {
-            begins: RegexSet::new(begins).map_err(|error| error.to_string())?,
-            topics: named(file.topic)?,
-            intents: named(file.intent)?,
-            vulnerable: named(file.vulnerable)?,
+            begins: begins.map_err(|error| error.to_string())?,
+            topics: named(file.topic),
+            intents: named(file.intent),
+            vulnerable: named(file.vulnerable),
             rules: file
                 .withhold
                 .into_iter()
-                .map(|it| {
-                    Ok(Rule {
-                        begin: regex(&it.begin)?,
-                        then: regex(&it.then)?,
-                        name: it.name,
-                        why: it.why,
-                    })
+                .map(|it| Rule {
+                    begin: it.begin.into(),
+                    then: it.then.into(),
+                    name: it.name,
+                    why: it.why,
                 })
-                .collect::<Result<_, String>>()?,
+                .collect(),
         })
     }
 
@@ -131,8 +156,9 @@ impl Monitor {
         let mut rules = begun.into_iter().filter_map(|index| self.rules.get(index));
         rules.find(|rule| {
             rule.begin
+                .regex()
                 .find_iter(text)
-                .any(|found| rule.then.is_match(after(text, found.end())))
+                .any(|found| rule.then.regex().is_match(after(text, found.end())))
         })
     }
 }
@@ -242,7 +268,7 @@ pub fn release(text: &str, heard: usize) -> Release {
         .into_iter()
         .filter_map(|index| MONITOR.rules.get(index))
         .flat_map(|rule| {
-            let found = rule.begin.find_iter(fresh);
+            let found = rule.begin.regex().find_iter(fresh);
             found.map(|it| (it.start(), it.end()))
         });
     // A beginning stays undecided until its whole span, and room for what `then` may match, has been seen.
@@ -257,10 +283,10 @@ pub fn release(text: &str, heard: usize) -> Release {
 /// What about a question makes it worth looking at more closely.
 pub fn alarms(question: &str) -> Vec<Alarm> {
     let monitor = &*MONITOR;
-    let named = |patterns: &[(String, Regex)], alarm: fn(String) -> Alarm| -> Vec<Alarm> {
+    let named = |patterns: &[(String, Late)], alarm: fn(String) -> Alarm| -> Vec<Alarm> {
         let found = patterns
             .iter()
-            .filter(|(_, pattern)| pattern.is_match(question));
+            .filter(|(_, pattern)| pattern.regex().is_match(question));
         found.map(|(name, _)| alarm(name.clone())).collect()
     };
     [

@@ -445,9 +445,11 @@ fn by_key(journal: &MemoryJournal) -> BTreeMap<String, Value> {
 
 fn finished(journal: &MemoryJournal) -> BTreeSet<String> {
     let entries = entries(journal).into_iter();
-    let steps = entries.filter_map(|entry| match entry.event {
-        Event::StepFinished(step) => Some(step.call.step),
-        _ => None,
+    let steps = entries.filter_map(|entry| {
+        let Event::StepFinished(step) = entry.event else {
+            return None;
+        };
+        Some(step.call.step)
     });
     steps.collect()
 }
