@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// The greatest number of rounds.
     #[arg(long, value_name = "NUMBER")]
     rounds: Option<u32>,
-    /// A question to look at in one round: --focus 2=\"What does it cost?\"; without a number, in the first.
+    /// A question to look at in one round: --focus 2="What does it cost?"; without a number, in the first.
     #[arg(long, value_name = "ROUND=QUESTION")]
     focus: Vec<String>,
     /// High stakes: every reply also answers for its limits, approvals and the way back.

@@ -1,7 +1,7 @@
 //! `roundtable modes`: the modes of debate, built in and the user's own.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use roundtable_core::verification::{HIGH_STAKES, UNIVERSAL};
@@ -85,7 +85,7 @@ fn show(workshop: &Workshop, name: &str, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check(file: &PathBuf, as_json: bool) -> Result<(), Failure> {
+fn check(file: &Path, as_json: bool) -> Result<(), Failure> {
     let mode = Mode::parse(&Text::read(file)?)?;
     if as_json {
         return output::json(&mode);

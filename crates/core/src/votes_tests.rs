@@ -45,7 +45,7 @@ fn m05_an_open_blocker_stands_in_the_way() {
         open_blockers: 1,
         ..figures(1, &[A, A, A, A, A], 1)
     };
-    assert_eq!(after_round(&[open.clone()], 5), None);
+    assert_eq!(after_round(std::slice::from_ref(&open), 5), None);
     assert_eq!(
         after_round(
             &[Figures {

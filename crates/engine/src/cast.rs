@@ -78,6 +78,10 @@ pub enum Part {
 }
 
 impl Part {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature is the serializer's"
+    )]
     fn is_panel(&self) -> bool {
         *self == Self::Panel
     }

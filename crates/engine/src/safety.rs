@@ -4,6 +4,7 @@
 //! journal. The journal says that something was withheld, where and why. It knows patterns, not meaning: the later tiers
 //! are for what it cannot see.
 
+use std::fmt::Write;
 use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexSet, RegexSetBuilder};
@@ -190,14 +191,14 @@ fn walk(value: &mut Value, at: &mut String, withheld: &mut Vec<Withheld>) {
         }
         Value::Array(items) => {
             for (index, item) in items.iter_mut().enumerate() {
-                at.push_str(&format!("/{index}"));
+                let _ = write!(at, "/{index}");
                 walk(item, at, withheld);
                 at.truncate(length);
             }
         }
         Value::Object(fields) => {
             for (name, field) in fields {
-                at.push_str(&format!("/{name}"));
+                let _ = write!(at, "/{name}");
                 walk(field, at, withheld);
                 at.truncate(length);
             }

@@ -4,6 +4,8 @@
 //! shorter: what is settled first, the oldest first. The last length of a contested claim is its id; a BLOCKER always
 //! keeps its first words.
 
+use std::fmt::Write;
+
 use roundtable_core::spread::Spread;
 use roundtable_core::state::{Blocker, Claim, ClaimStatus, DebateState, Decision, Evidence};
 use roundtable_core::votes::Vote;
@@ -182,13 +184,13 @@ fn standings(state: &DebateState, visibility: Visibility) -> String {
                     status.confidence.value()
                 );
                 if status.confidence_delta.abs() >= 0.005 {
-                    line.push_str(&format!(" ({:+.2})", status.confidence_delta));
+                    let _ = write!(line, " ({:+.2})", status.confidence_delta);
                 }
                 if let Some(stance) = status.stance {
-                    line.push_str(&format!(", stance {}", stance.name()));
+                    let _ = write!(line, ", stance {}", stance.name());
                 }
                 if let Some(answer) = &status.debate_alignment {
-                    line.push_str(&format!(", stands for: {}", tokens::shorten(answer, SHORT)));
+                    let _ = write!(line, ", stands for: {}", tokens::shorten(answer, SHORT));
                 }
                 line
             });
@@ -285,7 +287,7 @@ fn claim_item(claim: &Claim, visibility: Visibility) -> Item {
     };
     let mut full = at(CLAIM_TEXT);
     if !claim.support.is_empty() {
-        full.push_str(&format!(" ({})", claim.support.join(", ")));
+        let _ = write!(full, " ({})", claim.support.join(", "));
     }
     if group == Group::Contested {
         full.push_str(&sides(claim, visibility));
@@ -362,10 +364,7 @@ fn evidence_item(evidence: &Evidence) -> Item {
         tokens::shorten(&evidence.title, EVIDENCE_TEXT)
     );
     if !evidence.gist.is_empty() {
-        full.push_str(&format!(
-            ": {}",
-            tokens::shorten(&evidence.gist, EVIDENCE_TEXT)
-        ));
+        let _ = write!(full, ": {}", tokens::shorten(&evidence.gist, EVIDENCE_TEXT));
     }
     Item::new(
         Group::Evidence,

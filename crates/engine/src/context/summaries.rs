@@ -208,7 +208,7 @@ impl RoundSummary {
             }
             // Whose position it was must not be told, and an order would tell: only how many.
             Visibility::Anonymous => {
-                lines.push(format!("{} participants spoke", self.positions.len()))
+                lines.push(format!("{} participants spoke", self.positions.len()));
             }
         }
         lines.join("\n")

@@ -50,7 +50,13 @@ pub async fn modes(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         Err(Halt::Budget(limit)) => (None, Ending::Budget(limit.to_string())),
         Err(halt) => return Err(halt),
     };
-    Ok(Verdict::of(table, &debate, &ending, alarms, conclusion))
+    Ok(Verdict::of(
+        table,
+        &debate,
+        &ending,
+        alarms,
+        conclusion.as_ref(),
+    ))
 }
 
 /// The rounds, until one of the exit criteria holds or a person has had enough.

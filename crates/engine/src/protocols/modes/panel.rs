@@ -98,7 +98,7 @@ impl Panel {
 }
 
 fn team_of(index: usize) -> Team {
-    if index % 2 == 0 {
+    if index.is_multiple_of(2) {
         Team::Red
     } else {
         Team::Blue

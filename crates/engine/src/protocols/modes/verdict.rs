@@ -61,7 +61,7 @@ pub struct Verdict {
     pub confidence_stated: Option<f64>,
     pub agreement: Option<f64>,
     pub total_rounds: u32,
-    /// Which exit criterion ended it: consensus, plateau, round_cap; or human_override, budget, seats_absent.
+    /// Which exit criterion ended it: `consensus`, `plateau`, `round_cap`; or `human_override`, `budget`, `seats_absent`.
     pub stop_reason: String,
     pub stop_explanation: String,
     pub state: DebateState,
@@ -174,7 +174,7 @@ impl Verdict {
         debate: &Debate,
         ending: &Ending,
         groupthink: Vec<Groupthink>,
-        conclusion: Option<Turn<Conclusion>>,
+        conclusion: Option<&Turn<Conclusion>>,
     ) -> Self {
         let missing: Vec<MissingStep> = table.missing().into_iter().map(Into::into).collect();
         let last: Option<Figures> = debate.history().pop();
@@ -191,19 +191,11 @@ impl Verdict {
         Self {
             mode: debate.rules.mode.name.clone(),
             final_answer: conclusion
-                .as_ref()
                 .map(|turn| turn.text.clone())
                 .or_else(|| leading.clone()),
-            answer: conclusion
-                .as_ref()
-                .map(|turn| turn.reply.answer.clone())
-                .or(leading),
-            dissent: conclusion
-                .as_ref()
-                .map_or_else(Vec::new, |turn| turn.reply.dissent.clone()),
-            open_points: conclusion
-                .as_ref()
-                .map_or_else(Vec::new, |turn| turn.reply.open_points.clone()),
+            answer: conclusion.map(|turn| turn.reply.answer.clone()).or(leading),
+            dissent: conclusion.map_or_else(Vec::new, |turn| turn.reply.dissent.clone()),
+            open_points: conclusion.map_or_else(Vec::new, |turn| turn.reply.open_points.clone()),
             confidence: stated.map(|stated| lowered(stated, table.asked(), missing.len())),
             confidence_stated: stated,
             agreement: last.as_ref().and_then(Figures::agreement),
@@ -303,7 +295,7 @@ impl Safety {
 impl Worth {
     pub(super) fn of(debate: &Debate, usage: Usage, cost: Option<Money>) -> Self {
         let blind = blind_poll(debate);
-        let votes = debate.state.agent_status.iter().map(|it| Answer {
+        let votes = debate.state.agent_status.iter().map(|it| Opinion {
             vote: it.vote,
             confidence: it.confidence.value(),
             answer: it.debate_alignment.as_deref(),
@@ -323,7 +315,7 @@ impl Worth {
 fn blind_poll(debate: &Debate) -> Poll {
     let first = debate.rounds.first().filter(|_| debate.ballots.is_empty());
     let turns = first.map_or_else(Vec::new, |round| round.turns.iter().collect());
-    let spoken = turns.iter().map(|turn| Answer {
+    let spoken = turns.iter().map(|turn| Opinion {
         vote: turn.reply.vote,
         confidence: turn.reply.confidence.value(),
         answer: turn
@@ -332,7 +324,7 @@ fn blind_poll(debate: &Debate) -> Poll {
             .as_deref()
             .filter(|_| turn.hidden == Hidden::No),
     });
-    let cast = debate.ballots.iter().map(|it| Answer {
+    let cast = debate.ballots.iter().map(|it| Opinion {
         vote: it.ballot.vote,
         confidence: it.ballot.confidence.value(),
         answer: it.ballot.debate_alignment.as_deref(),
@@ -351,7 +343,7 @@ fn blind_poll(debate: &Debate) -> Poll {
     poll
 }
 
-struct Answer<'a> {
+struct Opinion<'a> {
     vote: Vote,
     confidence: f64,
     answer: Option<&'a str>,
@@ -359,8 +351,8 @@ struct Answer<'a> {
 
 impl Poll {
     #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
-    fn of<'a>(answers: impl Iterator<Item = Answer<'a>>) -> Self {
-        let answers: Vec<Answer<'a>> = answers.collect();
+    fn of<'a>(answers: impl Iterator<Item = Opinion<'a>>) -> Self {
+        let answers: Vec<Opinion<'a>> = answers.collect();
         let mut votes = BTreeMap::new();
         let mut shares: Vec<Share> = Vec::new();
         for answer in &answers {
