@@ -6,12 +6,23 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Home, QUESTION, Server, Serving, good};
+use crate::harness::{Answer, Gate, Home, QUESTION, Server, Serving, good, schema_name};
 use chromium::{Browser, DESKTOP, PHONE, Scripts};
 
-/// A model server that speaks slowly enough to be watched.
-fn slow() -> Server {
-    Server::start(|request, before| Answer::Slow(Duration::from_millis(25), good(request, before)))
+/// A good debate that stands still in the middle of the first reply of this sort until the gate is opened: what a journey
+/// has to see stays until it has seen it, however slow the machine is.
+fn gated(schema: &'static str) -> (Server, Gate) {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let server = Server::start(move |request, before| {
+        let reply = good(request, before);
+        if schema_name(request) == schema && before == 0 {
+            Answer::Gated(held.clone(), reply)
+        } else {
+            Answer::Reply(reply)
+        }
+    });
+    (server, gate)
 }
 
 fn at(served: &Serving, path: &str) -> String {
@@ -35,33 +46,32 @@ async fn wait_for_answer(browser: &Browser) {
 /// anew.
 #[tokio::test]
 async fn p10_a_debate_is_started_watched_left_and_found_again() {
-    let server = slow();
+    let (server, gate) = gated("opening");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     assert_eq!(browser.text("h1").await, QUESTION);
 
-    // Text comes in piece by piece, where it will stay, and somebody is said to be thinking.
-    let first = browser
-        .until("text streams in", "const it = document.querySelector('.speaking .streaming'); return it && it.textContent.length > 3 ? it.textContent : null")
-        .await;
-    // Stars are there while it streams and gone once it is rendered.
-    let first = first.as_str().unwrap().replace('*', "");
-    assert!(browser.text("#status").await.contains("thinking"));
-    let more = browser
-        .until("more of it", &format!("return [...document.querySelectorAll('#transcript article')].map(it => it.textContent.replaceAll('*', '')).find(it => it.includes({}) && it.length > {}) ?? null", json!(first), first.len() + 20))
-        .await;
-    assert!(more.as_str().unwrap().contains(&first));
+    // The first half of the first turn is there, as text where it will stay, and somebody is said to be thinking.
+    let half = "const it = document.querySelector('#r1 .speaking .streaming'); \
+                return it && it.textContent.length > 3 ? it.textContent : null";
+    let seen = browser.until("text streams in", half).await;
+    let seen = seen.as_str().unwrap().to_owned();
+    assert!("Use a **queue**. 😀".starts_with(&seen), "{seen}");
+    let thinking = "return document.getElementById('status').innerText === 'Proposer is thinking'";
+    browser.until("who is thinking", thinking).await;
 
-    // Away and back: it goes on where it is.
+    // Away and back: it goes on where it is, with what was said so far.
     let address = browser.address().await;
     browser.visit(&at(&served, "/debates")).await;
     assert!(browser.text(".list").await.contains(QUESTION));
     browser.click(".list .title").await;
-    browser.find(".turn").await;
+    let again = browser.until("the same text again", half).await;
+    assert_eq!(again.as_str(), Some(seen.as_str()));
     assert_eq!(browser.address().await, address);
 
+    gate.open();
     wait_for_answer(&browser).await;
     assert!(
         browser
@@ -104,7 +114,16 @@ async fn everything(browser: &Browser) -> Vec<String> {
 /// No layout jumps: nothing that is being read moves while text streams in below it.
 #[tokio::test]
 async fn p10_nothing_moves_while_text_streams() {
-    let server = slow();
+    let gate = Gate::default();
+    let held = gate.clone();
+    let server = Server::start(move |request, before| {
+        let reply = good(request, before);
+        if schema_name(request) == "revision" {
+            Answer::Gated(held.clone(), reply)
+        } else {
+            Answer::Slow(Duration::from_millis(15), reply)
+        }
+    });
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
@@ -127,6 +146,7 @@ async fn p10_nothing_moves_while_text_streams() {
         .as_f64()
         .unwrap();
     assert!(moved < 0.1, "things moved by {moved}");
+    gate.open();
     browser.close().await;
 }
 
@@ -167,7 +187,7 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
 /// Speaking, pausing, going on, rating, deleting: all with plain forms.
 #[tokio::test]
 async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
-    let server = slow();
+    let (server, gate) = gated("opening");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
@@ -176,6 +196,13 @@ async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
     browser.click(".say button").await;
     browser.until("the words", "return document.querySelector('.voice .prose')?.innerText.includes('Mind <b>the costs</b>.')").await;
     browser.click("form[action$='/pause'] button").await;
+    browser
+        .until(
+            "a pause is to come",
+            "return document.getElementById('status').innerText === 'Pausing after this round'",
+        )
+        .await;
+    gate.open();
     browser.find(".decide").await;
     assert_eq!(browser.text("#status").await, "Waiting for you");
     browser.write("#note", "enough coffee").await;
@@ -212,7 +239,7 @@ async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
 /// Cancelled, and gone on with.
 #[tokio::test]
 async fn c08_a_debate_is_cancelled_and_gone_on_with() {
-    let server = slow();
+    let (server, gate) = gated("critique");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
@@ -225,6 +252,7 @@ async fn c08_a_debate_is_cancelled_and_gone_on_with() {
             "return document.getElementById('status')?.innerText === 'Cancelled'",
         )
         .await;
+    gate.open();
     browser.click("form[action$='/resume'] button").await;
     wait_for_answer(&browser).await;
     browser.close().await;
@@ -258,13 +286,14 @@ async fn a_stranger_signs_in_with_a_token() {
 /// On a phone nothing is wider than the screen, while it runs and when it is over.
 #[tokio::test]
 async fn pages_fit_a_phone() {
-    let server = slow();
+    let (server, gate) = gated("opening");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(PHONE).await;
     ask(&browser, &served).await;
     browser.find(".speaking").await;
     fits(&browser, "a running debate").await;
+    gate.open();
     wait_for_answer(&browser).await;
     fits(&browser, "a finished debate").await;
     for page in ["/", "/debates", "/models", "/nowhere"] {
@@ -285,12 +314,16 @@ async fn fits(browser: &Browser, page: &str) {
 async fn c12_hostile_replies_do_nothing() {
     const HOSTILE: &str = "Sure. <script>window.owned = 1</script><img src=x onerror=window.owned=1> <svg/onload=window.owned=1> \
         [click](javascript:window.owned=1) ![pixel](http://evil.invalid/pixel.gif) </div></main><h1>Owned</h1> <style>*{display:none}</style>";
-    let server = Server::start(|request, before| {
+    let gate = Gate::default();
+    let held = gate.clone();
+    let server = Server::start(move |request, before| {
         let reply: Value = serde_json::from_str(&good(request, before)).unwrap();
-        Answer::Slow(
-            Duration::from_millis(5),
-            poisoned(reply, HOSTILE).to_string(),
-        )
+        let reply = poisoned(reply, HOSTILE).to_string();
+        if schema_name(request) == "opening" {
+            Answer::Gated(held.clone(), reply)
+        } else {
+            Answer::Reply(reply)
+        }
     });
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
@@ -302,6 +335,7 @@ async fn c12_hostile_replies_do_nothing() {
             "return document.querySelector('.streaming')?.textContent.includes('<script>')",
         )
         .await;
+    gate.open();
     wait_for_answer(&browser).await;
     for _ in 0..2 {
         assert_eq!(

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 )]
 pub(crate) use {
     court::court,
-    server::{Answer, Server, good, schema_name},
+    server::{Answer, Gate, Server, good, schema_name},
     serving::{Events, Reply, Sent, Serving},
 };
 

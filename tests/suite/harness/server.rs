@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ pub(crate) enum Answer {
     Late(Duration, String),
     /// The same, with a pause after every piece of it.
     Slow(Duration, String),
+    /// Half of the reply, and the rest when the gate is opened: whoever watches is as slow as they like.
+    Gated(Gate, String),
     /// The stream breaks off in the middle of the reply.
     Half(String),
     /// A response of this status with these headers and body.
@@ -24,6 +26,29 @@ pub(crate) enum Answer {
     Nothing,
     /// The connection stays open without a word.
     Silence,
+}
+
+/// Holds replies back until a test has seen what it wanted to see.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    pub(crate) fn open(&self) {
+        let (is_open, changed) = &*self.0;
+        *is_open.lock().unwrap() = true;
+        changed.notify_all();
+    }
+
+    fn wait(&self) {
+        let (is_open, changed) = &*self.0;
+        let most = Duration::from_mins(2);
+        let guard = is_open.lock().unwrap();
+        drop(
+            changed
+                .wait_timeout_while(guard, most, |is_open| !*is_open)
+                .unwrap(),
+        );
+    }
 }
 
 type Behaviour = dyn Fn(&Value, usize) -> Answer + Send + Sync;
@@ -109,14 +134,24 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> s
             before
         };
         match behaviour(&request, before) {
-            Answer::Reply(text) => streamed(&mut writer, &text, Duration::ZERO, true)?,
-            Answer::Slow(pace, text) => streamed(&mut writer, &text, pace, true)?,
+            Answer::Reply(text) => streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?,
+            Answer::Slow(pause, text) => {
+                streamed(&mut writer, &text, &Pace::Slow(pause), Ending::Whole)?;
+            }
+            Answer::Gated(gate, text) => {
+                streamed(&mut writer, &text, &Pace::Gated(gate), Ending::Whole)?;
+            }
             Answer::Late(wait, text) => {
                 thread::sleep(wait);
-                streamed(&mut writer, &text, Duration::ZERO, true)?;
+                streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?;
             }
             Answer::Half(text) => {
-                streamed(&mut writer, &text[..text.len() / 2], Duration::ZERO, false)?;
+                streamed(
+                    &mut writer,
+                    &text[..text.len() / 2],
+                    &Pace::Free,
+                    Ending::Cut,
+                )?;
                 return Ok(());
             }
             Answer::Status(status, headers, text) => plain(&mut writer, status, headers, &text)?,
@@ -160,11 +195,25 @@ fn plain(writer: &mut impl Write, status: u16, headers: &str, text: &str) -> std
     writer.flush()
 }
 
+/// When the pieces of a reply go out.
+enum Pace {
+    Free,
+    Slow(Duration),
+    /// The second half only when the gate is open.
+    Gated(Gate),
+}
+
+#[derive(PartialEq, Eq)]
+enum Ending {
+    Whole,
+    Cut,
+}
+
 fn streamed(
     writer: &mut impl Write,
     text: &str,
-    pace: Duration,
-    whole: bool,
+    pace: &Pace,
+    ending: Ending,
 ) -> std::io::Result<()> {
     write!(
         writer,
@@ -176,13 +225,20 @@ fn streamed(
         writer.write_all(format!("{:x}\r\n{data}\r\n", data.len()).as_bytes())
     };
     let characters: Vec<char> = text.chars().collect();
-    for piece in characters.chunks(12) {
-        // Before each: what was not waited for has not been said yet.
-        thread::sleep(pace);
+    let pieces: Vec<_> = characters.chunks(12).collect();
+    for (index, piece) in pieces.iter().enumerate() {
+        if let Pace::Gated(gate) = pace
+            && index == pieces.len() / 2
+        {
+            gate.wait();
+        }
         let piece: String = piece.iter().collect();
         event(&json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] }).to_string())?;
+        if let Pace::Slow(pause) = pace {
+            thread::sleep(*pause);
+        }
     }
-    if !whole {
+    if ending == Ending::Cut {
         return Ok(());
     }
     event(
