@@ -138,7 +138,7 @@ fn a_browser_signs_in_and_out() {
     let home_page = serving.send("GET", "/debates", &[], b"");
     assert_eq!(
         (home_page.status, home_page.header("location")),
-        (303, Some("/sign-in"))
+        (303, Some("/sign-in?next=%2Fdebates"))
     );
     assert_eq!(serving.send("POST", "/sign-out", &with, b"").status, 303);
     serving
