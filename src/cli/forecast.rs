@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// One of the outcomes, exactly one of which will happen; give it at least twice.
     #[arg(long = "outcome", value_name = "TEXT", conflicts_with = "request")]
     outcomes: Vec<String>,
-    /// A whole DebateRequest as JSON: a file, or - for standard input.
+    /// A whole `DebateRequest` as JSON: a file, or - for standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "question")]
     request: Option<String>,
     /// A file with what you know; every role reads it.

@@ -190,5 +190,5 @@ fn sections(sections: &[Section]) -> String {
 }
 
 fn points(items: impl Iterator<Item = String>) -> String {
-    items.map(|item| format!("* {item}\n")).collect()
+    items.fold(String::new(), |list, item| list + "* " + &item + "\n")
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn wish(rules: Value) -> Wish {
+fn wish(rules: &Value) -> Wish {
     Wish {
         question: " Will it rain? ".into(),
         rules: rules.as_object().cloned().unwrap_or_default(),
@@ -11,7 +11,7 @@ fn wish(rules: Value) -> Wish {
 /// F-01: a question and a list of outcomes are enough.
 #[test]
 fn f01_a_question_and_outcomes_make_a_request() {
-    let made = request(&wish(json!({
+    let made = request(&wish(&json!({
         "outcomes": ["Above 3%", "Above 3 %", "Über 3 Prozent im Jahr 2027", "!!"],
         "rounds": 2, "domain": "weather", "resolves": "2027-06-30"
     })));
@@ -37,13 +37,13 @@ fn f01_a_question_and_outcomes_make_a_request() {
 #[test]
 fn f01_a_whole_request_is_taken_as_it_is() {
     let given = json!({ "task_id": "t", "config": { "rounds": 3, "extra": 1 } });
-    let found = request(&wish(json!({ "request": given, "judge_weight": 0.2 })));
+    let found = request(&wish(&json!({ "request": given, "judge_weight": 0.2 })));
     assert_eq!(
         found,
         json!({ "task_id": "t", "config": { "rounds": 3, "extra": 1, "judge_weight": 0.2 } })
     );
-    let nonsense = request(&wish(json!({ "request": [1], "rounds": 2 })));
+    let nonsense = request(&wish(&json!({ "request": [1], "rounds": 2 })));
     assert_eq!(nonsense, json!([1]));
-    let odd = request(&wish(json!({ "request": { "config": 7 }, "rounds": 2 })));
+    let odd = request(&wish(&json!({ "request": { "config": 7 }, "rounds": 2 })));
     assert_eq!(odd, json!({ "config": 7 }));
 }

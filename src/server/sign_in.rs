@@ -26,7 +26,11 @@ pub(super) async fn sign_in(
     let next = web::safe_next(&field(&form, "next").unwrap_or_default());
     let Some(session) = app.doors.sign_in(&token).await? else {
         if wants_page {
-            let address = format!("/sign-in?failed=1&next={}", web::percent(&next));
+            let mut address = "/sign-in?failed=1".to_owned();
+            if next != "/" {
+                address.push_str("&next=");
+                address.push_str(&web::percent(&next));
+            }
             return Ok(Redirect::to(&address).into_response());
         }
         return Err(Problem::new(

@@ -122,10 +122,8 @@ impl Writing<'_> {
                 .fetch_optional(&mut self.connection)
                 .await?;
             *self.place = Some(self.connection);
-        } else {
-            if roll_back(&mut self.connection).await {
-                *self.place = Some(self.connection);
-            }
+        } else if roll_back(&mut self.connection).await {
+            *self.place = Some(self.connection);
         }
         outcome
     }

@@ -135,8 +135,9 @@ pub(super) fn answers() -> Map<String, Value> {
             "standings": { "type": "object" }, "debates": list(),
         })),
     });
-    match all {
-        Value::Object(all) => all,
-        _ => Map::new(),
+    if let Value::Object(all) = all {
+        all
+    } else {
+        Map::new()
     }
 }

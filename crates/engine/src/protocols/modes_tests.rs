@@ -243,7 +243,16 @@ fn log(journal: &MemoryJournal) -> Vec<Value> {
                 json!({ "state": end.state, "stop": end.result.as_ref().map(|it| it["stop_reason"].clone()) })
             }
             Event::Opened(_) => Value::Null,
-            _ => value,
+            Event::StepStarted { .. }
+            | Event::Chunk { .. }
+            | Event::StepRestarted { .. }
+            | Event::StepFailed(_)
+            | Event::Reopened { .. }
+            | Event::Rated { .. }
+            | Event::Resolved { .. }
+            | Event::Said(_)
+            | Event::Asked(_)
+            | Event::Decided(_) => value,
         };
         log.push(json!([keyed.key, entry]));
     }
@@ -531,19 +540,22 @@ async fn every_mode_takes_its_critical_path_and_no_longer() {
     }
 }
 
+/// What is wrong with a reply, and how it gets that way.
+type Spoilt = (&'static str, fn(&mut Value));
+
 /// M-03, M-04, M-10, M-11: bad replies are sent back once with every fault named; what stays is kept, remarked on and
 /// counted, and the debate goes on.
 #[tokio::test]
 async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
-    let cases: [(&str, fn(&mut Value)); 9] = [
+    let cases: [Spoilt; 9] = [
         ("citations", |reply| {
-            reply["claims"][0]["citations"] = json!("[9]")
+            reply["claims"][0]["citations"] = json!("[9]");
         }),
         ("citations", |reply| {
             reply["argument"] = json!(format!(
                 "{} (Smith, 2024)",
                 reply["argument"].as_str().unwrap()
-            ))
+            ));
         }),
         ("ids", |reply| reply["supports"] = json!(["C99"])),
         ("labels", |reply| {
@@ -557,13 +569,13 @@ async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
                 "{} {}",
                 reply["argument"].as_str().unwrap(),
                 "one word after the other ".repeat(1000)
-            ))
+            ));
         }),
         ("structure", |reply| {
-            reply["argument"] = json!("No headings here.")
+            reply["argument"] = json!("No headings here.");
         }),
         ("verification", |reply| {
-            reply["verification"]["consistency"] = json!(false)
+            reply["verification"]["consistency"] = json!(false);
         }),
         ("verification", |reply| reply["risks"] = json!([])),
         ("stance", |reply| reply["stance"] = json!("YES")),
@@ -624,10 +636,10 @@ async fn m05_a_seat_that_votes_something_else_is_absent() {
 /// M-07: before agreeing, one new concern and one alternative; the strongest form of a view before objecting to it.
 #[tokio::test]
 async fn m07_conformity_is_sent_back() {
-    let cases: [(&str, fn(&mut Value)); 3] = [
+    let cases: [Spoilt; 3] = [
         ("conformity", |reply| reply["concern"] = json!("")),
         ("conformity", |reply| {
-            reply["concern"] = json!("The sentinel fears outage number 1.")
+            reply["concern"] = json!("The sentinel fears outage number 1.");
         }),
         ("steelman", |reply| {
             reply["opposes"] = json!([{ "claim": "C2", "ground": "inference_gap", "because": "why?", "counter": null }]);
@@ -1055,9 +1067,9 @@ async fn m09_withheld_text_reaches_nobody() {
     let heard = Arc::new(Mutex::new(String::new()));
     let ear = Arc::clone(&heard);
     table.attend(Box::new(move |notice| {
-        ear.lock()
-            .unwrap()
-            .push_str(&format!("{:?}\n", notice.event))
+        let mut ear = ear.lock().unwrap();
+        ear.push_str(&serde_json::to_string(&notice.event).unwrap());
+        ear.push('\n');
     }));
     let end = play(&table, Protocol::Modes).await.unwrap();
     let told = format!(
