@@ -203,7 +203,7 @@ enum Pace {
     Gated(Gate),
 }
 
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Whole,
     Cut,
