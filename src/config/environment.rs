@@ -60,7 +60,6 @@ impl Environment {
             data: base.data_dir().join("roundtable"),
             cache: base.cache_dir().join("roundtable"),
         });
-        #[expect(clippy::disallowed_methods, reason = "this is the one place")]
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(_, value)| !value.trim().is_empty())

@@ -9,13 +9,11 @@ use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, schema_name}
 
 fn said(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
-    let texts = messages.iter().map(|message| match &message["content"] {
-        Value::Array(parts) => parts
-            .iter()
-            .filter_map(|part| part["text"].as_str())
-            .collect::<Vec<_>>()
-            .join("\n\n"),
-        content => content.as_str().unwrap_or_default().to_owned(),
+    let texts = messages.iter().flat_map(|message| {
+        let content = &message["content"];
+        let parts = content.as_array().into_iter().flatten();
+        let parts = parts.filter_map(|part| part["text"].as_str());
+        content.as_str().into_iter().chain(parts)
     });
     texts.collect::<Vec<_>>().join("\n\n")
 }
