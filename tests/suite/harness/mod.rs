@@ -50,7 +50,7 @@ impl Home {
         let home = Self::empty();
         let text = format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{url}\"\n\n[retry]\nattempts = 2\nbase_ms = 1\nmax_ms = 20\n\n\
-             [limits]\ncall_timeout_s = 20\nidle_timeout_s = 10\n{more}"
+             [limits]\ncall_timeout_s = 120\nidle_timeout_s = 90\n{more}"
         );
         home.write("roundtable.toml", &text);
         home
