@@ -336,3 +336,46 @@ fn m12_short_turns_leave_room_for_long_ones() {
     assert_eq!(fair_share(&[600, 600], 500), 250);
     assert_eq!(fair_share(&[], 500), 0);
 }
+
+/// M-13: status, agreements, disagreements by agent, positions and new evidence come from the state; no model is asked.
+#[test]
+fn m13_a_rounds_summary_is_made_from_the_state() {
+    let seats = ["ada".to_owned(), "ben".to_owned()];
+    let mut state = DebateState::of(seats.to_vec());
+    let first = Drawn {
+        claims: 2,
+        opposes: Vec::new(),
+        supports: Vec::new(),
+        references: 1,
+        vote: Vote::Minor,
+        confidence: 0.6,
+    };
+    let quiet = Drawn {
+        claims: 0,
+        references: 0,
+        vote: Vote::Accept,
+        ..first.clone()
+    };
+    let opening = [
+        (seats[0].clone(), moves(&first, &state, "ada")),
+        (seats[1].clone(), moves(&quiet, &state, "ben")),
+    ];
+    state.take(1, &opening);
+    let mut objecting = moves(&quiet, &state, "ben");
+    objecting.vote = Vote::Blocker;
+    objecting.blocker = Some("Measure it first.".into());
+    objecting.opposes = vec![Objection {
+        claim: "C2".into(),
+        ground: Ground::InferenceGap,
+        because: "winter was mild".into(),
+        counter: None,
+    }];
+    objecting.supports = vec!["C1".into()];
+    let reply = [
+        (seats[0].clone(), moves(&quiet, &state, "ada")),
+        (seats[1].clone(), objecting),
+    ];
+    let taken = state.take(2, &reply);
+    let figures = state.figures(2, taken.new_facts.len());
+    insta::assert_json_snapshot!(RoundSummary::of(&state, &taken, &figures));
+}

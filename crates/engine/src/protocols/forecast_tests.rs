@@ -257,7 +257,7 @@ async fn f15_a_whole_debate_takes_31_calls() {
     insta::assert_json_snapshot!(timeless(&journal));
 }
 
-/// F-14, F-08: the whole result as other services get it.
+/// F-14, F-08, F-10, F-11: the whole result as other services get it, with what stays disputed and what was learned.
 #[tokio::test]
 async fn f14_the_result_of_a_golden_request() {
     let result = played(&good_model(), &Arc::default()).await;
