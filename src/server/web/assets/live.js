@@ -104,7 +104,7 @@
         if (part.id === "status") {
           // The same element stays, so that nobody hears it twice.
           old.className = part.className;
-          if (over || speaking.size === 0) say(part.textContent);
+          if (over || speaking.size === 0 || part.textContent === pausing) say(part.textContent);
           continue;
         }
         // What is the same stays, with whatever somebody has written or opened in it.
@@ -123,7 +123,10 @@
     if (again) { again = false; refresh(); }
   };
 
+  // That a pause is to come is worth more than who is thinking until then.
+  const pausing = "Pausing after this round";
   const thinking = () => {
+    if (document.getElementById("status").textContent === pausing) return;
     const who = [...new Set(speaking.values())].map(title);
     if (who.length === 0) return;
     say(who.length > 3 ? `${who.length} seats are thinking` : `${who.join(", ")} ${who.length > 1 ? "are" : "is"} thinking`);
