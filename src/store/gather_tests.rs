@@ -1,3 +1,6 @@
+use std::task::Poll;
+
+use futures::FutureExt;
 use roundtable_engine::event::State;
 use roundtable_engine::journal::JournalError;
 
@@ -76,16 +79,22 @@ async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along() {
                 ),
             )
         };
-        let mut going = one.append(vec![event(seq)]);
-        let mut staying = two.append(vec![event(seq)]);
+        let mut going = one.append(vec![event(seq)]).fuse();
+        let mut staying = two.append(vec![event(seq)]).fuse();
+        let mut stayed = None;
         // Polled a few times and then dropped: before, while and after it writes.
         for _ in 0..polls {
             let _ = futures::poll!(&mut going);
-            let _ = futures::poll!(&mut staying);
+            if let Poll::Ready(done) = futures::poll!(&mut staying) {
+                stayed = Some(done);
+            }
             tokio::task::yield_now().await;
         }
         drop(going);
-        staying.await.unwrap();
+        match stayed {
+            Some(done) => done.unwrap(),
+            None => staying.await.unwrap(),
+        }
         let kept = store.entries(second.id()).await.unwrap().len();
         assert_eq!(kept, usize::try_from(polls).unwrap());
     }
