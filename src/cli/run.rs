@@ -53,8 +53,10 @@ pub(crate) async fn run_with(
     person: Person,
 ) -> Result<ExitCode, Failure> {
     let (display, reading) = play_with(workshop, store, debate, manner, person).await?;
+    // First the answer, then the tidying up.
+    let shown = display.result(&reading);
     store.close().await;
-    display.result(&reading)?;
+    shown?;
     Ok(exit_code(&reading.account))
 }
 
