@@ -84,7 +84,14 @@ async fn play_with(
     let journal = debate.claim.journal();
     let (table, protocol) =
         opening::sit(workshop, debate.prepared, journal, cancel.clone()).await?;
-    let played = watch(&table, protocol, &cancel, &mut display, person).await;
+    let lost = debate.claim.lost();
+    let played = tokio::select! {
+        biased;
+        () = lost.cancelled() => Err(Failure::other(
+            "the database could not be reached for too long, and another process may have taken this debate over",
+        )),
+        played = watch(&table, protocol, &cancel, &mut display, person) => played,
+    };
     display.close();
     drop(table);
     drop(debate.claim);

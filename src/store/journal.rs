@@ -79,10 +79,7 @@ impl DebateJournal {
             epoch: self.epoch,
             entries,
         };
-        let Store {
-            writer, gathering, ..
-        } = &self.store;
-        match gathering.append(writer, batch).await {
+        match self.store.append(batch).await {
             Ok(()) => Ok(()),
             Err(Refusal::Fenced) => Err(JournalError::Fenced),
             Err(Refusal::Failed(failure)) => Err(self.store.failed(failure).into()),
@@ -240,7 +237,7 @@ fn bind_entry<'q>(query: Appending<'q>, keyed: &Keyed, body: String) -> Appendin
         .bind(body)
 }
 
-fn body(keyed: &Keyed) -> Result<String, Failure> {
+pub(super) fn body(keyed: &Keyed) -> Result<String, Failure> {
     serde_json::to_string(&keyed.entry.event)
         .map_err(|error| Failure::unreadable(format!("entry '{}': {error}", keyed.key)))
 }
