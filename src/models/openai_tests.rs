@@ -69,8 +69,7 @@ async fn c11_text_reasoning_usage_and_finish_arrive_in_order() {
     assert_eq!(
         vec![
             Delta::Reasoning("Hm.".to_owned()),
-            Delta::Text("Yes".to_owned()),
-            Delta::Text(", é.".to_owned()),
+            Delta::Text("Yes, é.".to_owned()),
             Delta::Usage(Usage {
                 input: 90,
                 output: 12,
