@@ -181,17 +181,16 @@ impl Keeper {
                         }
                     }
                 }
-                let_go = self.heard.recv() => match let_go {
-                    Some(debate) => {
-                        if !matches!(timeout_at(self.deadline, self.free(debate)).await, Ok(Ok(()))) {
-                            self.connection = None;
-                        }
-                    }
-                    None => {
+                let_go = self.heard.recv() => {
+                    let Some(debate) = let_go else {
                         let _ = timeout_at(self.deadline, self.leave()).await;
                         return;
+                    };
+                    let freed = timeout_at(self.deadline, self.free(debate)).await;
+                    if !matches!(freed, Ok(Ok(()))) {
+                        self.connection = None;
                     }
-                },
+                }
             }
         }
         self.lost.cancel();

@@ -18,8 +18,12 @@ mod embedded;
 mod forecast;
 mod harness;
 mod judge;
+mod on_postgres;
+#[path = "../postgres/mod.rs"]
+mod postgres;
 mod resume;
 mod server_api;
 mod server_events;
 mod server_fuzz;
 mod server_safety;
+mod workers;

@@ -56,6 +56,16 @@ impl Home {
         home
     }
 
+    /// The same, with its debates in this database.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn with_database(server: &Server, url: &str) -> Self {
+        let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        Self::configured(
+            &server.url(),
+            &format!("{tiers}\n[data]\ndatabase = \"{url}\"\n"),
+        )
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
