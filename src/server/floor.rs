@@ -798,7 +798,7 @@ impl Floor {
             .await
             .map_err(Stopped::Failure)?;
         let feed = Arc::clone(&debate.feed);
-        feed.begin(table.last_seq().await);
+        feed.begin(table.last_seq());
         table.attend(Box::new(move |notice| feed.take_up(notice)));
         let table = Arc::new(table);
         let table = debate.table.get_or_init(|| table);

@@ -56,6 +56,7 @@ type Behaviour = dyn Fn(&Value, usize) -> Answer + Send + Sync;
 pub(crate) struct Server {
     port: u16,
     heard: Arc<Mutex<Vec<Value>>>,
+    #[allow(dead_code, reason = "for the benchmarks")]
     spent: Arc<Mutex<Duration>>,
 }
 
@@ -97,6 +98,7 @@ impl Server {
     }
 
     /// From the first byte of each request to the last of its answer, all calls together.
+    #[allow(dead_code, reason = "for the benchmarks")]
     pub(crate) fn spent(&self) -> Duration {
         *self.spent.lock().unwrap()
     }
