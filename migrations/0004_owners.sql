@@ -7,8 +7,6 @@ ALTER TABLE debates ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 -- What it is to go on with, as JSON, where that is another budget than it was opened with: whoever goes on must know.
 ALTER TABLE debates ADD COLUMN budget TEXT NOT NULL DEFAULT '';
 
-CREATE INDEX debates_by_owner ON debates (owner);
-
 -- A process that claims debates says every few seconds that it lives: one row for it, however many debates it runs.
 CREATE TABLE owners (
     id TEXT NOT NULL PRIMARY KEY,

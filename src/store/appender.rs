@@ -280,3 +280,7 @@ fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
         serde_json::to_string(&entries).map_err(text)?,
     ))
 }
+
+#[cfg(test)]
+#[path = "appender_tests.rs"]
+mod tests;

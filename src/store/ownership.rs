@@ -233,15 +233,10 @@ impl Keeper {
     /// Nothing is held any more, and nobody will ask for more.
     async fn leave(&mut self) -> Result<(), Failure> {
         let id = Arc::clone(&self.id);
-        for sql in [
-            "UPDATE debates SET owner = '' WHERE owner = $1",
-            "DELETE FROM owners WHERE id = $1",
-        ] {
-            sqlx::query(sql)
-                .bind(id.to_string())
-                .execute(self.connection().await?)
-                .await?;
-        }
+        sqlx::query("DELETE FROM owners WHERE id = $1")
+            .bind(id.to_string())
+            .execute(self.connection().await?)
+            .await?;
         if let Some(connection) = self.connection.take() {
             connection.close().await?;
         }

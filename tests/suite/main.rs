@@ -19,8 +19,6 @@ mod forecast;
 mod harness;
 mod judge;
 mod on_postgres;
-#[path = "../postgres/mod.rs"]
-mod postgres;
 mod resume;
 mod server_api;
 mod server_events;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::harness::forecast::replies;
+use crate::harness::postgres::Database;
 use crate::harness::{Answer, Home, QUESTION, Server, Serving, finished, good, schema_name};
-use crate::postgres::Database;
 
 /// C-10, C-14: asked, listed, shown, rated, exported, deleted; and nothing of it in a file.
 #[test]

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::harness::postgres::Database;
 use crate::harness::{Answer, Gate, Home, Server, Serving, good, schema_name};
-use crate::postgres::Database;
 
 /// `roundtable worker`, ended with this value.
 struct Worker {
