@@ -45,7 +45,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         Display::finished(&args.manner, &reading)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let claim = store.claim(row.id).await?;
+    let claim = store.claim_patiently(row.id).await?;
     let setup = claim.setup().clone();
     let mut past = store.entries(row.id).await?;
     if let Some(query) = open_question(&past) {

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::journal::Journal;
 use sqlx::{AnyConnection, Row};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::home::Held;
 use super::journal::DebateJournal;
+use super::ownership::LEASE;
 use super::served::{Sent, note_request};
 use super::{Store, signed};
 
@@ -89,6 +91,18 @@ impl Store {
     /// Takes over a debate that no living process holds.
     pub(crate) async fn claim(&self, id: Uuid) -> Result<Claim, ClaimError> {
         self.claim_as(id, By::Command).await
+    }
+
+    /// The same, waiting as long as it takes to know that whoever held it on another machine is dead.
+    pub(crate) async fn claim_patiently(&self, id: Uuid) -> Result<Claim, ClaimError> {
+        let deadline = Instant::now() + LEASE;
+        loop {
+            let claimed = self.claim(id).await;
+            let is_held = matches!(claimed, Err(ClaimError::Held { .. }));
+            if !is_held || !self.is_shared() || Instant::now() > deadline {
+                return claimed;
+            }
+        }
     }
 
     pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Claim, ClaimError> {
