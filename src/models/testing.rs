@@ -230,9 +230,11 @@ pub(super) fn request(model: &str) -> Request {
         speaker,
         text: text.to_owned(),
         shared,
+        tools: Vec::new(),
     };
     Request {
         images: Vec::new(),
+        tools: None,
         model: model.to_owned(),
         system: "You are the skeptic.".to_owned(),
         messages: vec![
@@ -307,7 +309,11 @@ pub(super) async fn text(fleet: &Fleet, request: Request) -> String {
     assert_eq!(None, error);
     let parts = deltas.into_iter().filter_map(|delta| match delta {
         Delta::Text(text) => Some(text),
-        Delta::Reasoning(_) | Delta::Usage(_) | Delta::Restart { .. } | Delta::Finish(_) => None,
+        Delta::Reasoning(_)
+        | Delta::Call(_)
+        | Delta::Usage(_)
+        | Delta::Restart { .. }
+        | Delta::Finish(_) => None,
     });
     parts.collect()
 }
