@@ -23,3 +23,4 @@ mod server_api;
 mod server_events;
 mod server_fuzz;
 mod server_safety;
+mod sources;
