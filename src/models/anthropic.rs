@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use roundtable_engine::model::{Finish, Message, Offer, Request, Speaker, ToolPart};
+use roundtable_engine::model::{Finish, Message, Offer, Request, Speaker, ToolPart, Written};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -91,7 +91,7 @@ struct Turn<'a> {
 struct Tool<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    input_schema: &'a Value,
+    input_schema: &'a Written,
 }
 
 #[derive(Serialize)]

@@ -70,7 +70,7 @@ impl<'a> Written<'a> {
 /// Tools in this format, whose schemas know no closed objects.
 fn declared(tools: &[Tool]) -> Value {
     let declaration = |tool: &Tool| {
-        let mut parameters = tool.parameters.as_ref().clone();
+        let mut parameters = Value::clone(&tool.parameters);
         if let Some(fields) = parameters.as_object_mut() {
             fields.remove("additionalProperties");
         }

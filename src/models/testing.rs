@@ -256,7 +256,7 @@ pub(super) fn request(model: &str) -> Request {
                 },
                 "required": ["text", "score"],
                 "additionalProperties": false,
-            })),
+            }).into()),
         }),
         temperature: 0.8,
         max_output_tokens: 1500,
@@ -326,12 +326,15 @@ pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
     let tool = |name: &str| Tool {
         name: name.to_owned(),
         description: format!("It can {name}."),
-        parameters: std::sync::Arc::new(json!({
-            "type": "object",
-            "properties": { "query": { "type": "string" } },
-            "required": ["query"],
-            "additionalProperties": false,
-        })),
+        parameters: std::sync::Arc::new(
+            json!({
+                "type": "object",
+                "properties": { "query": { "type": "string" } },
+                "required": ["query"],
+                "additionalProperties": false,
+            })
+            .into(),
+        ),
     };
     let mut request = request(model);
     let said = |speaker, tools| Message {

@@ -170,7 +170,12 @@ impl Progress {
     pub(super) fn text(&mut self, text: String) {
         if !text.is_empty() {
             self.spoke = true;
-            self.deltas.push_back(Delta::Text(text));
+            // What has come at once is passed on at once: each piece costs every layer above a little.
+            if let Some(Delta::Text(before)) = self.deltas.back_mut() {
+                before.push_str(&text);
+            } else {
+                self.deltas.push_back(Delta::Text(text));
+            }
         }
     }
 
@@ -360,7 +365,7 @@ pub(super) fn functions(tools: &[Tool]) -> Vec<Value> {
     let function = |tool: &Tool| {
         json!({
             "type": "function",
-            "function": { "name": tool.name, "description": tool.description, "parameters": tool.parameters },
+            "function": { "name": tool.name, "description": tool.description, "parameters": **tool.parameters },
         })
     };
     tools.iter().map(function).collect()

@@ -239,12 +239,15 @@ fn tool(name: &str, description: &str, parameter: &str, what: &str) -> Tool {
     Tool {
         name: name.to_owned(),
         description: description.to_owned(),
-        parameters: Arc::new(json!({
-            "type": "object",
-            "properties": properties,
-            "required": [parameter],
-            "additionalProperties": false,
-        })),
+        parameters: Arc::new(
+            json!({
+                "type": "object",
+                "properties": properties,
+                "required": [parameter],
+                "additionalProperties": false,
+            })
+            .into(),
+        ),
     }
 }
 

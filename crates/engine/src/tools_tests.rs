@@ -37,7 +37,7 @@ fn call(name: &str, arguments: &str) -> ToolCall {
 
 #[test]
 fn m15_tools_are_offered_with_their_schemas() {
-    insta::assert_json_snapshot!(toolbox().offered());
+    insta::assert_json_snapshot!(json!(toolbox().offered()));
     let only: Vec<String> = Toolbox::new(Sources::default())
         .offered()
         .list

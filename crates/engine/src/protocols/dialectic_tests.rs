@@ -495,7 +495,7 @@ fn request_for(schema: &str) -> Request {
         tools: None,
         schema: Some(crate::model::Schema {
             name: schema.into(),
-            json: std::sync::Arc::new(Value::Null),
+            json: std::sync::Arc::default(),
         }),
         temperature: 0.0,
         max_output_tokens: 1,
