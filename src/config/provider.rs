@@ -102,6 +102,8 @@ pub(crate) struct Provider {
     /// In place of `limits.call_timeout_s`.
     pub timeout: Option<Duration>,
     pub headers: Vec<(String, Secret)>,
+    /// Whether its models can be offered tools, where the file says so.
+    pub tools: Option<bool>,
     /// The user's file has a section for it.
     pub configured: bool,
 }
@@ -129,6 +131,7 @@ impl Provider {
             max_concurrent: kind.max_concurrent(),
             timeout: None,
             headers: Vec::new(),
+            tools: None,
             configured: false,
         }
     }
@@ -228,6 +231,7 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
         max_concurrent,
         timeout,
         headers: _,
+        tools,
     } = stated;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
     section.record(
@@ -243,6 +247,9 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
     section.record("max_concurrent", Some(most), line(max_concurrent.as_ref()));
     if let Some(given) = timeout {
         section.record("timeout_s", Some(given.value), Some(given.line));
+    }
+    if let Some(given) = tools {
+        section.record("tools", Some(given.value), Some(given.line));
     }
 }
 
@@ -262,6 +269,7 @@ struct Stated {
     max_concurrent: Option<Given<u32>>,
     timeout: Option<Given<f64>>,
     headers: Vec<(String, Secret)>,
+    tools: Option<Given<bool>>,
 }
 
 const KINDS: &str = "\"openai\", \"anthropic\", \"gemini\" or \"ollama\"";
@@ -286,6 +294,10 @@ impl Stated {
             max_concurrent: section.whole("max_concurrent", 1..=1024),
             timeout: section.number("timeout_s", 0.001..=86_400.0),
             headers: read_headers(section),
+            tools: section.read("tools", |item| {
+                let expected = "true or false: whether its models can call tools";
+                item.as_bool().ok_or_else(|| expected.to_owned())
+            }),
         }
     }
 
@@ -313,6 +325,7 @@ impl Stated {
         let timeout = self.timeout.as_ref();
         provider.timeout = timeout.map(|given| Duration::from_secs_f64(given.value));
         provider.headers.clone_from(&self.headers);
+        provider.tools = self.tools.as_ref().map(|given| given.value);
         provider
     }
 }

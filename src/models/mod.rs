@@ -142,6 +142,11 @@ impl Fleet {
                 ability,
             },
             sees: families::Families::built_in().sees(name.model()),
+            calls_tools: provider.tools.unwrap_or_else(|| {
+                provider.is_official()
+                    || ability == Ability::Full
+                        && families::Families::built_in().calls_tools(name.model())
+            }),
         });
         let limited = Arc::new(Limited {
             inner: hosted,

@@ -50,6 +50,7 @@ pub(super) fn spent(cost: Option<f64>) -> Spent {
             cached: 60,
         },
         calls: 2,
+        tool_turns: 0,
         retries: 1,
         latency_ms: 40,
         cost: cost.and_then(Money::from_dollars),

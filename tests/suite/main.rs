@@ -25,3 +25,4 @@ mod server_events;
 mod server_fuzz;
 mod server_safety;
 mod workers;
+mod sources;

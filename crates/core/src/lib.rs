@@ -3,6 +3,7 @@
 pub mod absence;
 pub mod answer;
 pub mod bounded;
+pub mod calculator;
 pub mod citations;
 pub mod councils;
 pub mod dataset;
@@ -14,6 +15,7 @@ pub mod labels;
 pub mod quality;
 pub mod scale;
 pub mod similarity;
+pub mod sources;
 pub mod spread;
 pub mod stance;
 pub mod state;

@@ -9,12 +9,13 @@ use sha2::{Digest, Sha256};
 use super::calls::{Failure, Work};
 use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
-use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent, Words};
+use crate::event::{Call, Event, FailedStep, FinishedStep, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
 use crate::safety::Withheld;
 use crate::tokens;
+use crate::tools::Toolbox;
 
 /// A reply that fits, and how people read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,7 @@ pub struct Ask<'t, T> {
     context: minijinja::Value,
     refinement: Refinement,
     images: Vec<Image>,
+    pub(super) toolbox: Option<Toolbox>,
     pub(super) check: Check<'t, T>,
     pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
@@ -60,6 +62,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             context: minijinja::Value::UNDEFINED,
             refinement: Refinement::default(),
             images: Vec::new(),
+            toolbox: None,
             check: Box::new(|_| Vec::new()),
             demand: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
@@ -115,6 +118,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
+    /// The seat may call these tools before it replies (M-15).
+    pub fn tools(mut self, toolbox: Option<Toolbox>) -> Self {
+        self.toolbox = toolbox;
+        self
+    }
+
     /// In this reply, lists of that name have so many items.
     pub fn items(mut self, property: &'static str, count: usize) -> Self {
         self.refinement.items.push((property, count));
@@ -164,16 +173,12 @@ impl<'t, T: Reply> Ask<'t, T> {
             ask: &self,
             chair,
             step: &step,
+            hash: &hash,
             tally: Spent::default(),
             main: String::new(),
             announced: String::new(),
         };
-        let outcome = tokio::select! {
-            biased;
-            () = table.kit.cancel.cancelled() => return Err(Halt::Cancelled),
-            exhausted = deadline(table, started_at) => return Err(exhausted.into()),
-            outcome = work.run(request) => outcome,
-        };
+        let outcome = work.run(request).await?;
         let (mut spent, announced) = (work.tally, work.announced);
         spent.latency_ms = table.kit.clock.now().saturating_sub(started_at);
         spent.cost = chair.price.as_ref().map(|price| price.of(spent.usage));
@@ -204,6 +209,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             speaker: Speaker::User,
             text,
             shared,
+            tools: Vec::new(),
         };
         Ok(Request {
             model: model_part(&seated.model).to_owned(),
@@ -214,6 +220,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 .collect(),
             images: self.images.clone(),
             schema: Some(schema_for::<T>(&self.refinement, seated.ability)),
+            tools: self.toolbox.as_ref().map(Toolbox::offered),
             temperature: seated.seat.temperature,
             max_output_tokens: seated.seat.max_output_tokens,
             seed: seed_for(self.table.setup.seed, &self.step()),
@@ -323,9 +330,13 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 }
 
-async fn deadline(table: &Table, now: Millis) -> Exhausted {
+/// Until the debate's time is up.
+pub(super) async fn deadline(table: &Table) -> Exhausted {
     match table.deadline {
-        Some(end) => tokio::time::sleep(Duration::from_millis(end.saturating_sub(now))).await,
+        Some(end) => {
+            let left = end.saturating_sub(table.kit.clock.now());
+            tokio::time::sleep(Duration::from_millis(left)).await;
+        }
         None => std::future::pending().await,
     }
     table.purse.time_exhausted()
