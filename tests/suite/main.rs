@@ -13,6 +13,7 @@ mod browser;
 mod commands;
 mod contract;
 mod debate;
+mod deploy;
 #[cfg(feature = "local")]
 mod embedded;
 mod forecast;
