@@ -85,8 +85,7 @@ async fn c11_thinking_text_and_usage_are_read() {
     assert_eq!(
         vec![
             Delta::Reasoning("Hm.".to_owned()),
-            Delta::Text("{\"text\":".to_owned()),
-            Delta::Text("\"é\"}".to_owned()),
+            Delta::Text("{\"text\":\"é\"}".to_owned()),
             Delta::Usage(Usage {
                 input: 95,
                 output: 25,

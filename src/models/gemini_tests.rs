@@ -41,8 +41,7 @@ async fn c11_thoughts_text_and_usage_are_read() {
     assert_eq!(
         vec![
             Delta::Reasoning("Hm.".to_owned()),
-            Delta::Text("Ye".to_owned()),
-            Delta::Text("s.".to_owned()),
+            Delta::Text("Yes.".to_owned()),
             Delta::Usage(Usage {
                 input: 50,
                 output: 10,

@@ -289,11 +289,16 @@ pub(super) async fn call(fleet: &Fleet, request: Request) -> (Vec<Delta>, Option
     drain(fleet.model(&name).unwrap().as_ref(), request).await
 }
 
+/// Text that follows text is one piece: how much of it comes at once is up to the network.
 pub(super) async fn drain(model: &dyn Model, request: Request) -> (Vec<Delta>, Option<ModelError>) {
     let mut stream = model.stream(request);
     let mut deltas = Vec::new();
     while let Some(item) = stream.next().await {
         match item {
+            Ok(Delta::Text(more)) => match deltas.last_mut() {
+                Some(Delta::Text(text)) => text.push_str(&more),
+                _ => deltas.push(Delta::Text(more)),
+            },
             Ok(delta) => deltas.push(delta),
             Err(error) => return (deltas, Some(error)),
         }
