@@ -206,7 +206,8 @@ async fn not_so() -> Problem {
 }
 
 async fn health(State(app): State<Arc<App>>) -> Json<Value> {
-    let (running, queued) = app.floor.load();
+    let (running, _) = app.floor.load();
+    let queued = app.floor.queue_length().await;
     Json(json!({ "status": "ok", "running": running, "queued": queued }))
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::floor::{Floor, PATIENCE, Unable};
 use super::log;
-use crate::store::{Answer, News, Order, StoreError, Wish};
+use crate::store::{Answer, DebateRow, News, Order, StoreError, Wish};
 
 /// How often there is a look for work that nobody has called out, such as that of a process that died.
 const LOOK: Duration = Duration::from_secs(1);
@@ -211,6 +211,27 @@ impl Floor {
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
+    }
+
+    /// How many stand before it in the queue, here or for anybody.
+    pub(super) async fn place_in_queue(&self, row: &DebateRow) -> Result<Option<u64>, StoreError> {
+        if let Some(position) = self.queue_position(row.id) {
+            return Ok(Some(position as u64));
+        }
+        if row.state == State::Queued && self.store().is_shared() {
+            return self.store().waiting_before(row).await.map(Some);
+        }
+        Ok(None)
+    }
+
+    /// How many wait for a place, here or for anybody.
+    pub(super) async fn queue_length(&self) -> u64 {
+        let (_, here) = self.load();
+        if !self.store().is_shared() {
+            return here as u64;
+        }
+        // Whether the database answers is another question.
+        self.store().waiting_for_anybody().await.unwrap_or(0)
     }
 
     /// Takes nothing more, and gives what runs some time to come to its end.

@@ -93,16 +93,33 @@ impl Store {
         self.claim_as(id, By::Command).await
     }
 
-    /// The same, waiting as long as it takes to know that whoever held it on another machine is dead.
+    /// The same, waiting as long as it takes to know whether whoever holds it on another machine is dead: until there is
+    /// another sign of life, or none for too long.
     pub(crate) async fn claim_patiently(&self, id: Uuid) -> Result<Claim, ClaimError> {
+        if !self.is_shared() {
+            return self.claim(id).await;
+        }
         let deadline = Instant::now() + LEASE;
+        let first = self.sign_of_life(id).await?;
         loop {
             let claimed = self.claim(id).await;
             let is_held = matches!(claimed, Err(ClaimError::Held { .. }));
-            if !is_held || !self.is_shared() || Instant::now() > deadline {
+            if !is_held || Instant::now() > deadline || self.sign_of_life(id).await? != first {
                 return claimed;
             }
         }
+    }
+
+    /// Changes as long as a process on a server holds the debate.
+    async fn sign_of_life(&self, id: Uuid) -> Result<Option<i64>, StoreError> {
+        let row = sqlx::query(
+            "SELECT owners.lives_until FROM owners JOIN debates ON debates.owner = owners.id WHERE debates.id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.reader)
+        .await;
+        row.and_then(|row| row.map(|row| row.try_get("lives_until")).transpose())
+            .map_err(|error| self.failed(error.into()))
     }
 
     pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Claim, ClaimError> {

@@ -90,7 +90,8 @@ impl Store {
         self.claim_as(id, By::Server).await
     }
 
-    /// An ended debate is to go on as soon as there is a place for it.
+    /// An ended debate is to go on as soon as there is a place for it, with this budget where it is to be another than it was
+    /// opened with. What an earlier wish set no longer counts.
     pub(crate) async fn queue_again(
         &self,
         id: Uuid,
@@ -105,7 +106,7 @@ impl Store {
             let mut writing = self.writer.begin().await?;
             let done = sqlx::query(
                 "UPDATE debates SET state = $2, ended_at = NULL, served = 1, \
-                 budget = CASE WHEN $3 = '' THEN budget ELSE $3 END WHERE id = $1",
+                 budget = $3 WHERE id = $1",
             )
             .bind(id.to_string())
             .bind(State::Queued.name())

@@ -15,7 +15,7 @@ use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::home::{Held, Home};
 use super::ownership::Lease;
 use super::row::parse_id;
-use super::{Claim, Created, Sent, Store, signed, unsigned};
+use super::{Claim, Created, DebateRow, Sent, Store, signed, unsigned};
 
 const JOURNAL: &str = "roundtable_journal";
 const WORK: &str = "roundtable_work";
@@ -109,6 +109,22 @@ impl Store {
         let counted = sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = ''",
         )
+        .fetch_one(&self.reader)
+        .await;
+        counted
+            .and_then(|row| row.try_get::<i64, _>("waiting"))
+            .map(unsigned)
+            .map_err(|error| self.failed(error.into()))
+    }
+
+    /// How many wait for somebody longer than this one.
+    pub(crate) async fn waiting_before(&self, debate: &DebateRow) -> Result<u64, StoreError> {
+        let counted = sqlx::query(
+            "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = '' \
+             AND (created_at < $1 OR (created_at = $1 AND id < $2))",
+        )
+        .bind(signed(debate.created_at))
+        .bind(debate.id.to_string())
         .fetch_one(&self.reader)
         .await;
         counted

@@ -164,7 +164,7 @@ fn f17_forecasts_are_persisted_on_postgres() {
 #[test]
 fn c10_everything_is_copied_there_and_back_by_command() {
     let (server, database) = (Server::good(), Database::new());
-    let home = Home::with_model(&server);
+    let home = Home::with_file(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
     home.token("run");
     let folder = home.path().join(".local/share/roundtable");
@@ -197,7 +197,7 @@ fn c10_everything_is_copied_there_and_back_by_command() {
 #[test]
 fn c14_old_debates_are_pruned_after_a_yes() {
     let server = Server::good();
-    let home = Home::with_model(&server);
+    let home = Home::with_file(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
     home.ask(&["--quiet"]).expect(0, &[]);
     home.run(&["rate", "last", "8"]).expect(0, &[]);
@@ -226,7 +226,7 @@ fn c10_a_backup_while_a_debate_runs() {
         "review" if before == 0 => Answer::Late(Duration::from_secs(3), good(request, before)),
         _ => Answer::Reply(good(request, before)),
     });
-    let home = Home::with_model(&server);
+    let home = Home::with_file(&server);
     let child = home.command(&["ask", QUESTION, "--quiet"]).spawn().unwrap();
     Serving::until_asked(&server, "review");
     let restored = home.path().join("restored");

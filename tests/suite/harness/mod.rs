@@ -75,6 +75,13 @@ impl Home {
         home
     }
 
+    /// The same, with its debates in a file in any case.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn with_file(server: &Server) -> Self {
+        let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        Self::configured(&server.url(), &format!("{tiers}\n[data]\n"))
+    }
+
     /// The same, with its debates in this database.
     #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
     pub(crate) fn with_database(server: &Server, url: &str) -> Self {
