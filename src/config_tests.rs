@@ -82,6 +82,7 @@ fn c03_a_full_file_is_read() {
             timeout: Some(Duration::from_millis(2500)),
             headers: vec![("X-Team".to_owned(), Secret::new("blue"))],
             tools: Some(false),
+            fallback: Vec::new(),
             configured: true,
         },
         config.providers["lab"]

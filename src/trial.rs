@@ -59,7 +59,7 @@ async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, Strin
     while let Some(delta) = deltas.next().await {
         match delta {
             Ok(Delta::Text(text)) => said.push_str(&text),
-            Ok(Delta::Restart { .. }) => said.clear(),
+            Ok(Delta::Restart { .. } | Delta::Instead(_)) => said.clear(),
             Ok(Delta::Finish(_)) => break,
             Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_)) => {}
             Err(error) => return Err(error.to_string()),

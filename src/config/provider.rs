@@ -9,6 +9,7 @@ use toml_edit::TableLike;
 
 use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Secret};
+use super::name::ModelName;
 
 /// The wire format that a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -104,6 +105,8 @@ pub(crate) struct Provider {
     pub headers: Vec<(String, Secret)>,
     /// Whether its models can be offered tools, where the file says so.
     pub tools: Option<bool>,
+    /// Who answers when it is dead, in this order.
+    pub fallback: Vec<ModelName>,
     /// The user's file has a section for it.
     pub configured: bool,
 }
@@ -132,6 +135,7 @@ impl Provider {
             timeout: None,
             headers: Vec::new(),
             tools: None,
+            fallback: Vec::new(),
             configured: false,
         }
     }
@@ -186,6 +190,7 @@ pub(super) fn read(
         )
     })
     .collect();
+    let mut fallbacks = Vec::new();
     let sections = Section::new(findings, "providers", table).tables();
     for (name, table, line) in sections {
         if let Some(message) = unusable(name) {
@@ -193,10 +198,12 @@ pub(super) fn read(
             continue;
         }
         let section = Section::new(findings, format!("providers.{name}"), Some(table));
-        if let Some(provider) = read_one(section, name, line, environment) {
+        if let Some((provider, given)) = read_one(section, name, line, environment) {
             providers.insert(name.to_owned(), provider);
+            fallbacks.extend(given.map(|given| (name.to_owned(), given)));
         }
     }
+    stand_in(findings, &mut providers, fallbacks);
     for provider in providers.values() {
         if !provider.configured && provider.kind != Kind::Local {
             let mut section = Section::new(findings, format!("providers.{}", provider.name), None);
@@ -205,6 +212,33 @@ pub(super) fn read(
         }
     }
     providers
+}
+
+/// Fills in who answers for whom.
+fn stand_in(
+    findings: &mut Findings<'_>,
+    providers: &mut BTreeMap<String, Provider>,
+    fallbacks: Vec<(String, Given<Vec<String>>)>,
+) {
+    let names: Vec<String> = providers.keys().cloned().collect();
+    for (name, given) in fallbacks {
+        let mut models = Vec::new();
+        for text in &given.value {
+            match ModelName::parse(text, names.iter().map(String::as_str)) {
+                Ok(model) => models.push(model),
+                Err(error) => findings.fault(
+                    given.line,
+                    format!("providers.{name}.fallback has to name models: {error}"),
+                ),
+            }
+        }
+        let shown = given.value.join(", ");
+        let mut section = Section::new(findings, format!("providers.{name}"), None);
+        section.record("fallback", Some(shown), Some(given.line));
+        if let Some(provider) = providers.get_mut(&name) {
+            provider.fallback = models;
+        }
+    }
 }
 
 fn unusable(name: &str) -> Option<String> {
@@ -232,6 +266,7 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
         timeout,
         headers: _,
         tools,
+        fallback: _,
     } = stated;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
     section.record(
@@ -270,6 +305,8 @@ struct Stated {
     timeout: Option<Given<f64>>,
     headers: Vec<(String, Secret)>,
     tools: Option<Given<bool>>,
+    /// Read when all providers are known.
+    fallback: Option<Given<Vec<String>>>,
 }
 
 const KINDS: &str = "\"openai\", \"anthropic\", \"gemini\" or \"ollama\"";
@@ -297,6 +334,14 @@ impl Stated {
             tools: section.read("tools", |item| {
                 let expected = "true or false: whether its models can call tools";
                 item.as_bool().ok_or_else(|| expected.to_owned())
+            }),
+            fallback: section.read("fallback", |item| {
+                let list = item.as_array().map(|list| {
+                    let text = |value: &toml_edit::Value| value.as_str().map(str::to_owned);
+                    list.iter().map(text).collect::<Option<Vec<_>>>()
+                });
+                list.flatten()
+                    .ok_or_else(|| "a list of models like [\"ollama:qwen3:32b\"]".to_owned())
             }),
         }
     }
@@ -335,7 +380,7 @@ fn read_one(
     name: &str,
     line: usize,
     environment: &Environment,
-) -> Option<Provider> {
+) -> Option<(Provider, Option<Given<Vec<String>>>)> {
     let stated = Stated::read(&mut section);
     let kind = stated.kind.as_ref().map(|given| given.value);
     let provider = kind
@@ -348,7 +393,7 @@ fn read_one(
         section.fault(line, format!("[providers.{name}] needs kind = {KINDS}"));
     }
     section.finish();
-    provider
+    Some((provider?, stated.fallback))
 }
 
 fn read_headers(section: &mut Section<'_, '_, '_>) -> Vec<(String, Secret)> {

@@ -321,6 +321,7 @@ pub(super) async fn text(fleet: &Fleet, request: Request) -> String {
         | Delta::Call(_)
         | Delta::Usage(_)
         | Delta::Restart { .. }
+        | Delta::Instead(_)
         | Delta::Finish(_) => None,
     });
     parts.collect()
@@ -384,6 +385,7 @@ pub(super) async fn calls(fleet: &Fleet, request: Request) -> Vec<ToolCall> {
             | Delta::Reasoning(_)
             | Delta::Usage(_)
             | Delta::Restart { .. }
+            | Delta::Instead(_)
             | Delta::Finish(_) => None,
         })
         .collect()

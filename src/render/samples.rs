@@ -83,6 +83,7 @@ fn said(step: &str, seat: &str, round: u32, at: u64, text: &str) -> Event {
             Vec::new()
         },
         withheld: Vec::new(),
+        instead_of: None,
     }))
 }
 

@@ -82,6 +82,7 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
         text: "so".into(),
         remarks: vec!["too short".into()],
         withheld: Vec::new(),
+        instead_of: None,
     }))
 }
 

@@ -3,6 +3,7 @@
 pub mod absence;
 pub mod answer;
 pub mod bounded;
+pub mod breaker;
 pub mod calculator;
 pub mod citations;
 pub mod councils;

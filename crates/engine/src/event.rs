@@ -194,6 +194,17 @@ pub struct FinishedStep {
     /// What the safety monitor took out of it: where and why, never what.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
+    /// The model of the call answered in place of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<InsteadOf>,
+}
+
+/// The model that was asked and did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InsteadOf {
+    /// `provider:model`
+    pub model: String,
+    pub because: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Price, Usage};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -191,7 +191,7 @@ impl Serialize for Written {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     Text(String),
     /// Thinking that the provider sends apart from the reply. It is not part of the text.
@@ -204,7 +204,18 @@ pub enum Delta {
     Restart {
         reason: String,
     },
+    /// Another model answers from here on: all text so far is void.
+    Instead(Box<Instead>),
     Finish(Finish),
+}
+
+/// Who answers in place of the model that was asked, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instead {
+    /// `provider:model`
+    pub model: String,
+    pub because: String,
+    pub price: Option<Price>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -247,6 +258,8 @@ pub enum ModelError {
     Rejected { status: u16, detail: String },
     #[error("this is not the answer of a model server ({detail})")]
     NotAModelServer { detail: String },
+    #[error("not asked ({detail})")]
+    LeftAlone { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
 }
@@ -265,6 +278,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
+            | Self::LeftAlone { .. }
             | Self::Local { .. } => false,
         }
     }
@@ -282,6 +296,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
+            | Self::LeftAlone { .. }
             | Self::Local { .. } => None,
         }
     }

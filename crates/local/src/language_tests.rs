@@ -83,7 +83,10 @@ async fn ask(model: &LocalModel, request: Request) -> Result<Reply, ModelError> 
                     finish,
                 });
             }
-            delta @ (Delta::Reasoning(_) | Delta::Call(_) | Delta::Restart { .. }) => {
+            delta @ (Delta::Reasoning(_)
+            | Delta::Call(_)
+            | Delta::Restart { .. }
+            | Delta::Instead(_)) => {
                 panic!("{delta:?}")
             }
         }

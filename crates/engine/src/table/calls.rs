@@ -2,14 +2,16 @@
 //! fit (C-05).
 
 use futures::StreamExt;
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Money, Price, Usage};
 use serde_json::json;
 
 use super::step::{Ask, Turn, deadline};
 use super::{Chair, Halt};
 use crate::event::{Event, Spent};
 use crate::journal::JournalError;
-use crate::model::{Delta, Finish, Message, ModelError, Offer, Request, Speaker, ToolCall};
+use crate::model::{
+    Delta, Finish, Instead, Message, ModelError, Offer, Request, Speaker, ToolCall,
+};
 use crate::reply::{MainText, Misfit, Reply, read};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
@@ -31,10 +33,38 @@ pub(super) struct Work<'a, 't, T> {
     pub(super) hash: &'a str,
     /// What all calls of the step used together.
     pub(super) tally: Spent,
+    /// Who answered last, where it was not the model that was asked.
+    pub(super) instead: Option<Stood>,
     /// The main text so far.
     pub(super) main: String,
     /// The beginning of it that listeners have heard.
     pub(super) announced: String,
+}
+
+/// A model that stood in, and what it used.
+#[derive(Debug)]
+pub(super) struct Stood {
+    pub(super) who: Instead,
+    used: Usage,
+}
+
+/// What a step cost: each model has its own price.
+pub(super) fn cost(spent: &Spent, price: Option<&Price>, stood: Option<&Stood>) -> Option<Money> {
+    let Some(stood) = stood else {
+        return price.map(|price| price.of(spent.usage));
+    };
+    let own = Usage {
+        input: spent.usage.input.saturating_sub(stood.used.input),
+        output: spent.usage.output.saturating_sub(stood.used.output),
+        cached: spent.usage.cached.saturating_sub(stood.used.cached),
+    };
+    let own = if own == Usage::default() {
+        Some(Money::ZERO)
+    } else {
+        price.map(|price| price.of(own))
+    };
+    let theirs = stood.who.price.as_ref().map(|price| price.of(stood.used));
+    Some(own? + theirs?)
 }
 
 struct Said {
@@ -98,7 +128,7 @@ impl<T: Reply> Work<'_, '_, T> {
             session.take_up(&exchange);
             request.messages.extend(exchange.messages());
             let mut used = self.tally;
-            used.cost = self.chair.price.as_ref().map(|price| price.of(used.usage));
+            used.cost = cost(&used, self.chair.price.as_ref(), self.instead.as_ref());
             // Whoever has spent the budget replies with what there is.
             let is_over = session.is_over() || !self.ask.table.purse.has_left(&used);
             if let Some(tools) = request.tools.as_mut().filter(|_| is_over) {
@@ -240,6 +270,13 @@ impl<T: Reply> Work<'_, '_, T> {
         let mut text = String::new();
         let mut calls = Vec::new();
         let mut usage = Usage::default();
+        // Every call is put to the model of the seat again; what another used before stays counted.
+        let mut stood_before = self
+            .instead
+            .as_ref()
+            .map_or_else(Usage::default, |it| it.used);
+        let mut usage_before = Usage::default();
+        let mut instead = None;
         self.tally.calls += 1;
         let result = loop {
             match deltas.next().await {
@@ -256,6 +293,20 @@ impl<T: Reply> Work<'_, '_, T> {
                     calls.clear();
                     main = MainText::new(T::MAIN);
                     self.restart(&reason);
+                    if !self.ask.table.may_retry() {
+                        break Err(ModelError::Interrupted {
+                            detail: format!("{reason}; the debate has used up its retries"),
+                        });
+                    }
+                }
+                Some(Ok(Delta::Instead(who))) => {
+                    self.tally.retries += 1;
+                    text.clear();
+                    calls.clear();
+                    main = MainText::new(T::MAIN);
+                    self.restart(&format!("{}; {} answers instead", who.because, who.model));
+                    usage_before = usage;
+                    instead = Some(*who);
                 }
                 Some(Ok(Delta::Finish(finish))) => break Ok(finish),
                 Some(Err(error)) => break Err(error),
@@ -279,6 +330,15 @@ impl<T: Reply> Work<'_, '_, T> {
             };
         }
         self.tally.usage += usage;
+        if let Some(who) = instead {
+            stood_before += Usage {
+                input: usage.input.saturating_sub(usage_before.input),
+                output: usage.output.saturating_sub(usage_before.output),
+                cached: usage.cached.saturating_sub(usage_before.cached),
+            };
+            let used = stood_before;
+            self.instead = Some(Stood { who, used });
+        }
         result.map(|finish| Said {
             text,
             calls,

@@ -6,14 +6,14 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{Failure, Work};
+use super::calls::{self, Failure, Work};
 use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
-use crate::event::{Call, Event, FailedStep, FinishedStep, Seated, Spent, Words};
+use crate::event::{Call, Event, FailedStep, FinishedStep, InsteadOf, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
-use crate::safety::Withheld;
+use crate::safety::{Withheld, withhold_text};
 use crate::tokens;
 use crate::tools::Toolbox;
 
@@ -175,25 +175,32 @@ impl<'t, T: Reply> Ask<'t, T> {
             step: &step,
             hash: &hash,
             tally: Spent::default(),
+            instead: None,
             main: String::new(),
             announced: String::new(),
         };
         let outcome = work.run(request).await?;
-        let (mut spent, announced) = (work.tally, work.announced);
+        let (mut spent, announced, instead) = (work.tally, work.announced, work.instead);
         spent.latency_ms = table.kit.clock.now().saturating_sub(started_at);
-        spent.cost = chair.price.as_ref().map(|price| price.of(spent.usage));
+        spent.cost = calls::cost(&spent, chair.price.as_ref(), instead.as_ref());
         table.purse.settle(reservation, &spent);
         let call = Call {
             step,
             seat: self.seat.clone(),
             round: self.round,
-            model: seated.model.clone(),
+            model: instead
+                .as_ref()
+                .map_or_else(|| seated.model.clone(), |instead| instead.who.model.clone()),
             request: hash,
             started_at,
             spent,
         };
         lock(&table.asked).sum.add(&call);
-        self.conclude(call, outcome, &announced).await
+        let instead_of = instead.map(|instead| InsteadOf {
+            model: seated.model.clone(),
+            because: withhold_text(&instead.who.because),
+        });
+        self.conclude(call, outcome, instead_of, &announced).await
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
@@ -268,6 +275,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         &self,
         call: Call,
         outcome: Result<Turn<T>, Failure>,
+        instead_of: Option<InsteadOf>,
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
@@ -284,6 +292,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
                     withheld: turn.withheld.clone(),
+                    instead_of,
                 };
                 self.table
                     .record(Event::StepFinished(Box::new(finished)))
