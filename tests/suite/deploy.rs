@@ -18,9 +18,8 @@ fn read(name: &str) -> String {
 
 fn documents(name: &str) -> Vec<Value> {
     let text = read(name);
-    let parse = |part: &str| {
-        serde_saphyr::from_str(part).unwrap_or_else(|error| panic!("{name}: {error}"))
-    };
+    let parse =
+        |part: &str| serde_saphyr::from_str(part).unwrap_or_else(|error| panic!("{name}: {error}"));
     text.split("\n---\n").map(parse).collect()
 }
 
@@ -80,7 +79,11 @@ fn started() -> Vec<(Vec<String>, u64)> {
             (words(&service["command"]), seconds)
         })
         .into();
-    all.extend(pods().iter().map(|(grace, pod)| (words(&pod["args"]), *grace)));
+    all.extend(
+        pods()
+            .iter()
+            .map(|(grace, pod)| (words(&pod["args"]), *grace)),
+    );
     for name in UNITS {
         let unit = unit(name);
         let line = setting(&unit, "ExecStart");
@@ -145,7 +148,11 @@ fn b04_the_units_are_units() {
             .replace("/usr/local/bin/roundtable", "/bin/true")
             .replace("EnvironmentFile=/etc", "EnvironmentFile=-/etc");
         let path = home.write(name, &text);
-        let Ok(verified) = Command::new("systemd-analyze").arg("verify").arg(&path).output() else {
+        let Ok(verified) = Command::new("systemd-analyze")
+            .arg("verify")
+            .arg(&path)
+            .output()
+        else {
             continue;
         };
         let complaints = String::from_utf8_lossy(&verified.stderr);

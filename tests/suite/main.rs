@@ -25,5 +25,5 @@ mod server_api;
 mod server_events;
 mod server_fuzz;
 mod server_safety;
-mod workers;
 mod sources;
+mod workers;

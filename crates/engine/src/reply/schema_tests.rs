@@ -92,3 +92,16 @@ fn c05_lists_of_ids_are_narrowed_and_unasked_properties_left_out() {
     let none = schema_for::<Contribution>(&refinement(&[]), Ability::Full).json;
     assert_eq!(none["properties"]["supports"]["maxItems"], 0);
 }
+
+/// M-02: a number that a small model may choose freely has an end.
+#[test]
+fn m02_numbers_of_small_models_have_an_end() {
+    use crate::protocols::modes::Contribution;
+    let plain = Refinement::default();
+    let bounds = |ability| {
+        let estimate = &schema_for::<Contribution>(&plain, ability).json["properties"]["estimate"];
+        (estimate["minimum"].clone(), estimate["maximum"].clone())
+    };
+    assert_eq!(bounds(Ability::Full), (Value::Null, Value::Null));
+    assert_eq!(bounds(Ability::Small), (json!(-LARGEST), json!(LARGEST)));
+}

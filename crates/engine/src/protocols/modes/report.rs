@@ -104,13 +104,32 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
             "Estimate",
             format!(
                 "{} (middle half {} to {})",
-                spread.median, spread.lower_quartile, spread.upper_quartile
+                figure(spread.median),
+                figure(spread.lower_quartile),
+                figure(spread.upper_quartile)
             ),
         ));
     }
     facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
     facts.push(Fact::new("Exit", verdict.stop_reason.replace('_', " ")));
     facts
+}
+
+/// An estimate with four digits that count: what comes after them is noise of the mean.
+fn figure(value: f64) -> String {
+    let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
+    let decimals = (3.0 - magnitude).clamp(0.0, 12.0);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is between 0 and 12"
+    )]
+    let text = format!("{value:.*}", decimals as usize);
+    if text.contains('.') {
+        let whole = text.trim_end_matches('0').trim_end_matches('.');
+        return whole.to_owned();
+    }
+    text
 }
 
 /// How it ended and what the debate was worth (C-17).
@@ -507,3 +526,7 @@ fn withheld(safety: &Safety) -> Option<Section> {
     });
     Some(Section::side("Withheld", blocks.collect()))
 }
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
