@@ -121,7 +121,9 @@ fn b04_nobody_is_killed_before_the_grace_is_over() {
 /// B-04
 #[test]
 fn b04_the_probes_ask_for_what_the_server_answers() {
-    let serving = Serving::start(&Home::with(&Server::good()), &["--host", "server"]);
+    let model = Server::good();
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &["--host", "server"]);
     let pods = pods();
     let server = pods.iter().find(|(_, pod)| pod["name"] == "server");
     let pod = &server.unwrap().1;
