@@ -32,6 +32,7 @@ pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 use crate::mode::{Estimates, Order, Stances, Visibility};
 use crate::model::Ability;
 use crate::table::{Halt, Table, Turn, all};
+use crate::tokens;
 use checks::Against;
 
 /// What a person chooses when critical objections came to nothing.
@@ -66,6 +67,8 @@ async fn argue(
     debate: &mut Debate,
     alarms: &mut Vec<Groupthink>,
 ) -> Result<Ending, Halt> {
+    // From round 2 on tokens are counted.
+    table.meanwhile(tokens::load);
     let mut cap = debate.rules.max_rounds;
     let mut kind = Kind::Ordinary;
     for round in 1.. {

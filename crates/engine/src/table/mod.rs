@@ -266,6 +266,11 @@ impl Table {
         Ok(found)
     }
 
+    /// Does what will be needed later while models are waited for.
+    pub fn meanwhile(&self, work: impl FnOnce() + Send + 'static) {
+        drop(tokio::task::spawn_blocking(work));
+    }
+
     /// Steps whose seat was absent, in the order of their names.
     pub fn missing(&self) -> Vec<Missing> {
         lock(&self.asked).missing.values().cloned().collect()

@@ -244,7 +244,12 @@ impl Debate {
             summaries: &summaries,
             previous: &previous,
             visibility: self.rules.mode.visibility,
-            fixed: self.fixed_tokens(round),
+            // Before anybody has spoken there is nothing that could give way.
+            fixed: if self.rounds.is_empty() {
+                0
+            } else {
+                self.fixed_tokens(round)
+            },
         };
         let context = self.window.compose(&material);
         Context {
