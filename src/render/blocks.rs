@@ -23,7 +23,7 @@ pub(crate) fn panels(report: &Report, place: Place, roles: &Roles) -> Vec<Panel>
     let here = report
         .sections
         .iter()
-        .filter(|section| section.place == place);
+        .filter(|section| placed(section) == place);
     here.map(|section| panel(section, roles)).collect()
 }
 
@@ -34,6 +34,20 @@ pub(crate) fn panel(section: &Section, roles: &Roles) -> Panel {
         title: section.title.clone(),
         anchor: anchor(&section.title),
         body: Html::trusted(body.collect()),
+    }
+}
+
+/// Where on a page it stands: a table of many figures finds no room beside the text.
+fn placed(section: &Section) -> Place {
+    const MOST_COLUMNS: usize = 4;
+    let is_wide = |block: &Block| match block {
+        Block::Table(table) => table.columns.len() > MOST_COLUMNS && !is_of_words(table),
+        Block::Text { .. } | Block::Note { .. } | Block::Chart(_) | Block::Opposed { .. } => false,
+    };
+    if section.blocks.iter().any(is_wide) {
+        Place::Main
+    } else {
+        section.place
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::account::capital;
 use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
 use crate::report::Report;
@@ -34,11 +35,26 @@ impl Protocol {
         }
     }
 
+    /// What people call a debate of it: its own name says how it works rather than what it gives.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Dialectic => "Dialectic",
+            Self::Councils => "Judgement",
+            Self::Forecast => "Forecast",
+            Self::Modes => "Debate",
+        }
+    }
+
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|protocol| protocol.name() == name)
     }
+}
+
+/// How a protocol is called in a listing; one that this version does not know by the name it has.
+pub fn title(name: &str) -> String {
+    Protocol::named(name).map_or_else(|| capital(name), |it| it.title().to_owned())
 }
 
 /// Plays a debate to its end and journals that end. An interrupted debate is ended too, as cancelled: it can be resumed.
