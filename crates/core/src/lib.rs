@@ -6,6 +6,7 @@ pub mod bounded;
 pub mod citations;
 pub mod councils;
 pub mod dataset;
+pub mod evidence;
 pub mod forecast;
 pub mod forensics;
 pub mod groupthink;
