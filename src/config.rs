@@ -15,6 +15,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 
 pub(crate) use edit::set;
@@ -41,6 +42,7 @@ pub(crate) struct Config {
     pub retry: Retry,
     pub limits: Limits,
     pub dialectic: Dialectic,
+    pub learning: Learning,
     pub data: Data,
     #[cfg_attr(
         all(not(feature = "local"), not(test)),
@@ -129,6 +131,12 @@ impl Default for Dialectic {
             synthesizer_temperature: 0.5,
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Learning {
+    /// After how many days what a post-mortem taught counts half.
+    pub half_life: HalfLife,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

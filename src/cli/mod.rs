@@ -10,11 +10,14 @@ mod display;
 mod doctor;
 mod export;
 mod forecast;
+mod interview;
 mod judge;
+mod learning;
 mod list;
 mod models;
 mod modes;
 mod output;
+mod post_mortem;
 mod pull;
 mod rate;
 mod reading;
@@ -27,6 +30,7 @@ mod serve;
 mod show;
 mod templates;
 mod token;
+mod track;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -88,6 +92,12 @@ enum Command {
     Resolve(resolve::Args),
     /// How good the forecasts were.
     Calibration(calibration::Args),
+    /// Say what became of a decision, event by event.
+    Track(Box<track::Args>),
+    /// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
+    PostMortem(post_mortem::Args),
+    /// What was learned from post-mortems; take it back, move it, forget it.
+    Learning(learning::Args),
     /// Delete debates.
     Rm(rm::Args),
     /// The library of reasoning templates.
@@ -174,6 +184,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Show(args) => show::run(&workshop, args).await,
         Command::Export(args) => export::run(&workshop, args).await,
         Command::Rate(args) => rate::run(&workshop, args).await,
+        Command::Track(args) => track::run(&workshop, *args).await,
+        Command::PostMortem(args) => post_mortem::run(&workshop, args).await,
+        Command::Learning(args) => learning::run(&workshop, args).await,
         Command::Rm(args) => rm::run(&workshop, args).await,
         Command::Templates(args) => templates::run(&workshop, args).await,
         Command::Modes(args) => modes::run(&workshop, &args),

@@ -18,6 +18,7 @@ mod embedded;
 mod forecast;
 mod harness;
 mod judge;
+mod learning;
 mod resume;
 mod server_api;
 mod server_events;

@@ -13,6 +13,7 @@ mod beta;
 mod export;
 mod learned;
 mod lesson;
+mod mark;
 mod priority;
 mod questions;
 mod rounds;
@@ -36,6 +37,7 @@ pub use lesson::{
     AgentObservation, AgentScore, AskedObservation, Lesson, Proposal, RoundObservation, SkillNeed,
     TypeObservation,
 };
+pub use mark::Mark;
 pub use priority::{HIGH_SHARE, MEDIUM_SHARE, Priority};
 pub use questions::{QuestionRecord, RETIRED_BELOW};
 pub use rounds::RoundYield;
@@ -157,6 +159,10 @@ pub struct Knowledge {
     pub effective_projects: f64,
     /// How right the decisions of the domain were; `None` without any.
     pub decision_accuracy: Option<Estimate>,
+    /// The same of the debates that were played with what had been learned before …
+    pub accuracy_with_learning: Option<Estimate>,
+    /// … and of those that were not.
+    pub accuracy_without_learning: Option<Estimate>,
     pub weights: Vec<LearnedWeight>,
     pub agents: Vec<AgentStanding>,
     pub questions: Vec<QuestionRecord>,
@@ -188,7 +194,9 @@ impl Knowledge {
             as_of: now,
             projects: lessons.len(),
             effective_projects: weighed.iter().map(|it| it.count).sum::<f64>() + 0.0,
-            decision_accuracy: accuracy(&weighed),
+            decision_accuracy: accuracy(&weighed, |_| true),
+            accuracy_with_learning: accuracy(&weighed, |it| it.with_learning),
+            accuracy_without_learning: accuracy(&weighed, |it| !it.with_learning),
             weights: weights::learned(&weighed),
             agents: agents::standings(&weighed),
             questions: questions::records(&weighed),
@@ -205,9 +213,10 @@ impl Knowledge {
 }
 
 /// Nothing is known of a domain before its first decision, so the prior is flat and weak.
-fn accuracy(weighed: &[Weighed<'_>]) -> Option<Estimate> {
+fn accuracy(weighed: &[Weighed<'_>], counts: impl Fn(&Lesson) -> bool) -> Option<Estimate> {
     let known = weighed
         .iter()
+        .filter(|it| counts(it.lesson))
         .filter_map(|it| Some((it.lesson.decision_accuracy?.value(), it.count)));
     let known: Vec<(f64, f64)> = known.collect();
     (!known.is_empty()).then(|| beta::posterior(0.5, 2.0, &known))
