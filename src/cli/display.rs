@@ -147,7 +147,12 @@ impl Display {
                 painted(BOLD, "You:"),
                 output::harmless(&words.text)
             )),
-            Event::Noted { key, value, .. } => status::noted(key, value),
+            Event::Noted { key, value, .. } => {
+                if key.contains("/tools-") {
+                    self.close();
+                }
+                status::noted(key, value);
+            }
             Event::StepStarted {
                 step,
                 seat,

@@ -3,6 +3,7 @@
 //! It promises: bound to this machine unless there are tokens; every error in one form; a debate that it has taken is
 //! played to its end, over restarts; readers get every event once.
 
+mod bells;
 mod documents;
 mod events;
 mod floor;
@@ -11,6 +12,7 @@ mod learning;
 mod live;
 mod log;
 mod openapi;
+mod others;
 mod problem;
 mod reader;
 mod reasoning;
@@ -19,6 +21,7 @@ mod rest;
 mod sign_in;
 pub(crate) mod tokens;
 pub(crate) mod web;
+mod worker;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -46,7 +49,9 @@ use floor::Floor;
 pub(crate) use floor::Limits;
 pub(crate) use guard::Rate;
 use guard::{Doors, Peer};
+pub(crate) use others::Work;
 use problem::Problem;
+pub(crate) use worker::{Working, work};
 
 /// How long a client may take to say what it wants.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -56,6 +61,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct Options {
     pub bind: SocketAddr,
     pub limits: Limits,
+    pub work: Work,
     /// Names beside its addresses that it may be called by.
     pub hosts: Vec<String>,
     pub rate: Rate,
@@ -83,6 +89,11 @@ pub(crate) async fn serve(
 ) -> Result<(), Failure> {
     allow_many_files();
     let store = workshop.store().await?;
+    if options.work == Work::Elsewhere && !store.is_shared() {
+        return Err(Failure::usage(
+            "--no-work needs workers, and they share a PostgreSQL database: name it with --database",
+        ));
+    }
     if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and there is no service token to tell who may; \
@@ -96,7 +107,12 @@ pub(crate) async fn serve(
     let address = listener
         .local_addr()
         .map_err(|error| Failure::other(format!("cannot listen on {}: {error}", options.bind)))?;
-    let floor = Floor::open(Arc::clone(&workshop), store.clone(), options.limits);
+    let floor = Floor::open(
+        Arc::clone(&workshop),
+        store.clone(),
+        options.limits,
+        options.work,
+    );
     let app = Arc::new(App {
         body_limit: requests::body_limit(&workshop.config.limits),
         answer_within: options.answer_within,
@@ -106,9 +122,13 @@ pub(crate) async fn serve(
         workshop,
     });
     announce(address);
-    let again = floor.take_up_again().await?;
-    if again > 0 {
-        log::note(&format!("{again} debates go on where they were"));
+    if store.is_shared() {
+        floor.join_others();
+    } else {
+        let again = floor.take_up_again().await?;
+        if again > 0 {
+            log::note(&format!("{again} debates go on where they were"));
+        }
     }
     let router = router(app);
     tokio::select! {
@@ -189,7 +209,8 @@ async fn not_so() -> Problem {
 }
 
 async fn health(State(app): State<Arc<App>>) -> Json<Value> {
-    let (running, queued) = app.floor.load();
+    let (running, _) = app.floor.load();
+    let queued = app.floor.queue_length().await;
     Json(json!({ "status": "ok", "running": running, "queued": queued }))
 }
 

@@ -19,6 +19,7 @@ mod home;
 mod journal;
 mod learning;
 mod open;
+mod orders;
 mod ownership;
 mod query;
 mod rate;
@@ -27,6 +28,9 @@ mod row;
 mod served;
 mod tally;
 mod tokens;
+mod transfer;
+mod upkeep;
+mod work;
 mod writer;
 
 #[cfg(test)]
@@ -43,12 +47,16 @@ pub(crate) use address::Address;
 pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
+pub(crate) use orders::{Answer, Order, Wish};
 pub(crate) use query::{Filter, Place};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;
 pub(crate) use served::{Created, Sent};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
+pub(crate) use transfer::{Content, CopyError};
+pub(crate) use upkeep::{BackupError, Keep};
+pub(crate) use work::News;
 
 use appender::Appender;
 use errors::Failure;

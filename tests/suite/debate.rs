@@ -19,7 +19,7 @@ fn said(request: &Value) -> String {
 }
 
 /// A panel in good order: doubts in round 1, agreement in round 2.
-fn reply(request: &Value) -> Value {
+pub(crate) fn reply(request: &Value) -> Value {
     match schema_name(request).as_str() {
         "ballot" => {
             json!({ "position": "Wait.", "debate_alignment": "Wait", "confidence": 0.5, "vote": "BLOCKER" })
@@ -32,7 +32,7 @@ fn reply(request: &Value) -> Value {
     }
 }
 
-fn contribution(request: &Value) -> Value {
+pub(crate) fn contribution(request: &Value) -> Value {
     let text = said(request);
     let seat = text.rsplit("You are the ").next().unwrap();
     let seat = seat[..seat.find('.').unwrap()].to_lowercase();

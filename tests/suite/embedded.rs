@@ -121,3 +121,33 @@ fn c04_without_any_model_the_program_says_what_would_help() {
     home.run(&["ask", "Why?"])
         .expect(4, &["ANTHROPIC_API_KEY", "Ollama"]);
 }
+
+/// M-01: every mode runs for real, on the embedded model. It is too small to argue, so a step of it may fail; what it says is
+/// heard all the same, and what is missing is named.
+#[test]
+fn m01_every_mode_runs_on_the_embedded_model() {
+    let home = Home::empty();
+    let listed = run(&home, &["modes", "list", "--json"]);
+    let modes = listed.json();
+    let modes = modes.as_array().unwrap();
+    assert_eq!(modes.len(), 7);
+    for mode in modes {
+        let mode = mode["name"].as_str().unwrap();
+        let question = "Should our town close its main street to cars?";
+        let args = [
+            "debate", question, "--mode", mode, "--seats", "3", "--rounds", "1", "--seed", "1",
+            "--json",
+        ];
+        let run = run(&home, &args);
+        let record = run.json();
+        assert_eq!(record["mode"], mode, "{record}");
+        let missing = record["result"]["missing"].as_array().unwrap().len();
+        match run.code {
+            0 => assert_eq!(missing, 0, "{mode}: {record}"),
+            3 => assert!((1..=3).contains(&missing), "{mode}: {record}"),
+            code => panic!("{mode}: exit code {code}"),
+        }
+        let spoken = record["totals"]["debate"]["output"].as_u64();
+        assert!(spoken.unwrap() > 0, "{mode}: {record}");
+    }
+}

@@ -56,6 +56,24 @@ fn f01_a_question_and_its_outcomes_are_enough() {
     assert_eq!(result["roundtable"]["ensemble_weight"], 0.15);
 }
 
+/// F-01, F-14: what `--json` gives fits the schema that `roundtable schema forecast` prints, and not another.
+#[test]
+fn f14_a_result_fits_its_published_schema() {
+    let home = Home::with(&good());
+    let run = forecast(&home, &["--json", "--resolves", "2020-01-31"]);
+    run.expect(0, &[]);
+    let mut result = run.json();
+    let schema = home.run(&["schema", "forecast"]).json();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let faults: Vec<String> = validator
+        .iter_errors(&result)
+        .map(|it| format!("{}: {it}", it.instance_path()))
+        .collect();
+    assert_eq!(Vec::<String>::new(), faults);
+    result["probability_distribution"][0]["probability"] = json!("likely");
+    assert!(!validator.is_valid(&result));
+}
+
 /// The terminal shows the forecast, what it was worth and who stands where; files hold it too.
 #[test]
 fn c14_a_forecast_is_shown_and_exported() {

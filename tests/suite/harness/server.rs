@@ -51,13 +51,15 @@ impl Gate {
     }
 }
 
+pub(crate) type Span = (Instant, Instant);
+
 type Behaviour = dyn Fn(&Value, usize) -> Answer + Send + Sync;
 
 pub(crate) struct Server {
     port: u16,
     heard: Arc<Mutex<Vec<Value>>>,
     #[allow(dead_code, reason = "for the benchmarks")]
-    spent: Arc<Mutex<Duration>>,
+    calls: Arc<Mutex<Vec<Span>>>,
 }
 
 impl Server {
@@ -69,10 +71,10 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let behaviour: Arc<Behaviour> = Arc::new(behaviour);
-        let spent: Arc<Mutex<Duration>> = Arc::default();
+        let calls: Arc<Mutex<Vec<Span>>> = Arc::default();
         let notes = Notes {
             heard: Arc::clone(&heard),
-            spent: Arc::clone(&spent),
+            calls: Arc::clone(&calls),
         };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -81,7 +83,7 @@ impl Server {
                 thread::spawn(move || drop(serve(stream, &notes, behaviour.as_ref())));
             }
         });
-        Self { port, heard, spent }
+        Self { port, heard, calls }
     }
 
     /// A server that plays a good debate.
@@ -97,10 +99,12 @@ impl Server {
         self.heard.lock().unwrap().clone()
     }
 
-    /// From the first byte of each request to the last of its answer, all calls together.
+    /// When each call began and ended, from the first byte of its request to the last of its answer, in the order of beginning.
     #[allow(dead_code, reason = "for the benchmarks")]
-    pub(crate) fn spent(&self) -> Duration {
-        *self.spent.lock().unwrap()
+    pub(crate) fn calls(&self) -> Vec<Span> {
+        let mut calls = self.calls.lock().unwrap().clone();
+        calls.sort_unstable();
+        calls
     }
 
     /// The schema names of all calls, in order.
@@ -120,7 +124,7 @@ pub(crate) fn schema_name(request: &Value) -> String {
 #[derive(Clone)]
 struct Notes {
     heard: Arc<Mutex<Vec<Value>>>,
-    spent: Arc<Mutex<Duration>>,
+    calls: Arc<Mutex<Vec<Span>>>,
 }
 
 fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Result<()> {
@@ -179,7 +183,7 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
             Answer::Nothing => return Ok(()),
             Answer::Silence => thread::sleep(Duration::from_mins(10)),
         }
-        *notes.spent.lock().unwrap() += begun.elapsed();
+        notes.calls.lock().unwrap().push((begun, Instant::now()));
     }
 }
 

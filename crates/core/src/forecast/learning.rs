@@ -16,7 +16,7 @@ pub struct Observation {
 }
 
 /// What a role counts, and from how many questions that was learned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Standing {
     pub role: String,
     /// Its share; all shares together are 1.

@@ -27,7 +27,7 @@ pub use replies::{Argument, Scoring, Synthesis};
 pub use report::report;
 pub use request::{Fault, LEAST_OUTCOMES, MOST_OUTCOMES, MOST_ROUNDS};
 pub use resolution::{Resolution, Scored, observations, resolution_of, scored};
-pub use result::DebateResult;
+pub use result::{DebateResult, schema};
 pub use rules::{Before, Opening, Rules, open};
 pub use verdict::Verdict;
 

@@ -183,6 +183,9 @@ fn demand(schema: &mut Value) {
     }
 }
 
+/// No estimate of a small model is larger: left alone it writes digits until no number can hold them.
+const LARGEST: f64 = 1e12;
+
 /// A small model writes until it is stopped, so every text and list gets a bound it can fill within its reply.
 fn shorten(schema: &mut Value, is_main: bool) {
     let Some(object) = schema.as_object_mut() else {
@@ -195,6 +198,14 @@ fn shorten(schema: &mut Value, is_main: bool) {
             .map_or(bound, |old| old.min(bound));
         object.insert(key.to_owned(), json!(bound));
     };
+    let is_number = |kind: &Value| kind == "number";
+    let may_be_number = object.get("type").is_some_and(|kind| {
+        is_number(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_number))
+    });
+    if may_be_number && !object.contains_key("minimum") && !object.contains_key("maximum") {
+        object.insert("minimum".to_owned(), json!(-LARGEST));
+        object.insert("maximum".to_owned(), json!(LARGEST));
+    }
     match object.get("type").and_then(Value::as_str) {
         Some("string") if !object.contains_key("enum") => {
             at_most(object, "maxLength", if is_main { 600 } else { 160 });

@@ -5,17 +5,21 @@ use crate::protocols::dialectic::{Critique, Marking, Opening, Review, Revision, 
 #[test]
 fn c05_schemas_are_derived_from_the_types() {
     let plain = Refinement::default();
-    insta::assert_json_snapshot!("opening", schema_for::<Opening>(&plain, Ability::Full));
-    insta::assert_json_snapshot!("review", schema_for::<Review>(&plain, Ability::Full));
-    insta::assert_json_snapshot!("marking", schema_for::<Marking>(&plain, Ability::Full));
+    insta::assert_json_snapshot!("opening", shown::<Opening>(&plain, Ability::Full));
+    insta::assert_json_snapshot!("review", shown::<Review>(&plain, Ability::Full));
+    insta::assert_json_snapshot!("marking", shown::<Marking>(&plain, Ability::Full));
     let choices = Refinement {
         choices: vec![("issue", vec!["S1".into()])],
         ..Refinement::default()
     };
     insta::assert_json_snapshot!(
         "revision_small",
-        schema_for::<Revision>(&choices, Ability::Small)
+        shown::<Revision>(&choices, Ability::Small)
     );
+}
+
+fn shown<T: Reply>(refinement: &Refinement, ability: Ability) -> Value {
+    serde_json::to_value(schema_for::<T>(refinement, ability)).unwrap()
 }
 
 /// P-04: with no issue open there is none to answer.
@@ -87,4 +91,17 @@ fn c05_lists_of_ids_are_narrowed_and_unasked_properties_left_out() {
     assert!(some["properties"].get("stance").is_none());
     let none = schema_for::<Contribution>(&refinement(&[]), Ability::Full).json;
     assert_eq!(none["properties"]["supports"]["maxItems"], 0);
+}
+
+/// M-02: a number that a small model may choose freely has an end.
+#[test]
+fn m02_numbers_of_small_models_have_an_end() {
+    use crate::protocols::modes::Contribution;
+    let plain = Refinement::default();
+    let bounds = |ability| {
+        let estimate = &schema_for::<Contribution>(&plain, ability).json["properties"]["estimate"];
+        (estimate["minimum"].clone(), estimate["maximum"].clone())
+    };
+    assert_eq!(bounds(Ability::Full), (Value::Null, Value::Null));
+    assert_eq!(bounds(Ability::Small), (json!(-LARGEST), json!(LARGEST)));
 }

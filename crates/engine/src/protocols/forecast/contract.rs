@@ -3,17 +3,18 @@
 //! Ours goes under the one key `roundtable` of the result and changes nothing else.
 
 use roundtable_core::bounded::{Confidence, Probability};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DebateRequest {
     pub task_id: String,
     pub prediction_context: PredictionContext,
     pub config: Config,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictionContext {
     /// The original prediction task: any object.
     pub task: Map<String, Value>,
@@ -23,14 +24,14 @@ pub struct PredictionContext {
     pub data_summary: Option<DataSummary>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     pub id: String,
     pub label: String,
     pub description: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyVariable {
     pub name: String,
     pub category: Value,
@@ -38,19 +39,19 @@ pub struct KeyVariable {
     pub current_value: Value,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulationSummary {
     pub final_distribution: Vec<OutcomeProbability>,
     pub key_findings: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeProbability {
     pub outcome_id: String,
     pub probability: Probability,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DataSummary {
     pub region: Option<String>,
     pub timeframe: Option<Timeframe>,
@@ -59,13 +60,13 @@ pub struct DataSummary {
     pub data_gaps: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Timeframe {
     pub start: Option<String>,
     pub end: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Config {
     pub rounds: u32,
     pub roles: Vec<String>,
@@ -74,12 +75,12 @@ pub struct Config {
     pub judge_weight: Probability,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DebateLog {
     pub rounds: Vec<Round>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
     pub round_number: u32,
     pub phase: Phase,
@@ -87,7 +88,7 @@ pub struct Round {
     pub round_summary: RoundSummary,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Opening,
@@ -116,7 +117,7 @@ impl Phase {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoggedArgument {
     pub role: String,
     pub argument: String,
@@ -127,7 +128,7 @@ pub struct LoggedArgument {
     pub rebuts: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundSummary {
     /// `None` where no argument of the round has a score.
     pub dominant_argument: Option<String>,
@@ -135,34 +136,34 @@ pub struct RoundSummary {
     pub emerging_consensus: Vec<Emerging>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Emerging {
     pub outcome_id: String,
     pub direction: Direction,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     Toward,
     Away,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disagreement {
     pub topic: String,
     pub positions: Vec<RolePosition>,
     pub resolved: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RolePosition {
     pub role: String,
     pub stance: String,
     pub strength: Probability,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeForecast {
     pub outcome_id: String,
     pub probability: f64,
@@ -172,14 +173,14 @@ pub struct OutcomeForecast {
     pub consensus_probability: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleAssessment {
     pub role: String,
     pub probability: f64,
     pub confidence: Confidence,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyInsight {
     pub insight: String,
     pub source_role: String,
@@ -232,7 +233,7 @@ impl Precedent {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metadata {
     pub total_arguments: usize,
     pub sonnet_tokens_used: TokensUsed,
@@ -241,7 +242,7 @@ pub struct Metadata {
     pub model: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokensUsed {
     pub input: u64,
     pub output: u64,

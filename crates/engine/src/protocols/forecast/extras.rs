@@ -9,6 +9,7 @@ use roundtable_core::forecast::{
     DEBATE_WEIGHT, Distribution, GOOD, Standing, log_odds_pool, mean, outcome_agreement,
 };
 use roundtable_core::usage::Money;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::OutcomeProbability;
@@ -23,7 +24,7 @@ const BAR: f64 = 0.8;
 const MOVED: f64 = 0.05;
 
 /// Ours, apart from the contract.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extras {
     pub summary: Option<String>,
     /// The mean of the roles' confidences, lowered by the share of steps that are missing.
@@ -44,13 +45,14 @@ pub struct Extras {
     pub movement: Vec<RoleMovement>,
     pub arguments: Vec<ArgumentNote>,
     pub domain: Option<String>,
+    #[schemars(with = "Option<String>")]
     pub resolves_on: Option<Date>,
     pub ending: Ending,
     pub missing: Vec<Missing>,
     pub remarks: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgePart {
     Spoke,
@@ -61,20 +63,20 @@ pub enum JudgePart {
 }
 
 /// The roles' last forecasts pooled by log-odds, each by what it has earned (equal without history).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccuracyPool {
     pub probabilities: Vec<OutcomeProbability>,
     pub weights: Vec<Standing>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Baselines {
     pub uniform: Vec<OutcomeProbability>,
     pub simulation: Option<Vec<OutcomeProbability>>,
 }
 
 /// What the debate was worth (C-17).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worth {
     /// The mean of the first round, in which nobody knew what the others would say.
     pub blind: Side,
@@ -84,7 +86,7 @@ pub struct Worth {
     pub moved: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     pub probabilities: Vec<OutcomeProbability>,
     pub likeliest: String,
@@ -94,7 +96,7 @@ pub struct Side {
 }
 
 /// F-06: how many arguments are good enough.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quality {
     pub scored: usize,
     pub above: usize,
@@ -104,13 +106,13 @@ pub struct Quality {
 }
 
 /// F-13: how far a role moved from round to round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleMovement {
     pub role: String,
     pub steps: Vec<Movement>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Movement {
     pub from_round: u32,
     pub to_round: u32,
@@ -121,7 +123,7 @@ pub struct Movement {
 }
 
 /// What the contract's log has no room for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArgumentNote {
     pub id: String,
     pub round: u32,

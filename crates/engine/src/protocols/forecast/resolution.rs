@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use roundtable_core::forecast::{Distribution, Observation, brier, log_score};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::contract::OutcomeProbability;
@@ -12,7 +13,7 @@ use super::result::{Folded, stamp};
 use crate::event::{Entry, Event, Millis};
 
 /// The last word on what happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Resolution {
     pub outcome: String,
     pub at: String,
@@ -38,7 +39,7 @@ pub fn resolution_of(entries: &[Entry]) -> Option<Resolution> {
 }
 
 /// A debate's forecasts against what happened. Lower is better throughout.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Scored {
     pub debate_id: String,
     pub question: String,
@@ -58,7 +59,7 @@ pub struct Scored {
     pub forecasts: Vec<(f64, bool)>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Score {
     pub brier: f64,
     pub log: f64,

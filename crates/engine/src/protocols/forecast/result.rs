@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::contract::{
     DebateLog, Disagreement, KeyInsight, Metadata, OutcomeForecast, Precedent, TokensUsed,
@@ -17,7 +20,7 @@ use crate::event::{Entry, Event, Millis, Setup, State};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DebateResult {
     pub debate_id: String,
     pub task_id: String,
@@ -34,7 +37,7 @@ pub struct DebateResult {
     pub roundtable: Ours,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Ours {
     pub protocol: String,
     pub question: String,
@@ -50,6 +53,15 @@ pub struct Ours {
     pub totals: Totals,
     pub seed: u64,
     pub program: String,
+}
+
+/// The published schema of the result.
+pub fn schema() -> Value {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<DebateResult>()
+        .to_value()
 }
 
 /// A debate as far as its journal goes.

@@ -19,7 +19,7 @@ use crate::totals::Sum;
 const STILL: f64 = 0.005;
 
 /// How the rounds ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "how", content = "limit", rename_all = "snake_case")]
 pub enum Ending {
     Running,

@@ -1,7 +1,8 @@
 //! What a debate of the modes is played by: the mode itself as it was when the debate was opened, rounds, focus, stakes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,12 @@ pub struct Rules {
     pub focus: BTreeMap<u32, String>,
     #[serde(default)]
     pub stakes: Stakes,
+    /// What the user gave to be read, as it was then (M-15).
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
+    /// Seats whose model can call tools. The others are shown what the program finds for them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tool_seats: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +70,16 @@ impl Rules {
             max_rounds,
             focus,
             stakes,
+            sources: Sources::default(),
+            tool_seats: BTreeSet::new(),
         })
+    }
+
+    pub fn with_sources(self, sources: Sources) -> Self {
+        Self { sources, ..self }
+    }
+
+    pub fn with_tool_seats(self, tool_seats: BTreeSet<String>) -> Self {
+        Self { tool_seats, ..self }
     }
 }
