@@ -13,7 +13,8 @@ use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Folders, Secret};
 use super::name::ModelName;
 use super::{
-    BREAKER, Breaker, Config, Data, Dialectic, Fault, Learning, Limits, Local, Retry, Tiers, provider,
+    BREAKER, Breaker, Config, Data, Dialectic, Fault, Learning, Limits, Local, Retry, Tiers,
+    provider,
 };
 use crate::store::Address;
 
