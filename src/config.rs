@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use roundtable_core::breaker::Settings as Breaker;
+use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 
 pub(crate) use edit::set;
@@ -44,6 +45,7 @@ pub(crate) struct Config {
     pub breaker: Breaker,
     pub limits: Limits,
     pub dialectic: Dialectic,
+    pub learning: Learning,
     pub data: Data,
     #[cfg_attr(
         all(not(feature = "local"), not(test)),
@@ -138,6 +140,12 @@ impl Default for Dialectic {
             synthesizer_temperature: 0.5,
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Learning {
+    /// After how many days what a post-mortem taught counts half.
+    pub half_life: HalfLife,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -139,7 +139,9 @@ impl Display {
             Event::RoundStarted { .. }
             | Event::Opened(_)
             | Event::Rated { .. }
-            | Event::Resolved { .. } => {}
+            | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. } => {}
             Event::Said(words) => output::note(&format!(
                 "{} {}",
                 painted(BOLD, "You:"),

@@ -12,11 +12,14 @@ mod display;
 mod doctor;
 mod export;
 mod forecast;
+mod interview;
 mod judge;
+mod learning;
 mod list;
 mod models;
 mod modes;
 mod output;
+mod post_mortem;
 mod pull;
 mod rate;
 mod reading;
@@ -29,6 +32,7 @@ mod serve;
 mod show;
 mod templates;
 mod token;
+mod track;
 mod worker;
 
 use std::path::PathBuf;
@@ -91,6 +95,12 @@ enum Command {
     Resolve(resolve::Args),
     /// How good the forecasts were.
     Calibration(calibration::Args),
+    /// Say what became of a decision, event by event.
+    Track(Box<track::Args>),
+    /// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
+    PostMortem(post_mortem::Args),
+    /// What was learned from post-mortems; take it back, move it, forget it.
+    Learning(learning::Args),
     /// Delete debates.
     Rm(rm::Args),
     /// Write all debates into one file, while they are in use.
@@ -183,6 +193,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Show(args) => show::run(&workshop, args).await,
         Command::Export(args) => export::run(&workshop, args).await,
         Command::Rate(args) => rate::run(&workshop, args).await,
+        Command::Track(args) => track::run(&workshop, *args).await,
+        Command::PostMortem(args) => post_mortem::run(&workshop, args).await,
+        Command::Learning(args) => learning::run(&workshop, args).await,
         Command::Rm(args) => rm::run(&workshop, args).await,
         Command::Backup(args) => backup::run(&workshop, args).await,
         Command::Db(args) => db::run(&workshop, args).await,

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use toml_edit::TableLike;
 
@@ -12,17 +13,19 @@ use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Folders, Secret};
 use super::name::ModelName;
 use super::{
-    BREAKER, Breaker, Config, Data, Dialectic, Fault, Limits, Local, Retry, Tiers, provider,
+    BREAKER, Breaker, Config, Data, Dialectic, Fault, Learning, Limits, Local, Retry, Tiers,
+    provider,
 };
 use crate::store::Address;
 
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 9] = [
     "providers",
     "tiers",
     "embedder",
     "retry",
     "limits",
     "dialectic",
+    "learning",
     "data",
     "local",
 ];
@@ -51,6 +54,7 @@ pub(super) fn read(
         retry,
         limits,
         dialectic,
+        learning,
         data,
         local,
     ] = tables;
@@ -68,6 +72,7 @@ pub(super) fn read(
     let (retry, breaker) = file.retry(retry);
     let limits = file.limits(limits);
     let dialectic = file.dialectic(dialectic);
+    let learning = file.learning(learning);
     let data = file.data(data);
     let local = file.local(local);
 
@@ -81,6 +86,7 @@ pub(super) fn read(
             breaker,
             limits,
             dialectic,
+            learning,
             data,
             local,
             settings: findings.settings,
@@ -220,6 +226,17 @@ impl File<'_, '_> {
         };
         section.finish();
         dialectic
+    }
+
+    fn learning(&mut self, table: Table<'_>) -> Learning {
+        let default = HalfLife::default();
+        let mut section = Section::new(self.findings, "learning", table);
+        let given = section.number("half_life_days", HalfLife::LEAST_DAYS..=HalfLife::MOST_DAYS);
+        let days = or_default(&mut section, "half_life_days", given, default.in_days());
+        section.finish();
+        Learning {
+            half_life: HalfLife::days(days).unwrap_or(default),
+        }
     }
 
     fn data(&mut self, table: Table<'_>) -> Data {

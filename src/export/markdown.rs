@@ -36,6 +36,20 @@ pub(crate) fn markdown(account: &Account, report: &Report) -> String {
     if let Some(reason) = &account.reason {
         let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
     }
+    write_report(&mut out, report);
+    transcript(&mut out, account);
+    write_section(&mut out, &usage(account));
+    out
+}
+
+/// A report of no one debate.
+pub(crate) fn report_markdown(title: &str, report: &Report) -> String {
+    let mut out = format!("# {}\n\n", inline(title));
+    write_report(&mut out, report);
+    out
+}
+
+fn write_report(out: &mut String, report: &Report) {
     for fact in &report.facts {
         let _ = writeln!(out, "- {}: {}", inline(&fact.name), inline(&fact.value));
     }
@@ -44,11 +58,8 @@ pub(crate) fn markdown(account: &Account, report: &Report) -> String {
     }
     for place in [Place::Main, Place::Side] {
         let here = report.sections.iter().filter(|it| it.place == place);
-        here.for_each(|section| write_section(&mut out, section));
+        here.for_each(|section| write_section(out, section));
     }
-    transcript(&mut out, account);
-    write_section(&mut out, &usage(account));
-    out
 }
 
 fn write_section(out: &mut String, section: &Section) {

@@ -19,6 +19,7 @@ mod embedded;
 mod forecast;
 mod harness;
 mod judge;
+mod learning;
 mod on_postgres;
 mod resume;
 mod server_api;

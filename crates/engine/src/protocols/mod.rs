@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::account::capital;
+use crate::enhanced;
 use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
 use crate::report::Report;
@@ -98,8 +99,14 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
     Ok(end)
 }
 
-/// What a debate has to show, at any moment of its journal.
+/// What a debate has to show, at any moment of its journal, with what became of its decision since.
 pub fn report(entries: &[Entry]) -> Report {
+    let mut report = debated(entries);
+    enhanced::after(&mut report, entries);
+    report
+}
+
+fn debated(entries: &[Entry]) -> Report {
     match protocol_of(entries) {
         Some(Protocol::Dialectic) => dialectic::report(entries),
         Some(Protocol::Councils) => councils::report(entries),

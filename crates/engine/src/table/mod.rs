@@ -415,6 +415,8 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
             | Event::StepFailed(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

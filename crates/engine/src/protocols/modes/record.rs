@@ -169,7 +169,9 @@ impl Course {
                 | Event::StepRestarted { .. }
                 | Event::StepFinished(_)
                 | Event::StepFailed(_)
-                | Event::Resolved { .. } => {}
+                | Event::Resolved { .. }
+                | Event::Tracked { .. }
+                | Event::Assessed { .. } => {}
             }
         }
         course
