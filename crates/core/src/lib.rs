@@ -14,6 +14,7 @@ pub mod forensics;
 pub mod groupthink;
 pub mod issues;
 pub mod labels;
+pub mod language;
 pub mod learning;
 pub mod quality;
 pub mod scale;

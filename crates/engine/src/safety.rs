@@ -5,7 +5,7 @@
 //! are for what it cannot see.
 
 use std::fmt::Write;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{LazyLock, Once, OnceLock};
 
 use regex::{Regex, RegexSet, RegexSetBuilder, bytes};
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,20 @@ const LOOKBACK: usize = 64;
 static MONITOR: LazyLock<Monitor> = LazyLock::new(|| {
     Monitor::read(include_str!("safety.toml")).expect("the built-in rules of safety")
 });
+
+static READY: Once = Once::new();
+
+/// Whether the rules have been read.
+pub fn is_ready() -> bool {
+    READY.is_completed()
+}
+
+/// Reads the rules, which takes some milliseconds: better while a model is waited for than when it has answered.
+pub fn prepare() {
+    READY.call_once(|| {
+        LazyLock::force(&MONITOR);
+    });
+}
 
 impl Monitor {
     fn read(text: &str) -> Result<Self, String> {

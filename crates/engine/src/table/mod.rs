@@ -28,6 +28,7 @@ use crate::model::Model;
 use crate::prompt::{PromptError, Prompts};
 use crate::reasoning::Library;
 use crate::reply::Reply;
+use crate::safety;
 use crate::totals::{Sum, call_of};
 
 pub use budget::{Budget, Exhausted};
@@ -174,6 +175,9 @@ impl Table {
             notices: OnceLock::new(),
             witness: OnceLock::new(),
         };
+        if !safety::is_ready() {
+            table.meanwhile(safety::prepare);
+        }
         if is_new {
             table
                 .record(Event::Opened(Box::new(table.setup.clone())))
