@@ -7,11 +7,12 @@ mod critiques;
 mod ledger;
 mod sources;
 
-use std::collections::BTreeMap;
+use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bounded::Confidence;
+use crate::bounded::{Confidence, Probability};
 use crate::spread;
 
 pub use critiques::{Answer, Critique, Judged, Standing, Strength, judge};
@@ -21,19 +22,28 @@ pub use ledger::{
 };
 pub use sources::{Cited, Registry, Source, SourceId, same_source};
 
-/// The six types, the strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
 pub enum EvidenceType {
+    /// A standard, specification or official document.
     Documented,
+    /// A measurement, a test, data.
     Empirical,
+    /// A similar project, a known pattern, a case.
     Precedent,
+    /// A chain of reasons from first principles.
     Logical,
+    /// A preference, of whomever.
     Preferential,
+    /// A guess that has yet to be tested.
     Speculative,
 }
 
 impl EvidenceType {
+    /// From the strongest to the weakest.
     pub const ALL: [Self; 6] = [
         Self::Documented,
         Self::Empirical,
@@ -54,6 +64,14 @@ impl EvidenceType {
         }
     }
 
+    /// Whatever the case and the brackets; a type that does not exist is none.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name
+            .trim_matches(|c: char| !c.is_ascii_alphabetic())
+            .to_ascii_uppercase();
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
     /// What it is, in one line.
     pub const fn what(self) -> &'static str {
         match self {
@@ -66,14 +84,6 @@ impl EvidenceType {
         }
     }
 
-    /// Whatever the case and the brackets; a type that does not exist is none.
-    pub fn named(name: &str) -> Option<Self> {
-        let name = name
-            .trim_matches(|c: char| !c.is_ascii_alphabetic())
-            .to_ascii_uppercase();
-        Self::ALL.into_iter().find(|it| it.name() == name)
-    }
-
     /// Whether it points at something outside the seat that cites it.
     pub const fn has_source(self) -> bool {
         match self {
@@ -82,83 +92,72 @@ impl EvidenceType {
         }
     }
 
-    /// The weight of the design (E-01).
-    const fn starting_weight(self) -> f64 {
-        match self {
-            Self::Documented => 0.90,
-            Self::Empirical => 0.85,
-            Self::Precedent => 0.70,
-            Self::Logical => 0.60,
-            Self::Preferential => 0.40,
-            Self::Speculative => 0.20,
-        }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("the weight of {} is {found}; it has to be from 0 to 1", kind.name())]
-pub struct WrongWeight {
-    pub kind: EvidenceType,
-    pub found: f64,
-}
-
-/// How much each type counts, from 0 to 1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    try_from = "BTreeMap<EvidenceType, f64>",
-    into = "BTreeMap<EvidenceType, f64>"
-)]
-pub struct Weights([f64; 6]);
-
-impl Default for Weights {
-    fn default() -> Self {
-        Self(EvidenceType::ALL.map(EvidenceType::starting_weight))
-    }
-}
-
-impl Weights {
-    /// The design's weights with some of them replaced.
-    pub fn with(
-        changed: impl IntoIterator<Item = (EvidenceType, f64)>,
-    ) -> Result<Self, WrongWeight> {
-        let mut weights = Self::default();
-        for (kind, found) in changed {
-            if !(0.0..=1.0).contains(&found) {
-                return Err(WrongWeight { kind, found });
-            }
-            weights.0[kind as usize] = found;
-        }
-        Ok(weights)
-    }
-
-    pub fn of(&self, kind: EvidenceType) -> f64 {
-        self.0[kind as usize]
-    }
-
-    /// The type that counts most among these.
-    pub fn strongest(&self, kinds: impl IntoIterator<Item = EvidenceType>) -> Option<EvidenceType> {
-        // Of equals the first in the order of the design.
-        kinds.into_iter().min_by(|a, b| {
-            let by_weight = self.of(*b).total_cmp(&self.of(*a));
-            by_weight.then(a.cmp(b))
+    /// The weight it has as long as nothing was learned.
+    pub const fn prior_weight(self) -> Probability {
+        Probability::percent(match self {
+            Self::Documented => 90,
+            Self::Empirical => 85,
+            Self::Precedent => 70,
+            Self::Logical => 60,
+            Self::Preferential => 40,
+            Self::Speculative => 20,
         })
     }
 }
 
-impl TryFrom<BTreeMap<EvidenceType, f64>> for Weights {
-    type Error = WrongWeight;
-
-    fn try_from(given: BTreeMap<EvidenceType, f64>) -> Result<Self, WrongWeight> {
-        Self::with(given)
+impl fmt::Display for EvidenceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
-impl From<Weights> for BTreeMap<EvidenceType, f64> {
-    fn from(weights: Weights) -> Self {
-        EvidenceType::ALL
-            .into_iter()
-            .map(|kind| (kind, weights.of(kind)))
-            .collect()
+/// What a piece of each type is worth in a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
+pub struct Weights {
+    pub documented: Probability,
+    pub empirical: Probability,
+    pub precedent: Probability,
+    pub logical: Probability,
+    pub preferential: Probability,
+    pub speculative: Probability,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self::each(EvidenceType::prior_weight)
+    }
+}
+
+impl Weights {
+    pub fn each(weight: impl Fn(EvidenceType) -> Probability) -> Self {
+        Self {
+            documented: weight(EvidenceType::Documented),
+            empirical: weight(EvidenceType::Empirical),
+            precedent: weight(EvidenceType::Precedent),
+            logical: weight(EvidenceType::Logical),
+            preferential: weight(EvidenceType::Preferential),
+            speculative: weight(EvidenceType::Speculative),
+        }
+    }
+
+    pub const fn of(&self, kind: EvidenceType) -> Probability {
+        match kind {
+            EvidenceType::Documented => self.documented,
+            EvidenceType::Empirical => self.empirical,
+            EvidenceType::Precedent => self.precedent,
+            EvidenceType::Logical => self.logical,
+            EvidenceType::Preferential => self.preferential,
+            EvidenceType::Speculative => self.speculative,
+        }
+    }
+
+    /// The type that counts most among these; of equals the first in the order of the design.
+    pub fn strongest(&self, kinds: impl IntoIterator<Item = EvidenceType>) -> Option<EvidenceType> {
+        kinds.into_iter().min_by(|a, b| {
+            let by_weight = self.of(*b).value().total_cmp(&self.of(*a).value());
+            by_weight.then(a.cmp(b))
+        })
     }
 }
 
@@ -295,7 +294,7 @@ pub fn grade(evidence: &[Ground], weights: &Weights) -> Grade {
     };
     let documented = of(EvidenceType::Documented);
     let empirical = of(EvidenceType::Empirical);
-    let is_strong = weights.of(EvidenceType::Empirical) >= Level::MediumHigh.band().0;
+    let is_strong = weights.of(EvidenceType::Empirical).value() >= Level::MediumHigh.band().0;
     let seen: Vec<_> = of(EvidenceType::Precedent)
         .into_iter()
         .chain(empirical.iter().copied().filter(|_| !is_strong))
@@ -320,7 +319,10 @@ pub fn grade(evidence: &[Ground], weights: &Weights) -> Grade {
         (Level::Low, preferential)
     };
     let (low, high) = level.band();
-    let deciding: Vec<f64> = deciding.into_iter().map(|kind| weights.of(kind)).collect();
+    let deciding: Vec<f64> = deciding
+        .into_iter()
+        .map(|kind| weights.of(kind).value())
+        .collect();
     let mean = spread::mean(&deciding).unwrap_or(low);
     Grade {
         level,

@@ -5,6 +5,7 @@ pub mod cast;
 pub mod context;
 pub mod data;
 pub mod embedder;
+pub mod enhanced;
 pub mod envelope;
 pub mod event;
 pub mod journal;

@@ -90,7 +90,9 @@ pub fn judge(critique: &Critique, attacked: &[EvidenceType], weights: &Weights) 
         return Standing::NoCounterEvidence;
     };
     match weights.strongest(attacked.iter().copied()) {
-        Some(needed) if weights.of(brought) < weights.of(needed) => Standing::TooWeak { needed },
+        Some(needed) if weights.of(brought).value() < weights.of(needed).value() => {
+            Standing::TooWeak { needed }
+        }
         Some(_) | None => Standing::Contests,
     }
 }

@@ -330,7 +330,12 @@ impl Ledger {
             .map(|ground| ground.kind)
             .collect();
         let mut kinds: Vec<EvidenceType> = kinds.into_iter().collect();
-        kinds.sort_by(|a, b| self.weights.of(*b).total_cmp(&self.weights.of(*a)));
+        kinds.sort_by(|a, b| {
+            self.weights
+                .of(*b)
+                .value()
+                .total_cmp(&self.weights.of(*a).value())
+        });
         kinds
     }
 

@@ -197,7 +197,10 @@ fn e03_counter_evidence_is_of_the_same_or_a_stronger_type() {
 /// E-03, E-15: what was learned decides which type is the stronger.
 #[test]
 fn e03_learned_weights_decide_which_type_is_stronger() {
-    let weights = Weights::with([(Logical, 0.75)]).unwrap();
+    let weights = Weights {
+        logical: crate::bounded::Probability::percent(75),
+        ..Weights::default()
+    };
     let attack = critique("C1", vec![Logical], Answer::Synthesis("Both.".into()));
     assert_eq!(judge(&attack, &[Precedent], &weights), Standing::Contests);
     assert_eq!(
