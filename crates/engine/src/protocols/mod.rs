@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
-use crate::report::Report;
+use crate::report::{Report, Section};
 use crate::table::{Halt, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +90,14 @@ pub fn report(entries: &[Entry]) -> Report {
         Some(Protocol::Forecast) => forecast::report(entries),
         Some(Protocol::Modes) => modes::report(entries),
         None => Report::default(),
+    }
+}
+
+/// Where a debate stands after its last round, for those who watch it run; `None` where there is no such thing.
+pub fn progress(entries: &[Entry]) -> Option<Section> {
+    match protocol_of(entries)? {
+        Protocol::Modes => modes::progress(entries),
+        Protocol::Dialectic | Protocol::Councils | Protocol::Forecast => None,
     }
 }
 

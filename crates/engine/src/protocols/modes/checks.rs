@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::evidence::Ledger;
 use roundtable_core::stance;
 use roundtable_core::state::DebateState;
 use roundtable_core::verification::{ALTERNATIVES, RISKS, Stakes};
 use roundtable_core::votes::Vote;
 use roundtable_core::wording;
 
+use super::enhanced;
 use super::panel::Panelist;
 use super::replies::Contribution;
 use crate::mode::{Mitigations, Mode};
@@ -39,6 +41,8 @@ pub(super) struct Against<'a> {
     pub(super) state: &'a DebateState,
     /// What others have said lately: name and argument.
     pub(super) peers: &'a [(String, String)],
+    /// Where every claim carries evidence.
+    pub(super) evidence: Option<&'a Ledger>,
 }
 
 impl Against<'_> {
@@ -65,6 +69,11 @@ impl Against<'_> {
             );
         }
         self.length_and_echo(reply, &mut faults);
+        if let Some(ledger) = self.evidence {
+            for (rule, fault) in enhanced::faults(&self.seat.name, reply, self.state, ledger) {
+                faults.add(rule, fault);
+            }
+        }
         if self.seat.ability == Ability::Full {
             self.headings(reply, &mut faults);
             self.conformity(reply, &mut faults);
@@ -132,7 +141,7 @@ impl Against<'_> {
 
     /// M-07, and what a critical-objection round demands (M-08).
     fn conformity(&self, reply: &Contribution, faults: &mut Faults) {
-        if !reply.opposes.is_empty() && is_blank(reply.steelman.as_deref()) {
+        if reply.objects() && is_blank(reply.steelman.as_deref()) {
             faults.add(
                 "steelman",
                 "restate the strongest form of the view in `steelman` before you object to it."
@@ -162,7 +171,7 @@ impl Against<'_> {
             }
         }
         if self.kind == Kind::Objection {
-            if reply.opposes.is_empty() && !self.state.claims.is_empty() {
+            if !reply.objects() && !self.state.claims.is_empty() {
                 faults.add(
                     "objection",
                     "this round is for counter-arguments: object to at least one claim.".into(),

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use roundtable_core::verification::Stakes;
 use serde::{Deserialize, Serialize};
 
+use super::enhanced::Enhanced;
 use crate::mode::Mode;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     pub mode: Mode,
     pub max_rounds: u32,
@@ -16,6 +17,9 @@ pub struct Rules {
     pub focus: BTreeMap<u32, String>,
     #[serde(default)]
     pub stakes: Stakes,
+    /// `None` in a plain debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enhanced: Option<Enhanced>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +67,15 @@ impl Rules {
             max_rounds,
             focus,
             stakes,
+            enhanced: None,
         })
+    }
+
+    /// The same as an enhanced debate.
+    pub fn enhanced(self, enhanced: Enhanced) -> Self {
+        Self {
+            enhanced: Some(enhanced),
+            ..self
+        }
     }
 }
