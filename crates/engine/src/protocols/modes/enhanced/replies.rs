@@ -313,6 +313,20 @@ fn pieces(piece: &Piece, reply: &Contribution, state: &DebateState) -> Vec<Said>
             is_listed: false,
         }];
     }
+    // A claim is no source; by its words it is seen whether it is the one that it is to back.
+    let claim = new_claim(&piece.source, reply).map(|(_, claim)| claim.text.clone());
+    let claim = claim.or_else(|| {
+        let known = state.claim(&normal_id(&piece.source));
+        known.map(|claim| claim.text.clone())
+    });
+    if let Some(title) = claim {
+        let address = None;
+        return vec![Said {
+            kind,
+            source: Cited { title, address },
+            is_listed: false,
+        }];
+    }
     let known = evidence_of(&piece.source, state);
     vec![Said {
         is_listed: known.is_some(),
