@@ -135,6 +135,8 @@ impl Default for Dialectic {
 pub(crate) struct Data {
     /// `None` only where there is neither a home folder nor a setting.
     pub dir: Option<PathBuf>,
+    /// The database that debates are kept in instead of the folder. Its address may hold a password.
+    pub database: Option<Secret>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -38,12 +38,15 @@ async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, Strin
         }],
         schema: Some(Schema {
             name: "check".into(),
-            json: std::sync::Arc::new(json!({
-                "type": "object",
-                "properties": { "yes": { "type": "boolean" } },
-                "required": ["yes"],
-                "additionalProperties": false,
-            })),
+            json: std::sync::Arc::new(
+                json!({
+                    "type": "object",
+                    "properties": { "yes": { "type": "boolean" } },
+                    "required": ["yes"],
+                    "additionalProperties": false,
+                })
+                .into(),
+            ),
         }),
         temperature: 0.0,
         max_output_tokens: 256,

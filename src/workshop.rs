@@ -1,7 +1,7 @@
 //! What every surface works with, opened only as far as it is needed and then shared by all debates.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use roundtable_core::scale::Scale;
@@ -12,18 +12,18 @@ use roundtable_engine::protocols::dialectic::Trace;
 use roundtable_engine::reasoning::{Library, scale_of};
 
 use crate::clock;
-use crate::config::{Config, Environment, ModelName};
+use crate::config::{Config, Environment, ModelName, Secret};
 use crate::embedded::{self, Local, Report};
 use crate::failure::Failure;
 use crate::models::Fleet;
 use crate::remember::Remembering;
-use crate::store::{DebateRow, Store};
+use crate::store::{Address, DebateRow, Store};
 
 pub(crate) struct Workshop {
     pub environment: Environment,
     pub config: Config,
     pub data: Data,
-    data_dir: Option<PathBuf>,
+    address: Option<Address>,
     pub local: Local,
     pub fleet: Fleet,
     prompts: OnceLock<Arc<Prompts>>,
@@ -34,9 +34,17 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    pub(crate) fn open(config: Option<&Path>, data: Option<PathBuf>) -> Result<Self, Failure> {
+    /// `given` is where the command line says that the debates are.
+    pub(crate) fn open(config: Option<&Path>, given: Option<Address>) -> Result<Self, Failure> {
         let environment = Environment::read();
         let config = Config::load(config, &environment)?;
+        let database = config.data.database.as_ref().map(Secret::expose);
+        if database.is_some_and(|url| !Address::is_server(url)) {
+            return Err(Failure::usage(
+                "ROUNDTABLE_DATABASE has to be an address like postgres://user@host/database; a folder is named with \
+                 ROUNDTABLE_DATA",
+            ));
+        }
         let local = Local::new(&config, &environment);
         let fleet = Fleet::new(&config, &environment, local.parts())?;
         let folders = environment.folders.as_ref();
@@ -44,7 +52,12 @@ impl Workshop {
             data: folders.map_or_else(Data::built_in, |folders| {
                 Data::with_folder(folders.config.clone())
             }),
-            data_dir: data.or_else(|| config.data.dir.clone()),
+            address: given
+                .or_else(|| {
+                    let database = config.data.database.as_ref();
+                    database.map(|secret| Address::parse(secret.expose()))
+                })
+                .or_else(|| config.data.dir.clone().map(Address::Folder)),
             environment,
             config,
             local,
@@ -56,16 +69,18 @@ impl Workshop {
         })
     }
 
-    pub(crate) fn data_dir(&self) -> Result<&Path, Failure> {
-        self.data_dir.as_deref().ok_or_else(|| {
+    /// Where the debates are.
+    pub(crate) fn address(&self) -> Result<&Address, Failure> {
+        self.address.as_ref().ok_or_else(|| {
             Failure::usage(
-                "there is no home folder to keep debates in; name a folder with --data or ROUNDTABLE_DATA",
+                "there is no home folder to keep debates in; name a folder with --data or ROUNDTABLE_DATA, \
+                 or a database with --database",
             )
         })
     }
 
     pub(crate) async fn store(&self) -> Result<Store, Failure> {
-        Ok(Store::open(self.data_dir()?).await?)
+        Ok(Store::at(self.address()?).await?)
     }
 
     /// The embedder that is configured, or the embedded one; made ready, and remembering what it has seen.

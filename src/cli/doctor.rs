@@ -131,9 +131,9 @@ async fn store(workshop: &Workshop) -> Check {
         let store = workshop.store().await?;
         let page = store.list(&crate::store::Filter::default()).await?;
         store.close().await;
-        let folder = workshop.data_dir()?.display().to_string();
+        let place = workshop.address()?;
         Ok::<_, Failure>(format!(
-            "{} debates in {folder}, opened in {}",
+            "{} debates in {place}, opened in {}",
             page.total,
             output::duration(elapsed(started))
         ))

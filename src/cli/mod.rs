@@ -33,6 +33,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::store::Address;
 use crate::{failure, workshop};
 use failure::Failure;
 use workshop::Workshop;
@@ -49,8 +50,16 @@ struct Cli {
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// The folder that holds the debates.
-    #[arg(long, global = true, value_name = "FOLDER")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FOLDER",
+        conflicts_with = "database"
+    )]
     data: Option<PathBuf>,
+    /// The PostgreSQL database that holds the debates, instead of a folder.
+    #[arg(long, global = true, value_name = "postgres://…")]
+    database: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -142,7 +151,17 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
-    let workshop = Workshop::open(cli.config.as_deref(), cli.data)?;
+    let given = match (cli.database, cli.data) {
+        (Some(url), _) if Address::is_server(&url) => Some(Address::parse(&url)),
+        (Some(_), _) => {
+            return Err(Failure::usage(
+                "--database takes an address like postgres://user@host/database; a folder is named with --data",
+            ));
+        }
+        (None, Some(folder)) => Some(Address::Folder(folder)),
+        (None, None) => None,
+    };
+    let workshop = Workshop::open(cli.config.as_deref(), given)?;
     match cli.command {
         Command::Ask(args) => ask::run(&workshop, *args).await,
         Command::Debate(args) => debate::run(&workshop, *args).await,

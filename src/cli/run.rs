@@ -53,8 +53,10 @@ pub(crate) async fn run_with(
     person: Person,
 ) -> Result<ExitCode, Failure> {
     let (display, reading) = play_with(workshop, store, debate, manner, person).await?;
+    // First the answer, then the tidying up.
+    let shown = display.result(&reading);
     store.close().await;
-    display.result(&reading)?;
+    shown?;
     Ok(exit_code(&reading.account))
 }
 
@@ -82,7 +84,14 @@ async fn play_with(
     let journal = debate.claim.journal();
     let (table, protocol) =
         opening::sit(workshop, debate.prepared, journal, cancel.clone()).await?;
-    let played = watch(&table, protocol, &cancel, &mut display, person).await;
+    let lost = debate.claim.lost();
+    let played = tokio::select! {
+        biased;
+        () = lost.cancelled() => Err(Failure::other(
+            "the database could not be reached for too long, and another process may have taken this debate over",
+        )),
+        played = watch(&table, protocol, &cancel, &mut display, person) => played,
+    };
     display.close();
     drop(table);
     drop(debate.claim);

@@ -130,6 +130,25 @@ impl<'f, 't, 'd> Section<'f, 't, 'd> {
         }
     }
 
+    /// Reads a text that a complaint must not repeat.
+    pub(super) fn read_secret<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Option<Given<T>> {
+        let (name, item) = self.entry(key)?;
+        let line = self.findings.line(name.span());
+        match read(item.as_str().unwrap_or_default().trim()) {
+            Ok(value) => Some(Given { value, line }),
+            Err(expected) => {
+                let full = self.full(key);
+                self.findings
+                    .fault(line, format!("{full} has to be {expected}"));
+                None
+            }
+        }
+    }
+
     pub(super) fn record<T: Display>(&mut self, key: &str, value: Option<T>, line: Option<usize>) {
         let origin = self.findings.origin(line);
         let full = self.full(key);

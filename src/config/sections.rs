@@ -9,9 +9,10 @@ use roundtable_core::usage::Money;
 use toml_edit::TableLike;
 
 use super::document::{Findings, Given, Section};
-use super::environment::{Environment, Folders};
+use super::environment::{Environment, Folders, Secret};
 use super::name::ModelName;
 use super::{Config, Data, Dialectic, Fault, Limits, Local, Retry, Tiers, provider};
+use crate::store::Address;
 
 const SECTIONS: [&str; 8] = [
     "providers",
@@ -225,8 +226,9 @@ impl File<'_, '_> {
             default,
             ("ROUNDTABLE_DATA", environment),
         );
+        let database = database(&mut section, environment);
         section.finish();
-        Data { dir }
+        Data { dir, database }
     }
 
     fn local(&mut self, table: Table<'_>) -> Local {
@@ -253,6 +255,22 @@ impl File<'_, '_> {
             weights,
         }
     }
+}
+
+/// Neither the file's value nor the variable's is shown: there may be a password in it.
+fn database(section: &mut Section<'_, '_, '_>, environment: &Environment) -> Option<Secret> {
+    const KEY: &str = "database";
+    const VARIABLE: &str = "ROUNDTABLE_DATABASE";
+    let given = section.read_secret(KEY, |text| {
+        Address::is_server(text)
+            .then(|| Secret::new(text))
+            .ok_or_else(|| "an address like postgres://user@host/database".to_owned())
+    });
+    if let Some(secret) = environment.secret(VARIABLE) {
+        section.record_from(KEY, secret, VARIABLE);
+        return Some(secret.clone());
+    }
+    optional(section, KEY, given)
 }
 
 fn or_default<T: Copy + Display>(

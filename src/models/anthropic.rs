@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use roundtable_engine::model::{Finish, Message, Request, Speaker};
+use roundtable_engine::model::{Finish, Message, Request, Speaker, Written};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ struct Turn<'a> {
 struct Tool<'a> {
     name: Cow<'a, str>,
     description: &'static str,
-    input_schema: &'a Value,
+    input_schema: &'a Written,
 }
 
 #[derive(Serialize)]

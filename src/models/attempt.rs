@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
 use futures::stream;
+use futures::{FutureExt, StreamExt};
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
@@ -226,7 +226,7 @@ impl Attempt {
         self.take(&mut answer.form, &bytes)?;
         if self.progress.done {
             // The connection serves the next call only if this answer was read to its end.
-            let _ = tokio::time::timeout(LAST_BYTES, answer.response.chunk()).await;
+            finish_reading(&mut answer.response).await;
             self.conclude();
         } else {
             self.answer = Some(answer);
@@ -367,6 +367,17 @@ impl Attempt {
             self.progress.deltas.push_back(Delta::Usage(usage));
         }
     }
+}
+
+/// What is there already is read without a clock: setting one has the runtime look at the network once more.
+async fn finish_reading(response: &mut Response) {
+    for _ in 0..2 {
+        if response.chunk().now_or_never().is_some() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    let _ = tokio::time::timeout(LAST_BYTES, response.chunk()).await;
 }
 
 fn is_html(headers: &HeaderMap) -> bool {

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Request};
+use roundtable_engine::model::{Finish, Request, Written};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::frames::Framing;
 use super::pictures;
@@ -63,7 +62,7 @@ struct Body<'a> {
     messages: Vec<Turn<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<&'a Value>,
+    format: Option<&'a Written>,
     options: Options,
 }
 

@@ -1,5 +1,5 @@
 use roundtable_engine::model::Delta;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::testing::{Reply, Server, call, fleet, plain_request, request};
 use super::*;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Request, Schema};
+use roundtable_engine::model::{Finish, Request, Schema, Written};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -61,7 +61,14 @@ enum ResponseFormat<'a> {
 struct JsonSchema<'a> {
     name: Cow<'a, str>,
     strict: bool,
-    schema: Cow<'a, Value>,
+    schema: Form<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Form<'a> {
+    AsItIs(&'a Written),
+    Translated(Value),
 }
 
 impl OpenAi {
@@ -87,9 +94,9 @@ impl OpenAi {
             name: plain_name(&schema.name),
             strict: true,
             schema: if self.official {
-                Cow::Owned(OPENAI_STRICT.translate(&schema.json))
+                Form::Translated(OPENAI_STRICT.translate(&schema.json))
             } else {
-                Cow::Borrowed(&schema.json)
+                Form::AsItIs(&schema.json)
             },
         }
     }

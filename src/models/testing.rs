@@ -251,7 +251,7 @@ pub(super) fn request(model: &str) -> Request {
                 },
                 "required": ["text", "score"],
                 "additionalProperties": false,
-            })),
+            }).into()),
         }),
         temperature: 0.8,
         max_output_tokens: 1500,

@@ -69,7 +69,12 @@ impl Progress {
     pub(super) fn text(&mut self, text: String) {
         if !text.is_empty() {
             self.spoke = true;
-            self.deltas.push_back(Delta::Text(text));
+            // What has come at once is passed on at once: each piece costs every layer above a little.
+            if let Some(Delta::Text(before)) = self.deltas.back_mut() {
+                before.push_str(&text);
+            } else {
+                self.deltas.push_back(Delta::Text(text));
+            }
         }
     }
 

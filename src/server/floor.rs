@@ -603,7 +603,13 @@ impl Floor {
             Ready::Prepared(ready) => *ready,
             Ready::Stored { budget } => self.prepare_again(job.id, budget).await?,
         };
-        let played = self.play_claimed(&claim, prepared, debate).await;
+        let lost = claim.lost();
+        let played = tokio::select! {
+            biased;
+            // No model is called any more. Whoever holds the debate now goes on from its journal.
+            () = lost.cancelled() => return Err(Failure::other("it may be in other hands by now")),
+            played = self.play_claimed(&claim, prepared, debate) => played,
+        };
         match played {
             Ok(end) => Ok(end.state),
             Err(Stopped::Halt(Halt::Waiting { .. })) => Ok(State::Waiting),
@@ -648,7 +654,7 @@ impl Floor {
             .await
             .map_err(Stopped::Failure)?;
         let feed = Arc::clone(&debate.feed);
-        feed.begin(table.last_seq().await);
+        feed.begin(table.last_seq());
         table.attend(Box::new(move |notice| feed.take_up(notice)));
         let table = Arc::new(table);
         let table = debate.table.get_or_init(|| table);

@@ -1,17 +1,19 @@
 //! Claiming a debate, so that one process at a time runs it.
 //!
 //! The epoch makes it correct: claiming raises it, and no append under an older one succeeds. The lock file makes it
-//! quick: the system drops it with its process, so a killed debate can be resumed at once and a living one not at all.
+//! quick: the system drops it with its process, so a killed debate can be resumed at once and a living one not at all. On a
+//! server, where no file reaches, owners that give signs of life stand in for it (`ownership`).
 
 use std::sync::Arc;
 
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::journal::Journal;
 use sqlx::{AnyConnection, Row};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::errors::{ClaimError, Failure, Fault, StoreError};
-use super::folder::Held;
+use super::home::Held;
 use super::journal::DebateJournal;
 use super::served::{Sent, note_request};
 use super::{Store, signed};
@@ -22,7 +24,7 @@ pub(crate) struct Claim {
     id: Uuid,
     setup: Setup,
     journal: Arc<DebateJournal>,
-    _held: Held,
+    held: Held,
 }
 
 impl Claim {
@@ -39,6 +41,19 @@ impl Claim {
     pub(crate) fn journal(&self) -> Arc<dyn Journal> {
         self.journal.clone()
     }
+
+    /// Cancelled when others may have taken the debate over: nothing more may be done for it.
+    pub(crate) fn lost(&self) -> CancellationToken {
+        self.held.lost()
+    }
+}
+
+/// How a debate comes to be.
+pub(super) struct Made<'a> {
+    pub(super) state: State,
+    pub(super) owner: &'a str,
+    /// The request that a server makes it for.
+    pub(super) served: Option<&'a Sent>,
 }
 
 /// Who runs a debate. What a server ran, a server takes up again by itself.
@@ -56,13 +71,15 @@ impl Store {
         setup: &Setup,
         now: Millis,
     ) -> Result<Claim, StoreError> {
-        let Some(held) = self.folder.try_hold(id)? else {
+        let Some(held) = self.hold_new(id).await? else {
             return Err(StoreError::Exists { id });
         };
-        match self
-            .insert_debate(id, setup, now, State::Running, None)
-            .await
-        {
+        let made = Made {
+            state: State::Running,
+            owner: held.owner(),
+            served: None,
+        };
+        match self.insert_debate(id, setup, now, made).await {
             Ok(epoch) => Ok(self.claimed(id, setup.clone(), epoch, held)),
             Err(failure) if failure.fault == Fault::Taken => Err(StoreError::Exists { id }),
             Err(failure) => Err(self.failed(failure)),
@@ -75,13 +92,22 @@ impl Store {
     }
 
     pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Claim, ClaimError> {
-        let Some(held) = self.folder.try_hold(id)? else {
+        let Some(held) = self.try_hold(id).await? else {
             return Err(ClaimError::Held { id });
         };
-        match self.raise_epoch(id, by).await {
+        self.claim_held(id, by, held).await
+    }
+
+    pub(super) async fn claim_held(
+        &self,
+        id: Uuid,
+        by: By,
+        held: Held,
+    ) -> Result<Claim, ClaimError> {
+        match self.raise_epoch(id, by, held.owner()).await {
             Ok(Some((epoch, setup))) => Ok(self.claimed(id, setup, epoch, held)),
             Ok(None) => {
-                self.folder.forget_lock(id);
+                self.forget_hold(id);
                 Err(ClaimError::NotFound { id })
             }
             Err(failure) => Err(self.failed(failure).into()),
@@ -93,18 +119,16 @@ impl Store {
             id,
             setup,
             journal: Arc::new(DebateJournal::new(self.clone(), id, epoch)),
-            _held: held,
+            held,
         }
     }
 
-    /// `sent` is the request that a server makes it for.
     pub(super) async fn insert_debate(
         &self,
         id: Uuid,
         setup: &Setup,
         now: Millis,
-        state: State,
-        served: Option<&Sent>,
+        made: Made<'_>,
     ) -> Result<i64, Failure> {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
@@ -112,21 +136,23 @@ impl Store {
         let mut writing = self.writer.begin().await?;
         let inserted = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
-             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served) \
-             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8)",
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9)",
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
-        .bind(state.name())
+        .bind(made.state.name())
         .bind(FIRST_EPOCH)
         .bind(signed(now))
-        .bind(setup.question.as_str())
+        // The one character that not every database takes in a text. The setup has it as it was.
+        .bind(setup.question.replace('\0', "\u{fffd}"))
         .bind(as_json)
-        .bind(i64::from(served.is_some()))
+        .bind(i64::from(made.served.is_some()))
+        .bind(made.owner.to_owned())
         .execute(writing.connection())
         .await
         .map_err(Failure::from);
-        let noted = match (inserted, served) {
+        let noted = match (inserted, made.served) {
             (Ok(_), Some(sent)) => note_request(writing.connection(), id, sent, now).await,
             (Ok(_), None) => Ok(()),
             (Err(failure), _) => Err(failure),
@@ -135,9 +161,14 @@ impl Store {
         Ok(FIRST_EPOCH)
     }
 
-    async fn raise_epoch(&self, id: Uuid, by: By) -> Result<Option<(i64, Setup)>, Failure> {
+    async fn raise_epoch(
+        &self,
+        id: Uuid,
+        by: By,
+        owner: &str,
+    ) -> Result<Option<(i64, Setup)>, Failure> {
         let mut writing = self.writer.begin().await?;
-        let raised = raise_epoch(writing.connection(), id, by).await;
+        let raised = raise_epoch(writing.connection(), id, by, owner).await;
         writing.end(raised).await
     }
 }
@@ -147,12 +178,14 @@ async fn raise_epoch(
     connection: &mut AnyConnection,
     id: Uuid,
     by: By,
+    owner: &str,
 ) -> Result<Option<(i64, Setup)>, Failure> {
     let raised = sqlx::query(
-        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 RETURNING epoch, setup",
+        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 AND owner = $3 RETURNING epoch, setup",
     )
     .bind(id.to_string())
     .bind(i64::from(by == By::Server))
+    .bind(owner.to_owned())
     .fetch_optional(connection)
     .await?;
     let Some(row) = raised else {

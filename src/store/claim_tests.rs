@@ -1,6 +1,5 @@
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use roundtable_engine::event::State;
@@ -8,14 +7,13 @@ use roundtable_engine::journal::JournalError;
 use uuid::Uuid;
 
 use crate::store::fixtures::{ended, entries, finished, keyed, opened, setup, spent};
-use crate::store::{ClaimError, Rating, Store, StoreError};
+use crate::store::places::{Place, on_both};
+use crate::store::{Address, ClaimError, Rating, Store, StoreError};
 
 /// C-08: one process at a time; whoever was presumed dead writes nothing.
-#[tokio::test]
-async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced() {
-    let folder = tempfile::tempdir().unwrap();
-    let here = Store::open(folder.path()).await.unwrap();
-    let there = Store::open(folder.path()).await.unwrap();
+async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced(place: Place) {
+    let here = place.open().await;
+    let there = place.open().await;
     let id = Uuid::new_v4();
     let first = here.create(id, &setup("Why?"), 5).await.unwrap();
     let old = first.journal();
@@ -49,10 +47,8 @@ async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced() {
     );
 }
 
-#[tokio::test]
-async fn an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+async fn an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created(place: Place) {
+    let store = place.open().await;
     let id = Uuid::new_v4();
     assert_eq!(
         store.claim(id).await.unwrap_err(),
@@ -72,14 +68,15 @@ async fn an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created() {
 }
 
 /// C-08: many at once, each with a store of its own, on a folder that does not exist yet.
-#[tokio::test(flavor = "multi_thread")]
-async fn c08_eight_at_once_lose_nothing() {
-    let parent = tempfile::tempdir().unwrap();
-    let folder = parent.path().join("not/there/yet");
+async fn c08_eight_at_once_lose_nothing(place: Place) {
+    let address = match place.address() {
+        Address::Folder(folder) => Address::Folder(folder.join("not/there/yet")),
+        server @ Address::Server(_) => server,
+    };
     let debate = |number: usize| {
-        let folder = &folder;
+        let address = &address;
         async move {
-            let store = Store::open(folder).await.unwrap();
+            let store = Store::at(address).await.unwrap();
             let claim = store
                 .create(Uuid::new_v4(), &setup("Why?"), 5)
                 .await
@@ -95,18 +92,21 @@ async fn c08_eight_at_once_lose_nothing() {
         }
     };
     let written = join_all((0..8).map(debate)).await;
-    let store = Store::open(&folder).await.unwrap();
+    let store = Store::at(&address).await.unwrap();
     for (id, expected) in written {
         assert_eq!(store.entries(id).await, Ok(expected));
     }
 }
 
 /// C-08: a real process that is killed while it holds a debate; another takes over at once and finds every entry.
-#[tokio::test]
-async fn c08_a_killed_process_leaves_its_debate_to_the_next() {
+async fn c08_a_killed_process_leaves_its_debate_to_the_next(place: Place) {
     let folder = tempfile::tempdir().unwrap();
     let name = module_path!().split_once("::").unwrap().1;
-    std::fs::write(folder.path().join(PERMIT), "").unwrap();
+    let address = match &place {
+        Place::Folder(_) => place.address().to_string(),
+        Place::Server(database) => database.url().to_owned(),
+    };
+    std::fs::write(folder.path().join(PERMIT), address).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--ignored",
@@ -125,12 +125,20 @@ async fn c08_a_killed_process_leaves_its_debate_to_the_next() {
         assert_eq!(child.try_wait().unwrap(), None, "the child died early");
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
-    let store = Store::open(folder.path()).await.unwrap();
+    let store = place.open().await;
     assert_eq!(store.claim(id).await.unwrap_err(), ClaimError::Held { id });
 
     child.kill().unwrap();
     child.wait().unwrap();
-    let claim = store.claim(id).await.unwrap();
+    let killed = Instant::now();
+    // A lock file goes with its process; a server waits for signs of life.
+    let claim = loop {
+        match store.claim(id).await {
+            Ok(claim) => break claim,
+            Err(error) => assert_eq!((error, place.is_server()), (ClaimError::Held { id }, true)),
+        }
+    };
+    assert!(killed.elapsed() < Duration::from_secs(10));
     assert_eq!(
         claim.journal().load().await,
         Ok(entries(&story_of_the_child()))
@@ -156,10 +164,10 @@ fn story_of_the_child() -> Vec<roundtable_engine::journal::Keyed> {
 #[tokio::test]
 #[ignore = "runs only as a child of the test above"]
 async fn child_that_is_killed() {
-    if !Path::new(PERMIT).exists() {
+    let Ok(address) = std::fs::read_to_string(PERMIT) else {
         return;
-    }
-    let store = Store::open(Path::new(".")).await.unwrap();
+    };
+    let store = Store::at(&Address::parse(&address)).await.unwrap();
     let claim = store
         .create(Uuid::new_v4(), &setup("Why?"), 5)
         .await
@@ -170,3 +178,10 @@ async fn child_that_is_killed() {
     std::fs::rename("id", WRITTEN).unwrap();
     std::future::pending::<()>().await;
 }
+
+on_both!(
+    c08_a_debate_has_one_owner_and_a_former_one_is_fenced,
+    an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created,
+    c08_eight_at_once_lose_nothing,
+    c08_a_killed_process_leaves_its_debate_to_the_next
+);

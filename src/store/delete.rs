@@ -8,14 +8,14 @@ use super::errors::{ClaimError, Failure};
 impl Store {
     /// Refused while another process runs the debate.
     pub(crate) async fn delete(&self, id: Uuid) -> Result<(), ClaimError> {
-        let Some(_held) = self.folder.try_hold(id)? else {
+        let Some(_held) = self.try_hold(id).await? else {
             return Err(ClaimError::Held { id });
         };
         let deleted = self
             .delete_row(id)
             .await
             .map_err(|failure| self.failed(failure))?;
-        self.folder.forget_lock(id);
+        self.forget_hold(id);
         if deleted {
             Ok(())
         } else {

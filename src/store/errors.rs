@@ -9,6 +9,7 @@ use roundtable_engine::journal::JournalError;
 use sqlx::error::ErrorKind;
 use uuid::Uuid;
 
+use super::address::Url;
 use super::row::DebateRow;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -19,7 +20,7 @@ pub(crate) enum StoreError {
     )]
     NotAFolder { path: PathBuf },
     #[error(
-        "{} cannot be written ({detail}); make it writable, or name another folder with --data",
+        "{} cannot be written ({detail}); make it writable, or keep debates elsewhere with --data or --database",
         path.display()
     )]
     ReadOnly { path: PathBuf, detail: String },
@@ -61,6 +62,10 @@ pub(crate) enum StoreError {
     Unreadable { path: PathBuf, detail: String },
     #[error("the database {} is not available ({detail})", path.display())]
     Unavailable { path: PathBuf, detail: String },
+    #[error(
+        "the database {database} cannot be used ({detail}); check that it runs, and that address, user and password are right"
+    )]
+    Server { database: String, detail: String },
 }
 
 /// Why a debate cannot be claimed, rated or deleted.
@@ -119,7 +124,8 @@ impl From<StoreError> for JournalError {
             | StoreError::Newer { .. }
             | StoreError::Foreign { .. }
             | StoreError::Exists { .. }
-            | StoreError::Unavailable { .. }) => Self::Unavailable {
+            | StoreError::Unavailable { .. }
+            | StoreError::Server { .. }) => Self::Unavailable {
                 detail: other.to_string(),
             },
         }
@@ -160,6 +166,14 @@ impl Failure {
         }
     }
 
+    /// A server that does not answer.
+    pub(super) fn silent() -> Self {
+        Self {
+            fault: Fault::Other,
+            detail: "it does not answer".into(),
+        }
+    }
+
     pub(super) fn unreadable(detail: impl Into<String>) -> Self {
         Self {
             fault: Fault::Unreadable,
@@ -179,6 +193,25 @@ impl Failure {
             Fault::Damaged => StoreError::Damaged { path, detail },
             Fault::Unreadable => StoreError::Unreadable { path, detail },
             Fault::Taken | Fault::Other => StoreError::Unavailable { path, detail },
+        }
+    }
+}
+
+impl Failure {
+    /// The sentence for people, where the database is on a server.
+    pub(super) fn at_server(self, url: &Url) -> StoreError {
+        let path = PathBuf::from(url.to_string());
+        let detail = self.detail;
+        match self.fault {
+            Fault::ReadOnly => StoreError::ReadOnly { path, detail },
+            Fault::Full => StoreError::Full { path, detail },
+            Fault::Locked => StoreError::Locked { path, detail },
+            Fault::Damaged => StoreError::Damaged { path, detail },
+            Fault::Unreadable => StoreError::Unreadable { path, detail },
+            Fault::NotAFolder | Fault::Taken | Fault::Other => StoreError::Server {
+                database: url.to_string(),
+                detail,
+            },
         }
     }
 }
@@ -239,8 +272,18 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-/// `SQLite`'s result codes; the low byte is the primary one (<https://www.sqlite.org/rescode.html>).
+/// `SQLite`'s result codes, whose low byte is the primary one (<https://www.sqlite.org/rescode.html>), and `PostgreSQL`'s,
+/// which are the only ones with five characters (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
 fn of_code(code: &str) -> Fault {
+    if code.len() == 5 {
+        return match code {
+            "25006" | "42501" => Fault::ReadOnly,
+            "55P03" => Fault::Locked,
+            "53100" => Fault::Full,
+            "XX001" | "XX002" => Fault::Damaged,
+            _ => Fault::Other,
+        };
+    }
     match code.parse::<u32>().map(|code| code & 0xff) {
         Ok(3 | 8 | 23) => Fault::ReadOnly,
         Ok(5 | 6) => Fault::Locked,

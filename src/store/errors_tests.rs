@@ -6,7 +6,7 @@ use roundtable_engine::journal::JournalError;
 use super::{Failure, Fault, StoreError, of_code};
 
 #[test]
-fn codes_of_sqlite_are_told_apart_by_their_low_byte() {
+fn codes_of_both_databases_are_told_apart() {
     let faults = [
         ("8", Fault::ReadOnly),
         ("1032", Fault::ReadOnly), // SQLITE_READONLY_DBMOVED
@@ -18,6 +18,11 @@ fn codes_of_sqlite_are_told_apart_by_their_low_byte() {
         ("13", Fault::Full),
         ("10", Fault::Other),
         ("42P01", Fault::Other),
+        ("42501", Fault::ReadOnly), // insufficient_privilege; as a number its low byte would be SQLITE_BUSY
+        ("25006", Fault::ReadOnly),
+        ("55P03", Fault::Locked),
+        ("53100", Fault::Full),
+        ("XX001", Fault::Damaged),
     ];
     assert_eq!(
         faults.map(|(code, _)| of_code(code)),

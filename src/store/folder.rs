@@ -15,7 +15,7 @@ use super::errors::{Failure, Fault, StoreError};
 
 /// How long anything here waits for another process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(20);
+pub(super) const PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -102,18 +102,6 @@ impl Folder {
     pub(super) fn try_hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
         let path = self.lock_of(id);
         try_lock(&path).map_err(|error| Failure::from(error).about(&path))
-    }
-
-    /// Waits a little for whoever holds the debate to let go of it.
-    pub(super) async fn hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            let held = self.try_hold(id)?;
-            if held.is_some() || tokio::time::Instant::now() >= deadline {
-                return Ok(held);
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
     }
 
     /// For a debate that is gone. Others may have the file open, but they will find no debate to claim.

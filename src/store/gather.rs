@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::errors::Failure;
 use super::journal::{Refusal, transaction, write};
+use super::tally::Tally;
 use super::writer::Writer;
 
 /// Entries of one debate that are appended all or not at all, under the epoch of its claim.
@@ -20,6 +21,13 @@ pub(super) struct Batch {
     pub(super) id: Uuid,
     pub(super) epoch: i64,
     pub(super) entries: Vec<Keyed>,
+}
+
+impl Batch {
+    /// What it changes in its debate's row.
+    pub(super) fn tally(&self) -> Tally {
+        Tally::of(self.entries.iter().map(|keyed| &keyed.entry))
+    }
 }
 
 #[derive(Debug, Default)]

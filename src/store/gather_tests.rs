@@ -4,15 +4,13 @@ use futures::FutureExt;
 use roundtable_engine::event::State;
 use roundtable_engine::journal::JournalError;
 
-use super::super::Store;
 use super::super::fixtures::{ended, keyed, opened, setup};
 use super::*;
+use crate::store::places::{Place, on_both};
 
 /// C-08: appends of many debates at once are each all or nothing, and one that is refused does not take the others along.
-#[tokio::test]
-async fn c08_appends_at_once_are_each_kept_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+async fn c08_appends_at_once_are_each_kept_or_refused(place: Place) {
+    let store = place.open().await;
     let mut claims = Vec::new();
     for _ in 0..20 {
         let claim = store.create(Uuid::new_v4(), &setup("Why?"), 1).await;
@@ -55,10 +53,8 @@ async fn c08_appends_at_once_are_each_kept_or_refused() {
 }
 
 /// Somebody who goes away while writing for others leaves nothing half done, and the others do it themselves.
-#[tokio::test]
-async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along(place: Place) {
+    let store = place.open().await;
     let first = store
         .create(Uuid::new_v4(), &setup("Why?"), 1)
         .await
@@ -99,3 +95,8 @@ async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along() {
         assert_eq!(kept, usize::try_from(polls).unwrap());
     }
 }
+
+on_both!(
+    c08_appends_at_once_are_each_kept_or_refused,
+    c08_one_who_goes_away_while_writing_for_others_takes_nothing_along
+);

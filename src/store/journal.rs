@@ -79,10 +79,7 @@ impl DebateJournal {
             epoch: self.epoch,
             entries,
         };
-        let Store {
-            writer, gathering, ..
-        } = &self.store;
-        match gathering.append(writer, batch).await {
+        match self.store.append(batch).await {
             Ok(()) => Ok(()),
             Err(Refusal::Fenced) => Err(JournalError::Fenced),
             Err(Refusal::Failed(failure)) => Err(self.store.failed(failure).into()),
@@ -121,9 +118,10 @@ impl DebateJournal {
 /// One batch by itself: a whole transaction, from BEGIN to COMMIT. The row first: it is conditional on the epoch, and
 /// locks out other claims until the commit. Under another epoch nothing is written, and no row comes back.
 pub(super) fn transaction(batch: &Batch) -> Result<Appending<'static>, Failure> {
+    let tally = batch.tally();
     // No word of a user is part of it: only parameters are counted up.
-    let sql = AssertSqlSafe(append_sql(batch.entries.len()));
-    let mut query = bind_tally(sqlx::query(sql), batch);
+    let sql = AssertSqlSafe(append_sql(&tally, batch.entries.len()));
+    let mut query = bind_tally(sqlx::query(sql), batch, &tally);
     for keyed in &batch.entries {
         query = bind_entry(query, keyed, body(keyed)?);
     }
@@ -132,7 +130,8 @@ pub(super) fn transaction(batch: &Batch) -> Result<Appending<'static>, Failure> 
 
 /// One batch among others in a transaction.
 pub(super) async fn write(connection: &mut AnyConnection, batch: &Batch) -> Result<(), Refusal> {
-    let row = bind_tally(sqlx::query(UPDATE), batch)
+    let tally = batch.tally();
+    let row = bind_tally(sqlx::query(update(&tally).0), batch, &tally)
         .fetch_optional(&mut *connection)
         .await?;
     if row.is_none() {
@@ -145,30 +144,52 @@ pub(super) async fn write(connection: &mut AnyConnection, batch: &Batch) -> Resu
     Ok(())
 }
 
-const UPDATE: &str = "UPDATE debates SET
-    updated_at = $3,
-    state = CASE WHEN $4 = '' THEN state ELSE $4 END,
-    ended_at = CASE WHEN $4 = '' THEN ended_at ELSE $5 END,
-    generation = CASE WHEN $6 = 0 THEN generation ELSE $6 END,
-    rating = CASE WHEN $7 = 0 THEN rating ELSE $7 END,
-    calls = calls + $8,
-    retries = retries + $9,
-    input_tokens = input_tokens + $10,
-    output_tokens = output_tokens + $11,
-    cached_tokens = cached_tokens + $12,
-    cost_usd = cost_usd + $13,
-    cost_known = CASE WHEN $14 = 1 THEN 0 ELSE cost_known END
-    WHERE id = $1 AND epoch = $2
-    RETURNING epoch";
+/// `$also`: what else changes in the row. The state is in an index, and naming it would have the index written anew.
+macro_rules! update_debate {
+    ($also:literal) => {
+        concat!(
+            "UPDATE debates SET
+            updated_at = $3,
+            calls = calls + $4,
+            retries = retries + $5,
+            input_tokens = input_tokens + $6,
+            output_tokens = output_tokens + $7,
+            cached_tokens = cached_tokens + $8,
+            cost_usd = cost_usd + $9,
+            cost_known = CASE WHEN $10 = 1 THEN 0 ELSE cost_known END",
+            $also,
+            " WHERE id = $1 AND epoch = $2 RETURNING epoch"
+        )
+    };
+}
 
-/// How many parameters stand before those of the first entry.
-const BEFORE_ENTRIES: usize = 14;
+/// A step is done.
+const UPDATE: &str = update_debate!("");
+/// The debate begins, ends, waits, is opened again or rated.
+const UPDATE_STATE: &str = update_debate!(
+    ",
+    state = CASE WHEN $11 = '' THEN state ELSE $11 END,
+    ended_at = CASE WHEN $11 = '' THEN ended_at ELSE $12 END,
+    generation = CASE WHEN $13 = 0 THEN generation ELSE $13 END,
+    rating = CASE WHEN $14 = 0 THEN rating ELSE $14 END"
+);
+
+/// The update of a batch, and how many parameters it has.
+fn update(tally: &Tally) -> (&'static str, usize) {
+    if tally.moves() {
+        (UPDATE_STATE, 14)
+    } else {
+        (UPDATE, 10)
+    }
+}
+
 const OF_AN_ENTRY: usize = 5;
 
-fn append_sql(entries: usize) -> String {
-    let mut sql = format!("BEGIN IMMEDIATE; {UPDATE};");
+fn append_sql(tally: &Tally, entries: usize) -> String {
+    let (update, before) = update(tally);
+    let mut sql = format!("BEGIN IMMEDIATE; {update};");
     for entry in 0..entries {
-        let first = BEFORE_ENTRIES + entry * OF_AN_ENTRY + 1;
+        let first = before + entry * OF_AN_ENTRY + 1;
         let [seq, key, at, kind, body] = [0, 1, 2, 3, 4].map(|offset| first + offset);
         // Writing to a string cannot fail.
         let _ = write!(
@@ -184,23 +205,26 @@ fn append_sql(entries: usize) -> String {
 
 pub(super) type Appending<'q> = Query<'q, Any, AnyArguments>;
 
-fn bind_tally<'q>(query: Appending<'q>, batch: &Batch) -> Appending<'q> {
-    let tally = Tally::of(batch.entries.iter().map(|keyed| &keyed.entry));
-    query
+fn bind_tally<'q>(query: Appending<'q>, batch: &Batch, tally: &Tally) -> Appending<'q> {
+    let query = query
         .bind(batch.id.to_string())
         .bind(batch.epoch)
         .bind(signed(tally.updated_at))
-        .bind(tally.state.map_or("", State::name))
-        .bind(tally.ended_at.map(signed))
-        .bind(tally.generation.map_or(0, i64::from))
-        .bind(tally.rating.map_or(0, i64::from))
         .bind(signed(tally.calls))
         .bind(signed(tally.retries))
         .bind(signed(tally.usage.input))
         .bind(signed(tally.usage.output))
         .bind(signed(tally.usage.cached))
         .bind(tally.cost.dollars())
-        .bind(i64::from(tally.unknown_cost))
+        .bind(i64::from(tally.unknown_cost));
+    if !tally.moves() {
+        return query;
+    }
+    query
+        .bind(tally.state.map_or("", State::name))
+        .bind(tally.ended_at.map(signed))
+        .bind(tally.generation.map_or(0, i64::from))
+        .bind(tally.rating.map_or(0, i64::from))
 }
 
 fn bind_entry<'q>(query: Appending<'q>, keyed: &Keyed, body: String) -> Appending<'q> {
@@ -213,7 +237,7 @@ fn bind_entry<'q>(query: Appending<'q>, keyed: &Keyed, body: String) -> Appendin
         .bind(body)
 }
 
-fn body(keyed: &Keyed) -> Result<String, Failure> {
+pub(super) fn body(keyed: &Keyed) -> Result<String, Failure> {
     serde_json::to_string(&keyed.entry.event)
         .map_err(|error| Failure::unreadable(format!("entry '{}': {error}", keyed.key)))
 }

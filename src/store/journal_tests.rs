@@ -4,28 +4,26 @@ use roundtable_core::usage::Money;
 use roundtable_engine::event::{Event, Spent, State};
 use roundtable_engine::journal::JournalError;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::store::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
+use crate::store::places::{Place, on_both};
 use crate::store::row::Totals;
 use crate::store::tally::kind;
 use crate::store::{Claim, Store};
 
-async fn fresh() -> (TempDir, Store, Claim) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+async fn fresh(place: &Place) -> (Store, Claim) {
+    let store = place.open().await;
     let claim = store
         .create(Uuid::new_v4(), &setup("Why?"), 5)
         .await
         .unwrap();
-    (folder, store, claim)
+    (store, claim)
 }
 
 /// C-08: what was appended is there, to the last bit, after the process is gone.
-#[tokio::test]
-async fn c08_entries_survive_reopening_as_they_were_written() {
-    let (folder, store, claim) = fresh().await;
+async fn c08_entries_survive_reopening_as_they_were_written(place: Place) {
+    let (store, claim) = fresh(&place).await;
     let mut all = vec![keyed(1, opened("Why?"))];
     all.extend((2..=230).map(|seq| keyed(seq, finished(&format!("r{seq}/skeptic"), spent(None)))));
     for one in &all {
@@ -34,16 +32,15 @@ async fn c08_entries_survive_reopening_as_they_were_written() {
     let id = claim.id();
     drop((claim, store));
 
-    let store = Store::open(folder.path()).await.unwrap();
+    let store = place.open().await;
     let claim = store.claim(id).await.unwrap();
     assert_eq!(claim.journal().load().await, Ok(entries(&all)));
     assert_eq!(claim.setup(), &setup("Why?"));
 }
 
 /// C-08: a step that is there already is not written twice, and nothing that came with it is written.
-#[tokio::test]
-async fn c08_a_batch_with_a_known_key_is_refused_whole() {
-    let (_folder, _store, claim) = fresh().await;
+async fn c08_a_batch_with_a_known_key_is_refused_whole(place: Place) {
+    let (_store, claim) = fresh(&place).await;
     let journal = claim.journal();
     let first = vec![
         keyed(1, opened("Why?")),
@@ -73,9 +70,8 @@ async fn c08_a_batch_with_a_known_key_is_refused_whole() {
 }
 
 /// C-11: totals of finished and failed steps; the cost is unknown as soon as one paid step's price is.
-#[tokio::test]
-async fn c11_totals_add_up() {
-    let (_folder, store, claim) = fresh().await;
+async fn c11_totals_add_up(place: Place) {
+    let (store, claim) = fresh(&place).await;
     let unasked = Spent {
         calls: 0,
         retries: 0,
@@ -113,9 +109,8 @@ async fn c11_totals_add_up() {
 }
 
 /// C-10: the row follows the events: running, ended, reopened, waiting for a person.
-#[tokio::test]
-async fn c10_the_row_follows_the_journal() {
-    let (_folder, store, claim) = fresh().await;
+async fn c10_the_row_follows_the_journal(place: Place) {
+    let (store, claim) = fresh(&place).await;
     let mut seen = Vec::new();
     for one in [
         keyed(1, opened("Why?")),
@@ -145,7 +140,8 @@ async fn c10_the_row_follows_the_journal() {
 /// C-08: a disk that is full takes nothing half, and writing goes on once there is space.
 #[tokio::test]
 async fn c08_a_full_disk_is_said_and_recovered_from() {
-    let (_folder, store, claim) = fresh().await;
+    let place = Place::folder();
+    let (store, claim) = fresh(&place).await;
     let journal = claim.journal();
     let first = vec![keyed(1, opened("Why?"))];
     journal.append(first.clone()).await.unwrap();
@@ -176,7 +172,8 @@ async fn c08_a_full_disk_is_said_and_recovered_from() {
 /// file; file permissions themselves do not bind the administrator who may run these tests.)
 #[tokio::test]
 async fn c08_a_database_that_cannot_be_written_is_said() {
-    let (_folder, store, claim) = fresh().await;
+    let place = Place::folder();
+    let (store, claim) = fresh(&place).await;
     store.writer.run("PRAGMA query_only = ON").await;
     let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
@@ -186,9 +183,8 @@ async fn c08_a_database_that_cannot_be_written_is_said() {
 }
 
 /// C-08: an append that is given up half-way leaves all or nothing, and does not stand in the way of the next.
-#[tokio::test]
-async fn c08_an_append_that_is_given_up_leaves_all_or_nothing() {
-    let (_folder, _store, claim) = fresh().await;
+async fn c08_an_append_that_is_given_up_leaves_all_or_nothing(place: Place) {
+    let (_store, claim) = fresh(&place).await;
     let journal = claim.journal();
     let mut known = 0;
     for polls in 0..12 {
@@ -220,8 +216,9 @@ async fn c08_an_append_that_is_given_up_leaves_all_or_nothing() {
 /// C-08: a database that another process does not let go of is said to be locked.
 #[tokio::test]
 async fn c08_a_database_that_stays_locked_is_said() {
-    let (folder, store, claim) = fresh().await;
-    let other = Store::open(folder.path()).await.unwrap();
+    let place = Place::folder();
+    let (store, claim) = fresh(&place).await;
+    let other = place.open().await;
     let _writing = other.writer.begin().await.unwrap();
     // So that the test need not wait as long as the program does.
     store.writer.run("PRAGMA busy_timeout = 1").await;
@@ -279,3 +276,11 @@ fn the_kind_is_the_tag_of_the_json() {
         events.each_ref().map(tag)
     );
 }
+
+on_both!(
+    c08_entries_survive_reopening_as_they_were_written,
+    c08_a_batch_with_a_known_key_is_refused_whole,
+    c11_totals_add_up,
+    c10_the_row_follows_the_journal,
+    c08_an_append_that_is_given_up_leaves_all_or_nothing
+);

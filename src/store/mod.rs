@@ -1,18 +1,24 @@
-//! The store: the journals of all debates and the listings made from them, in one `SQLite` file in the data folder.
+//! The store: the journals of all debates and the listings made from them, in one `SQLite` file in the data folder or in a
+//! database on a `PostgreSQL` server.
 //!
 //! It promises: an append that returned survives a power cut; one process at a time runs a debate, and one that was
-//! presumed dead writes nothing; several processes can use the folder at once; a damaged database is kept, never
-//! overwritten.
+//! presumed dead writes nothing; several processes can use the store at once; a damaged file is kept, never overwritten.
 //!
-//! The SQL is such that `PostgreSQL` understands it too.
+//! There is one SQL for both. What differs is in `dialect`, and in how debates are held (`home`) and appended to (`gather`,
+//! `appender`).
 
+mod address;
+mod appender;
 mod claim;
 mod delete;
+mod dialect;
 mod errors;
 mod folder;
 mod gather;
+mod home;
 mod journal;
 mod open;
+mod ownership;
 mod query;
 mod rate;
 mod resolve;
@@ -24,11 +30,15 @@ mod writer;
 
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod places;
 
 use std::sync::Arc;
 
+use roundtable_engine::event::State;
 use sqlx::AnyPool;
 
+pub(crate) use address::Address;
 pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
 pub(crate) use query::{Filter, Place};
@@ -38,28 +48,56 @@ pub(crate) use row::DebateRow;
 pub(crate) use served::{Created, Sent};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 
+use appender::Appender;
 use errors::Failure;
-use folder::Folder;
-use gather::Gathering;
+use gather::{Batch, Gathering};
+use home::Home;
+use journal::Refusal;
 use writer::Writer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
-    folder: Arc<Folder>,
+    home: Arc<Home>,
     writer: Arc<Writer>,
-    gathering: Arc<Gathering>,
+    appends: Arc<Appends>,
     reader: AnyPool,
+}
+
+/// How appends of many debates come together.
+#[derive(Debug)]
+enum Appends {
+    /// Whoever comes first writes for all who wait: `SQLite` has one writer anyway.
+    InTurn(Gathering),
+    ByTask(Appender),
 }
 
 impl Store {
     /// Waits until everything is written back. Without it nothing is lost, but the log file stays for the next run.
     pub(crate) async fn close(&self) {
+        if let Appends::ByTask(appender) = &*self.appends {
+            appender.close().await;
+        }
+        if let Home::Server { ownership, .. } = &*self.home {
+            ownership.close().await;
+        }
         self.reader.close().await;
         self.writer.close().await;
     }
 
+    /// Whether processes on other machines may use it too.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(&*self.home, Home::Server { .. })
+    }
+
     fn failed(&self, failure: Failure) -> StoreError {
-        self.folder.report(failure)
+        self.home.report(failure)
+    }
+
+    async fn append(&self, batch: Batch) -> Result<(), Refusal> {
+        match &*self.appends {
+            Appends::InTurn(gathering) => gathering.append(&self.writer, batch).await,
+            Appends::ByTask(appender) => appender.append(batch).await,
+        }
     }
 }
 

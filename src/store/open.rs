@@ -7,26 +7,56 @@ use std::sync::Arc;
 use futures::FutureExt;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{AnyConnection, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
+use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
 
-use super::Store;
+use super::address::{Address, Url};
+use super::appender::Appender;
+use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
-use super::folder::Folder;
-use super::writer::{Writer, configure};
+use super::folder::{Folder, PATIENCE};
+use super::gather::Gathering;
+use super::home::Home;
+use super::ownership::{self, Ownership};
+use super::writer::Writer;
+use super::{Appends, Store};
 
 const READERS: u32 = 3;
+const SQLITE: Dialect = Dialect::Sqlite;
 
 impl Store {
+    pub(crate) async fn at(address: &Address) -> Result<Self, StoreError> {
+        match address {
+            Address::Folder(folder) => Self::open(folder).await,
+            Address::Server(url) => Self::connect(url).await,
+        }
+    }
+
+    /// Opens a database on a server and brings it up to date; it has to be there, empty or ours.
+    pub(super) async fn connect(url: &Url) -> Result<Self, StoreError> {
+        match connect_to(url).await {
+            Ok(store) => Ok(store),
+            Err(Refusal::Newer(version)) => Err(StoreError::Newer {
+                path: url.to_string().into(),
+                version,
+            }),
+            Err(Refusal::Foreign(version)) => Err(StoreError::Foreign {
+                path: url.to_string().into(),
+                version,
+            }),
+            Err(Refusal::Failed(failure)) => Err(failure.at_server(url)),
+        }
+    }
+
     /// Opens `roundtable.db` in `data_dir`, making both where they are missing.
     pub(crate) async fn open(data_dir: &Path) -> Result<Self, StoreError> {
-        let folder = Arc::new(Folder::prepare(data_dir)?);
+        let folder = Folder::prepare(data_dir)?;
         let _opening = folder.lock_for_opening().await?;
         if folder.has_log_without_database() {
             return Err(kept_aside(&folder));
         }
         folder.create_database()?;
         match connect(&folder).await {
-            Ok(store) => Ok(store),
+            Ok(opened) => Ok(opened.with(folder)),
             Err(Refusal::Newer(version)) => Err(StoreError::Newer {
                 path: folder.database(),
                 version,
@@ -63,7 +93,24 @@ impl From<sqlx::Error> for Refusal {
     }
 }
 
-async fn connect(folder: &Arc<Folder>) -> Result<Store, Refusal> {
+/// A database that is up to date.
+struct Opened {
+    writer: Writer,
+    reader: AnyPool,
+}
+
+impl Opened {
+    fn with(self, folder: Folder) -> Store {
+        Store {
+            home: Arc::new(Home::Folder(folder)),
+            writer: Arc::new(self.writer),
+            appends: Arc::new(Appends::InTurn(Gathering::default())),
+            reader: self.reader,
+        }
+    }
+}
+
+async fn connect(folder: &Folder) -> Result<Opened, Refusal> {
     sqlx::any::install_default_drivers();
     let options = address(folder.database())
         .map_err(Refusal::Failed)?
@@ -81,19 +128,46 @@ async fn connect(folder: &Arc<Folder>) -> Result<Store, Refusal> {
         .max_lifetime(None)
         .idle_timeout(None)
         .test_before_acquire(false)
-        .after_connect(|connection, _| configure(connection).boxed())
+        .after_connect(|connection, _| SQLITE.configure(connection).boxed())
+        .connect_lazy_with(options.clone());
+    Ok(Opened {
+        writer: Writer::new(SQLITE, options, first),
+        reader,
+    })
+}
+
+async fn connect_to(url: &Url) -> Result<Store, Refusal> {
+    sqlx::any::install_default_drivers();
+    let options = url
+        .expose()
+        .parse::<AnyConnectOptions>()?
+        .disable_statement_logging();
+    let mut first = ownership::connect(&options)
+        .await
+        .map_err(Refusal::Failed)?;
+    migrations()
+        .run_direct(None, &mut first, false)
+        .await
+        .map_err(refusal)?;
+    let reader = AnyPoolOptions::new()
+        .max_connections(READERS)
+        .acquire_timeout(2 * PATIENCE)
+        .after_connect(|connection, _| Dialect::Postgres.configure(connection).boxed())
         .connect_lazy_with(options.clone());
     Ok(Store {
-        folder: Arc::clone(folder),
-        writer: Arc::new(Writer::new(options, first)),
-        gathering: Arc::default(),
+        home: Arc::new(Home::Server {
+            url: url.clone(),
+            ownership: Ownership::new(options.clone()),
+        }),
+        writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
+        appends: Arc::new(Appends::ByTask(Appender::start(options))),
         reader,
     })
 }
 
 /// Brings the database up to date, and looks as closely as there is reason to.
 async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), Refusal> {
-    configure(connection).await?;
+    SQLITE.configure(connection).await?;
     connection.execute("PRAGMA journal_mode = WAL").await?;
     if folder.is_suspect() {
         check(connection).await.map_err(Refusal::Failed)?;
@@ -105,7 +179,7 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
         .run_direct(None, connection, false)
         .await
         .map_err(refusal)?;
-    configure(connection).await?;
+    SQLITE.configure(connection).await?;
     // Touches each tree once: damage near the root shows here and not in the middle of a debate.
     for touch in [
         "SELECT id FROM debates ORDER BY created_at DESC, id DESC LIMIT 1",
@@ -145,6 +219,11 @@ fn migrations() -> Migrator {
             2,
             "serving",
             include_str!("../../migrations/0002_serving.sql"),
+        ),
+        migration(
+            4,
+            "owners",
+            include_str!("../../migrations/0004_owners.sql"),
         ),
     ])
 }

@@ -1,16 +1,10 @@
 use roundtable_engine::event::{Setup, State};
 use serde_json::json;
-use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
+use crate::store::places::{Place, on_both};
 use crate::store::{Filter, FindError, Store};
-
-async fn store() -> (TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
-    (folder, store)
-}
 
 fn id(text: &str) -> Uuid {
     text.parse().unwrap()
@@ -48,9 +42,8 @@ async fn listed(store: &Store, filter: Filter) -> (Vec<String>, u64) {
 }
 
 /// C-14: newest first, by state, protocol and words, page by page.
-#[tokio::test]
-async fn c14_debates_are_listed() {
-    let (_folder, store) = store().await;
+async fn c14_debates_are_listed(place: Place) {
+    let store = place.open().await;
     three_debates(&store).await;
     let all = Filter::default;
     let search = |text: &str| Filter {
@@ -112,9 +105,8 @@ async fn c14_debates_are_listed() {
 }
 
 /// C-14: an id may be shortened as long as it names one debate.
-#[tokio::test]
-async fn c14_a_debate_is_found_by_the_beginning_of_its_id() {
-    let (_folder, store) = store().await;
+async fn c14_a_debate_is_found_by_the_beginning_of_its_id(place: Place) {
+    let store = place.open().await;
     assert_eq!(store.find("last").await, Err(FindError::Empty));
     three_debates(&store).await;
     let found = async |wanted: &str| store.find(wanted).await.map(|row| row.id);
@@ -145,9 +137,8 @@ async fn c14_a_debate_is_found_by_the_beginning_of_its_id() {
 }
 
 /// C-14: what `list --json` prints.
-#[tokio::test]
-async fn c14_a_row_is_plain_json() {
-    let (_folder, store) = store().await;
+async fn c14_a_row_is_plain_json(place: Place) {
+    let store = place.open().await;
     let claim = store
         .create(id(FIRST), &setup("Why?"), 1_800_000_000_000)
         .await
@@ -181,3 +172,9 @@ async fn c14_a_row_is_plain_json() {
         })
     );
 }
+
+on_both!(
+    c14_debates_are_listed,
+    c14_a_debate_is_found_by_the_beginning_of_its_id,
+    c14_a_row_is_plain_json
+);

@@ -8,7 +8,7 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use super::errors::{ClaimError, Failure};
-use super::folder::Held;
+use super::home::Held;
 use super::journal::insert;
 use super::{Store, signed, unsigned};
 
@@ -47,14 +47,14 @@ impl Store {
         if rated.map_err(|failure| self.failed(failure))? {
             Ok(())
         } else {
-            self.folder.forget_lock(id);
+            self.forget_hold(id);
             Err(ClaimError::NotFound { id })
         }
     }
 
     /// Waits a little for a process that has ended the debate and is about to go.
     pub(super) async fn hold_at_rest(&self, id: Uuid) -> Result<Option<Held>, ClaimError> {
-        if let Some(held) = self.folder.try_hold(id)? {
+        if let Some(held) = self.try_hold(id).await? {
             return Ok(Some(held));
         }
         let ended = self
@@ -62,7 +62,7 @@ impl Store {
             .await?
             .is_some_and(|debate| debate.ended_at.is_some());
         if ended {
-            Ok(self.folder.hold(id).await?)
+            Ok(self.hold(id).await?)
         } else {
             Ok(None)
         }

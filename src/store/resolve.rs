@@ -31,7 +31,7 @@ impl Store {
         if resolved.map_err(|failure| self.failed(failure))? {
             Ok(())
         } else {
-            self.folder.forget_lock(id);
+            self.forget_hold(id);
             Err(ClaimError::NotFound { id })
         }
     }

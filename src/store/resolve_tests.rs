@@ -1,17 +1,11 @@
 use roundtable_engine::event::Event;
-use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::*;
 use crate::store::fixtures::setup;
+use crate::store::places::{Place, on_both};
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
-
-async fn store() -> (TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
-    (folder, store)
-}
 
 fn word(outcome: Option<&str>) -> Resolving {
     Resolving {
@@ -21,9 +15,8 @@ fn word(outcome: Option<&str>) -> Resolving {
 }
 
 /// F-17: what happened is in the journal, each word with its number, the last one last.
-#[tokio::test]
-async fn f17_what_happened_is_kept_and_can_be_corrected() {
-    let (_folder, store) = store().await;
+async fn f17_what_happened_is_kept_and_can_be_corrected(place: Place) {
+    let store = place.open().await;
     let id: Uuid = ID.parse().unwrap();
     drop(
         store
@@ -52,10 +45,14 @@ async fn f17_what_happened_is_kept_and_can_be_corrected() {
     assert_eq!(store.resolved_ids().await.unwrap(), [id]);
 }
 
-#[tokio::test]
-async fn what_happened_to_an_unknown_debate_is_refused() {
-    let (_folder, store) = store().await;
+async fn what_happened_to_an_unknown_debate_is_refused(place: Place) {
+    let store = place.open().await;
     let id: Uuid = ID.parse().unwrap();
     let refused = store.resolve(id, word(Some("yes")), 1).await.unwrap_err();
     assert!(matches!(refused, ClaimError::NotFound { .. }), "{refused}");
 }
+
+on_both!(
+    f17_what_happened_is_kept_and_can_be_corrected,
+    what_happened_to_an_unknown_debate_is_refused
+);

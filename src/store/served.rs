@@ -4,7 +4,7 @@ use roundtable_engine::event::{Entry, Millis, Setup, State};
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use super::claim::By;
+use super::claim::{By, Made};
 use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::row::parse_id;
 use super::{Claim, Store, signed};
@@ -36,10 +36,15 @@ impl Store {
         state: State,
         sent: &Sent,
     ) -> Result<Created, StoreError> {
-        let Some(held) = self.folder.try_hold(id)? else {
+        let Some(held) = self.hold_new(id).await? else {
             return Err(StoreError::Exists { id });
         };
-        match self.insert_debate(id, setup, now, state, Some(sent)).await {
+        let made = Made {
+            state,
+            owner: held.owner(),
+            served: Some(sent),
+        };
+        match self.insert_debate(id, setup, now, made).await {
             Ok(epoch) => Ok(Created::New(Box::new(self.claimed(
                 id,
                 setup.clone(),
@@ -48,7 +53,7 @@ impl Store {
             )))),
             Err(failure) if failure.fault == Fault::Taken => {
                 drop(held);
-                self.folder.forget_lock(id);
+                self.forget_hold(id);
                 match self.made_by(sent).await? {
                     Some(created) => Ok(created),
                     None => Err(StoreError::Exists { id }),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
+use super::places::{Place, on_both};
 use super::query::Page;
 use super::row::Totals;
 use super::{ClaimError, DebateRow, Filter, Rating, Store};
@@ -140,10 +141,11 @@ async fn it_is_deleted(store: &Store, id: Uuid) {
     assert_eq!(store.rate(id, rating, None, 0).await, gone);
 }
 
-#[tokio::test]
-async fn c10_the_story_of_a_debate_on_sqlite() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+/// C-10
+async fn c10_the_story_of_a_debate(place: Place) {
+    let store = place.open().await;
     story(&store).await;
     store.close().await;
 }
+
+on_both!(c10_the_story_of_a_debate);

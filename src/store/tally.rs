@@ -23,6 +23,11 @@ impl Tally {
         entries.into_iter().fold(Self::default(), Self::with)
     }
 
+    /// Whether it changes more than sums.
+    pub(super) fn moves(&self) -> bool {
+        self.state.is_some() || self.generation.is_some() || self.rating.is_some()
+    }
+
     fn with(mut self, entry: &Entry) -> Self {
         self.updated_at = self.updated_at.max(entry.at);
         match &entry.event {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::store::fixtures;
+use crate::store::places::{Place, on_both};
 
 fn token(name: &str, scope: Scope) -> TokenRow {
     TokenRow {
@@ -11,10 +12,8 @@ fn token(name: &str, scope: Scope) -> TokenRow {
     }
 }
 
-#[tokio::test]
-async fn tokens_are_added_listed_and_revoked() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+async fn tokens_are_added_listed_and_revoked(place: Place) {
+    let store = place.open().await;
     let (ada, bob) = (token("ada", Scope::Read), token("bob", Scope::Admin));
     store.add_token(&ada).await.unwrap();
     store.add_token(&bob).await.unwrap();
@@ -27,10 +26,8 @@ async fn tokens_are_added_listed_and_revoked() {
     assert_eq!(gone, Err(TokenError::NotFound { name: "bob".into() }));
 }
 
-#[tokio::test]
-async fn a_request_with_a_key_makes_one_debate() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).await.unwrap();
+async fn a_request_with_a_key_makes_one_debate(place: Place) {
+    let store = place.open().await;
     let setup = fixtures::setup("Why?");
     let sent = |fingerprint: &str| super::super::Sent {
         key: Some("k1".into()),
@@ -75,3 +72,8 @@ fn hashes_are_written_and_read() {
     assert_eq!(from_hex("zz"), None);
     assert_eq!(from_hex(&"é".repeat(32)), None);
 }
+
+on_both!(
+    tokens_are_added_listed_and_revoked,
+    a_request_with_a_key_makes_one_debate
+);

@@ -3,24 +3,20 @@
 //! `SQLite` has one writer at a time whatever we do. Waiting for it here is fair, and a connection of our own costs
 //! half of what one from a pool does: a pool pings it each time it comes back.
 
+#[cfg(test)]
+use sqlx::Executor;
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, Connection, Executor};
+use sqlx::{Any, AnyConnection, Connection};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::dialect::Dialect;
 use super::errors::Failure;
-
-/// What every connection needs. FULL: an answer that was paid for survives a power cut.
-const SETTINGS: &str =
-    "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON";
-
-pub(super) async fn configure(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
-    connection.execute(SETTINGS).await?;
-    Ok(())
-}
+use super::ownership::connect;
 
 #[derive(Debug)]
 pub(super) struct Writer {
+    dialect: Dialect,
     options: AnyConnectOptions,
     /// `None` after a transaction that was not brought to its end; the next one connects anew.
     idle: Mutex<Option<AnyConnection>>,
@@ -36,14 +32,22 @@ pub(super) struct Writing<'a> {
 }
 
 impl Writer {
-    pub(super) fn new(options: AnyConnectOptions, connection: AnyConnection) -> Self {
+    pub(super) fn new(
+        dialect: Dialect,
+        options: AnyConnectOptions,
+        connection: AnyConnection,
+    ) -> Self {
         Self {
+            dialect,
             options,
             idle: Mutex::new(Some(connection)),
         }
     }
 
-    /// IMMEDIATE: a transaction that read first and only then wants to write could be refused instead of waiting.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     pub(super) async fn begin(&self) -> Result<Writing<'_>, Failure> {
         let place = self.turn().await;
         self.begin_at(place).await
@@ -59,7 +63,7 @@ impl Writer {
         mut place: MutexGuard<'w, Option<AnyConnection>>,
     ) -> Result<Writing<'w>, Failure> {
         let mut connection = self.take(&mut place).await?;
-        sqlx::query("BEGIN IMMEDIATE")
+        sqlx::query(self.dialect.begin())
             .fetch_optional(&mut connection)
             .await?;
         Ok(Writing { connection, place })
@@ -69,8 +73,11 @@ impl Writer {
         if let Some(connection) = place.take() {
             return Ok(connection);
         }
+        if self.dialect == Dialect::Postgres {
+            return connect(&self.options).await;
+        }
         let mut connection = AnyConnection::connect_with(&self.options).await?;
-        configure(&mut connection).await?;
+        self.dialect.configure(&mut connection).await?;
         Ok(connection)
     }
 

@@ -3,13 +3,16 @@
 //! Adapters live outside the engine. They promise: every stream ends with [`Delta::Finish`] or an error, usage is
 //! reported before the end where the provider tells it, and text arrives in order.
 
-use std::sync::Arc;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
 use roundtable_core::usage::Usage;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// One call. What the seats of a round share comes first and is marked, so that prompt caches hit (C-13).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -68,7 +71,57 @@ pub enum Speaker {
 pub struct Schema {
     pub name: String,
     /// Shared: it is the same for every call of its kind, and often longer than what is said.
-    pub json: Arc<Value>,
+    pub json: Arc<Written>,
+}
+
+/// JSON and, once it has been asked for, its text: what is sent with every call is written out once.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    value: Value,
+    text: OnceLock<Option<Box<RawValue>>>,
+}
+
+impl From<Value> for Written {
+    fn from(value: Value) -> Self {
+        Self {
+            value,
+            text: OnceLock::new(),
+        }
+    }
+}
+
+impl Deref for Written {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.value
+    }
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(formatter)
+    }
+}
+
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl Eq for Written {}
+
+impl Serialize for Written {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self
+            .text
+            .get_or_init(|| serde_json::value::to_raw_value(&self.value).ok());
+        match text {
+            Some(text) => text.serialize(serializer),
+            None => self.value.serialize(serializer),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

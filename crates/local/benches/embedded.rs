@@ -207,16 +207,19 @@ fn request(number: usize, seat: usize, context: &str) -> Request {
 fn schema() -> Schema {
     Schema {
         name: "opinion".to_owned(),
-        json: std::sync::Arc::new(json!({
-            "type": "object",
-            "properties": {
-                "stance": {"enum": ["agree", "disagree"]},
-                "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
-                "reason": {"type": "string", "minLength": 280, "maxLength": 280}
-            },
-            "required": ["stance", "confidence", "reason"],
-            "additionalProperties": false
-        })),
+        json: std::sync::Arc::new(
+            json!({
+                "type": "object",
+                "properties": {
+                    "stance": {"enum": ["agree", "disagree"]},
+                    "confidence": {"type": "integer", "minimum": 0, "maximum": 100},
+                    "reason": {"type": "string", "minLength": 280, "maxLength": 280}
+                },
+                "required": ["stance", "confidence", "reason"],
+                "additionalProperties": false
+            })
+            .into(),
+        ),
     }
 }
 

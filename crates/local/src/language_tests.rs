@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use futures::StreamExt;
 use futures::future::join_all;
 use roundtable_core::usage::Usage;
@@ -37,7 +39,7 @@ fn request(texts: &[&str]) -> Request {
 fn opinion(stances: &[&str]) -> Schema {
     Schema {
         name: "opinion".to_owned(),
-        json: json!({
+        json: Arc::new(json!({
             "type": "object",
             "properties": {
                 "stance": {"enum": stances},
@@ -52,8 +54,7 @@ fn opinion(stances: &[&str]) -> Schema {
             },
             "required": ["stance", "confidence", "condition", "reasons"],
             "additionalProperties": false
-        })
-        .into(),
+        }).into()),
     }
 }
 
@@ -236,7 +237,7 @@ async fn a_prompt_beyond_the_context_is_refused_with_the_counts() {
 async fn a_schema_that_cannot_be_followed_fails_the_call() {
     let impossible = Schema {
         name: "impossible".to_owned(),
-        json: json!({"type": "string", "minLength": 5, "maxLength": 2}).into(),
+        json: Arc::new(json!({"type": "string", "minLength": 5, "maxLength": 2}).into()),
     };
     let model = model();
     let refused = Request {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -56,6 +56,8 @@ type Behaviour = dyn Fn(&Value, usize) -> Answer + Send + Sync;
 pub(crate) struct Server {
     port: u16,
     heard: Arc<Mutex<Vec<Value>>>,
+    #[allow(dead_code, reason = "for the benchmarks")]
+    spent: Arc<Mutex<Duration>>,
 }
 
 impl Server {
@@ -67,15 +69,19 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let behaviour: Arc<Behaviour> = Arc::new(behaviour);
-        let log = Arc::clone(&heard);
+        let spent: Arc<Mutex<Duration>> = Arc::default();
+        let notes = Notes {
+            heard: Arc::clone(&heard),
+            spent: Arc::clone(&spent),
+        };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (log, behaviour) = (Arc::clone(&log), Arc::clone(&behaviour));
+                let (notes, behaviour) = (notes.clone(), Arc::clone(&behaviour));
                 // A client that goes away ends its own connection and nothing else.
-                thread::spawn(move || drop(serve(stream, &log, behaviour.as_ref())));
+                thread::spawn(move || drop(serve(stream, &notes, behaviour.as_ref())));
             }
         });
-        Self { port, heard }
+        Self { port, heard, spent }
     }
 
     /// A server that plays a good debate.
@@ -91,6 +97,12 @@ impl Server {
         self.heard.lock().unwrap().clone()
     }
 
+    /// From the first byte of each request to the last of its answer, all calls together.
+    #[allow(dead_code, reason = "for the benchmarks")]
+    pub(crate) fn spent(&self) -> Duration {
+        *self.spent.lock().unwrap()
+    }
+
     /// The schema names of all calls, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.heard().iter().map(schema_name).collect()
@@ -104,11 +116,20 @@ pub(crate) fn schema_name(request: &Value) -> String {
         .to_owned()
 }
 
-fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> std::io::Result<()> {
+/// What a server writes down.
+#[derive(Clone)]
+struct Notes {
+    heard: Arc<Mutex<Vec<Value>>>,
+    spent: Arc<Mutex<Duration>>,
+}
+
+fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
     loop {
+        reader.fill_buf()?;
+        let begun = Instant::now();
         let Some((path, body)) = read_request(&mut reader)? else {
             return Ok(());
         };
@@ -125,7 +146,7 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> s
         let request: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let name = schema_name(&request);
         let before = {
-            let mut log = log.lock().unwrap();
+            let mut log = notes.heard.lock().unwrap();
             let before = log
                 .iter()
                 .filter(|earlier| schema_name(earlier) == name)
@@ -158,6 +179,7 @@ fn serve(stream: TcpStream, log: &Mutex<Vec<Value>>, behaviour: &Behaviour) -> s
             Answer::Nothing => return Ok(()),
             Answer::Silence => thread::sleep(Duration::from_mins(10)),
         }
+        *notes.spent.lock().unwrap() += begun.elapsed();
     }
 }
 

@@ -80,7 +80,7 @@ async fn hear(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result
 
 /// One council for itself: round 1 blind, round 2 after having read each other, then the lead's account of both.
 async fn deliberate(table: &Table, rules: &Rules, sitting: &mut Sitting<'_>) -> Result<(), Halt> {
-    table.round(1, "independent evaluation").await;
+    table.round(1, "independent evaluation");
     let judges = sitting
         .benches
         .iter()
@@ -92,7 +92,7 @@ async fn deliberate(table: &Table, rules: &Rules, sitting: &mut Sitting<'_>) -> 
     halted?;
     // One judge alone has nobody to read.
     if rules.mode == Mode::Full && sitting.present().count() > 1 {
-        table.round(2, "informed revision").await;
+        table.round(2, "informed revision");
         let judges = sitting
             .benches
             .iter()

@@ -101,9 +101,7 @@ async fn argue(
         if round > 1 {
             debate.hear(table.interlude(&format!("r{round}")).await?);
         }
-        table
-            .round(round, if round == 1 { "opening" } else { "refinement" })
-            .await;
+        table.round(round, if round == 1 { "opening" } else { "refinement" });
         debate.begin(round);
 
         if debate.wants_opening() {

@@ -494,7 +494,7 @@ fn request_for(schema: &str) -> Request {
         images: Vec::new(),
         schema: Some(crate::model::Schema {
             name: schema.into(),
-            json: std::sync::Arc::new(Value::Null),
+            json: std::sync::Arc::default(),
         }),
         temperature: 0.0,
         max_output_tokens: 1,

@@ -62,7 +62,7 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         if round > 1 {
             debate.listen(table.interlude(&format!("r{round}")).await?);
         }
-        table.round(round, debate.phase(round).name()).await;
+        table.round(round, debate.phase(round).name());
         let ((spoken, halted), assessed) = both(
             each(
                 debate

@@ -75,7 +75,7 @@ async fn argue(
         if round > 1 {
             debate.hear(table.interlude(&format!("r{round}")).await?);
         }
-        table.round(round, kind.name()).await;
+        table.round(round, kind.name());
         debate.compose(round);
         debate.begin(round, kind);
         speak_in_turn(table, debate, round).await?;

@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::Reply;
-use crate::model::{Ability, Schema};
+use crate::model::{Ability, Schema, Written};
 
 /// What is known only when the question is put: which ids exist, how much the model can write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,9 +29,9 @@ const SENT: &str = "x-sent";
 
 pub(super) struct Derived {
     /// As it is sent.
-    json: Arc<Value>,
+    json: Arc<Written>,
     /// With the bounds of a small model.
-    bounded: Arc<Value>,
+    bounded: Arc<Written>,
     pub(super) validator: Option<Validator>,
 }
 
@@ -63,8 +63,8 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
         });
         let made = Arc::new(Derived {
             validator,
-            json: Arc::new(json),
-            bounded: Arc::new(bounded),
+            json: Arc::new(json.into()),
+            bounded: Arc::new(bounded.into()),
         });
         DERIVED
             .write()
@@ -101,7 +101,9 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
         Ability::Small => &derived.bounded,
     });
     if *refinement != Refinement::default() {
-        refine(Arc::make_mut(&mut json), refinement);
+        let mut refined = Value::clone(&json);
+        refine(&mut refined, refinement);
+        json = Arc::new(refined.into());
     }
     Schema {
         name: T::NAME.to_owned(),
@@ -145,7 +147,10 @@ fn refine(json: &mut Value, refinement: &Refinement) {
             }
         });
     }
-    demand(json);
+    let is_reshaped = !refinement.omitted.is_empty() || !refinement.keys.is_empty();
+    if is_reshaped {
+        demand(json);
+    }
 }
 
 fn closed_object(value: &Value, keys: &[String]) -> Value {

@@ -3,6 +3,7 @@
 
 mod budget;
 mod calls;
+mod pen;
 mod person;
 mod replay;
 mod step;
@@ -34,6 +35,7 @@ pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, 
 pub use step::{Ask, Turn};
 
 use budget::Purse;
+use pen::{Pen, Waiting};
 use person::{Person, said_in};
 use replay::Replay;
 
@@ -105,7 +107,7 @@ pub struct Table {
     replay: Replay,
     purse: Purse,
     deadline: Option<Millis>,
-    writer: tokio::sync::Mutex<Writer>,
+    pen: Pen,
     asked: Mutex<Asked>,
     person: Person,
     /// Made for the first who listens: it has a place for every notice that one may lag behind.
@@ -115,22 +117,6 @@ pub struct Table {
 
 /// Told of everything at once, in order, by whoever makes it happen. It must not wait.
 pub type Witness = Box<dyn Fn(&Arc<Notice>) + Send + Sync>;
-
-struct Writer {
-    next_seq: u64,
-    /// Entries that nothing depends on yet: they travel with the next one that matters.
-    deferred: Vec<Entry>,
-    /// Rounds that began at this table.
-    begun: Vec<u32>,
-}
-
-impl Writer {
-    fn entry(&mut self, at: Millis, event: Event) -> Entry {
-        let seq = self.next_seq;
-        self.next_seq += 1;
-        Entry { seq, at, event }
-    }
-}
 
 #[derive(Default)]
 struct Asked {
@@ -172,11 +158,7 @@ impl Table {
         }
         let is_new = replay.setup.is_none();
         let table = Self {
-            writer: tokio::sync::Mutex::new(Writer {
-                next_seq: replay.next_seq.max(1),
-                deferred: Vec::new(),
-                begun: Vec::new(),
-            }),
+            pen: Pen::at(replay.next_seq.max(1)),
             setup,
             kit,
             replay,
@@ -196,8 +178,8 @@ impl Table {
     }
 
     /// The number of the last entry that the journal holds, or will with the next.
-    pub async fn last_seq(&self) -> u64 {
-        self.writer.lock().await.next_seq - 1
+    pub fn last_seq(&self) -> u64 {
+        self.pen.last_seq()
     }
 
     pub fn setup(&self) -> &Setup {
@@ -238,19 +220,16 @@ impl Table {
     }
 
     /// Begins a round, unless it has begun: everyone hears of it at once, and it is journaled with the first step that follows.
-    pub async fn round(&self, round: u32, name: &str) {
+    pub fn round(&self, round: u32, name: &str) {
         if self.replay.has_round(round) {
             return;
         }
-        let name = name.to_owned();
-        let mut writer = self.writer.lock().await;
-        if writer.begun.contains(&round) {
-            return;
+        if self.pen.begin(round) {
+            let name = name.to_owned();
+            let event = Event::RoundStarted { round, name };
+            let entry = self.pen.defer(self.kit.clock.now(), event);
+            self.tell(Some(entry.seq), entry.at, entry.event);
         }
-        writer.begun.push(round);
-        let entry = writer.entry(self.kit.clock.now(), Event::RoundStarted { round, name });
-        self.tell(Some(entry.seq), entry.at, entry.event.clone());
-        writer.deferred.push(entry);
     }
 
     /// Something the program finds out by other means than asking a seat: done once, then read from the journal.
@@ -315,20 +294,33 @@ impl Table {
         Ok((seated.ok_or_else(missing)?, chair.ok_or_else(missing)?))
     }
 
-    /// Journals first, announces after. What was deferred goes along, in front.
+    /// Journals first, announces after. What was deferred goes along, in its place.
     async fn record(&self, event: Event) -> Result<(), JournalError> {
-        let mut writer = self.writer.lock().await;
-        let entry = writer.entry(self.kit.clock.now(), event);
-        let generation = self.replay.generation;
-        let waiting = writer.deferred.iter().chain([&entry]);
-        let keyed = waiting.map(|entry| keyed(entry, generation)).collect();
-        if let Err(error) = self.kit.journal.append(keyed).await {
-            writer.next_seq = entry.seq;
-            return Err(error);
+        let mut told = self.pen.put(self.kit.clock.now(), event);
+        let _turn = self.pen.turn().await;
+        if let Ok(outcome) = told.try_recv() {
+            return outcome;
         }
-        writer.deferred.clear();
-        self.tell(Some(entry.seq), entry.at, entry.event);
-        Ok(())
+        let all = self.pen.take();
+        let generation = self.replay.generation;
+        let entries = all.iter().map(|it| keyed(&it.entry, generation)).collect();
+        match self.kit.journal.append(entries).await {
+            Ok(()) => {
+                for Waiting { entry, author } in all {
+                    if let Some(author) = author {
+                        self.tell(Some(entry.seq), entry.at, entry.event);
+                        // Who no longer waits does not want to know.
+                        let _ = author.send(Ok(()));
+                    }
+                }
+            }
+            Err(error) => self.pen.put_back(all, &error),
+        }
+        told.try_recv().unwrap_or_else(|_| {
+            Err(JournalError::Unavailable {
+                detail: "writing was broken off".into(),
+            })
+        })
     }
 
     fn announce(&self, event: Event) {

@@ -83,7 +83,7 @@ impl Table {
         } else {
             self.rest(place).await?;
             let count = self.person.said.lock().await.len();
-            self.defer_note(key, json!(count)).await;
+            self.defer_note(key, json!(count));
             count
         };
         let said = self.person.said.lock().await;
@@ -133,16 +133,14 @@ impl Table {
     }
 
     /// Like [`note`](Table::note), but nothing depends on it before the next entry: it travels with that.
-    async fn defer_note(&self, key: String, value: serde_json::Value) {
-        let mut writer = self.writer.lock().await;
+    fn defer_note(&self, key: String, value: serde_json::Value) {
         let now = self.kit.clock.now();
         let noted = Event::Noted {
             key,
             value,
             started_at: now,
         };
-        let entry = writer.entry(now, noted);
-        writer.deferred.push(entry);
+        self.pen.defer(now, noted);
     }
 }
 

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
+
 use super::*;
-use crate::journal::MemoryJournal;
+use crate::journal::{JournalError, Keyed, MemoryJournal};
 use crate::model::{ModelError, Request};
 use crate::protocols::dialectic::Opening;
 use crate::scripted::{Scripted, good_script, kit, setup};
@@ -88,7 +90,7 @@ async fn c08_a_note_is_found_out_once() {
 async fn twice(table: &Table) -> Result<usize, Halt> {
     let mut turns = 0;
     for round in 1..=2 {
-        table.round(round, "estimates").await;
+        table.round(round, "estimates");
         let seats = ["proposer", "skeptic", "synthesizer"];
         let answers = all(seats.map(|seat| opening(table, seat).in_round(round).send())).await?;
         turns += answers.iter().flatten().count();
@@ -132,4 +134,107 @@ async fn c01_another_protocol_gets_everything_from_the_table() {
             "r2/synthesizer/propose",
         ]
     );
+}
+
+/// Takes its time, keeps each append apart, and refuses one of them.
+#[derive(Default)]
+struct Slow {
+    appends: Mutex<Vec<Vec<Keyed>>>,
+    refused: Option<usize>,
+    tries: Mutex<usize>,
+}
+
+impl Slow {
+    fn keys(&self) -> Vec<Vec<String>> {
+        let appends = self.appends.lock().unwrap();
+        let keys = |batch: &Vec<Keyed>| batch.iter().map(|it| it.key.clone()).collect();
+        appends.iter().map(keys).collect()
+    }
+}
+
+impl Journal for Slow {
+    fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            let mut tries = self.tries.lock().unwrap();
+            *tries += 1;
+            if self.refused == Some(*tries) {
+                let detail = "for a moment".into();
+                return Err(JournalError::Full { detail });
+            }
+            self.appends.lock().unwrap().push(entries);
+            Ok(())
+        })
+    }
+
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        let appends = self.appends.lock().unwrap();
+        let entries = appends
+            .iter()
+            .flatten()
+            .map(|it| it.entry.clone())
+            .collect();
+        Box::pin(std::future::ready(Ok(entries)))
+    }
+}
+
+/// C-08: seats that answer while the journal is being written to are written together, in their order, and each is announced
+/// only then.
+#[tokio::test]
+async fn c08_answers_that_come_together_are_written_together() {
+    let model = Scripted::new(good_script);
+    let journal = Arc::<Slow>::default();
+    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    let mut notices = table.listen();
+    assert_eq!(twice(&table).await, Ok(6));
+    let by_append = [
+        vec!["opened"],
+        vec!["r1", "r1/proposer/propose"],
+        vec!["r1/skeptic/propose", "r1/synthesizer/propose"],
+        vec!["r2", "r2/proposer/propose"],
+        vec!["r2/skeptic/propose", "r2/synthesizer/propose"],
+    ];
+    assert_eq!(journal.keys(), by_append);
+    let mut announced = Vec::new();
+    while let Ok(notice) = notices.try_recv() {
+        announced.extend(notice.seq);
+    }
+    assert_eq!(announced, [2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+/// C-08: an append that fails takes down those who waited for it and nobody else, and leaves no gap.
+#[tokio::test]
+async fn c08_a_refused_append_leaves_no_gap() {
+    let model = Scripted::new(good_script);
+    let journal = Arc::new(Slow {
+        refused: Some(2),
+        ..Slow::default()
+    });
+    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    let full = twice(&table).await.unwrap_err();
+    assert!(
+        matches!(full, Halt::Journal(JournalError::Full { .. })),
+        "{full}"
+    );
+    assert_eq!(
+        journal.keys(),
+        [
+            vec!["opened"],
+            vec!["r1", "r1/skeptic/propose", "r1/synthesizer/propose"],
+        ]
+    );
+    let numbers: Vec<u64> = journal
+        .load()
+        .await
+        .unwrap()
+        .iter()
+        .map(|it| it.seq)
+        .collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
 }

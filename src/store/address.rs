@@ -1,0 +1,74 @@
+//! Where a store is: a data folder of this machine, or a database on a `PostgreSQL` server.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Everything that is needed to open a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Address {
+    Folder(PathBuf),
+    Server(Url),
+}
+
+/// The address of a database, with the password that may be in it. It is never shown whole.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Url(String);
+
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+impl Address {
+    /// What a person gives: the address of a database, a data folder, or the file in it.
+    pub(crate) fn parse(text: &str) -> Self {
+        if Self::is_server(text) {
+            return Self::Server(Url(text.to_owned()));
+        }
+        let path = text.strip_prefix("sqlite:").unwrap_or(text);
+        let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+        let is_the_file = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("db"))
+            && !path.is_dir();
+        let folder = if is_the_file { path.parent() } else { None };
+        Self::Folder(folder.unwrap_or(path).to_path_buf())
+    }
+
+    pub(crate) fn is_server(text: &str) -> bool {
+        SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.display().fmt(f),
+            Self::Server(url) => url.fmt(f),
+        }
+    }
+}
+
+impl Url {
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Without user, password and options: what tells people which database is meant.
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, rest) = self.0.split_once("://").unwrap_or(("postgres", &self.0));
+        let rest = rest.split(['?', '#']).next().unwrap_or_default();
+        // A password may hold an '@' of its own: what counts is the last one before the path.
+        let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+        write!(f, "{scheme}://{place}")
+    }
+}
+
+impl fmt::Debug for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+#[path = "address_tests.rs"]
+mod tests;
