@@ -13,6 +13,7 @@ pub mod forensics;
 pub mod groupthink;
 pub mod issues;
 pub mod labels;
+pub mod learning;
 pub mod quality;
 pub mod scale;
 pub mod similarity;
