@@ -5,22 +5,25 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use roundtable_core::convergence::Thresholds;
 use roundtable_core::usage::Money;
 use toml_edit::TableLike;
 
 use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Folders, Secret};
 use super::name::ModelName;
-use super::{Config, Data, Dialectic, Fault, Limits, Local, Retry, Tiers, provider};
+use super::{Config, Data, Debate, Dialectic, Fault, Limits, Local, Retry, Tiers, provider};
 use crate::store::Address;
 
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 10] = [
     "providers",
     "tiers",
     "embedder",
     "retry",
     "limits",
     "dialectic",
+    "debate",
+    "convergence",
     "data",
     "local",
 ];
@@ -49,6 +52,8 @@ pub(super) fn read(
         retry,
         limits,
         dialectic,
+        debate,
+        convergence,
         data,
         local,
     ] = tables;
@@ -66,6 +71,8 @@ pub(super) fn read(
     let retry = file.retry(retry);
     let limits = file.limits(limits);
     let dialectic = file.dialectic(dialectic);
+    let debate = file.debate(debate);
+    let convergence = file.convergence(convergence);
     let data = file.data(data);
     let local = file.local(local);
 
@@ -78,6 +85,8 @@ pub(super) fn read(
             retry,
             limits,
             dialectic,
+            debate,
+            convergence,
             data,
             local,
             settings: findings.settings,
@@ -208,6 +217,36 @@ impl File<'_, '_> {
         dialectic
     }
 
+    fn debate(&mut self, table: Table<'_>) -> Debate {
+        let mut section = Section::new(self.findings, "debate", table);
+        let algorithm = section.text("algorithm");
+        let algorithm = optional(&mut section, "algorithm", algorithm);
+        section.finish();
+        Debate { algorithm }
+    }
+
+    fn convergence(&mut self, table: Table<'_>) -> Thresholds {
+        let default = Thresholds::default();
+        let mut section = Section::new(self.findings, "convergence", table);
+        let thresholds = Thresholds {
+            similarity: share(&mut section, "similarity", default.similarity),
+            evidence: share(&mut section, "evidence", default.evidence),
+            settled: share(&mut section, "settled", default.settled),
+            stalled: share(&mut section, "stalled", default.stalled),
+            stalled_rounds: whole(
+                &mut section,
+                "stalled_rounds",
+                1..=20,
+                default.stalled_rounds,
+            ),
+            early_similarity: share(&mut section, "early_similarity", default.early_similarity),
+            early_round: whole(&mut section, "early_round", 0..=20, default.early_round),
+            divergence: share(&mut section, "divergence", default.divergence),
+        };
+        section.finish();
+        thresholds
+    }
+
     fn data(&mut self, table: Table<'_>) -> Data {
         let default = self
             .environment
@@ -306,6 +345,11 @@ where
     T: Copy + Display + PartialOrd + TryFrom<i64>,
 {
     let given = section.whole(key, range);
+    or_default(section, key, given, default)
+}
+
+fn share(section: &mut Section<'_, '_, '_>, key: &'static str, default: f64) -> f64 {
+    let given = section.number(key, 0.0..=1.0);
     or_default(section, key, given, default)
 }
 
