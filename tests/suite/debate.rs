@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, schema_name};
 
-fn said(request: &Value) -> String {
+pub(crate) fn said(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let texts = messages.iter().flat_map(|message| {
         let content = &message["content"];
@@ -19,7 +19,7 @@ fn said(request: &Value) -> String {
 }
 
 /// A panel in good order: doubts in round 1, agreement in round 2.
-fn reply(request: &Value) -> Value {
+pub(crate) fn reply(request: &Value) -> Value {
     match schema_name(request).as_str() {
         "ballot" => {
             json!({ "position": "Wait.", "debate_alignment": "Wait", "confidence": 0.5, "vote": "BLOCKER" })

@@ -15,6 +15,7 @@ mod contract;
 mod debate;
 #[cfg(feature = "local")]
 mod embedded;
+mod enhanced;
 mod forecast;
 mod harness;
 mod judge;
