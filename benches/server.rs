@@ -30,6 +30,8 @@ use tokio::sync::watch;
 const DELAY: Duration = Duration::from_millis(200);
 const CALLS: usize = 9;
 
+type Measure = fn(&Runtime);
+
 fn main() {
     allow_many_files();
     println!("{:<66} {:>9}  bound", "what", "measured");
@@ -38,7 +40,7 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    let parts: [(&str, fn(&Runtime)); 3] = [
+    let parts: [(&str, Measure); 3] = [
         ("hundred", hundred_at_once),
         ("thousand", thousand_in_flight),
         ("readers", readers),

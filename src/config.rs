@@ -16,6 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use roundtable_core::breaker::Settings as Breaker;
 use roundtable_core::convergence::Thresholds;
 use roundtable_core::usage::Money;
 
@@ -42,6 +43,8 @@ pub(crate) struct Config {
     /// The embedded one where none is named.
     pub embedder: Option<ModelName>,
     pub retry: Retry,
+    /// When a provider that fails is left alone, and for how long.
+    pub breaker: Breaker,
     pub limits: Limits,
     pub dialectic: Dialectic,
     pub debate: Debate,
@@ -79,6 +82,12 @@ impl Default for Retry {
         }
     }
 }
+
+/// One call that was made four times in vain, and one more.
+const BREAKER: Breaker = Breaker {
+    failures: 5,
+    rest_ms: 30_000,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limits {

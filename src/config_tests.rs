@@ -34,6 +34,7 @@ fn c03_a_full_file_is_read() {
         api_key_env = "LAB_KEY"
         max_concurrent = 32
         timeout_s = 2.5
+        tools = false
         headers = { "X-Team" = "blue" }
         [tiers]
         deliberate = "anthropic:claude"
@@ -80,6 +81,8 @@ fn c03_a_full_file_is_read() {
             max_concurrent: 32,
             timeout: Some(Duration::from_millis(2500)),
             headers: vec![("X-Team".to_owned(), Secret::new("blue"))],
+            tools: Some(false),
+            fallback: Vec::new(),
             configured: true,
         },
         config.providers["lab"]

@@ -14,6 +14,7 @@ mod opening;
 mod remember;
 mod render;
 mod server;
+mod sources;
 mod store;
 mod track;
 mod trial;

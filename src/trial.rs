@@ -29,12 +29,14 @@ pub(crate) async fn trial(
 async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
     let request = Request {
         images: Vec::new(),
+        tools: None,
         model: name.model().to_owned(),
         system: "You answer in JSON.".into(),
         messages: vec![Message {
             speaker: Speaker::User,
             text: "Is water wet? Reply with {\"yes\": true} or {\"yes\": false}.".into(),
             shared: false,
+            tools: Vec::new(),
         }],
         schema: Some(Schema {
             name: "check".into(),
@@ -57,9 +59,9 @@ async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, Strin
     while let Some(delta) = deltas.next().await {
         match delta {
             Ok(Delta::Text(text)) => said.push_str(&text),
-            Ok(Delta::Restart { .. }) => said.clear(),
+            Ok(Delta::Restart { .. } | Delta::Instead(_)) => said.clear(),
             Ok(Delta::Finish(_)) => break,
-            Ok(Delta::Reasoning(_) | Delta::Usage(_)) => {}
+            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_)) => {}
             Err(error) => return Err(error.to_string()),
         }
     }

@@ -1,5 +1,6 @@
 //! `roundtable debate`: a panel debates a question in one of the modes.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use uuid::Uuid;
 
 use crate::clock;
 use crate::opening::{self, Wish};
+use crate::sources;
 
 use super::ask::{Choice, Limits, ear, read_text};
 use super::display::Manner;
@@ -42,7 +44,8 @@ Examples:
   roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
   roundtable debate \"REST or GraphQL for the dashboard?\" --enhanced
   roundtable debate plan.md --mode red-team-blue-team --seats 6 --stakes high
-  roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"")]
+  roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"
+  roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf notes.md")]
 pub(crate) struct Args {
     /// The question, a file that holds it, or - for standard input.
     question: String,
@@ -61,6 +64,10 @@ pub(crate) struct Args {
     /// A question to look at in one round: --focus 2="What does it cost?"; without a number, in the first.
     #[arg(long, value_name = "ROUND=QUESTION")]
     focus: Vec<String>,
+    /// Files that the seats may search and cite: Markdown, text, HTML, CSV, PDF. With them comes a calculator. Models that call no
+    /// tools are shown what the program finds.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    source: Vec<PathBuf>,
     /// High stakes: every reply also answers for its limits, approvals and the way back.
     #[arg(long, value_enum, default_value_t = StakesArgument::Ordinary)]
     stakes: StakesArgument,
@@ -107,6 +114,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: Vec::new(),
+        sources: sources::files(&args.source)?,
     };
     let order = opening::order(workshop, Protocol::Modes, wish)?;
     let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;

@@ -151,6 +151,9 @@ impl Display {
                 output::harmless(&words.text)
             )),
             Event::Noted { key, value, .. } => {
+                if key.contains("/tools-") {
+                    self.close();
+                }
                 status::noted(key, value);
                 self.stands();
             }

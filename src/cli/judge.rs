@@ -89,6 +89,7 @@ async fn open(
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: Vec::new(),
+        sources: Vec::new(),
     };
     let order = opening::order(workshop, Protocol::Councils, wish)?;
     let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;

@@ -1,10 +1,12 @@
 //! The command line: one subcommand, one file. Answers go to standard output, everything else to standard error.
 
 mod ask;
+mod backup;
 mod calibration;
 mod casts;
 mod completions;
 mod config;
+mod db;
 mod debate;
 mod display;
 mod doctor;
@@ -28,6 +30,7 @@ mod serve;
 mod show;
 mod templates;
 mod token;
+mod worker;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -93,6 +96,10 @@ enum Command {
     Calibration(calibration::Args),
     /// Delete debates.
     Rm(rm::Args),
+    /// Write all debates into one file, while they are in use.
+    Backup(backup::Args),
+    /// Look after the store: check it, copy it to another database, delete what is old.
+    Db(db::Args),
     /// The library of reasoning templates.
     Templates(templates::Args),
     /// The modes of debate: what a panel does, who speaks when, who sees what.
@@ -109,6 +116,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Serve debates over HTTP: an API, live events, and pages.
     Serve(serve::Args),
+    /// Run debates that servers have taken, from the database they share.
+    Worker(worker::Args),
     /// Service tokens: who may use the server, and for what.
     Token(token::Args),
     /// Print the JSON schema of what `--json` gives.
@@ -179,6 +188,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Export(args) => export::run(&workshop, args).await,
         Command::Rate(args) => rate::run(&workshop, args).await,
         Command::Rm(args) => rm::run(&workshop, args).await,
+        Command::Backup(args) => backup::run(&workshop, args).await,
+        Command::Db(args) => db::run(&workshop, args).await,
         Command::Templates(args) => templates::run(&workshop, args).await,
         Command::Modes(args) => modes::run(&workshop, &args),
         Command::Casts(args) => casts::run(&workshop, &args),
@@ -187,6 +198,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Config(args) => config::run(&workshop, args),
         Command::Doctor(args) => doctor::run(&workshop, args).await,
         Command::Serve(args) => serve::run(workshop, args).await,
+        Command::Worker(args) => worker::run(workshop, args).await,
         Command::Token(args) => token::run(&workshop, args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -7,6 +7,7 @@ use roundtable_engine::table::{Budget, CONTINUE, decide, open_question};
 
 use crate::clock;
 use crate::opening;
+use crate::store::{DebateRow, Store};
 
 use super::ask::{self, Limits};
 use super::display::{Display, Manner};
@@ -38,14 +39,16 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     let store = workshop.store().await?;
     let row = store.find(&args.id).await?;
     if row.state == State::Complete {
-        let reading = Reading::of(&store, &row).await?;
-        if !args.manner.quiet {
-            output::note("This debate is complete; here is its result.");
-        }
-        Display::finished(&args.manner, &reading)?;
-        return Ok(ExitCode::SUCCESS);
+        return show(&store, &row, &args.manner).await;
     }
-    let claim = store.claim(row.id).await?;
+    let claim = store.claim_patiently(row.id).await?;
+    // Whoever held it until now may have ended it.
+    if let Some(row) = store.get(row.id).await?
+        && row.state == State::Complete
+    {
+        drop(claim);
+        return show(&store, &row, &args.manner).await;
+    }
     let setup = claim.setup().clone();
     let mut past = store.entries(row.id).await?;
     if let Some(query) = open_question(&past) {
@@ -80,6 +83,16 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         past,
     };
     run::run(workshop, &store, debate, &args.manner).await
+}
+
+async fn show(store: &Store, row: &DebateRow, manner: &Manner) -> Result<ExitCode, Failure> {
+    let reading = Reading::of(store, row).await?;
+    store.close().await;
+    if !manner.quiet {
+        output::note("This debate is complete; here is its result.");
+    }
+    Display::finished(manner, &reading)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Whoever resumes a paused debate wants it to go on; anything else has to be said.

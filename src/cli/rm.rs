@@ -41,7 +41,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-fn confirmed(count: usize) -> Result<bool, Failure> {
+pub(super) fn confirmed(count: usize) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(
             "deleting needs a yes; there is no terminal to ask on, so give --yes",

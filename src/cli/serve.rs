@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::server::{self, Limits, Options, Rate};
+use crate::server::{self, Limits, Options, Rate, Work};
 
 use super::failure::Failure;
 use super::run::interruption;
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// How many more may wait for that.
     #[arg(long, default_value_t = 1000, value_name = "NUMBER")]
     max_queued: u32,
+    /// Run no debates here: workers that share the database do.
+    #[arg(long)]
+    no_work: bool,
     /// A name that the server is called by, beside its addresses; may be given several times.
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
@@ -47,6 +50,11 @@ pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Fail
         limits: Limits {
             running: size(args.max_running),
             queued: size(args.max_queued),
+        },
+        work: if args.no_work {
+            Work::Elsewhere
+        } else {
+            Work::Here
         },
         hosts: args.hosts,
         rate: Rate {

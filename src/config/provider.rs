@@ -9,6 +9,7 @@ use toml_edit::TableLike;
 
 use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Secret};
+use super::name::ModelName;
 
 /// The wire format that a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,6 +103,10 @@ pub(crate) struct Provider {
     /// In place of `limits.call_timeout_s`.
     pub timeout: Option<Duration>,
     pub headers: Vec<(String, Secret)>,
+    /// Whether its models can be offered tools, where the file says so.
+    pub tools: Option<bool>,
+    /// Who answers when it is dead, in this order.
+    pub fallback: Vec<ModelName>,
     /// The user's file has a section for it.
     pub configured: bool,
 }
@@ -129,6 +134,8 @@ impl Provider {
             max_concurrent: kind.max_concurrent(),
             timeout: None,
             headers: Vec::new(),
+            tools: None,
+            fallback: Vec::new(),
             configured: false,
         }
     }
@@ -183,6 +190,7 @@ pub(super) fn read(
         )
     })
     .collect();
+    let mut fallbacks = Vec::new();
     let sections = Section::new(findings, "providers", table).tables();
     for (name, table, line) in sections {
         if let Some(message) = unusable(name) {
@@ -190,10 +198,12 @@ pub(super) fn read(
             continue;
         }
         let section = Section::new(findings, format!("providers.{name}"), Some(table));
-        if let Some(provider) = read_one(section, name, line, environment) {
+        if let Some((provider, given)) = read_one(section, name, line, environment) {
             providers.insert(name.to_owned(), provider);
+            fallbacks.extend(given.map(|given| (name.to_owned(), given)));
         }
     }
+    stand_in(findings, &mut providers, fallbacks);
     for provider in providers.values() {
         if !provider.configured && provider.kind != Kind::Local {
             let mut section = Section::new(findings, format!("providers.{}", provider.name), None);
@@ -202,6 +212,33 @@ pub(super) fn read(
         }
     }
     providers
+}
+
+/// Fills in who answers for whom.
+fn stand_in(
+    findings: &mut Findings<'_>,
+    providers: &mut BTreeMap<String, Provider>,
+    fallbacks: Vec<(String, Given<Vec<String>>)>,
+) {
+    let names: Vec<String> = providers.keys().cloned().collect();
+    for (name, given) in fallbacks {
+        let mut models = Vec::new();
+        for text in &given.value {
+            match ModelName::parse(text, names.iter().map(String::as_str)) {
+                Ok(model) => models.push(model),
+                Err(error) => findings.fault(
+                    given.line,
+                    format!("providers.{name}.fallback has to name models: {error}"),
+                ),
+            }
+        }
+        let shown = given.value.join(", ");
+        let mut section = Section::new(findings, format!("providers.{name}"), None);
+        section.record("fallback", Some(shown), Some(given.line));
+        if let Some(provider) = providers.get_mut(&name) {
+            provider.fallback = models;
+        }
+    }
 }
 
 fn unusable(name: &str) -> Option<String> {
@@ -228,6 +265,8 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
         max_concurrent,
         timeout,
         headers: _,
+        tools,
+        fallback: _,
     } = stated;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
     section.record(
@@ -243,6 +282,9 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
     section.record("max_concurrent", Some(most), line(max_concurrent.as_ref()));
     if let Some(given) = timeout {
         section.record("timeout_s", Some(given.value), Some(given.line));
+    }
+    if let Some(given) = tools {
+        section.record("tools", Some(given.value), Some(given.line));
     }
 }
 
@@ -262,6 +304,9 @@ struct Stated {
     max_concurrent: Option<Given<u32>>,
     timeout: Option<Given<f64>>,
     headers: Vec<(String, Secret)>,
+    tools: Option<Given<bool>>,
+    /// Read when all providers are known.
+    fallback: Option<Given<Vec<String>>>,
 }
 
 const KINDS: &str = "\"openai\", \"anthropic\", \"gemini\" or \"ollama\"";
@@ -286,6 +331,18 @@ impl Stated {
             max_concurrent: section.whole("max_concurrent", 1..=1024),
             timeout: section.number("timeout_s", 0.001..=86_400.0),
             headers: read_headers(section),
+            tools: section.read("tools", |item| {
+                let expected = "true or false: whether its models can call tools";
+                item.as_bool().ok_or_else(|| expected.to_owned())
+            }),
+            fallback: section.read("fallback", |item| {
+                let list = item.as_array().map(|list| {
+                    let text = |value: &toml_edit::Value| value.as_str().map(str::to_owned);
+                    list.iter().map(text).collect::<Option<Vec<_>>>()
+                });
+                list.flatten()
+                    .ok_or_else(|| "a list of models like [\"ollama:qwen3:32b\"]".to_owned())
+            }),
         }
     }
 
@@ -313,6 +370,7 @@ impl Stated {
         let timeout = self.timeout.as_ref();
         provider.timeout = timeout.map(|given| Duration::from_secs_f64(given.value));
         provider.headers.clone_from(&self.headers);
+        provider.tools = self.tools.as_ref().map(|given| given.value);
         provider
     }
 }
@@ -322,7 +380,7 @@ fn read_one(
     name: &str,
     line: usize,
     environment: &Environment,
-) -> Option<Provider> {
+) -> Option<(Provider, Option<Given<Vec<String>>>)> {
     let stated = Stated::read(&mut section);
     let kind = stated.kind.as_ref().map(|given| given.value);
     let provider = kind
@@ -335,7 +393,7 @@ fn read_one(
         section.fault(line, format!("[providers.{name}] needs kind = {KINDS}"));
     }
     section.finish();
-    provider
+    Some((provider?, stated.fallback))
 }
 
 fn read_headers(section: &mut Section<'_, '_, '_>) -> Vec<(String, Secret)> {

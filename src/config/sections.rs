@@ -12,7 +12,9 @@ use toml_edit::TableLike;
 use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Folders, Secret};
 use super::name::ModelName;
-use super::{Config, Data, Debate, Dialectic, Fault, Limits, Local, Retry, Tiers, provider};
+use super::{
+    BREAKER, Breaker, Config, Data, Debate, Dialectic, Fault, Limits, Local, Retry, Tiers, provider,
+};
 use crate::store::Address;
 
 const SECTIONS: [&str; 10] = [
@@ -68,7 +70,7 @@ pub(super) fn read(
     };
     let tiers = file.tiers(tiers);
     let embedder = file.embedder(embedder);
-    let retry = file.retry(retry);
+    let (retry, breaker) = file.retry(retry);
     let limits = file.limits(limits);
     let dialectic = file.dialectic(dialectic);
     let debate = file.debate(debate);
@@ -83,6 +85,7 @@ pub(super) fn read(
             tiers,
             embedder,
             retry,
+            breaker,
             limits,
             dialectic,
             debate,
@@ -127,18 +130,29 @@ impl File<'_, '_> {
         embedder
     }
 
-    fn retry(&mut self, table: Table<'_>) -> Retry {
+    fn retry(&mut self, table: Table<'_>) -> (Retry, Breaker) {
         let default = Retry::default();
         let mut section = Section::new(self.findings, "retry", table);
         let attempts = whole(&mut section, "attempts", 1..=20, default.attempts);
         let base = milliseconds(&mut section, "base_ms", default.base);
         let max = milliseconds(&mut section, "max_ms", default.max);
+        let failures = whole(&mut section, "open_after", 1..=1000, BREAKER.failures);
+        let rest = seconds(
+            &mut section,
+            "rest_s",
+            Duration::from_millis(BREAKER.rest_ms),
+        );
         section.finish();
-        Retry {
+        let retry = Retry {
             attempts,
             base,
             max,
-        }
+        };
+        let breaker = Breaker {
+            failures,
+            rest_ms: u64::try_from(rest.as_millis()).unwrap_or(u64::MAX),
+        };
+        (retry, breaker)
     }
 
     fn limits(&mut self, table: Table<'_>) -> Limits {

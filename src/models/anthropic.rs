@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use roundtable_engine::model::{Finish, Message, Request, Speaker, Written};
+use roundtable_engine::model::{Finish, Message, Offer, Request, Speaker, ToolPart, Written};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,7 +15,8 @@ use super::frames::Framing;
 use super::pictures;
 use super::schema::ANTHROPIC;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, plain_name,
+    Call, CallPart, Concession, Concessions, Listed, Progress, Unread, Wire, arguments, json,
+    plain_name,
 };
 
 /// The provider takes no more than this.
@@ -42,11 +43,38 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "text")]
-struct Block<'a> {
-    text: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<CacheControl>,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: &'a str,
+    },
+}
+
+impl<'a> Block<'a> {
+    fn tool(part: &'a ToolPart) -> Self {
+        match part {
+            ToolPart::Call(call) => Self::ToolUse {
+                id: &call.id,
+                name: &call.name,
+                input: arguments(call),
+            },
+            ToolPart::Result { id, text, .. } => Self::ToolResult {
+                tool_use_id: id,
+                content: text,
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -62,14 +90,20 @@ struct Turn<'a> {
 #[derive(Serialize)]
 struct Tool<'a> {
     name: Cow<'a, str>,
-    description: &'static str,
+    description: &'a str,
     input_schema: &'a Written,
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename = "tool")]
-struct ToolChoice<'a> {
-    name: Cow<'a, str>,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ToolChoice<'a> {
+    /// This one.
+    Tool {
+        name: Cow<'a, str>,
+    },
+    /// Any of them, but one.
+    Any,
+    None,
 }
 
 #[derive(Serialize)]
@@ -97,22 +131,25 @@ fn conversation<'a>(messages: &'a [Message], mut breakpoints: usize) -> Vec<Turn
         .collect();
     marked.reverse();
     for (message, mark) in messages.iter().zip(marked) {
-        if message.text.is_empty() {
+        if message.is_empty() {
             continue;
         }
         let role = match message.speaker {
             Speaker::User => "user",
             Speaker::Assistant => "assistant",
         };
-        let block = Block {
+        let text = (!message.text.is_empty()).then(|| Block::Text {
             text: Cow::Borrowed(&message.text),
             cache_control: mark.then_some(CacheControl {}),
-        };
+        });
+        let blocks = text
+            .into_iter()
+            .chain(message.tools.iter().map(Block::tool));
         match turns.last_mut() {
-            Some(turn) if turn.role == role => turn.content.push(block),
+            Some(turn) if turn.role == role => turn.content.extend(blocks),
             Some(_) | None => turns.push(Turn {
                 role,
-                content: vec![block],
+                content: blocks.collect(),
             }),
         }
     }
@@ -131,12 +168,28 @@ impl Wire for Anthropic {
         let schema = request.schema.as_ref().filter(|_| !in_words);
         let tool = schema.filter(|_| by_tool);
         let system: Vec<Block<'_>> = (!system.is_empty())
-            .then_some(Block {
+            .then_some(Block::Text {
                 text: system,
                 cache_control: Some(CacheControl {}),
             })
             .into_iter()
             .collect();
+        let offered = conceded.tools(request);
+        let own = offered.iter().flat_map(|tools| &tools.list);
+        let own = own.map(|tool| Tool {
+            name: Cow::Borrowed(tool.name.as_str()),
+            description: &tool.description,
+            input_schema: &tool.parameters,
+        });
+        let tool_choice = match (tool, offered.map(|tools| tools.offer)) {
+            // Either it uses a tool, or it hands in the reply as one.
+            (Some(_), Some(Offer::Open)) => Some(ToolChoice::Any),
+            (Some(schema), Some(Offer::Closed) | None) => Some(ToolChoice::Tool {
+                name: plain_name(&schema.name),
+            }),
+            (None, Some(Offer::Closed)) => Some(ToolChoice::None),
+            (None, Some(Offer::Open) | None) => None,
+        };
         let body = Body {
             model: &request.model,
             max_tokens: conceded.limit(request.max_output_tokens),
@@ -153,10 +206,9 @@ impl Wire for Anthropic {
                     input_schema: &schema.json,
                 })
                 .into_iter()
+                .chain(own)
                 .collect(),
-            tool_choice: tool.map(|schema| ToolChoice {
-                name: plain_name(&schema.name),
-            }),
+            tool_choice,
             output_config: schema.filter(|_| !by_tool).map(|schema| OutputConfig {
                 format: Format {
                     schema: ANTHROPIC.translate(&schema.json),
@@ -173,10 +225,20 @@ impl Wire for Anthropic {
         let event: Event = serde_json::from_slice(frame).map_err(|_| Unread::Malformed)?;
         match event {
             Event::MessageStart { message } => note(progress, message.usage),
-            Event::ContentBlockStart { content_block } => content_block.read(progress),
-            Event::ContentBlockDelta { delta } => match delta {
+            Event::ContentBlockStart {
+                index,
+                content_block,
+            } => content_block.read(progress, index),
+            Event::ContentBlockDelta { index, delta } => match delta {
                 Part::Text { text } => progress.text(text),
-                Part::Json { partial_json } => progress.text(partial_json),
+                Part::Json { partial_json } => match index.filter(|at| progress.has_call(*at)) {
+                    Some(place) => progress.call(CallPart {
+                        place: Some(place),
+                        arguments: partial_json,
+                        ..CallPart::default()
+                    }),
+                    None => progress.text(partial_json),
+                },
                 Part::Thinking { thinking } => progress.reasoning(thinking),
                 Part::Other => {}
             },
@@ -191,8 +253,8 @@ impl Wire for Anthropic {
                 usage,
             } => {
                 note(progress, usage);
-                for block in content {
-                    block.read(progress);
+                for (index, block) in (0..).zip(content) {
+                    block.read(progress, Some(index));
                 }
                 conclude(progress, stop_reason.as_deref());
             }
@@ -260,9 +322,11 @@ enum Event {
         message: Start,
     },
     ContentBlockStart {
+        index: Option<u64>,
         content_block: Content,
     },
     ContentBlockDelta {
+        index: Option<u64>,
         delta: Part,
     },
     MessageDelta {
@@ -299,6 +363,10 @@ enum Content {
     },
     /// In a stream the input is empty here and comes in parts.
     ToolUse {
+        #[serde(default)]
+        id: String,
+        #[serde(default)]
+        name: String,
         input: Value,
     },
     Thinking {
@@ -310,12 +378,22 @@ enum Content {
 }
 
 impl Content {
-    fn read(self, progress: &mut Progress) {
+    fn read(self, progress: &mut Progress, index: Option<u64>) {
         match self {
             Self::Text { text } => progress.text(text),
-            Self::ToolUse { input } => {
-                if input.as_object().is_some_and(|fields| !fields.is_empty()) {
-                    progress.text(input.to_string());
+            Self::ToolUse { id, name, input } => {
+                let is_there = input.as_object().is_some_and(|fields| !fields.is_empty());
+                let input = is_there.then(|| input.to_string()).unwrap_or_default();
+                if progress.is_call(&name) {
+                    progress.call(CallPart {
+                        place: index,
+                        id: Some(id),
+                        name: Some(name),
+                        arguments: input,
+                        signature: None,
+                    });
+                } else {
+                    progress.text(input);
                 }
             }
             Self::Thinking { thinking } => progress.reasoning(thinking.unwrap_or_default()),

@@ -1,10 +1,12 @@
 use roundtable_core::usage::Usage;
 use std::time::Duration;
 
-use roundtable_engine::model::Delta;
+use roundtable_engine::model::{Delta, Offer};
 use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, fleet, request, text};
+use super::super::testing::{
+    Reply, Server, call, called, calls, fleet, request, text, tool_request,
+};
 use super::*;
 
 fn body(request: &Request, conceded: Concessions) -> Value {
@@ -85,8 +87,7 @@ async fn c11_thinking_text_and_usage_are_read() {
     assert_eq!(
         vec![
             Delta::Reasoning("Hm.".to_owned()),
-            Delta::Text("{\"text\":".to_owned()),
-            Delta::Text("\"é\"}".to_owned()),
+            Delta::Text("{\"text\":\"é\"}".to_owned()),
             Delta::Usage(Usage {
                 input: 95,
                 output: 25,
@@ -174,4 +175,78 @@ async fn the_list_of_models_has_their_age() {
         list
     );
     assert_eq!("GET /v1/models?limit=1000", server.seen()[0].line);
+}
+
+/// M-15: tools go beside the schema. Where the reply itself is handed in as a tool, one of them must be used; when no more may
+/// be called they are still named, because the conversation mentions them.
+#[test]
+fn m15_tools_calls_and_results_are_sent() {
+    let as_tool = Concessions::default().with(Concession::SecondStructure);
+    let with = |offer, conceded| body(&tool_request("claude", offer), conceded);
+    insta::assert_json_snapshot!("m15_open", with(Offer::Open, Concessions::default()));
+    let choice = |offer, conceded| {
+        let body = with(offer, conceded);
+        let names: Vec<Value> = body["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["name"].clone())
+            .collect();
+        json!([body["tool_choice"], names])
+    };
+    assert_eq!(
+        json!([{ "type": "none" }, ["search", "calculate"]]),
+        choice(Offer::Closed, Concessions::default())
+    );
+    assert_eq!(
+        json!([{ "type": "any" }, ["critique", "search", "calculate"]]),
+        choice(Offer::Open, as_tool)
+    );
+    assert_eq!(
+        json!([{ "type": "tool", "name": "critique" }, ["critique", "search", "calculate"]]),
+        choice(Offer::Closed, as_tool)
+    );
+}
+
+fn used(index: u32, id: &str, name: &str) -> Value {
+    json!({ "type": "content_block_start", "index": index, "content_block": { "type": "tool_use", "id": id, "name": name, "input": {} } })
+}
+
+fn input(index: u32, json: &str) -> Value {
+    json!({ "type": "content_block_delta", "index": index, "delta": { "type": "input_json_delta", "partial_json": json } })
+}
+
+#[tokio::test]
+async fn m15_calls_of_tools_are_put_together_and_a_reply_as_a_tool_is_a_reply() {
+    let server = Server::new([Reply::events(&events(
+        &[
+            used(1, "toolu_1", "search"),
+            input(1, "{\"query\":"),
+            input(1, "\"é\"}"),
+            used(2, "toolu_2", "calculate"),
+            input(2, "{}"),
+        ],
+        "tool_use",
+    ))]);
+    let said = calls(
+        &fleet("anthropic", &server),
+        tool_request("claude", Offer::Open),
+    )
+    .await;
+    assert_eq!(
+        vec![
+            called("toolu_1", "search", "{\"query\":\"é\"}"),
+            called("toolu_2", "calculate", "{}")
+        ],
+        said
+    );
+    let server = Server::new([Reply::events(&events(
+        &[used(0, "toolu_3", "critique"), input(0, "{\"text\":\"a\"}")],
+        "tool_use",
+    ))]);
+    let fleet = fleet("anthropic", &server);
+    assert_eq!(
+        "{\"text\":\"a\"}",
+        text(&fleet, tool_request("claude", Offer::Open)).await
+    );
 }

@@ -71,6 +71,7 @@ pub(super) struct Hosted {
     pub backend: Arc<Backend>,
     pub profile: Profile,
     pub sees: bool,
+    pub calls_tools: bool,
 }
 
 impl Model for Hosted {
@@ -89,6 +90,10 @@ impl Model for Hosted {
 
     fn sees(&self) -> bool {
         self.sees
+    }
+
+    fn calls_tools(&self) -> bool {
+        self.calls_tools
     }
 }
 
@@ -122,13 +127,14 @@ enum Form {
 
 impl Attempt {
     fn new(backend: Arc<Backend>, request: Request) -> Self {
+        let progress = Progress::of(&request);
         Self {
             clock: Clock::start(backend.endpoint.times),
             backend,
             request,
             conceded: Concessions::default(),
             answer: None,
-            progress: Progress::default(),
+            progress,
             failure: None,
             over: false,
         }
@@ -346,10 +352,12 @@ impl Attempt {
             self.backend.concede(model, room);
         }
         let wasted = self.progress.is_cut_before_speaking() && !had_room;
+        self.progress.hand_over_calls();
         self.report_usage();
         if wasted {
             // The budget for the reply went into thinking: once more, with room for both.
-            let mut deltas = std::mem::take(&mut self.progress).deltas;
+            let fresh = Progress::of(&self.request);
+            let mut deltas = std::mem::replace(&mut self.progress, fresh).deltas;
             deltas.push_back(Delta::Restart {
                 reason: "the reply was cut while the model was still thinking".to_owned(),
             });

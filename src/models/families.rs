@@ -26,6 +26,8 @@ pub(super) struct Families {
     no_chat: Patterns,
     #[serde(default)]
     sees: Patterns,
+    #[serde(default)]
+    tools: Patterns,
     #[serde(flatten)]
     by_kind: BTreeMap<String, Tiers>,
 }
@@ -53,6 +55,15 @@ impl Families {
     pub(super) fn sees(&self, model: &str) -> bool {
         let model = model.to_lowercase();
         self.sees
+            .patterns
+            .iter()
+            .any(|pattern| fits(pattern, &model))
+    }
+
+    /// Whether a model of this name can be offered tools. What is not known to use them does not.
+    pub(super) fn calls_tools(&self, model: &str) -> bool {
+        let model = model.to_lowercase();
+        self.tools
             .patterns
             .iter()
             .any(|pattern| fits(pattern, &model))

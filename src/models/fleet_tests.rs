@@ -85,3 +85,20 @@ fn c11_the_users_prices_are_found_in_the_configuration_folder() {
         price
     );
 }
+
+/// M-15: who calls tools is known by name, or the configuration says it; what is not known does not.
+#[test]
+fn m15_who_calls_tools_is_known_by_name_or_said() {
+    let calls = |setting: &str, model: &str| {
+        let fleet = super::testing::fleet_of(&format!(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n{setting}\n"
+        ));
+        let name = fleet.config().model_name(&format!("lab:{model}")).unwrap();
+        fleet.model(&name).unwrap().calls_tools()
+    };
+    assert!(calls("", "qwen3:32b"));
+    assert!(!calls("", "qwen3:1.7b"), "too small to be trusted with it");
+    assert!(!calls("", "home-made"));
+    assert!(calls("tools = true", "home-made"));
+    assert!(!calls("tools = false", "qwen3:32b"));
+}

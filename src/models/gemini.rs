@@ -4,16 +4,17 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Message, Request, Speaker};
+use roundtable_engine::model::{Finish, Message, Request, Speaker, Tool, ToolPart};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json as value};
 
 use super::frames::Framing;
 use super::pictures;
 use super::schema::GEMINI;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Unread, Wire, json, narrow_seed,
+    Call, CallPart, Concession, Concessions, Listed, Progress, Unread, Wire, arguments, json,
+    narrow_seed,
 };
 
 pub(super) struct Gemini;
@@ -24,6 +25,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     system_instruction: Option<Content<'a>>,
     contents: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
     generation_config: GenerationConfig,
 }
 
@@ -31,12 +34,50 @@ struct Body<'a> {
 struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    parts: Vec<Text<'a>>,
+    parts: Vec<Written<'a>>,
 }
 
 #[derive(Serialize)]
-struct Text<'a> {
-    text: Cow<'a, str>,
+#[serde(untagged, rename_all_fields = "camelCase")]
+enum Written<'a> {
+    Text {
+        text: Cow<'a, str>,
+    },
+    Call {
+        function_call: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        thought_signature: Option<&'a str>,
+    },
+    Result {
+        function_response: Value,
+    },
+}
+
+impl<'a> Written<'a> {
+    fn tool(part: &'a ToolPart) -> Self {
+        match part {
+            ToolPart::Call(call) => Self::Call {
+                function_call: value!({ "name": call.name, "args": arguments(call) }),
+                thought_signature: call.signature.as_deref(),
+            },
+            ToolPart::Result { name, text, .. } => Self::Result {
+                function_response: value!({ "name": name, "response": { "result": text } }),
+            },
+        }
+    }
+}
+
+/// Tools in this format, whose schemas know no closed objects.
+fn declared(tools: &[Tool]) -> Value {
+    let declaration = |tool: &Tool| {
+        let mut parameters = Value::clone(&tool.parameters);
+        if let Some(fields) = parameters.as_object_mut() {
+            fields.remove("additionalProperties");
+        }
+        value!({ "name": tool.name, "description": tool.description, "parameters": parameters })
+    };
+    let declarations: Vec<Value> = tools.iter().map(declaration).collect();
+    value!({ "functionDeclarations": declarations })
 }
 
 #[derive(Serialize)]
@@ -55,19 +96,22 @@ struct GenerationConfig {
 
 fn conversation(messages: &[Message]) -> Vec<Content<'_>> {
     let mut contents: Vec<Content<'_>> = Vec::with_capacity(messages.len());
-    for message in messages.iter().filter(|message| !message.text.is_empty()) {
+    for message in messages.iter().filter(|message| !message.is_empty()) {
         let role = Some(match message.speaker {
             Speaker::User => "user",
             Speaker::Assistant => "model",
         });
-        let part = Text {
+        let text = (!message.text.is_empty()).then(|| Written::Text {
             text: Cow::Borrowed(&message.text),
-        };
+        });
+        let parts = text
+            .into_iter()
+            .chain(message.tools.iter().map(Written::tool));
         match contents.last_mut() {
-            Some(content) if content.role == role => content.parts.push(part),
+            Some(content) if content.role == role => content.parts.extend(parts),
             Some(_) | None => contents.push(Content {
                 role,
-                parts: vec![part],
+                parts: parts.collect(),
             }),
         }
     }
@@ -99,15 +143,24 @@ impl Wire for Gemini {
     }
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
+        // Most of these models refuse tools beside a schema: as long as tools may be called it is put into words.
+        let tools = conceded.open_tools(request).map(declared);
+        let conceded = match tools {
+            Some(_) => conceded
+                .with(Concession::SecondStructure)
+                .with(Concession::ThirdStructure),
+            None => conceded,
+        };
         let in_words = conceded.has(Concession::SecondStructure);
         let system = conceded.system(Concession::SecondStructure, request);
         let schema = request.schema.as_ref();
         let body = Body {
             system_instruction: (!system.is_empty()).then(|| Content {
                 role: None,
-                parts: vec![Text { text: system }],
+                parts: vec![Written::Text { text: system }],
             }),
             contents: conversation(&request.messages),
+            tools: tools.into_iter().collect(),
             generation_config: GenerationConfig {
                 temperature: (!conceded.has(Concession::Temperature))
                     .then_some(request.temperature),
@@ -153,6 +206,8 @@ impl Wire for Gemini {
             ("response_schema", Concession::SecondStructure),
             ("response_mime_type", Concession::SecondStructure),
             ("response_mime_type", Concession::ThirdStructure),
+            ("function calling", Concession::Tools),
+            ("tools", Concession::Tools),
         ]
     }
 
@@ -204,6 +259,14 @@ fn take(chunk: Chunk, progress: &mut Progress) -> Result<(), Unread> {
     for candidate in chunk.candidates.unwrap_or_default() {
         let parts = candidate.content.and_then(|content| content.parts);
         for part in parts.unwrap_or_default() {
+            if let Some(called) = part.function_call {
+                progress.whole_call(CallPart {
+                    name: Some(called.name),
+                    arguments: called.args.to_string(),
+                    signature: part.thought_signature,
+                    ..CallPart::default()
+                });
+            }
             match part.text {
                 Some(text) if part.thought == Some(true) => progress.reasoning(text),
                 Some(text) => progress.text(text),
@@ -244,9 +307,19 @@ struct Said {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Part {
     text: Option<String>,
     thought: Option<bool>,
+    function_call: Option<Called>,
+    thought_signature: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    name: String,
+    #[serde(default)]
+    args: Value,
 }
 
 #[derive(Deserialize)]

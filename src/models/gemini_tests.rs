@@ -1,7 +1,9 @@
-use roundtable_engine::model::Delta;
+use roundtable_engine::model::{Delta, Offer, ToolCall};
 use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, fleet, request, text};
+use super::super::testing::{
+    Reply, Server, call, called, calls, fleet, request, text, tool_request,
+};
 use super::*;
 
 /// C-05
@@ -41,8 +43,7 @@ async fn c11_thoughts_text_and_usage_are_read() {
     assert_eq!(
         vec![
             Delta::Reasoning("Hm.".to_owned()),
-            Delta::Text("Ye".to_owned()),
-            Delta::Text("s.".to_owned()),
+            Delta::Text("Yes.".to_owned()),
             Delta::Usage(Usage {
                 input: 50,
                 output: 10,
@@ -113,4 +114,35 @@ async fn the_list_of_models_holds_those_that_write() {
         }],
         list
     );
+}
+
+/// M-15: the schema is put into words as long as a function may be called; its signature goes back with the call.
+#[test]
+fn m15_functions_calls_and_results_are_sent() {
+    let body = |offer| -> Value {
+        let call = Gemini.call(&tool_request("gemini-x", offer), Concessions::default());
+        serde_json::from_slice(&call.body).unwrap()
+    };
+    insta::assert_json_snapshot!("m15_open", body(Offer::Open));
+    let closed = body(Offer::Closed);
+    assert_eq!(Value::Null, closed["tools"]);
+    assert!(closed["generationConfig"]["responseJsonSchema"].is_object());
+}
+
+#[tokio::test]
+async fn m15_calls_of_functions_are_read() {
+    let server = Server::new([Reply::events(&[
+        said(&json!([{ "functionCall": { "name": "search", "args": { "query": "é" } }, "thoughtSignature": "c2ln" }]), None).to_string(),
+        said(&json!([{ "functionCall": { "name": "calculate" } }]), Some("STOP")).to_string(),
+    ])]);
+    let said = calls(
+        &fleet("gemini", &server),
+        tool_request("gemini-x", Offer::Open),
+    )
+    .await;
+    let first = ToolCall {
+        signature: Some("c2ln".to_owned()),
+        ..called("call_1", "search", "{\"query\":\"é\"}")
+    };
+    assert_eq!(vec![first, called("call_2", "calculate", "null")], said);
 }

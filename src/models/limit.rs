@@ -29,6 +29,10 @@ impl Model for Limited {
     fn sees(&self) -> bool {
         self.inner.sees()
     }
+
+    fn calls_tools(&self) -> bool {
+        self.inner.calls_tools()
+    }
 }
 
 enum State {

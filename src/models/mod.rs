@@ -5,10 +5,12 @@
 
 mod anthropic;
 mod attempt;
+mod breaker;
 mod discovery;
 mod embed;
 mod endpoint;
 mod failure;
+mod fallback;
 mod families;
 mod frames;
 mod gemini;
@@ -33,8 +35,10 @@ use tokio::sync::Semaphore;
 
 use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
 use attempt::{Backend, Hosted};
+use breaker::{Fuse, Guarded};
 use embed::{Format, HostedEmbedder};
 use endpoint::{Endpoint, Times};
+use fallback::{FallingBack, Other};
 use limit::Limited;
 use retry::Retrying;
 use wire::Wire;
@@ -65,6 +69,7 @@ pub(crate) struct Fleet {
 struct Desk {
     backend: Arc<Backend>,
     places: Arc<Semaphore>,
+    fuse: Arc<Fuse>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -121,15 +126,55 @@ impl Fleet {
     }
 
     pub(crate) fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, FleetError> {
+        {
+            let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(model) = models.get(name) {
+                return Ok(Arc::clone(model));
+            }
+        }
+        let first = self.model_alone(name)?;
+        let others: Vec<Other> = self.others(name);
+        let model: Arc<dyn Model> = if others.is_empty() {
+            first
+        } else {
+            Arc::new(FallingBack {
+                name: name.clone(),
+                first,
+                others,
+            })
+        };
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        models.insert(name.clone(), Arc::clone(&model));
+        Ok(model)
+    }
+
+    /// Those that the configuration names for when a provider is dead, as far as they can be used.
+    fn others(&self, name: &ModelName) -> Vec<Other> {
+        let provider = self.config.providers.get(name.provider());
+        let names = provider.iter().flat_map(|provider| &provider.fallback);
+        names
+            .filter(|other| *other != name)
+            .filter_map(|other| {
+                Some(Other {
+                    name: other.clone(),
+                    model: self.model_alone(other).ok()?,
+                    price: self.price(other),
+                })
+            })
+            .collect()
+    }
+
+    /// A model without those that could stand in for it.
+    fn model_alone(&self, name: &ModelName) -> Result<Arc<dyn Model>, FleetError> {
         let provider = self.provider(name)?;
         if provider.kind == Kind::Local {
             return self.embedded.model.clone().ok_or(FleetError::NotBuiltIn);
         }
-        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(model) = models.get(name) {
-            return Ok(Arc::clone(model));
-        }
-        let Desk { backend, places } = self.desk(provider)?;
+        let Desk {
+            backend,
+            places,
+            fuse,
+        } = self.desk(provider)?;
         let ability = if provider.is_official() {
             Ability::Full
         } else {
@@ -142,17 +187,24 @@ impl Fleet {
                 ability,
             },
             sees: families::Families::built_in().sees(name.model()),
+            calls_tools: provider.tools.unwrap_or_else(|| {
+                provider.is_official()
+                    || ability == Ability::Full
+                        && families::Families::built_in().calls_tools(name.model())
+            }),
         });
         let limited = Arc::new(Limited {
             inner: hosted,
             places,
         });
-        let model: Arc<dyn Model> = Arc::new(Retrying {
+        let guarded = Arc::new(Guarded {
             inner: limited,
-            policy: self.config.retry,
+            fuse,
         });
-        models.insert(name.clone(), Arc::clone(&model));
-        Ok(model)
+        Ok(Arc::new(Retrying {
+            inner: guarded,
+            policy: self.config.retry,
+        }))
     }
 
     pub(crate) fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, FleetError> {
@@ -169,7 +221,9 @@ impl Fleet {
                 });
             }
         };
-        let Desk { backend, places } = self.desk(provider)?;
+        let Desk {
+            backend, places, ..
+        } = self.desk(provider)?;
         let policy = self.config.retry;
         Ok(Arc::new(HostedEmbedder::new(
             name, format, backend, places, policy,
@@ -233,6 +287,7 @@ impl Fleet {
             Desk {
                 backend: Arc::new(Backend::new(Endpoint::new(provider, times), wire(provider))),
                 places: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
+                fuse: Arc::new(Fuse::new(&provider.name, self.config.breaker)),
             }
         });
         Ok(desk.clone())

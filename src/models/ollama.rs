@@ -8,11 +8,13 @@ use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Finish, Request, Written};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::frames::Framing;
 use super::pictures;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
+    Call, CallForm, CallPart, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat,
+    functions, json, narrow_seed,
 };
 
 const SMALLEST_CONTEXT: u32 = 4096;
@@ -44,9 +46,8 @@ impl Ollama {
 /// An upper estimate, because a context that is too short cuts the prompt without a word: three letters a token where
 /// English has four, one token for a character of any other script, and the tokens between messages.
 fn estimated_tokens(request: &Request) -> u32 {
-    let texts = request.messages.iter().map(|message| &message.text);
-    let tokens: usize = texts
-        .chain([&request.system])
+    let tokens: usize = request
+        .texts()
         .map(|text| {
             let ascii = text.bytes().filter(u8::is_ascii).count();
             let others = text.chars().count() - ascii;
@@ -63,6 +64,8 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'a Written>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
     options: Options,
 }
 
@@ -80,18 +83,25 @@ impl Wire for Ollama {
     }
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
+        // A reply that is held to a schema can call no tool: as long as it may, the schema is put into words.
+        let tools = conceded.open_tools(request).map(functions);
+        let conceded = match tools {
+            Some(_) => conceded.with(Concession::SecondStructure),
+            None => conceded,
+        };
         let in_words = conceded.has(Concession::SecondStructure);
         let system = conceded.system(Concession::SecondStructure, request);
         let limit = conceded.limit(request.max_output_tokens);
         let body = Body {
             model: &request.model,
-            messages: chat(system, &request.messages),
+            messages: chat(system, &request.messages, CallForm::Names),
             stream: true,
             format: request
                 .schema
                 .as_ref()
                 .filter(|_| !in_words)
                 .map(|schema| schema.json.as_ref()),
+            tools: tools.unwrap_or_default(),
             options: Options {
                 num_ctx: self.context(request, limit),
                 num_predict: limit,
@@ -117,6 +127,13 @@ impl Wire for Ollama {
             if let Some(text) = said.content {
                 progress.text(text);
             }
+            for called in said.tool_calls.unwrap_or_default() {
+                progress.whole_call(CallPart {
+                    name: Some(called.function.name),
+                    arguments: called.function.arguments.to_string(),
+                    ..CallPart::default()
+                });
+            }
         }
         if line.done == Some(true) {
             progress.done = true;
@@ -138,6 +155,7 @@ impl Wire for Ollama {
             ("format", Concession::SecondStructure),
             ("grammar", Concession::SecondStructure),
             ("schema", Concession::SecondStructure),
+            ("tools", Concession::Tools),
         ]
     }
 
@@ -170,6 +188,19 @@ struct Line {
 struct Said {
     content: Option<String>,
     thinking: Option<String>,
+    tool_calls: Option<Vec<Called>>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    #[serde(default)]
+    arguments: Value,
 }
 
 #[derive(Deserialize)]

@@ -1,7 +1,9 @@
-use roundtable_engine::model::Delta;
-use serde_json::{Value, json};
+use roundtable_engine::model::{Delta, Offer};
+use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, fleet, plain_request, request};
+use super::super::testing::{
+    Reply, Server, call, called, calls, fleet, plain_request, request, tool_request,
+};
 use super::*;
 
 fn body(ollama: &Ollama, request: &Request) -> Value {
@@ -102,4 +104,41 @@ async fn the_list_of_models_has_their_size() {
         list
     );
     assert_eq!("GET /api/tags", server.seen()[0].line);
+}
+
+/// M-15: a reply that is held to a schema can call no tool, so it is put into words until the last call.
+#[test]
+fn m15_tools_calls_and_results_are_sent() {
+    let ollama = Ollama::default();
+    insta::assert_json_snapshot!(
+        "m15_open",
+        body(&ollama, &tool_request("qwen3:32b", Offer::Open))
+    );
+    let closed = body(&ollama, &tool_request("qwen3:32b", Offer::Closed));
+    assert!(closed["tools"].is_null() && closed["format"].is_object());
+}
+
+#[tokio::test]
+async fn m15_calls_of_tools_are_read() {
+    let lines = [
+        json!({ "message": { "content": "", "tool_calls": [
+            { "function": { "name": "search", "arguments": { "query": "é" } } },
+            { "function": { "name": "calculate", "arguments": { "query": "2" } } },
+        ] }, "done": false }),
+        json!({ "message": { "content": "" }, "done": true, "done_reason": "stop" }),
+    ];
+    let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    let server = Server::new([Reply::chunks("application/x-ndjson", &lines)]);
+    let said = calls(
+        &fleet("ollama", &server),
+        tool_request("qwen3:32b", Offer::Open),
+    )
+    .await;
+    assert_eq!(
+        vec![
+            called("call_1", "search", "{\"query\":\"é\"}"),
+            called("call_2", "calculate", "{\"query\":\"2\"}")
+        ],
+        said
+    );
 }

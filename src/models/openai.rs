@@ -17,8 +17,8 @@ use super::frames::Framing;
 use super::pictures;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
-    Call, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat, json, narrow_seed,
-    plain_name,
+    Call, CallForm, CallPart, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat,
+    functions, json, narrow_seed, plain_name,
 };
 
 pub(super) struct OpenAi {
@@ -43,6 +43,10 @@ struct Body<'a> {
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ResponseFormat<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -89,6 +93,30 @@ impl OpenAi {
         }
     }
 
+    /// The original takes tools and a schema together. Most others hold every word to the schema, so that no tool could be
+    /// called: there the schema is put into words while tools may be called, and demanded again afterwards.
+    fn conceded(&self, request: &Request, conceded: Concessions) -> Concessions {
+        if self.official || conceded.open_tools(request).is_none() {
+            return conceded;
+        }
+        conceded
+            .with(Concession::SecondStructure)
+            .with(Concession::ThirdStructure)
+    }
+
+    fn tools(
+        &self,
+        request: &Request,
+        conceded: Concessions,
+    ) -> (Vec<Value>, Option<&'static str>) {
+        let open = conceded.open_tools(request);
+        match (open, conceded.tools(request)) {
+            (Some(tools), _) => (functions(tools), None),
+            (None, Some(tools)) if self.official => (functions(&tools.list), Some("none")),
+            (None, _) => (Vec::new(), None),
+        }
+    }
+
     fn json_schema<'a>(&self, schema: &'a Schema) -> JsonSchema<'a> {
         JsonSchema {
             name: plain_name(&schema.name),
@@ -108,6 +136,8 @@ impl Wire for OpenAi {
     }
 
     fn call(&self, request: &Request, conceded: Concessions) -> Call {
+        let conceded = self.conceded(request, conceded);
+        let (tools, tool_choice) = self.tools(request, conceded);
         let system = conceded.system(Concession::SecondStructure, request);
         let limit =
             (!conceded.has(Concession::NoLimit)).then(|| conceded.limit(request.max_output_tokens));
@@ -119,7 +149,7 @@ impl Wire for OpenAi {
             };
         let body = Body {
             model: &request.model,
-            messages: chat(system, &request.messages),
+            messages: chat(system, &request.messages, CallForm::Ids),
             stream: true,
             stream_options: (!conceded.has(Concession::StreamOptions)).then_some(StreamOptions {
                 include_usage: true,
@@ -129,6 +159,8 @@ impl Wire for OpenAi {
             max_tokens,
             max_completion_tokens,
             response_format: self.response_format(request, conceded),
+            tools,
+            tool_choice,
         };
         Call {
             path: Cow::Borrowed("/chat/completions"),
@@ -169,6 +201,9 @@ impl Wire for OpenAi {
                 }
                 if let Some(Words(text)) = said.content {
                     progress.text(text);
+                }
+                for part in said.tool_calls.unwrap_or_default() {
+                    progress.call(part.read());
                 }
                 if said
                     .refusal
@@ -211,6 +246,11 @@ impl Wire for OpenAi {
             ("response_format", Concession::ThirdStructure),
             ("response format", Concession::ThirdStructure),
             ("json_object", Concession::ThirdStructure),
+            ("tools", Concession::Tools),
+            ("tool_choice", Concession::Tools),
+            ("tool choice", Concession::Tools),
+            ("tool use", Concession::Tools),
+            ("function calling", Concession::Tools),
         ]
     }
 
@@ -253,6 +293,40 @@ struct Said {
     reasoning_content: Option<Words>,
     reasoning: Option<Words>,
     refusal: Option<Words>,
+    tool_calls: Option<Vec<CallDelta>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta {
+    index: Option<u64>,
+    id: Option<String>,
+    function: Option<Function>,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: Option<String>,
+    arguments: Option<Value>,
+}
+
+impl CallDelta {
+    fn read(self) -> CallPart {
+        let (name, arguments) = self
+            .function
+            .map_or((None, None), |function| (function.name, function.arguments));
+        CallPart {
+            place: self.index,
+            id: self.id,
+            name,
+            arguments: match arguments {
+                Some(Value::String(text)) => text,
+                Some(Value::Null) | None => String::new(),
+                // Some servers send the object itself.
+                Some(other) => other.to_string(),
+            },
+            signature: None,
+        }
+    }
 }
 
 /// Text, or the texts of a list of parts, which some servers send in its place. Anything else says nothing.

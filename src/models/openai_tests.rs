@@ -1,7 +1,9 @@
-use roundtable_engine::model::Delta;
+use roundtable_engine::model::{Delta, ModelError, Offer};
 use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, fleet, plain_request, request, text};
+use super::super::testing::{
+    Reply, Server, call, called, calls, fleet, fleet_of, plain_request, request, text, tool_request,
+};
 use super::*;
 
 fn body(official: bool, conceded: Concessions) -> Value {
@@ -69,8 +71,7 @@ async fn c11_text_reasoning_usage_and_finish_arrive_in_order() {
     assert_eq!(
         vec![
             Delta::Reasoning("Hm.".to_owned()),
-            Delta::Text("Yes".to_owned()),
-            Delta::Text(", é.".to_owned()),
+            Delta::Text("Yes, é.".to_owned()),
             Delta::Usage(Usage {
                 input: 90,
                 output: 12,
@@ -311,10 +312,7 @@ async fn the_habits_of_other_servers_do_no_harm() {
         chunk(&json!({ "content": "." })),
     ])]);
     let (deltas, error) = call(&fleet("openai", &server), request("m")).await;
-    assert_eq!(
-        vec![Delta::Text("Yes".to_owned()), Delta::Text(".".to_owned())],
-        deltas
-    );
+    assert_eq!(vec![Delta::Text("Yes.".to_owned())], deltas);
     // The empty reason was no finish.
     assert!(
         matches!(
@@ -323,4 +321,147 @@ async fn the_habits_of_other_servers_do_no_harm() {
         ),
         "{error:?}"
     );
+}
+
+fn tool_body(official: bool, offer: Offer) -> Value {
+    let call = OpenAi { official }.call(&tool_request("m", offer), Concessions::default());
+    serde_json::from_slice(&call.body).unwrap()
+}
+
+/// M-15: the original takes tools beside a schema. Others get the schema in words as long as a tool may be called, and as
+/// a demand when none may any more.
+#[test]
+fn m15_tools_calls_and_results_are_sent() {
+    insta::assert_json_snapshot!("m15_original_open", tool_body(true, Offer::Open));
+    insta::assert_json_snapshot!("m15_compatible_open", tool_body(false, Offer::Open));
+    let closed = tool_body(true, Offer::Closed);
+    assert_eq!(
+        (&json!("none"), 2),
+        (
+            &closed["tool_choice"],
+            closed["tools"].as_array().unwrap().len()
+        )
+    );
+    let closed = tool_body(false, Offer::Closed);
+    assert_eq!(
+        (&Value::Null, &json!("json_schema")),
+        (&closed["tools"], &closed["response_format"]["type"])
+    );
+}
+
+fn call_chunk(calls: &Value) -> String {
+    chunk(&json!({ "tool_calls": calls }))
+}
+
+/// M-15: two calls at once, their arguments in pieces, mixed.
+#[tokio::test]
+async fn m15_calls_of_tools_are_put_together() {
+    let server = Server::new([Reply::events(&[
+        call_chunk(
+            &json!([{ "index": 0, "id": "a", "type": "function", "function": { "name": "search", "arguments": "" } }]),
+        ),
+        call_chunk(&json!([{ "index": 0, "function": { "arguments": "{\"query\":" } }])),
+        call_chunk(
+            &json!([{ "index": 1, "id": "b", "type": "function", "function": { "name": "calculate", "arguments": "{\"query\":\"2\"}" } }]),
+        ),
+        call_chunk(&json!([{ "index": 0, "function": { "arguments": "\"é\"}" } }])),
+        finish("tool_calls"),
+        "[DONE]".to_owned(),
+    ])]);
+    let said = calls(&fleet("openai", &server), tool_request("m", Offer::Open)).await;
+    assert_eq!(
+        vec![
+            called("a", "search", "{\"query\":\"é\"}"),
+            called("b", "calculate", "{\"query\":\"2\"}")
+        ],
+        said
+    );
+}
+
+/// M-15: without numbers, all with the same number, without ids, with the object itself, or without streaming at all.
+#[tokio::test]
+async fn m15_calls_are_told_apart_however_servers_number_them() {
+    let function = |name: &str| json!({ "name": name, "arguments": "{}" });
+    let wanted = vec![called("a", "search", "{}"), called("b", "calculate", "{}")];
+    for index in [json!(null), json!(0)] {
+        let server = Server::new([Reply::events(&[
+            call_chunk(&json!([{ "index": index, "id": "a", "function": function("search") }])),
+            call_chunk(&json!([{ "index": index, "id": "b", "function": function("calculate") }])),
+            finish("tool_calls"),
+            "[DONE]".to_owned(),
+        ])]);
+        assert_eq!(
+            wanted,
+            calls(&fleet("openai", &server), tool_request("m", Offer::Open)).await
+        );
+    }
+    let server = Server::new([Reply::json(
+        200,
+        &json!({ "choices": [{ "message": { "content": null, "tool_calls": [
+            { "index": 0, "function": { "name": "search", "arguments": { "query": "x" } } },
+            { "index": 1, "function": { "name": "search", "arguments": "{\"query\":\"y\"" } },
+        ] }, "finish_reason": "tool_calls" }] }),
+    )]);
+    let said = calls(&fleet("openai", &server), tool_request("m", Offer::Open)).await;
+    assert_eq!(
+        vec![
+            called("call_1", "search", "{\"query\":\"x\"}"),
+            called("call_2", "search", "{\"query\":\"y\"")
+        ],
+        said
+    );
+}
+
+/// M-15: a call that is cut in the stream is an interrupted attempt, and the next one begins anew.
+#[tokio::test]
+async fn m15_a_cut_call_is_tried_again() {
+    let start = call_chunk(
+        &json!([{ "index": 0, "id": "a", "function": { "name": "search", "arguments": "{\"que" } }]),
+    );
+    let whole = call_chunk(
+        &json!([{ "index": 0, "id": "b", "function": { "name": "search", "arguments": "{}" } }]),
+    );
+    let script = || {
+        [
+            Reply::events(&[start.clone()]).broken(),
+            Reply::events(&[whole.clone(), finish("tool_calls"), "[DONE]".to_owned()]),
+        ]
+    };
+    let server = Server::new(script());
+    let (deltas, error) = call(&fleet("openai", &server), tool_request("m", Offer::Open)).await;
+    assert!(
+        deltas.is_empty() && matches!(error, Some(ModelError::Interrupted { .. })),
+        "{error:?}"
+    );
+    let server = Server::new(script());
+    let patient = fleet_of(&format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nattempts = 2\nbase_ms = 1\n",
+        server.address
+    ));
+    assert_eq!(
+        vec![called("b", "search", "{}")],
+        calls(&patient, tool_request("m", Offer::Open)).await
+    );
+}
+
+/// M-15: what a server without tools refuses is left out, and the model replies as it can.
+#[tokio::test]
+async fn m15_a_server_without_tools_gets_none() {
+    let server = Server::new([
+        Reply::json(
+            400,
+            &json!({ "error": { "message": "m does not support tools" } }),
+        ),
+        Reply::events(&[
+            chunk(&json!({ "content": "{}" })),
+            finish("stop"),
+            "[DONE]".to_owned(),
+        ]),
+    ]);
+    assert_eq!(
+        "{}",
+        text(&fleet("openai", &server), tool_request("m", Offer::Open)).await
+    );
+    let bodies = server.bodies();
+    assert!(bodies[0]["tools"].is_array() && bodies[1]["tools"].is_null());
 }

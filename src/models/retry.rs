@@ -41,6 +41,10 @@ impl Model for Retrying {
     fn sees(&self) -> bool {
         self.inner.sees()
     }
+
+    fn calls_tools(&self) -> bool {
+        self.inner.calls_tools()
+    }
 }
 
 struct Call {

@@ -8,7 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
-use roundtable_engine::model::{Delta, Message, Model, ModelError, Request, Schema, Speaker};
+use roundtable_engine::model::{
+    Delta, Message, Model, ModelError, Offer, Request, Schema, Speaker, Tool, ToolCall, ToolPart,
+    Tools,
+};
 use serde_json::{Value, json};
 
 use super::{Embedded, Fleet};
@@ -230,9 +233,11 @@ pub(super) fn request(model: &str) -> Request {
         speaker,
         text: text.to_owned(),
         shared,
+        tools: Vec::new(),
     };
     Request {
         images: Vec::new(),
+        tools: None,
         model: model.to_owned(),
         system: "You are the skeptic.".to_owned(),
         messages: vec![
@@ -289,11 +294,16 @@ pub(super) async fn call(fleet: &Fleet, request: Request) -> (Vec<Delta>, Option
     drain(fleet.model(&name).unwrap().as_ref(), request).await
 }
 
+/// Text that follows text is one piece: how much of it comes at once is up to the network.
 pub(super) async fn drain(model: &dyn Model, request: Request) -> (Vec<Delta>, Option<ModelError>) {
     let mut stream = model.stream(request);
     let mut deltas = Vec::new();
     while let Some(item) = stream.next().await {
         match item {
+            Ok(Delta::Text(more)) => match deltas.last_mut() {
+                Some(Delta::Text(text)) => text.push_str(&more),
+                _ => deltas.push(Delta::Text(more)),
+            },
             Ok(delta) => deltas.push(delta),
             Err(error) => return (deltas, Some(error)),
         }
@@ -307,7 +317,85 @@ pub(super) async fn text(fleet: &Fleet, request: Request) -> String {
     assert_eq!(None, error);
     let parts = deltas.into_iter().filter_map(|delta| match delta {
         Delta::Text(text) => Some(text),
-        Delta::Reasoning(_) | Delta::Usage(_) | Delta::Restart { .. } | Delta::Finish(_) => None,
+        Delta::Reasoning(_)
+        | Delta::Call(_)
+        | Delta::Usage(_)
+        | Delta::Restart { .. }
+        | Delta::Instead(_)
+        | Delta::Finish(_) => None,
     });
     parts.collect()
+}
+
+/// A request in the middle of its use of tools: one was called and answered, two are on offer.
+pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
+    let tool = |name: &str| Tool {
+        name: name.to_owned(),
+        description: format!("It can {name}."),
+        parameters: std::sync::Arc::new(
+            json!({
+                "type": "object",
+                "properties": { "query": { "type": "string" } },
+                "required": ["query"],
+                "additionalProperties": false,
+            })
+            .into(),
+        ),
+    };
+    let mut request = request(model);
+    let said = |speaker, tools| Message {
+        speaker,
+        text: String::new(),
+        shared: false,
+        tools,
+    };
+    let called = ToolPart::Call(ToolCall {
+        id: "call_7".to_owned(),
+        name: "search".to_owned(),
+        arguments: "{\"query\":\"tide\"}".to_owned(),
+        signature: Some("c2ln".to_owned()),
+    });
+    let answered = ToolPart::Result {
+        id: "call_7".to_owned(),
+        name: "search".to_owned(),
+        text: "It rises twice.".to_owned(),
+    };
+    request.messages.truncate(2);
+    request
+        .messages
+        .push(said(Speaker::Assistant, vec![called]));
+    request.messages.push(said(Speaker::User, vec![answered]));
+    request.tools = Some(Tools {
+        list: vec![tool("search"), tool("calculate")],
+        offer,
+    });
+    request
+}
+
+/// The calls of a reply: id, name, arguments, signature.
+pub(super) async fn calls(fleet: &Fleet, request: Request) -> Vec<ToolCall> {
+    let (deltas, error) = call(fleet, request).await;
+    assert_eq!(None, error);
+    assert!(matches!(deltas.last(), Some(Delta::Finish(_))));
+    deltas
+        .into_iter()
+        .filter_map(|delta| match delta {
+            Delta::Call(call) => Some(call),
+            Delta::Text(_)
+            | Delta::Reasoning(_)
+            | Delta::Usage(_)
+            | Delta::Restart { .. }
+            | Delta::Instead(_)
+            | Delta::Finish(_) => None,
+        })
+        .collect()
+}
+
+pub(super) fn called(id: &str, name: &str, arguments: &str) -> ToolCall {
+    ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+        signature: None,
+    }
 }

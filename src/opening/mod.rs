@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use roundtable_core::forecast::Observation;
+use roundtable_core::sources::Source;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Entry, Event, Seated, Setup};
@@ -46,6 +47,8 @@ pub(crate) struct Wish {
     pub seed: Option<u64>,
     /// What seats have shown of themselves in earlier debates, for protocols that weigh it.
     pub history: Vec<Observation>,
+    /// What is given to be read, for protocols whose seats search.
+    pub sources: Vec<Source>,
 }
 
 /// Which models are wished for, each as `provider:model`.
@@ -75,6 +78,8 @@ pub(crate) struct Order {
 #[derive(Debug, Clone)]
 pub(crate) enum Terms {
     Rules(Value),
+    /// Which seats search for themselves depends on the models.
+    Modes(Box<modes::Terms>),
     /// Something to be judged: how much of it depends on the models.
     Docket(Box<councils::Docket>),
 }
@@ -112,6 +117,13 @@ pub(crate) struct Ear {
 
 /// What this protocol makes of a wish. Everything that is wrong with it is told at once.
 pub(crate) fn order(workshop: &Workshop, protocol: Protocol, wish: Wish) -> Result<Order, Failure> {
+    if !wish.sources.is_empty() && protocol != Protocol::Modes {
+        let message = format!(
+            "{} reads no sources; only debates in modes do",
+            protocol.name()
+        );
+        return Err(Failure::refused(vec![Fault::new("/sources", message)]));
+    }
     match protocol {
         Protocol::Dialectic => dialectic::order(workshop, wish),
         Protocol::Councils => councils::order(workshop, wish),
@@ -136,6 +148,7 @@ pub(crate) async fn prepare(
     };
     let rules = match order.terms {
         Terms::Rules(rules) => rules,
+        Terms::Modes(terms) => terms.rules(&seating.chairs, ear),
         Terms::Docket(docket) => docket.rules(&seating.chairs, ear)?,
     };
     let setup = Setup {

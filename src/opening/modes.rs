@@ -1,7 +1,8 @@
 //! How a debate in one of the modes is ordered: which mode, how many seats, what to look at in which round.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use roundtable_core::votes::ROUND_CAP;
 use roundtable_engine::cast::{Cast, Part, Seat, Team};
@@ -9,10 +10,11 @@ use roundtable_engine::data::{Data, DataError};
 use roundtable_engine::mode::{Mode, Order as Speaking};
 use roundtable_engine::protocols::Protocol;
 use roundtable_engine::protocols::modes::Rules;
+use roundtable_engine::table::Chair;
 use serde_json::{Map, Value, json};
 
 use super::policy;
-use super::{Embedding, Order, Terms, Wish, check_question};
+use super::{Ear, Embedding, Order, Wish, check_question};
 use crate::failure::{Failure, Fault};
 use crate::workshop::Workshop;
 
@@ -68,6 +70,11 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
             .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
             .ok()
     });
+    let panel = cast.iter().flat_map(|cast| &cast.seats);
+    let panel = panel
+        .filter(|seat| seat.part == Part::Panel)
+        .map(|seat| seat.name.clone())
+        .collect();
     match (cast, rules) {
         (Some(cast), Some(rules)) if faults.is_empty() => Ok(Order {
             protocol: Protocol::Modes,
@@ -75,13 +82,56 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
             cast,
             models: wish.models,
             configured: BTreeMap::new(),
-            terms: Terms::Rules(json!(rules)),
+            terms: super::Terms::Modes(Box::new(Terms {
+                rules: rules.with_sources(Sources::new(wish.sources)),
+                panel,
+            })),
             budget: wish.budget,
             seed: wish.seed,
             embedding,
         }),
         _ => Err(Failure::refused(faults)),
     }
+}
+
+/// The rules as far as they are known before the models are.
+#[derive(Debug, Clone)]
+pub(crate) struct Terms {
+    rules: Rules,
+    panel: Vec<String>,
+}
+
+impl Terms {
+    /// With sources, seats whose model can call tools search for themselves.
+    pub(super) fn rules(self, chairs: &HashMap<String, Chair>, ear: &Ear) -> Value {
+        let Self { rules, panel } = self;
+        if rules.sources.is_empty() {
+            return json!(rules);
+        }
+        let calls_tools = |seat: &&String| {
+            let chair = chairs.get(*seat);
+            chair.is_some_and(|chair| chair.model.calls_tools())
+        };
+        let tool_seats: BTreeSet<String> = panel.iter().filter(calls_tools).cloned().collect();
+        (ear.say)(&told(&rules.sources, tool_seats.len(), panel.len()));
+        json!(rules.with_tool_seats(tool_seats))
+    }
+}
+
+fn told(sources: &Sources, searching: usize, seats: usize) -> String {
+    let names: Vec<String> = sources
+        .list()
+        .iter()
+        .map(|it| format!("{} ({} passages)", it.name, it.passages.len()))
+        .collect();
+    let how = if searching == seats {
+        "the seats search them with tools"
+    } else if searching == 0 {
+        "these models call no tools, so the program searches for them"
+    } else {
+        "seats whose model calls tools search them, for the others the program does"
+    };
+    format!("Sources: {}; {how}", names.join(", "))
 }
 
 fn taken<T>(at: &str, found: Result<T, DataError>, faults: &mut Vec<Fault>) -> Option<T> {

@@ -63,6 +63,7 @@ fn call(step: &str, seat: &str, round: u32, at: u64) -> Call {
                 cached: 800,
             },
             calls: 1,
+            tool_turns: 0,
             retries: u32::from(round == 2),
             latency_ms: 6100,
             cost: Money::from_dollars(0.0052),
@@ -82,6 +83,7 @@ fn said(step: &str, seat: &str, round: u32, at: u64, text: &str) -> Event {
             Vec::new()
         },
         withheld: Vec::new(),
+        instead_of: None,
     }))
 }
 

@@ -56,6 +56,7 @@ pub(super) async fn stream(
     }
     let following = Following {
         traffic: app.floor.traffic(),
+        bell: app.floor.bells().listen(row.id),
         app,
         id: row.id,
         reader,
@@ -104,6 +105,8 @@ struct Following {
     reader: Reader,
     feed: Option<(Arc<Feed>, watch::Receiver<()>)>,
     traffic: watch::Receiver<u64>,
+    /// Rings when others have written something.
+    bell: watch::Receiver<()>,
     is_new: bool,
     /// When something last went out.
     sent_at: Instant,
@@ -122,6 +125,7 @@ impl Following {
         }
         loop {
             self.traffic.mark_unchanged();
+            self.bell.mark_unchanged();
             // A store that cannot be read ends the stream; the reader comes back with its last id.
             for frame in self.collect().await.ok()? {
                 write(&mut out, &frame);
@@ -166,6 +170,7 @@ impl Following {
         }
         tokio::select! {
             _ = self.traffic.changed() => {}
+            _ = self.bell.changed() => {}
             () = tokio::time::sleep(LOOK) => {}
         }
     }

@@ -15,22 +15,25 @@ use roundtable_engine::protocols;
 use roundtable_engine::table::{
     Budget, CONTINUE, Halt, Table, Unheard, decide, end_meanwhile, open_question, say_meanwhile,
 };
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::bells::Bells;
 use super::live::Feed;
 use super::log;
+use super::others::Work;
 use crate::clock;
 use crate::embedded::Fetching;
 use crate::failure::Failure;
 use crate::opening::{self, Ear, Prepared};
-use crate::store::{Claim, ClaimError, Created, Sent, Store, StoreError};
+use crate::store::{Answer, Claim, ClaimError, Created, Sent, Store, StoreError, Wish};
 use crate::workshop::Workshop;
 
 /// How long a request waits for a debate to leave the floor.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -42,11 +45,24 @@ pub(crate) struct Floor {
     workshop: Arc<Workshop>,
     store: Store,
     limits: Limits,
+    work: Work,
     taken: Mutex<Taken>,
     /// Counts up whenever a debate comes onto the floor or leaves it.
     traffic: watch::Sender<u64>,
     tasks: TaskTracker,
     closing: CancellationToken,
+    others: Others,
+}
+
+/// What a floor among others needs beyond its own.
+struct Others {
+    bells: Bells,
+    /// Somebody has called for work.
+    call: Notify,
+    /// Nothing is taken before this time.
+    rest_until: Mutex<Instant>,
+    /// Cancelled when nothing more is to be taken.
+    draining: CancellationToken,
 }
 
 #[derive(Default)]
@@ -77,6 +93,7 @@ struct Job {
 
 enum Ready {
     Prepared(Box<(Claim, Prepared)>),
+    Claimed(Box<Claim>),
     /// Its setup is in the store. `budget` where it is to be another than it was opened with.
     Stored {
         budget: Option<Budget>,
@@ -149,31 +166,98 @@ impl From<Unheard> for Unable {
 }
 
 impl Floor {
-    pub(crate) fn open(workshop: Arc<Workshop>, store: Store, limits: Limits) -> Arc<Self> {
+    pub(crate) fn open(
+        workshop: Arc<Workshop>,
+        store: Store,
+        limits: Limits,
+        work: Work,
+    ) -> Arc<Self> {
         Arc::new(Self {
             workshop,
             store,
             limits,
+            work,
             taken: Mutex::default(),
             traffic: watch::Sender::new(0),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
+            others: Others {
+                bells: Bells::default(),
+                call: Notify::new(),
+                rest_until: Mutex::new(Instant::now()),
+                draining: CancellationToken::new(),
+            },
         })
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn bells(&self) -> &Bells {
+        &self.others.bells
+    }
+
+    /// There may be work.
+    pub(super) fn call(&self) {
+        self.others.call.notify_one();
+    }
+
+    pub(super) async fn called(&self) {
+        self.others.call.notified().await;
+    }
+
+    pub(super) fn rest_until(&self, then: Instant) {
+        let until = self.others.rest_until.lock();
+        *until.unwrap_or_else(PoisonError::into_inner) = then;
+    }
+
+    pub(super) fn rested(&self) -> bool {
+        let until = self.others.rest_until.lock();
+        Instant::now() >= *until.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn stop_taking(&self) {
+        self.others.draining.cancel();
+    }
+
+    /// For how many more debates there is a place here.
+    pub(super) fn free_places(&self) -> usize {
+        if self.work == Work::Elsewhere || self.others.draining.is_cancelled() {
+            return 0;
+        }
+        let taken = self.lock();
+        let used = taken.running + taken.reserved_to_run;
+        self.limits.running.saturating_sub(used)
+    }
+
+    /// Runs a debate that was taken for one of the free places.
+    pub(super) fn run_claimed(self: &Arc<Self>, claim: Claim) {
+        let id = claim.id();
+        self.lock().reserved_to_run += 1;
+        let place = Place {
+            floor: Arc::clone(self),
+            sort: Some(Sort::Run),
+        };
+        let ready = Ready::Claimed(Box::new(claim));
+        self.submit(place, Job { id, ready });
     }
 
     /// A place for one more debate, to be kept while it is being prepared.
     pub(crate) fn reserve(self: &Arc<Self>) -> Result<Place, Full> {
         let mut taken = self.lock();
         let is_idle = taken.queue.is_empty() && taken.reserved_to_wait == 0;
-        let sort = if is_idle && taken.running + taken.reserved_to_run < self.limits.running {
-            taken.reserved_to_run += 1;
-            Sort::Run
-        } else if taken.queue.len() + taken.reserved_to_wait < self.limits.queued {
-            taken.reserved_to_wait += 1;
-            Sort::Wait
-        } else {
-            return Err(Full);
-        };
+        let is_here = self.work == Work::Here;
+        let sort =
+            if is_here && is_idle && taken.running + taken.reserved_to_run < self.limits.running {
+                taken.reserved_to_run += 1;
+                Sort::Run
+            } else if taken.queue.len() + taken.reserved_to_wait < self.limits.queued {
+                taken.reserved_to_wait += 1;
+                Sort::Wait
+            } else {
+                return Err(Full);
+            };
         Ok(Place {
             floor: Arc::clone(self),
             sort: Some(sort),
@@ -186,10 +270,18 @@ impl Floor {
         place: Place,
         prepared: Prepared,
         sent: &Sent,
-    ) -> Result<Created, StoreError> {
+    ) -> Result<Created, Unable> {
         let id = Uuid::new_v4();
         let state = place.state();
         let now = clock::now();
+        if self.store.is_shared() && state == State::Queued {
+            // Whoever has a place first runs it; it may well be this server.
+            if self.store.waiting_for_anybody().await? >= self.limits.queued as u64 {
+                return Err(Unable::Full);
+            }
+            let setup = &prepared.setup;
+            return Ok(self.store.create_for_anybody(id, setup, now, sent).await?);
+        }
         let created = self
             .store
             .create_served(id, &prepared.setup, now, state, sent)
@@ -262,6 +354,12 @@ impl Floor {
                 () = self.closing.cancelled() => {}
                 () = tokio::time::sleep(most) => {}
             }
+        } else if self.store.is_shared() {
+            tokio::select! {
+                () = self.wait_for_others(id) => {}
+                () = self.closing.cancelled() => {}
+                () = tokio::time::sleep(most) => {}
+            }
         }
     }
 
@@ -276,6 +374,12 @@ impl Floor {
             return Ok(table.say(text, by).await?);
         }
         let state = self.state(id).await?;
+        if state == State::Running && self.store.is_shared() {
+            return match self.wish(id, Wish::Say { text, by }).await? {
+                Answer::Heard(number) => Ok(number),
+                Answer::Done(_) | Answer::Refused(..) => Err(Unable::Elsewhere),
+            };
+        }
         if state != State::Waiting {
             let why = if state == State::Queued {
                 "the debate has not begun; speak when it runs"
@@ -297,6 +401,7 @@ impl Floor {
         }
         match self.state(id).await? {
             State::Waiting => Ok(State::Waiting),
+            State::Running if self.store.is_shared() => self.wish_for(id, Wish::Pause).await,
             state @ (State::Queued
             | State::Running
             | State::Complete
@@ -326,6 +431,9 @@ impl Floor {
             {
                 table.unpause();
                 return Ok(state);
+            }
+            if state == State::Running && choice == CONTINUE && self.store.is_shared() {
+                return self.wish_for(id, Wish::Continue).await;
             }
             return Err(Unable::State(
                 state,
@@ -381,9 +489,15 @@ impl Floor {
         }
         let place = self.reserve().map_err(|Full| Unable::Full)?;
         // Whether somebody else runs it must be known now, not when its turn comes.
-        drop(self.store.claim_served(id).await?);
-        if state != State::Running {
-            self.store.queue_again(id).await?;
+        match self.store.claim_served(id).await {
+            Ok(claim) => drop(claim),
+            Err(ClaimError::Held { .. }) if self.store.is_shared() => {
+                return self.wish_for(id, Wish::Continue).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if state != State::Running || self.store.is_shared() {
+            self.store.queue_again(id, budget.as_ref()).await?;
         }
         let state = place.state();
         self.submit(
@@ -402,21 +516,28 @@ impl Floor {
             self.end_at_rest(id).await?;
             return Ok(State::Cancelled);
         }
-        let running = self.lock().debates.get(&id).map(|it| it.cancel.clone());
-        if let Some(cancel) = running {
-            cancel.cancel();
-            self.wait_for(id, PATIENCE).await;
-            return self.state(id).await;
+        if self.has(id) {
+            return self.cancel_here(id).await;
         }
         match self.state(id).await? {
-            State::Waiting | State::Queued | State::Running => {
-                self.end_at_rest(id).await?;
-                Ok(State::Cancelled)
-            }
+            State::Waiting | State::Queued | State::Running => match self.end_at_rest(id).await {
+                Ok(()) => Ok(State::Cancelled),
+                Err(Unable::Elsewhere) => self.wish_for(id, Wish::Cancel).await,
+                Err(unable) => Err(unable),
+            },
             state @ (State::Complete | State::Partial | State::Failed | State::Cancelled) => {
                 Err(Unable::State(state, "the debate is over".into()))
             }
         }
+    }
+
+    pub(super) async fn cancel_here(&self, id: Uuid) -> Result<State, Unable> {
+        let running = self.lock().debates.get(&id).map(|it| it.cancel.clone());
+        if let Some(cancel) = running {
+            cancel.cancel();
+            self.wait_for(id, PATIENCE).await;
+        }
+        self.state(id).await
     }
 
     /// No more is begun; what runs is left as it is, for the next start.
@@ -435,7 +556,7 @@ impl Floor {
         &self.tasks
     }
 
-    async fn state(&self, id: Uuid) -> Result<State, Unable> {
+    pub(super) async fn state(&self, id: Uuid) -> Result<State, Unable> {
         let row = self.store.get(id).await?;
         row.map(|row| row.state).ok_or(Unable::NotFound(id))
     }
@@ -446,7 +567,7 @@ impl Floor {
     }
 
     /// A debate that has just begun may not have its table yet; one in the queue will not have it soon.
-    async fn table_soon(&self, id: Uuid) -> Option<Arc<Table>> {
+    pub(super) async fn table_soon(&self, id: Uuid) -> Option<Arc<Table>> {
         let debate = {
             let taken = self.lock();
             if taken.queue.iter().any(|job| job.id == id) {
@@ -464,7 +585,10 @@ impl Floor {
 
     /// A debate that has just stopped to wait may still be on its way off the floor.
     async fn claim_at_rest(&self, id: Uuid) -> Result<Claim, Unable> {
-        self.wait_for(id, PATIENCE).await;
+        let gone = self.lock().debates.get(&id).map(|it| it.gone.clone());
+        if let Some(gone) = gone {
+            let _ = tokio::time::timeout(PATIENCE, gone.cancelled()).await;
+        }
         Ok(self.store.claim_served(id).await?)
     }
 
@@ -509,6 +633,16 @@ impl Floor {
     }
 
     fn submit(self: &Arc<Self>, mut place: Place, job: Job) {
+        if self.store.is_shared() && matches!(job.ready, Ready::Stored { .. }) {
+            // It is in the store as one to be run, and whoever has a place runs it: this server, or another.
+            let store = self.store.clone();
+            self.tasks.spawn(async move {
+                // What was let go of is free a moment later. Not told, they find it by themselves.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                let _ = store.call_for_work().await;
+            });
+            return;
+        }
         let sort = place.sort.take();
         let debate = Arc::new(Debate {
             feed: Feed::new(),
@@ -548,7 +682,12 @@ impl Floor {
                 biased;
                 // It stays `running` in the store, and is taken up again by the next server.
                 () = floor.closing.cancelled() => {}
-                outcome = floor.play(job, &debate) => report(id, outcome),
+                outcome = floor.play(job, &debate) => {
+                    if outcome.is_err() {
+                        floor.rest_a_little();
+                    }
+                    report(id, outcome);
+                }
             }
             floor.leave(id, &debate);
         });
@@ -601,7 +740,11 @@ impl Floor {
     async fn play(&self, job: Job, debate: &Debate) -> Result<State, Failure> {
         let (claim, prepared) = match job.ready {
             Ready::Prepared(ready) => *ready,
-            Ready::Stored { budget } => self.prepare_again(job.id, budget).await?,
+            Ready::Claimed(claim) => self.prepare_again(*claim, None).await?,
+            Ready::Stored { budget } => {
+                let claim = self.store.claim_served(job.id).await?;
+                self.prepare_again(claim, budget).await?
+            }
         };
         let lost = claim.lost();
         let played = tokio::select! {
@@ -621,13 +764,14 @@ impl Floor {
 
     async fn prepare_again(
         &self,
-        id: Uuid,
+        claim: Claim,
         budget: Option<Budget>,
     ) -> Result<(Claim, Prepared), Failure> {
-        let claim = self.store.claim_served(id).await?;
+        let id = claim.id();
         let setup = claim.setup().clone();
         let past = self.store.entries(id).await?;
-        let budget = budget.unwrap_or(if opening::ran_out(&past) {
+        let wanted = self.store.budget(id).await?;
+        let budget = budget.or(wanted).unwrap_or(if opening::ran_out(&past) {
             Budget::default()
         } else {
             setup.budget

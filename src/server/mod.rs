@@ -3,6 +3,7 @@
 //! It promises: bound to this machine unless there are tokens; every error in one form; a debate that it has taken is
 //! played to its end, over restarts; readers get every event once.
 
+mod bells;
 mod documents;
 mod events;
 mod floor;
@@ -10,6 +11,7 @@ mod guard;
 mod live;
 mod log;
 mod openapi;
+mod others;
 mod problem;
 mod reader;
 mod reasoning;
@@ -18,6 +20,7 @@ mod rest;
 mod sign_in;
 pub(crate) mod tokens;
 pub(crate) mod web;
+mod worker;
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -45,7 +48,9 @@ use floor::Floor;
 pub(crate) use floor::Limits;
 pub(crate) use guard::Rate;
 use guard::{Doors, Peer};
+pub(crate) use others::Work;
 use problem::Problem;
+pub(crate) use worker::{Working, work};
 
 /// How long a client may take to say what it wants.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -55,6 +60,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(crate) struct Options {
     pub bind: SocketAddr,
     pub limits: Limits,
+    pub work: Work,
     /// Names beside its addresses that it may be called by.
     pub hosts: Vec<String>,
     pub rate: Rate,
@@ -82,6 +88,11 @@ pub(crate) async fn serve(
 ) -> Result<(), Failure> {
     allow_many_files();
     let store = workshop.store().await?;
+    if options.work == Work::Elsewhere && !store.is_shared() {
+        return Err(Failure::usage(
+            "--no-work needs workers, and they share a PostgreSQL database: name it with --database",
+        ));
+    }
     if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and there is no service token to tell who may; \
@@ -95,7 +106,12 @@ pub(crate) async fn serve(
     let address = listener
         .local_addr()
         .map_err(|error| Failure::other(format!("cannot listen on {}: {error}", options.bind)))?;
-    let floor = Floor::open(Arc::clone(&workshop), store.clone(), options.limits);
+    let floor = Floor::open(
+        Arc::clone(&workshop),
+        store.clone(),
+        options.limits,
+        options.work,
+    );
     let app = Arc::new(App {
         body_limit: requests::body_limit(&workshop.config.limits),
         answer_within: options.answer_within,
@@ -105,9 +121,13 @@ pub(crate) async fn serve(
         workshop,
     });
     announce(address);
-    let again = floor.take_up_again().await?;
-    if again > 0 {
-        log::note(&format!("{again} debates go on where they were"));
+    if store.is_shared() {
+        floor.join_others();
+    } else {
+        let again = floor.take_up_again().await?;
+        if again > 0 {
+            log::note(&format!("{again} debates go on where they were"));
+        }
     }
     let router = router(app);
     tokio::select! {
@@ -186,7 +206,8 @@ async fn not_so() -> Problem {
 }
 
 async fn health(State(app): State<Arc<App>>) -> Json<Value> {
-    let (running, queued) = app.floor.load();
+    let (running, _) = app.floor.load();
+    let queued = app.floor.queue_length().await;
     Json(json!({ "status": "ok", "running": running, "queued": queued }))
 }
 

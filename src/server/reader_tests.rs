@@ -150,6 +150,7 @@ impl Debate {
             text: turn.text.clone() + rest,
             remarks: Vec::new(),
             withheld: Vec::new(),
+            instead_of: None,
         })))
     }
 

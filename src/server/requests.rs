@@ -21,6 +21,7 @@ use super::problem::Problem;
 use crate::config::Limits;
 use crate::failure::Fault;
 use crate::opening::{Models, Wish};
+use crate::sources;
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -50,6 +51,10 @@ pub(crate) struct NewDebate {
     /// `max_rounds`, `early_stop_score`, `auto_score`.
     #[serde(default)]
     pub rules: Map<String, Value>,
+    /// What the seats may search and cite, for debates in modes: Markdown, text, HTML or CSV, by the name's ending.
+    #[serde(default)]
+    #[schemars(length(max = 20))]
+    pub sources: Vec<GivenSource>,
     /// What the debate may use; where something is left out, the limit of the configuration.
     #[serde(default)]
     #[schemars(with = "BudgetWish")]
@@ -58,6 +63,17 @@ pub(crate) struct NewDebate {
     #[serde(default)]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: Option<u64>,
+}
+
+/// A text to be read.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct GivenSource {
+    /// Such as `notes.md`.
+    #[schemars(length(min = 1, max = 200))]
+    pub name: String,
+    #[schemars(length(min = 1))]
+    pub text: String,
 }
 
 /// When one of these is used up, the debate ends with the best result so far.
@@ -172,6 +188,12 @@ impl NewDebate {
             ));
         }
         let wished = self.budget.unwrap_or_default().budget(&mut faults);
+        let given = self.sources.iter();
+        let given = given.map(|it| (it.name.as_str(), it.text.as_str()));
+        let sources = sources::texts(given).unwrap_or_else(|found| {
+            faults.extend(found);
+            Vec::new()
+        });
         let standard = configured(limits);
         let budget = Budget {
             max_tokens: wished.max_tokens.or(standard.max_tokens),
@@ -192,6 +214,7 @@ impl NewDebate {
                     budget,
                     seed: self.seed,
                     history: Vec::new(),
+                    sources,
                 },
             )),
             _ => Err(Problem::invalid(faults)),
@@ -374,12 +397,16 @@ pub(super) async fn read(request: Request, limit: usize) -> Result<bytes::Bytes,
     }
 }
 
-/// The largest body: the longest question that may be asked, and room for the rest.
+/// What sources may take of a request; longer ones are for the command line.
+const SOURCES: usize = 1024 * 1024;
+
+/// The largest body: the longest question that may be asked, sources to it, and room for the rest.
 pub(super) fn body_limit(limits: &Limits) -> usize {
     let question = usize::try_from(limits.max_question_tokens.saturating_mul(8));
     question
         .unwrap_or(usize::MAX)
         .max(MOST_WORDS * 6)
+        .saturating_add(SOURCES)
         .saturating_add(64 * 1024)
 }
 

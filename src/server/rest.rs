@@ -49,7 +49,7 @@ pub(super) struct Shown {
     row: DebateRow,
     /// How many debates are before it, where it waits for a place.
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue_position: Option<usize>,
+    queue_position: Option<u64>,
     /// Whether it is to stop before its next round.
     pausing: bool,
     /// What a person is to decide before it goes on.
@@ -347,7 +347,7 @@ async fn shown(app: &App, row: DebateRow) -> Result<Shown, Problem> {
         .map_err(|error| Problem::internal(&error.to_string()))?;
     let stamp = clock::stamp(row.created_at);
     Ok(Shown {
-        queue_position: app.floor.queue_position(row.id),
+        queue_position: app.floor.place_in_queue(&row).await?,
         pausing: app.floor.is_to_pause(row.id),
         waiting_for: open_question(&entries).map(|query| json!(query)),
         seq: entries.last().map_or(0, |last| last.seq),

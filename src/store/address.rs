@@ -14,6 +14,8 @@ pub(crate) enum Address {
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Url(String);
 
+/// The file in a data folder.
+pub(super) const FILE: &str = "roundtable.db";
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 impl Address {
@@ -24,10 +26,7 @@ impl Address {
         }
         let path = text.strip_prefix("sqlite:").unwrap_or(text);
         let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-        let is_the_file = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("db"))
-            && !path.is_dir();
+        let is_the_file = path.file_name().is_some_and(|name| name == FILE);
         let folder = if is_the_file { path.parent() } else { None };
         Self::Folder(folder.unwrap_or(path).to_path_buf())
     }

@@ -168,8 +168,10 @@ impl Writing {
 
 /// Whether the connection is as good as before. A server that is going down says so with an error of this class.
 fn is_refusal(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().map(|error| error.code());
-    code.is_some_and(|code| !code.is_some_and(|code| code.starts_with("57P")))
+    error.as_database_error().is_some_and(|error| {
+        let code = error.code();
+        !code.is_some_and(|code| code.starts_with("57P"))
+    })
 }
 
 /// The first of each debate, and what has to wait for it: a statement changes a row once.
@@ -278,3 +280,7 @@ fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
         serde_json::to_string(&entries).map_err(text)?,
     ))
 }
+
+#[cfg(test)]
+#[path = "appender_tests.rs"]
+mod tests;

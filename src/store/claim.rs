@@ -9,12 +9,14 @@ use std::sync::Arc;
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::journal::Journal;
 use sqlx::{AnyConnection, Row};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::home::Held;
 use super::journal::DebateJournal;
+use super::ownership::LEASE;
 use super::served::{Sent, note_request};
 use super::{Store, signed};
 
@@ -89,6 +91,35 @@ impl Store {
     /// Takes over a debate that no living process holds.
     pub(crate) async fn claim(&self, id: Uuid) -> Result<Claim, ClaimError> {
         self.claim_as(id, By::Command).await
+    }
+
+    /// The same, waiting as long as it takes to know whether whoever holds it on another machine is dead: until there is
+    /// another sign of life, or none for too long.
+    pub(crate) async fn claim_patiently(&self, id: Uuid) -> Result<Claim, ClaimError> {
+        if !self.is_shared() {
+            return self.claim(id).await;
+        }
+        let deadline = Instant::now() + LEASE;
+        let first = self.sign_of_life(id).await?;
+        loop {
+            let claimed = self.claim(id).await;
+            let is_held = matches!(claimed, Err(ClaimError::Held { .. }));
+            if !is_held || Instant::now() > deadline || self.sign_of_life(id).await? != first {
+                return claimed;
+            }
+        }
+    }
+
+    /// Changes as long as a process on a server holds the debate.
+    async fn sign_of_life(&self, id: Uuid) -> Result<Option<i64>, StoreError> {
+        let row = sqlx::query(
+            "SELECT owners.lives_until FROM owners JOIN debates ON debates.owner = owners.id WHERE debates.id = $1",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.reader)
+        .await;
+        row.and_then(|row| row.map(|row| row.try_get("lives_until")).transpose())
+            .map_err(|error| self.failed(error.into()))
     }
 
     pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Claim, ClaimError> {

@@ -50,6 +50,7 @@ pub(super) fn spent(cost: Option<f64>) -> Spent {
             cached: 60,
         },
         calls: 2,
+        tool_turns: 0,
         retries: 1,
         latency_ms: 40,
         cost: cost.and_then(Money::from_dollars),
@@ -81,6 +82,7 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
         text: "so".into(),
         remarks: vec!["too short".into()],
         withheld: Vec::new(),
+        instead_of: None,
     }))
 }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::address::FILE;
 use super::errors::{Failure, Fault, StoreError};
 
 /// How long anything here waits for another process.
@@ -44,7 +45,7 @@ impl Folder {
     }
 
     pub(super) fn database(&self) -> PathBuf {
-        self.root.join("roundtable.db")
+        self.root.join(FILE)
     }
 
     fn locks(&self) -> PathBuf {

@@ -19,7 +19,9 @@ pub(super) enum Home {
 /// A debate that is held by us. It ends with this value or with the process, however that dies.
 #[derive(Debug)]
 pub(super) enum Held {
-    File(folder::Held),
+    File {
+        _lock: folder::Held,
+    },
     Lease(Lease),
     /// There is no such debate, so nobody can hold it.
     Nothing,
@@ -30,7 +32,7 @@ impl Held {
     pub(super) fn owner(&self) -> &str {
         match self {
             Self::Lease(lease) => lease.owner(),
-            Self::File(_) | Self::Nothing => "",
+            Self::File { .. } | Self::Nothing => "",
         }
     }
 
@@ -38,7 +40,7 @@ impl Held {
     pub(super) fn lost(&self) -> CancellationToken {
         match self {
             Self::Lease(lease) => lease.lost().clone(),
-            Self::File(_) | Self::Nothing => CancellationToken::new(),
+            Self::File { .. } | Self::Nothing => CancellationToken::new(),
         }
     }
 }
@@ -60,7 +62,7 @@ impl Store {
     /// `None` while another claim holds the debate.
     pub(super) async fn try_hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
         match &*self.home {
-            Home::Folder(folder) => Ok(folder.try_hold(id)?.map(Held::File)),
+            Home::Folder(folder) => Ok(folder.try_hold(id)?.map(|lock| Held::File { _lock: lock })),
             Home::Server { ownership, .. } => {
                 let deadline = tokio::time::Instant::now() + SOON;
                 loop {
@@ -90,7 +92,7 @@ impl Store {
     /// For a debate that is about to be made: its row will name us.
     pub(super) async fn hold_new(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
         match &*self.home {
-            Home::Folder(folder) => Ok(folder.try_hold(id)?.map(Held::File)),
+            Home::Folder(folder) => Ok(folder.try_hold(id)?.map(|lock| Held::File { _lock: lock })),
             Home::Server { ownership, .. } => {
                 let owner = ownership.owner().await;
                 let owner = owner.map_err(|failure| self.failed(failure))?;

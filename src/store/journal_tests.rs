@@ -182,6 +182,26 @@ async fn c08_a_database_that_cannot_be_written_is_said() {
     );
 }
 
+/// C-08: the same on a server.
+#[tokio::test]
+async fn c08_a_server_that_cannot_be_written_is_said() {
+    let place = Place::server();
+    let (_store, claim) = fresh(&place).await;
+    let Place::Server(database) = &place else {
+        unreachable!()
+    };
+    let name = database.sql("SELECT current_database()");
+    database.sql(&format!(
+        "ALTER DATABASE {name} SET default_transaction_read_only = on"
+    ));
+    // The connection for appends is made with the first of them.
+    let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
+    assert!(
+        matches!(refused, Err(JournalError::ReadOnly { .. })),
+        "{refused:?}"
+    );
+}
+
 /// C-08: an append that is given up half-way leaves all or nothing, and does not stand in the way of the next.
 async fn c08_an_append_that_is_given_up_leaves_all_or_nothing(place: Place) {
     let (_store, claim) = fresh(&place).await;

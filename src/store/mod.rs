@@ -18,6 +18,7 @@ mod gather;
 mod home;
 mod journal;
 mod open;
+mod orders;
 mod ownership;
 mod query;
 mod rate;
@@ -26,6 +27,9 @@ mod row;
 mod served;
 mod tally;
 mod tokens;
+mod transfer;
+mod upkeep;
+mod work;
 mod writer;
 
 #[cfg(test)]
@@ -41,12 +45,16 @@ use sqlx::AnyPool;
 pub(crate) use address::Address;
 pub(crate) use claim::Claim;
 pub(crate) use errors::{ClaimError, FindError, StoreError};
+pub(crate) use orders::{Answer, Order, Wish};
 pub(crate) use query::{Filter, Place};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;
 pub(crate) use served::{Created, Sent};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
+pub(crate) use transfer::{Content, CopyError};
+pub(crate) use upkeep::{BackupError, Keep};
+pub(crate) use work::News;
 
 use appender::Appender;
 use errors::Failure;

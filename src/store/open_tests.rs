@@ -7,7 +7,8 @@ use sqlx::{Executor, Row};
 use uuid::Uuid;
 
 use crate::store::fixtures::{keyed, setup};
-use crate::store::{Store, StoreError};
+use crate::store::places::Place;
+use crate::store::{Address, Store, StoreError};
 
 const DATABASE: &str = "roundtable.db";
 
@@ -97,8 +98,9 @@ async fn damage_found_later_is_kept_aside_by_the_next_run() {
 
     let path = folder.path().join(DATABASE);
     let mut bytes = fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle..].fill(0xff);
+    // What opening looks at lies before.
+    let end = bytes.len() / 4 * 3;
+    bytes[end..].fill(0xff);
     fs::write(&path, &bytes).unwrap();
 
     let store = Store::open(folder.path()).await.unwrap();
@@ -159,6 +161,56 @@ async fn a_database_of_another_build_is_refused() {
     store.close().await;
     let refused = Store::open(folder.path()).await.unwrap_err();
     assert_eq!(refused, StoreError::Foreign { path, version: 1 });
+}
+
+/// C-10: on a server as in a folder.
+#[tokio::test]
+async fn c10_a_newer_database_on_a_server_is_left_alone() {
+    let place = Place::server();
+    place.open().await.close().await;
+    let Place::Server(database) = &place else {
+        unreachable!()
+    };
+    database.sql(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'later', true, '\\x00', 0)",
+    );
+    let refused = Store::at(&place.address()).await.unwrap_err();
+    assert_eq!(
+        refused,
+        StoreError::Newer {
+            path: place.address().to_string().into(),
+            version: 9999
+        }
+    );
+    database.sql(
+        "DELETE FROM _sqlx_migrations WHERE version = 9999; UPDATE _sqlx_migrations SET checksum = '\\x00' WHERE version = 2",
+    );
+    let refused = Store::at(&place.address()).await.unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Foreign { version: 2, .. }),
+        "{refused}"
+    );
+}
+
+/// C-10: a server that is not there, or has no such database, is said so in words that help.
+#[tokio::test]
+async fn c10_a_server_that_cannot_be_used_is_said() {
+    let place = Place::server();
+    let Place::Server(database) = &place else {
+        unreachable!()
+    };
+    let missing = format!("{}x", database.url());
+    let refused = Store::at(&Address::parse(&missing)).await.unwrap_err();
+    let said = refused.to_string();
+    assert!(said.contains("does not exist"), "{said}");
+    let nobody = "postgres://ada:secret@127.0.0.1:1/debates";
+    let refused = Store::at(&Address::parse(nobody)).await.unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("postgres://127.0.0.1:1/debates") && !said.contains("secret"),
+        "{said}"
+    );
 }
 
 #[tokio::test]

@@ -181,17 +181,16 @@ impl Keeper {
                         }
                     }
                 }
-                let_go = self.heard.recv() => match let_go {
-                    Some(debate) => {
-                        if !matches!(timeout_at(self.deadline, self.free(debate)).await, Ok(Ok(()))) {
-                            self.connection = None;
-                        }
-                    }
-                    None => {
+                let_go = self.heard.recv() => {
+                    let Some(debate) = let_go else {
                         let _ = timeout_at(self.deadline, self.leave()).await;
                         return;
+                    };
+                    let freed = timeout_at(self.deadline, self.free(debate)).await;
+                    if !matches!(freed, Ok(Ok(()))) {
+                        self.connection = None;
                     }
-                },
+                }
             }
         }
         self.lost.cancel();
@@ -234,15 +233,10 @@ impl Keeper {
     /// Nothing is held any more, and nobody will ask for more.
     async fn leave(&mut self) -> Result<(), Failure> {
         let id = Arc::clone(&self.id);
-        for sql in [
-            "UPDATE debates SET owner = '' WHERE owner = $1",
-            "DELETE FROM owners WHERE id = $1",
-        ] {
-            sqlx::query(sql)
-                .bind(id.to_string())
-                .execute(self.connection().await?)
-                .await?;
-        }
+        sqlx::query("DELETE FROM owners WHERE id = $1")
+            .bind(id.to_string())
+            .execute(self.connection().await?)
+            .await?;
         if let Some(connection) = self.connection.take() {
             connection.close().await?;
         }

@@ -22,6 +22,11 @@ impl Place {
         Self::Server(postgres::Database::new())
     }
 
+    /// One that waits for its disk, as in earnest.
+    pub(super) fn safe_server() -> Self {
+        Self::Server(postgres::Database::on(postgres::Disk::Safe))
+    }
+
     /// As a process of its own would.
     pub(super) async fn open(&self) -> Store {
         Store::at(&self.address()).await.unwrap()

@@ -1,6 +1,7 @@
 //! What a server needs of the store: debates that it runs, and requests that must not be met twice.
 
 use roundtable_engine::event::{Entry, Millis, Setup, State};
+use roundtable_engine::table::Budget;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
@@ -89,15 +90,27 @@ impl Store {
         self.claim_as(id, By::Server).await
     }
 
-    /// An ended debate is to go on as soon as there is a place for it.
-    pub(crate) async fn queue_again(&self, id: Uuid) -> Result<(), StoreError> {
+    /// An ended debate is to go on as soon as there is a place for it, with this budget where it is to be another than it was
+    /// opened with. What an earlier wish set no longer counts.
+    pub(crate) async fn queue_again(
+        &self,
+        id: Uuid,
+        budget: Option<&Budget>,
+    ) -> Result<(), StoreError> {
         let queued = async {
+            let budget = match budget {
+                Some(budget) => serde_json::to_string(budget)
+                    .map_err(|error| Failure::unreadable(error.to_string()))?,
+                None => String::new(),
+            };
             let mut writing = self.writer.begin().await?;
             let done = sqlx::query(
-                "UPDATE debates SET state = $2, ended_at = NULL, served = 1 WHERE id = $1",
+                "UPDATE debates SET state = $2, ended_at = NULL, served = 1, \
+                 budget = $3 WHERE id = $1",
             )
             .bind(id.to_string())
             .bind(State::Queued.name())
+            .bind(budget)
             .execute(writing.connection())
             .await
             .map_err(Failure::from);

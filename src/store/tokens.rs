@@ -191,7 +191,7 @@ fn read(row: &sqlx::any::AnyRow) -> Result<TokenRow, Failure> {
     })
 }
 
-fn to_hex(bytes: &[u8]) -> String {
+pub(super) fn to_hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::new(), |mut hex, byte| {
         // Writing to a String cannot fail.

@@ -59,6 +59,11 @@ impl Database {
         &self.url
     }
 
+    /// The same, from a connection to another database of the cluster.
+    pub(crate) fn sql_elsewhere(&self, sql: &str) -> String {
+        self.cluster.sql(sql)
+    }
+
     /// Says something to the database itself, past the program, and gives what it answers.
     pub(crate) fn sql(&self, sql: &str) -> String {
         self.cluster.sql_in(&self.name, sql)
@@ -237,24 +242,26 @@ impl Tools {
         Self { folder, user }
     }
 
+    /// The words before a command that has it run as the cluster's user.
+    fn prefix(&self) -> Vec<String> {
+        let as_user = |user: &String| {
+            let group = answer(Command::new("id").args(["-g", user]));
+            let words = ["setpriv", "--clear-groups"].map(str::to_owned);
+            [
+                words.as_slice(),
+                &[format!("--reuid={user}"), format!("--regid={group}")],
+            ]
+            .concat()
+        };
+        self.user.as_ref().map_or_else(Vec::new, as_user)
+    }
+
     fn run(&self, tool: &str, folder: &Path) -> Command {
         let program = self.folder.join(tool);
-        let mut command = match &self.user {
-            Some(user) => {
-                let group = answer(Command::new("id").args(["-g", user]));
-                let mut command = Command::new("setpriv");
-                command
-                    .args([
-                        &format!("--reuid={user}"),
-                        &format!("--regid={group}"),
-                        "--clear-groups",
-                    ])
-                    .arg(program);
-                command
-            }
-            None => Command::new(program),
-        };
+        let mut command = Command::new("env");
         command
+            .args(self.prefix())
+            .arg(program)
             .current_dir(folder)
             .env("HOME", folder)
             .stdin(Stdio::null());
@@ -269,39 +276,23 @@ impl Tools {
 
     /// A process that ends the cluster when nobody has used it for a while.
     fn watch(&self, folder: &Path) {
+        let pg_ctl = self.folder.join("pg_ctl");
         let stop = format!(
             "{} stop -m immediate -D data; rm -rf data",
-            self.folder.join("pg_ctl").display()
+            pg_ctl.display()
         );
         let script = format!("while sleep 20; do flock -n -x in-use sh -c '{stop}' && exit; done");
-        let mut command = match &self.user {
-            Some(user) => {
-                let group = answer(Command::new("id").args(["-g", user]));
-                let mut command = Command::new("setsid");
-                command.args([
-                    "setpriv",
-                    &format!("--reuid={user}"),
-                    &format!("--regid={group}"),
-                    "--clear-groups",
-                    "sh",
-                    "-c",
-                    &script,
-                ]);
-                command
-            }
-            None => {
-                let mut command = Command::new("setsid");
-                command.args(["sh", "-c", &script]);
-                command
-            }
-        };
-        command
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        // In a session of its own and in the background: it outlives whoever started it.
+        succeed(
+            Command::new("setsid")
+                .args(["--fork"])
+                .args(self.prefix())
+                .args(["sh", "-c", &script])
+                .current_dir(folder)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null()),
+        );
     }
 }
 
@@ -315,9 +306,8 @@ fn open(path: &Path) -> File {
 }
 
 fn succeed(command: &mut Command) {
-    let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
+    let status = command.stdout(Stdio::null()).status().unwrap();
+    assert!(status.success(), "{command:?}: {status}");
 }
 
 fn answer(command: &mut Command) -> String {

@@ -32,7 +32,7 @@ pub(crate) fn reply(request: &Value) -> Value {
     }
 }
 
-fn contribution(request: &Value) -> Value {
+pub(crate) fn contribution(request: &Value) -> Value {
     let text = said(request);
     let seat = text.rsplit("You are the ").next().unwrap();
     let seat = seat[..seat.find('.').unwrap()].to_lowercase();

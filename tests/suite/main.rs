@@ -13,14 +13,18 @@ mod browser;
 mod commands;
 mod contract;
 mod debate;
+mod deploy;
 #[cfg(feature = "local")]
 mod embedded;
 mod enhanced;
 mod forecast;
 mod harness;
 mod judge;
+mod on_postgres;
 mod resume;
 mod server_api;
 mod server_events;
 mod server_fuzz;
 mod server_safety;
+mod sources;
+mod workers;

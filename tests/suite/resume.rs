@@ -94,7 +94,7 @@ fn ctrl_c_saves_and_says_how_to_resume() {
 /// Two processes resume the same debate: one wins, the other says so.
 #[test]
 fn of_two_that_resume_one_wins_and_the_other_says_so() {
-    let server = holding(Duration::from_secs(2), 0);
+    let server = holding(Duration::from_secs(5), 0);
     let home = Home::with(&server);
     let child = start(&home);
     wait_for(&server, "review");

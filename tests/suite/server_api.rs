@@ -564,3 +564,47 @@ fn c09_a_reader_that_does_not_read_slows_nothing() {
     serving.until(&id, "complete");
     drop(stuck);
 }
+
+/// M-15: sources come with the request, and only debates in modes read any.
+#[test]
+fn m15_sources_come_with_the_request() {
+    let server =
+        Server::start(|request, _| Answer::Reply(crate::debate::reply(request).to_string()));
+    let home = Home::with(&server);
+    let serving = Serving::start(&home, &[]);
+    let body = |protocol: &str, sources: Value| {
+        let rules = if protocol == "modes" {
+            json!({ "seats": 3 })
+        } else {
+            json!({})
+        };
+        json!({ "protocol": protocol, "question": QUESTION, "model": "lab:x", "rules": rules, "sources": sources })
+    };
+    let notes = json!([{ "name": "notes.md", "text": "The queue was empty all year." }]);
+    let reply = serving.post("/api/v1/debates", &body("modes", notes.clone()));
+    assert_eq!(reply.status, 202, "{}", reply.text());
+    let id = reply.json()["id"].as_str().unwrap().to_owned();
+    serving.until(&id, "complete");
+    let record = &serving.get(&path(&id, "")).json()["record"];
+    assert_eq!(record["sources"][0]["name"], "notes.md");
+    let first = server
+        .heard()
+        .into_iter()
+        .find(|it| schema_name(it) == "contribution")
+        .unwrap();
+    assert!(
+        first["messages"][1]["content"]
+            .as_str()
+            .unwrap()
+            .contains("The queue was empty all year.")
+    );
+
+    serving
+        .post("/api/v1/debates", &body("dialectic", notes))
+        .problem(422, "invalid-request");
+    let bad = json!([{ "name": "a.md", "text": "  " }, { "name": "b.bin", "text": "\u{0}" }]);
+    let problem = serving
+        .post("/api/v1/debates", &body("modes", bad))
+        .problem(422, "invalid-request");
+    assert_eq!(problem["faults"].as_array().unwrap().len(), 2, "{problem}");
+}

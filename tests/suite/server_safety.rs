@@ -72,7 +72,7 @@ fn tokens_are_needed_and_scopes_hold() {
 /// Tokens are kept as hashes only, listed without secrets, and named once.
 #[test]
 fn tokens_are_hashed_at_rest() {
-    let home = Home::with(&Server::good());
+    let home = Home::with_file(&Server::good());
     let secret = token(&home, "ada", "read");
     let listed = home.run(&["token", "list"]);
     listed.expect(0, &[]);

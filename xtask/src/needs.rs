@@ -107,6 +107,14 @@ pub(crate) const NEEDS: &[Need] = &[
         by_hand: "Debian, Ubuntu: apt-get install python3-pip | Fedora: dnf install python3-pip | macOS: brew install python",
     },
     Need {
+        name: "PostgreSQL",
+        purpose: Purpose::Test,
+        because: "is the other database that the store's tests run on, in a cluster of their own",
+        find: |_| a_database_server_is_there().then(Surroundings::default),
+        ways: &[Way::Apt(&["postgresql"])],
+        by_hand: "Debian, Ubuntu: apt-get install postgresql | Fedora: dnf install postgresql-server | macOS: brew install postgresql",
+    },
+    Need {
         name: "a browser",
         purpose: Purpose::Test,
         because: "is what the tests of the pages click through them with",
@@ -133,6 +141,15 @@ fn a_builder_is_there() -> bool {
 fn a_browser_is_there() -> bool {
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
     runs("chromedriver", &["--version"]) && browsers.iter().any(|name| runs(name, &["--version"]))
+}
+
+/// Debian keeps the programs of each version in a folder of their own, and most of them off the PATH.
+fn a_database_server_is_there() -> bool {
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten();
+    let mut programs = versions.filter_map(|version| Some(version.ok()?.path().join("bin/initdb")));
+    runs("initdb", &["--version"]) || programs.any(|program| runs(program, &["--version"]))
 }
 
 fn find_cmake(wheel: &Path) -> Option<Surroundings> {

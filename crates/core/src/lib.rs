@@ -3,6 +3,8 @@
 pub mod absence;
 pub mod answer;
 pub mod bounded;
+pub mod breaker;
+pub mod calculator;
 pub mod citations;
 pub mod convergence;
 pub mod councils;
@@ -17,6 +19,7 @@ pub mod learning;
 pub mod quality;
 pub mod scale;
 pub mod similarity;
+pub mod sources;
 pub mod spread;
 pub mod stance;
 pub mod state;

@@ -288,7 +288,13 @@ impl DebateState {
         self.evidence.iter().position(|known| {
             let known_address = known.url.as_deref().map(address_key);
             let same_address = known_address.is_some() && known_address == address;
-            same_address || same_title(&known.title, &reference.title)
+            // What tools say is told apart exactly: `calc: 4 - 10` and `calc: 10 - 4` have the same words.
+            let same_work = if reference.kind == EvidenceKind::Citation {
+                same_title(&known.title, &reference.title)
+            } else {
+                known.kind == reference.kind && known.title == one_line(&reference.title)
+            };
+            same_address || same_work
         })
     }
 

@@ -62,6 +62,7 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
         text: format!("{seat} at {started_at}"),
         remarks: Vec::new(),
         withheld: Vec::new(),
+        instead_of: None,
     }))
 }
 

@@ -194,6 +194,17 @@ pub struct FinishedStep {
     /// What the safety monitor took out of it: where and why, never what.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
+    /// The model of the call answered in place of this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<InsteadOf>,
+}
+
+/// The model that was asked and did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InsteadOf {
+    /// `provider:model`
+    pub model: String,
+    pub because: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -211,12 +222,27 @@ pub struct Spent {
     #[serde(flatten)]
     pub usage: Usage,
     pub calls: u32,
+    /// Of the calls, those that ended in calls of tools.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tool_turns: u32,
     pub retries: u32,
     pub latency_ms: u64,
     /// `None` where the price is not known.
     pub cost: Option<Money>,
     /// The provider told no usage; it was counted here with a tokenizer.
     pub estimated: bool,
+}
+
+impl Spent {
+    /// Whether the reply was asked for once more; retries of the transport are counted apart.
+    pub fn was_sent_back(&self) -> bool {
+        self.calls > self.tool_turns + 1
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ pub mod report;
 pub mod safety;
 pub mod table;
 pub mod tokens;
+pub mod tools;
 pub mod totals;
 
 #[cfg(test)]

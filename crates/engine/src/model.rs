@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::stream::BoxStream;
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Price, Usage};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -26,6 +26,9 @@ pub struct Request {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
     pub schema: Option<Schema>,
+    /// Only models that [call tools](Model::calls_tools) are sent any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Tools>,
     pub temperature: f64,
     pub max_output_tokens: u32,
     pub seed: u64,
@@ -34,8 +37,7 @@ pub struct Request {
 impl Request {
     /// Everything the model is given to read.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.system.as_str())
-            .chain(self.messages.iter().map(|message| message.text.as_str()))
+        std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(Message::texts))
     }
 }
 
@@ -45,6 +47,71 @@ pub struct Message {
     pub text: String,
     /// Everything up to the end of this message is the same for other calls: a cache breakpoint belongs here.
     pub shared: bool,
+    /// What the assistant asked of tools after its text, or what the tools answered before the user's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolPart>,
+}
+
+impl Message {
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let parts = self.tools.iter().map(|part| match part {
+            ToolPart::Call(call) => call.arguments.as_str(),
+            ToolPart::Result { text, .. } => text.as_str(),
+        });
+        std::iter::once(self.text.as_str()).chain(parts)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.tools.is_empty()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolPart {
+    Call(ToolCall),
+    Result {
+        /// Of the call that is answered.
+        id: String,
+        name: String,
+        text: String,
+    },
+}
+
+/// The tools a model may call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tools {
+    pub list: Vec<Tool>,
+    pub offer: Offer,
+}
+
+/// Whether the model may still call tools. Some providers want to know them as long as the conversation mentions them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offer {
+    Open,
+    Closed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tool {
+    pub name: String,
+    pub description: String,
+    /// The JSON schema of its arguments: an object.
+    pub parameters: Arc<Written>,
+}
+
+/// What a model asks of a tool, as it said it: nothing is checked yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's, or made up where it gives none; unique within a reply.
+    pub id: String,
+    pub name: String,
+    /// JSON, if the model kept to it.
+    pub arguments: String,
+    /// What the provider wants back with the call, and nobody else understands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 /// A picture as providers take it.
@@ -124,18 +191,31 @@ impl Serialize for Written {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     Text(String),
     /// Thinking that the provider sends apart from the reply. It is not part of the text.
     Reasoning(String),
+    /// A whole call of a tool. Calls come after the text and before the end.
+    Call(ToolCall),
     /// What the call has used. Adapters send it once per attempt; the table adds attempts up.
     Usage(Usage),
     /// The attempt failed and the call begins anew: all text so far is void.
     Restart {
         reason: String,
     },
+    /// Another model answers from here on: all text so far is void.
+    Instead(Box<Instead>),
     Finish(Finish),
+}
+
+/// Who answers in place of the model that was asked, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Instead {
+    /// `provider:model`
+    pub model: String,
+    pub because: String,
+    pub price: Option<Price>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,6 +258,8 @@ pub enum ModelError {
     Rejected { status: u16, detail: String },
     #[error("this is not the answer of a model server ({detail})")]
     NotAModelServer { detail: String },
+    #[error("not asked ({detail})")]
+    LeftAlone { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
 }
@@ -196,6 +278,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
+            | Self::LeftAlone { .. }
             | Self::Local { .. } => false,
         }
     }
@@ -213,6 +296,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
+            | Self::LeftAlone { .. }
             | Self::Local { .. } => None,
         }
     }
@@ -254,6 +338,11 @@ pub trait Model: Send + Sync {
 
     /// Whether it can be sent pictures.
     fn sees(&self) -> bool {
+        false
+    }
+
+    /// Whether it can be offered tools.
+    fn calls_tools(&self) -> bool {
         false
     }
 }

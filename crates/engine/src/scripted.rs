@@ -18,13 +18,16 @@ use crate::data::Data;
 use crate::embedder::Embedder;
 use crate::event::{Entry, Millis, Seated, Setup};
 use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
-use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request};
+use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request, ToolCall};
 use crate::prompt::Prompts;
 use crate::protocols::dialectic::Rules;
 use crate::reasoning::Library;
 use crate::table::{Budget, Chair, Clock, Kit};
 
 type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync;
+
+/// What a script begins with where it calls tools: then follow lines of a name and its arguments.
+pub(crate) const CALLS: char = '\u{1}';
 
 /// Answers by script; the second argument counts the earlier calls with the same schema.
 pub(crate) struct Scripted {
@@ -77,15 +80,32 @@ impl Model for Scripted {
                     output: 20,
                     cached: 10,
                 };
-                let mut deltas: Vec<_> = in_pieces(&text)
-                    .map(|piece| Ok(Delta::Text(piece)))
-                    .collect();
+                let mut deltas: Vec<_> = match text.strip_prefix(CALLS) {
+                    Some(calls) => calls
+                        .lines()
+                        .zip(1..)
+                        .map(|(line, number)| Ok(Delta::Call(called(line, number))))
+                        .collect(),
+                    None => in_pieces(&text)
+                        .map(|piece| Ok(Delta::Text(piece)))
+                        .collect(),
+                };
                 deltas.push(Ok(Delta::Usage(usage)));
                 deltas.push(Ok(Delta::Finish(Finish::Stop)));
                 deltas
             }
         };
         Box::pin(stream::iter(deltas))
+    }
+}
+
+fn called(line: &str, number: u32) -> ToolCall {
+    let (name, arguments) = line.split_once(' ').unwrap_or((line, ""));
+    ToolCall {
+        id: format!("call_{number}"),
+        name: name.to_owned(),
+        arguments: arguments.to_owned(),
+        signature: None,
     }
 }
 

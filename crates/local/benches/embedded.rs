@@ -186,9 +186,11 @@ fn request(number: usize, seat: usize, context: &str) -> Request {
         speaker: Speaker::User,
         text,
         shared: false,
+        tools: Vec::new(),
     };
     Request {
         images: Vec::new(),
+        tools: None,
         model: SMOLLM2_135M.name.to_owned(),
         system: "You are a careful analyst.".to_owned(),
         messages: vec![

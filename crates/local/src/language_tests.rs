@@ -23,9 +23,11 @@ fn request(texts: &[&str]) -> Request {
         speaker: Speaker::User,
         text: (*text).to_owned(),
         shared: false,
+        tools: Vec::new(),
     };
     Request {
         images: Vec::new(),
+        tools: None,
         model: "SmolLM2-135M-Instruct".to_owned(),
         system: "You are a careful analyst. Answer briefly.".to_owned(),
         messages: texts.iter().map(message).collect(),
@@ -81,7 +83,12 @@ async fn ask(model: &LocalModel, request: Request) -> Result<Reply, ModelError> 
                     finish,
                 });
             }
-            delta @ (Delta::Reasoning(_) | Delta::Restart { .. }) => panic!("{delta:?}"),
+            delta @ (Delta::Reasoning(_)
+            | Delta::Call(_)
+            | Delta::Restart { .. }
+            | Delta::Instead(_)) => {
+                panic!("{delta:?}")
+            }
         }
     }
     panic!("the stream ended without an end");

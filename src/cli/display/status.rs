@@ -3,6 +3,7 @@
 use roundtable_engine::account::Planned;
 use roundtable_engine::event::Spent;
 use roundtable_engine::report::Fact;
+use roundtable_engine::tools::{Answered, Exchange};
 use roundtable_engine::totals::Sum;
 use serde_json::Value;
 
@@ -44,8 +45,15 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
     format!("  {}", parts.join(" · "))
 }
 
-/// What was retrieved before the debate.
+/// What the program found out: what was retrieved before the debate, what a seat asked of tools.
 pub(super) fn noted(key: &str, value: &Value) {
+    if let Some((step, exchange)) = Exchange::of(key, value) {
+        let seat = step.split('/').nth(1).unwrap_or(step);
+        for answered in &exchange.calls {
+            output::note(&painted(QUIET, &called(seat, answered)));
+        }
+        return;
+    }
     if key != "r0/retrieval" {
         return;
     }
@@ -61,4 +69,21 @@ pub(super) fn noted(key: &str, value: &Value) {
         (None, false) => format!("reasoning templates: {}", hits.join(", ")),
     };
     output::note(&painted(QUIET, &text));
+}
+
+/// `analyst: search_sources {"query": "fees"} → fees.md:3-9`
+fn called(seat: &str, answered: &Answered) -> String {
+    let told = if answered.passages.is_empty() {
+        answered
+            .answer
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    } else {
+        answered.passages.join(", ")
+    };
+    let call = &answered.call;
+    let asked = output::short(&format!("{} {}", call.name, call.arguments), 80);
+    format!("{seat}: {asked} → {}", output::short(&told, 80))
 }

@@ -188,6 +188,7 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
         model: Some(asked.model.trim().to_owned()).filter(|model| !model.is_empty()),
         seats: std::collections::BTreeMap::new(),
         rules,
+        sources: Vec::new(),
         budget: has_limits.then_some(budget),
         seed: None,
     })

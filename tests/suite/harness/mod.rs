@@ -2,12 +2,15 @@
 
 mod court;
 pub(crate) mod forecast;
+#[path = "../../postgres/mod.rs"]
+pub(crate) mod postgres;
 mod server;
 mod serving;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use postgres::Database;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -24,6 +27,9 @@ pub(crate) use {
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {
     folder: TempDir,
+    /// Where its debates are, if not in a file.
+    #[allow(dead_code, reason = "it is there as long as this home is")]
+    database: Option<Database>,
 }
 
 /// What a command did.
@@ -38,6 +44,7 @@ impl Home {
     pub(crate) fn empty() -> Self {
         Self {
             folder: TempDir::new().unwrap(),
+            database: None,
         }
     }
 
@@ -46,14 +53,43 @@ impl Home {
         Self::configured(&server.url(), "")
     }
 
+    /// With `SUITE_ON=postgres` in the environment, debates are kept there: the whole suite holds on both databases (C-10).
     pub(crate) fn configured(url: &str, more: &str) -> Self {
-        let home = Self::empty();
+        let mut home = Self::empty();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a choice of whoever runs the tests"
+        )]
+        let is_on_postgres = std::env::var_os("SUITE_ON").is_some_and(|it| it == "postgres");
+        let mut more = more.to_owned();
+        if is_on_postgres && !more.contains("[data]") {
+            let database = Database::new();
+            more = format!("{more}\n[data]\ndatabase = \"{}\"\n", database.url());
+            home.database = Some(database);
+        }
         let text = format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{url}\"\n\n[retry]\nattempts = 2\nbase_ms = 1\nmax_ms = 20\n\n\
              [limits]\ncall_timeout_s = 120\nidle_timeout_s = 90\n{more}"
         );
         home.write("roundtable.toml", &text);
         home
+    }
+
+    /// The same, with its debates in a file in any case.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn with_file(server: &Server) -> Self {
+        let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        Self::configured(&server.url(), &format!("{tiers}\n[data]\n"))
+    }
+
+    /// The same, with its debates in this database.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn with_database(server: &Server, url: &str) -> Self {
+        let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
+        Self::configured(
+            &server.url(),
+            &format!("{tiers}\n[data]\ndatabase = \"{url}\"\n"),
+        )
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -492,6 +492,7 @@ fn request_for(schema: &str) -> Request {
         system: String::new(),
         messages: Vec::new(),
         images: Vec::new(),
+        tools: None,
         schema: Some(crate::model::Schema {
             name: schema.into(),
             json: std::sync::Arc::default(),

@@ -7,6 +7,7 @@ pub mod enhanced;
 mod follow;
 mod panel;
 mod record;
+mod references;
 mod replies;
 mod report;
 mod rules;
@@ -218,6 +219,7 @@ async fn speak(
         kind,
         seat: me,
         state: &debate.state,
+        sources: &rules.sources,
         peers: &debate.peers_of(seat),
         evidence: debate
             .enhanced
@@ -239,14 +241,31 @@ async fn speak(
                 "mine": debate.last_position(seat), "sections": mode.structure_of(round), "round": round,
                 "max_rounds": rules.max_rounds, "questions": questions(rules),
                 "anonymous": mode.visibility == Visibility::Anonymous, "enhanced": debate.told,
+                "sources": sources(debate, seat),
             }),
         )
+        .tools(debate.toolbox_of(seat))
         .choices("claim", debate.claim_ids())
         .choices("retracts", debate.claim_ids())
         .choices("supports", debate.supportable_ids())
         .check(|reply: &Contribution| against.faults(reply))
         .send()
         .await
+}
+
+/// What a seat is told of the user's sources: their names, and whether it can search them or what was found for it.
+fn sources(debate: &Debate, seat: &str) -> Value {
+    let names = debate
+        .rules
+        .sources
+        .list()
+        .iter()
+        .map(|it| it.name.as_str());
+    json!({
+        "names": names.collect::<Vec<_>>(),
+        "tools": debate.toolbox_of(seat).is_some(),
+        "passages": debate.passages_for(seat),
+    })
 }
 
 /// The questions of verification with their names (M-10).

@@ -18,6 +18,9 @@ use crate::scripted::{Scripted, entries, kit, name, timeless};
 use crate::table::{Budget, Chair, Kit, decide, say_meanwhile};
 use crate::tokens;
 
+#[path = "modes/tools_tests.rs"]
+mod tools;
+
 const QUESTION: &str = "Should we put a queue in front of the database?";
 const MODES: [&str; 7] = [
     "collaborative",

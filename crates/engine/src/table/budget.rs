@@ -111,6 +111,16 @@ impl Purse {
         })
     }
 
+    /// Whether a step that has used so much already may go on spending.
+    pub(super) fn has_left(&self, used: &Spent) -> bool {
+        self.with(|held| {
+            let tokens = held.tokens + used.usage.total();
+            let cost = held.cost + used.cost.unwrap_or_default();
+            self.budget.max_tokens.is_none_or(|limit| tokens < limit)
+                && self.budget.max_cost.is_none_or(|limit| cost < limit)
+        })
+    }
+
     pub(super) fn settle(&self, reservation: Reservation, spent: &Spent) {
         self.release(reservation);
         self.recall(spent);

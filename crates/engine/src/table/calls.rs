@@ -1,16 +1,21 @@
-//! The calls behind one step: the first, and one more where the reply does not fit (C-05).
+//! The calls behind one step: the first, more while the model uses tools (M-15), and one more where the reply does not
+//! fit (C-05).
 
 use futures::StreamExt;
-use roundtable_core::usage::Usage;
+use roundtable_core::usage::{Money, Price, Usage};
 use serde_json::json;
 
-use super::Chair;
-use super::step::{Ask, Turn};
+use super::step::{Ask, Turn, deadline};
+use super::{Chair, Halt};
 use crate::event::{Event, Spent};
-use crate::model::{Delta, Finish, Message, ModelError, Request, Speaker};
+use crate::journal::JournalError;
+use crate::model::{
+    Delta, Finish, Instead, Message, ModelError, Offer, Request, Speaker, ToolCall,
+};
 use crate::reply::{MainText, Misfit, Reply, read};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
+use crate::tools::{Exchange, Session, Toolbox};
 
 /// Why a step failed, and what was said if anything was.
 #[derive(Debug)]
@@ -24,46 +29,196 @@ pub(super) struct Work<'a, 't, T> {
     pub(super) ask: &'a Ask<'t, T>,
     pub(super) chair: &'a Chair,
     pub(super) step: &'a str,
+    /// Of the request as it was first rendered.
+    pub(super) hash: &'a str,
     /// What all calls of the step used together.
     pub(super) tally: Spent,
+    /// Who answered last, where it was not the model that was asked.
+    pub(super) instead: Option<Stood>,
     /// The main text so far.
     pub(super) main: String,
     /// The beginning of it that listeners have heard.
     pub(super) announced: String,
 }
 
+/// A model that stood in, and what it used.
+#[derive(Debug)]
+pub(super) struct Stood {
+    pub(super) who: Instead,
+    used: Usage,
+}
+
+/// What a step cost: each model has its own price.
+pub(super) fn cost(spent: &Spent, price: Option<&Price>, stood: Option<&Stood>) -> Option<Money> {
+    let Some(stood) = stood else {
+        return price.map(|price| price.of(spent.usage));
+    };
+    let own = Usage {
+        input: spent.usage.input.saturating_sub(stood.used.input),
+        output: spent.usage.output.saturating_sub(stood.used.output),
+        cached: spent.usage.cached.saturating_sub(stood.used.cached),
+    };
+    let own = if own == Usage::default() {
+        Some(Money::ZERO)
+    } else {
+        price.map(|price| price.of(own))
+    };
+    let theirs = stood.who.price.as_ref().map(|price| price.of(stood.used));
+    Some(own? + theirs?)
+}
+
 struct Said {
     text: String,
+    calls: Vec<ToolCall>,
     finish: Finish,
 }
 
 impl<T: Reply> Work<'_, '_, T> {
     /// A reply that does not fit, or breaks a rule, is asked for once more with the reason (C-05).
-    pub(super) async fn run(&mut self, request: Request) -> Result<Turn<T>, Failure> {
-        let said = self.call(&request).await.map_err(|error| unsaid(&error))?;
+    pub(super) async fn run(
+        &mut self,
+        mut request: Request,
+    ) -> Result<Result<Turn<T>, Failure>, Halt> {
+        let said = match self.converse(&mut request).await? {
+            Ok(said) => said,
+            Err(error) => return Ok(Err(unsaid(&error))),
+        };
         let first = self.judge(&said);
         let (faults, cut) = match &first {
             Ok(turn) => (turn.remarks.clone(), false),
             Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
         };
         if faults.is_empty() {
-            return first.map_err(|misfit| unfit(&misfit, &said));
+            return Ok(first.map_err(|misfit| unfit(&misfit, &said)));
         }
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let again = self.again(request, &said, &faults, cut);
-        let second = match self.call(&again).await {
+        let second = match self.interruptible_call(&again).await? {
             Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, &said)),
             Err(error) => Err(Failure {
                 reason: error.to_string(),
                 said: Some(withhold_text(&said.text)),
             }),
         };
-        match (first, second) {
+        Ok(match (first, second) {
             // A reply that only broke a rule is still paid for and usable.
             (Ok(first), Ok(second)) if second.remarks.len() > first.remarks.len() => Ok(first),
             (_, Ok(second)) => Ok(second),
             (Ok(first), Err(_)) => Ok(first),
             (Err(_), Err(failure)) => Err(failure),
+        })
+    }
+
+    /// Calls until the model replies: what it asks of tools is done, journaled and told to it. What an earlier run has
+    /// journaled is not asked again (C-08).
+    async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
+        let Some(toolbox) = self.ask.toolbox.clone() else {
+            return self.interruptible_call(request).await;
+        };
+        let mut session = Session::default();
+        for number in 1.. {
+            let key = format!("{}/tools-{number}", self.step);
+            let exchange = match self.ask.table.replay.note(&key) {
+                Some(value) => self.recall(&key, value)?,
+                None => match self.use_tools(&key, request, &toolbox, &session).await? {
+                    Used::Tools(exchange) => exchange,
+                    Used::None(reply) => return Ok(reply),
+                },
+            };
+            session.take_up(&exchange);
+            request.messages.extend(exchange.messages());
+            let mut used = self.tally;
+            used.cost = cost(&used, self.chair.price.as_ref(), self.instead.as_ref());
+            // Whoever has spent the budget replies with what there is.
+            let is_over = session.is_over() || !self.ask.table.purse.has_left(&used);
+            if let Some(tools) = request.tools.as_mut().filter(|_| is_over) {
+                tools.offer = Offer::Closed;
+            }
+        }
+        Ok(Err(ModelError::Interrupted {
+            detail: "it called tools without end".into(),
+        }))
+    }
+
+    /// One call of the model. Whatever tools it calls in it are answered and journaled together, before anything rests on it.
+    async fn use_tools(
+        &mut self,
+        key: &str,
+        request: &Request,
+        toolbox: &Toolbox,
+        session: &Session,
+    ) -> Result<Used, Halt> {
+        let table = self.ask.table;
+        let started_at = table.kit.clock.now();
+        let before = std::mem::take(&mut self.tally);
+        let said = self.interruptible_call(request).await;
+        let spent = std::mem::replace(&mut self.tally, before);
+        self.add(&spent);
+        let said = match said? {
+            Ok(said) => said,
+            Err(error) => return Ok(Used::None(Err(error))),
+        };
+        let may = request
+            .tools
+            .as_ref()
+            .is_some_and(|tools| tools.offer == Offer::Open);
+        if said.calls.is_empty() || !may {
+            return Ok(Used::None(Ok(said)));
+        }
+        self.tally.tool_turns += 1;
+        let spent = Spent {
+            tool_turns: 1,
+            ..spent
+        };
+        let text = withhold_text(&said.text);
+        let exchange = session.answer(toolbox, self.hash, text, said.calls, spent);
+        let value = serde_json::to_value(&exchange).map_err(|error| JournalError::Corrupt {
+            detail: error.to_string(),
+        })?;
+        self.restart("it uses tools");
+        let noted = Event::Noted {
+            key: key.to_owned(),
+            value,
+            started_at,
+        };
+        table.record(noted).await?;
+        Ok(Used::Tools(exchange))
+    }
+
+    fn recall(&mut self, key: &str, value: &serde_json::Value) -> Result<Exchange, Halt> {
+        let exchange: Exchange =
+            serde_json::from_value(value.clone()).map_err(|error| JournalError::Corrupt {
+                detail: format!("'{key}': {error}"),
+            })?;
+        if exchange.request != self.hash {
+            return Err(Halt::Drift {
+                step: self.step.to_owned(),
+            });
+        }
+        let spent = exchange.spent;
+        self.add(&spent);
+        Ok(exchange)
+    }
+
+    fn add(&mut self, spent: &Spent) {
+        self.tally.usage += spent.usage;
+        self.tally.calls += spent.calls;
+        self.tally.tool_turns += spent.tool_turns;
+        self.tally.retries += spent.retries;
+        self.tally.estimated |= spent.estimated;
+    }
+
+    /// A call under way ends when the debate is interrupted or its time is up; writing the journal does not.
+    async fn interruptible_call(
+        &mut self,
+        request: &Request,
+    ) -> Result<Result<Said, ModelError>, Halt> {
+        let table = self.ask.table;
+        tokio::select! {
+            biased;
+            () = table.kit.cancel.cancelled() => Err(Halt::Cancelled),
+            exhausted = deadline(table) => Err(exhausted.into()),
+            said = self.call(request) => Ok(said),
         }
     }
 
@@ -92,7 +247,12 @@ impl<T: Reply> Work<'_, '_, T> {
             speaker,
             text,
             shared: false,
+            tools: Vec::new(),
         };
+        // The reply is to be mended, not to be looked up anew.
+        if let Some(tools) = &mut request.tools {
+            tools.offer = Offer::Closed;
+        }
         if !said.text.trim().is_empty() && !cut {
             request
                 .messages
@@ -108,7 +268,15 @@ impl<T: Reply> Work<'_, '_, T> {
         let mut deltas = self.chair.model.stream(request.clone());
         let mut main = MainText::new(T::MAIN);
         let mut text = String::new();
+        let mut calls = Vec::new();
         let mut usage = Usage::default();
+        // Every call is put to the model of the seat again; what another used before stays counted.
+        let mut stood_before = self
+            .instead
+            .as_ref()
+            .map_or_else(Usage::default, |it| it.used);
+        let mut usage_before = Usage::default();
+        let mut instead = None;
         self.tally.calls += 1;
         let result = loop {
             match deltas.next().await {
@@ -117,12 +285,28 @@ impl<T: Reply> Work<'_, '_, T> {
                     text.push_str(&piece);
                 }
                 Some(Ok(Delta::Reasoning(_))) => {}
+                Some(Ok(Delta::Call(call))) => calls.push(call),
                 Some(Ok(Delta::Usage(used))) => usage += used,
                 Some(Ok(Delta::Restart { reason })) => {
                     self.tally.retries += 1;
                     text.clear();
+                    calls.clear();
                     main = MainText::new(T::MAIN);
                     self.restart(&reason);
+                    if !self.ask.table.may_retry() {
+                        break Err(ModelError::Interrupted {
+                            detail: format!("{reason}; the debate has used up its retries"),
+                        });
+                    }
+                }
+                Some(Ok(Delta::Instead(who))) => {
+                    self.tally.retries += 1;
+                    text.clear();
+                    calls.clear();
+                    main = MainText::new(T::MAIN);
+                    self.restart(&format!("{}; {} answers instead", who.because, who.model));
+                    usage_before = usage;
+                    instead = Some(*who);
                 }
                 Some(Ok(Delta::Finish(finish))) => break Ok(finish),
                 Some(Err(error)) => break Err(error),
@@ -133,16 +317,33 @@ impl<T: Reply> Work<'_, '_, T> {
                 }
             }
         };
-        if usage == Usage::default() && !text.is_empty() {
+        if usage == Usage::default() && !(text.is_empty() && calls.is_empty()) {
             self.tally.estimated = true;
             usage = Usage {
                 input: request.texts().map(tokens::count).sum(),
-                output: tokens::count(&text),
+                output: tokens::count(&text)
+                    + calls
+                        .iter()
+                        .map(|call| tokens::count(&call.arguments))
+                        .sum::<u64>(),
                 cached: 0,
             };
         }
         self.tally.usage += usage;
-        result.map(|finish| Said { text, finish })
+        if let Some(who) = instead {
+            stood_before += Usage {
+                input: usage.input.saturating_sub(usage_before.input),
+                output: usage.output.saturating_sub(usage_before.output),
+                cached: usage.cached.saturating_sub(usage_before.cached),
+            };
+            let used = stood_before;
+            self.instead = Some(Stood { who, used });
+        }
+        result.map(|finish| Said {
+            text,
+            calls,
+            finish,
+        })
     }
 
     /// What may be heard of the text is heard at once; the rest when it is sure that it may be.
@@ -169,6 +370,13 @@ impl<T: Reply> Work<'_, '_, T> {
             reason: withhold_text(reason),
         });
     }
+}
+
+/// What came of a call while tools were offered.
+enum Used {
+    Tools(Exchange),
+    /// It replied, or failed.
+    None(Result<Said, ModelError>),
 }
 
 /// The reply without what must not be passed on (M-09). What cannot be examined is not passed on at all.

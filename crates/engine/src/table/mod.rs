@@ -121,12 +121,17 @@ pub type Witness = Box<dyn Fn(&Arc<Notice>) + Send + Sync>;
 #[derive(Default)]
 struct Asked {
     count: usize,
+    /// Attempts beyond the first, at this table.
+    retries: usize,
     sum: Sum,
     missing: BTreeMap<String, Missing>,
 }
 
 /// How many notices a slow listener may lag behind before it has to catch up from the journal.
 const LAG: usize = 8192;
+
+/// Retries of a debate beyond one for every step.
+const SPARE_RETRIES: usize = 20;
 
 impl Table {
     /// Sits down to a new debate, or to one whose journal already holds something; an ended one is opened again.
@@ -283,6 +288,13 @@ impl Table {
 
     pub async fn end(&self, end: End) -> Result<(), Halt> {
         Ok(self.record(Event::Ended(Box::new(end))).await?)
+    }
+
+    /// Whether one more attempt at a call is within what this debate may make: a few, and one for every step (C-07).
+    fn may_retry(&self) -> bool {
+        let mut asked = lock(&self.asked);
+        asked.retries += 1;
+        asked.retries <= SPARE_RETRIES + asked.count
     }
 
     fn seated(&self, seat: &str) -> Result<(&Seated, &Chair), Halt> {

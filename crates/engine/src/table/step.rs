@@ -6,15 +6,16 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{Failure, Work};
+use super::calls::{self, Failure, Work};
 use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, lock};
-use crate::event::{Call, Event, FailedStep, FinishedStep, Millis, Seated, Spent, Words};
+use crate::event::{Call, Event, FailedStep, FinishedStep, InsteadOf, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
 use crate::reply::{Refinement, Reply, schema_for};
-use crate::safety::Withheld;
+use crate::safety::{Withheld, withhold_text};
 use crate::tokens;
+use crate::tools::Toolbox;
 
 /// A reply that fits, and how people read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,7 @@ pub struct Ask<'t, T> {
     context: minijinja::Value,
     refinement: Refinement,
     images: Vec<Image>,
+    pub(super) toolbox: Option<Toolbox>,
     pub(super) check: Check<'t, T>,
     pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
@@ -60,6 +62,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             context: minijinja::Value::UNDEFINED,
             refinement: Refinement::default(),
             images: Vec::new(),
+            toolbox: None,
             check: Box::new(|_| Vec::new()),
             demand: Box::new(|_| Vec::new()),
             render: Box::new(T::text),
@@ -115,6 +118,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
+    /// The seat may call these tools before it replies (M-15).
+    pub fn tools(mut self, toolbox: Option<Toolbox>) -> Self {
+        self.toolbox = toolbox;
+        self
+    }
+
     /// In this reply, lists of that name have so many items.
     pub fn items(mut self, property: &'static str, count: usize) -> Self {
         self.refinement.items.push((property, count));
@@ -164,31 +173,34 @@ impl<'t, T: Reply> Ask<'t, T> {
             ask: &self,
             chair,
             step: &step,
+            hash: &hash,
             tally: Spent::default(),
+            instead: None,
             main: String::new(),
             announced: String::new(),
         };
-        let outcome = tokio::select! {
-            biased;
-            () = table.kit.cancel.cancelled() => return Err(Halt::Cancelled),
-            exhausted = deadline(table, started_at) => return Err(exhausted.into()),
-            outcome = work.run(request) => outcome,
-        };
-        let (mut spent, announced) = (work.tally, work.announced);
+        let outcome = work.run(request).await?;
+        let (mut spent, announced, instead) = (work.tally, work.announced, work.instead);
         spent.latency_ms = table.kit.clock.now().saturating_sub(started_at);
-        spent.cost = chair.price.as_ref().map(|price| price.of(spent.usage));
+        spent.cost = calls::cost(&spent, chair.price.as_ref(), instead.as_ref());
         table.purse.settle(reservation, &spent);
         let call = Call {
             step,
             seat: self.seat.clone(),
             round: self.round,
-            model: seated.model.clone(),
+            model: instead
+                .as_ref()
+                .map_or_else(|| seated.model.clone(), |instead| instead.who.model.clone()),
             request: hash,
             started_at,
             spent,
         };
         lock(&table.asked).sum.add(&call);
-        self.conclude(call, outcome, &announced).await
+        let instead_of = instead.map(|instead| InsteadOf {
+            model: seated.model.clone(),
+            because: withhold_text(&instead.who.because),
+        });
+        self.conclude(call, outcome, instead_of, &announced).await
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
@@ -204,6 +216,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             speaker: Speaker::User,
             text,
             shared,
+            tools: Vec::new(),
         };
         Ok(Request {
             model: model_part(&seated.model).to_owned(),
@@ -214,6 +227,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 .collect(),
             images: self.images.clone(),
             schema: Some(schema_for::<T>(&self.refinement, seated.ability)),
+            tools: self.toolbox.as_ref().map(Toolbox::offered),
             temperature: seated.seat.temperature,
             max_output_tokens: seated.seat.max_output_tokens,
             seed: seed_for(self.table.setup.seed, &self.step()),
@@ -261,6 +275,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         &self,
         call: Call,
         outcome: Result<Turn<T>, Failure>,
+        instead_of: Option<InsteadOf>,
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
@@ -277,6 +292,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
                     withheld: turn.withheld.clone(),
+                    instead_of,
                 };
                 self.table
                     .record(Event::StepFinished(Box::new(finished)))
@@ -323,9 +339,13 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 }
 
-async fn deadline(table: &Table, now: Millis) -> Exhausted {
+/// Until the debate's time is up.
+pub(super) async fn deadline(table: &Table) -> Exhausted {
     match table.deadline {
-        Some(end) => tokio::time::sleep(Duration::from_millis(end.saturating_sub(now))).await,
+        Some(end) => {
+            let left = end.saturating_sub(table.kit.clock.now());
+            tokio::time::sleep(Duration::from_millis(left)).await;
+        }
         None => std::future::pending().await,
     }
     table.purse.time_exhausted()

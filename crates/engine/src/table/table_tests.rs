@@ -4,9 +4,10 @@ use futures::future::BoxFuture;
 
 use super::*;
 use crate::journal::{JournalError, Keyed, MemoryJournal};
-use crate::model::{ModelError, Request};
+use crate::model::{Delta, Deltas, Finish, Instead, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
 use crate::scripted::{Scripted, good_script, kit, setup};
+use roundtable_core::usage::{Money, Price, Usage};
 use serde_json::json;
 
 fn opening<'t>(table: &'t Table, seat: &str) -> Ask<'t, Opening> {
@@ -69,6 +70,102 @@ async fn c07_answers_under_way_are_kept_when_the_budget_ends_the_round() {
     );
     let kept: Vec<_> = journal.keyed().into_iter().map(|keyed| keyed.key).collect();
     assert_eq!(kept, ["opened", "r1/proposer/propose"]);
+}
+
+/// Says what it is told, delta by delta.
+struct Told(Vec<Delta>);
+
+impl Model for Told {
+    fn stream(&self, _: Request) -> Deltas {
+        let deltas: Vec<_> = self.0.iter().cloned().map(Ok).collect();
+        Box::pin(futures::stream::iter(deltas))
+    }
+}
+
+async fn told(deltas: Vec<Delta>) -> (Arc<MemoryJournal>, Option<Turn<Opening>>) {
+    let journal = Arc::<MemoryJournal>::default();
+    let mut kit = kit(
+        &Scripted::new(good_script),
+        Arc::clone(&journal) as Arc<dyn Journal>,
+    );
+    for chair in kit.chairs.values_mut() {
+        chair.model = Arc::new(Told(deltas.clone()));
+    }
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    let turn = opening(&table, "proposer").send().await.unwrap();
+    (journal, turn)
+}
+
+fn used(input: u64, output: u64) -> Delta {
+    Delta::Usage(Usage {
+        input,
+        output,
+        cached: 0,
+    })
+}
+
+/// C-07: the finished step says which model really answered, in place of which and why, and what each cost.
+#[tokio::test]
+async fn c07_who_answered_instead_is_in_the_journal() {
+    let reply = good_opening();
+    let instead = Instead {
+        model: "spare:y".into(),
+        because: "test:scripted: gone".into(),
+        price: Some(Price {
+            input: 10.0,
+            output: 20.0,
+            cached: None,
+        }),
+    };
+    let (journal, turn) = told(vec![
+        Delta::Text("{\"answer\": \"Half".into()),
+        used(1_000_000, 0),
+        Delta::Instead(Box::new(instead)),
+        Delta::Text(reply),
+        used(1_000_000, 1_000_000),
+        Delta::Finish(Finish::Stop),
+    ])
+    .await;
+    assert_eq!("Use a **queue**.", turn.unwrap().reply.answer);
+    let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
+    // One dollar for what the first read in vain, thirty for the other.
+    assert_eq!(
+        json!(["spare:y", { "model": "test:scripted", "because": "test:scripted: gone" }, 1, Money::from_dollars(31.0)]),
+        json!([
+            entry["model"],
+            entry["instead_of"],
+            entry["spent"]["retries"],
+            entry["spent"]["cost"]
+        ])
+    );
+}
+
+fn good_opening() -> String {
+    json!({ "answer": "Use a **queue**.", "assumptions": [] }).to_string()
+}
+
+/// C-07: a debate makes so many retries and one for each step; after that a call that needs one has failed.
+#[tokio::test]
+async fn c07_retries_of_a_debate_are_bounded() {
+    let restarts = |count: usize| {
+        let restart = Delta::Restart {
+            reason: "gone".into(),
+        };
+        let mut deltas = vec![restart; count];
+        deltas.push(Delta::Text(good_opening()));
+        deltas.push(Delta::Finish(Finish::Stop));
+        deltas
+    };
+    assert!(told(restarts(SPARE_RETRIES + 1)).await.1.is_some());
+    let (journal, turn) = told(restarts(SPARE_RETRIES + 2)).await;
+    assert!(turn.is_none());
+    let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
+    assert_eq!(
+        "the stream broke off (gone; the debate has used up its retries)",
+        entry["reason"]
+    );
 }
 
 /// Notes are found out once and then read from the journal.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::evidence::Ledger;
+use roundtable_core::sources::Sources;
 use roundtable_core::stance;
 use roundtable_core::state::DebateState;
 use roundtable_core::verification::{ALTERNATIVES, RISKS, Stakes};
@@ -12,6 +13,7 @@ use roundtable_core::wording;
 
 use super::enhanced;
 use super::panel::Panelist;
+use super::references::resolved;
 use super::replies::Contribution;
 use crate::mode::{Mitigations, Mode};
 use crate::model::Ability;
@@ -39,6 +41,7 @@ pub(super) struct Against<'a> {
     pub(super) kind: Kind,
     pub(super) seat: &'a Panelist,
     pub(super) state: &'a DebateState,
+    pub(super) sources: &'a Sources,
     /// What others have said lately: name and argument.
     pub(super) peers: &'a [(String, String)],
     /// Where every claim carries evidence.
@@ -98,7 +101,9 @@ impl Against<'_> {
     }
 
     fn unknown_ids(&self, reply: &Contribution) -> Vec<String> {
-        let mut unknown = self.state.unknown(&reply.moves(self.seat.stance));
+        let moves = reply.moves(self.seat.stance);
+        let mut unknown = self.state.unknown(&moves);
+        unknown.extend(resolved(moves, self.sources).1);
         let moved_by = reply
             .moved_by
             .iter()

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::checks::Kind;
 use super::enhanced::{Chosen, Matter, Measurement, PersonDecision, Play, Told};
 use super::panel::{Panel, Panelist};
+use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
 use super::rules::Rules;
 use crate::context::{Context, Limits, Material, PastTurn, RoundSummary, Shown, Window};
@@ -19,11 +20,16 @@ use crate::mode::{Caution, Order, Visibility};
 use crate::safety::{self, Alarm, Withheld};
 use crate::table::Turn;
 use crate::tokens;
+use crate::tools::{self, Toolbox};
 
 /// What the templates take beside the texts of the mode, in tokens.
 const TEMPLATE: u64 = 1100;
 /// How much of what a person said is passed on, the newest first.
 const PERSON: u64 = 600;
+/// What passages of the user's sources may take where a seat cannot search them itself.
+const PASSAGES: u64 = 1200;
+const PASSAGES_SMALL: u64 = 250;
+const MOST_PASSAGES: usize = 8;
 /// How long a position or a demand is told to others.
 const HEAD_WORDS: u64 = 60;
 
@@ -39,6 +45,8 @@ pub struct Debate {
     pub person: Vec<Words>,
     window: Window,
     context: Context,
+    /// What the program found in the sources for seats that cannot search themselves.
+    passages: Vec<String>,
     /// Rounds before this place do not count for the triggers of groupthink any more.
     since_objection: usize,
     pub alarms: Vec<Alarm>,
@@ -136,6 +144,7 @@ impl Debate {
             ballots: Vec::new(),
             person: Vec::new(),
             context: Context::default(),
+            passages: Vec::new(),
             since_objection: 0,
             watch: if alarms.is_empty() {
                 Watch::Away
@@ -167,7 +176,59 @@ impl Debate {
     pub fn compose(&mut self, round: u32) {
         let play = self.enhanced.as_ref();
         self.told = play.map(|play| Told::of(play, &self.state));
+        self.passages = self.looked_up(round);
         self.context = self.composed(round);
+    }
+
+    /// The best passages for the question, the focus and what was claimed last, within their room.
+    fn looked_up(&self, round: u32) -> Vec<String> {
+        let sources = &self.rules.sources;
+        let everyone_searches = self
+            .panel
+            .seats
+            .iter()
+            .all(|seat| self.rules.tool_seats.contains(&seat.name));
+        if sources.is_empty() || everyone_searches {
+            return Vec::new();
+        }
+        let last = self.rounds.last().map_or(0, |round| round.number);
+        let claims = self.state.claims.iter();
+        let claims = claims.filter(|claim| last > 0 && claim.last_updated_round == last);
+        let words: Vec<&str> = std::iter::once(self.question.as_str())
+            .chain(self.rules.focus.get(&round).map(String::as_str))
+            .chain(claims.map(|claim| claim.text.as_str()))
+            .collect();
+        let mut left = if self.panel.is_small() {
+            PASSAGES_SMALL
+        } else {
+            PASSAGES
+        };
+        let mut told = Vec::new();
+        for passage in sources.search(&words.join(" "), MOST_PASSAGES) {
+            let quoted = tools::quoted(passage, left);
+            let takes = tokens::count(&quoted);
+            if takes > left {
+                break;
+            }
+            left -= takes;
+            told.push(quoted);
+        }
+        told
+    }
+
+    /// What is found for a seat that cannot search itself.
+    pub fn passages_for(&self, seat: &str) -> &[String] {
+        if self.rules.tool_seats.contains(seat) {
+            &[]
+        } else {
+            &self.passages
+        }
+    }
+
+    /// What a seat may search and calculate with.
+    pub fn toolbox_of(&self, seat: &str) -> Option<Toolbox> {
+        let may = self.rules.tool_seats.contains(seat);
+        may.then(|| Toolbox::new(self.rules.sources.clone()))
     }
 
     pub fn begin(&mut self, number: u32, kind: Kind) {
@@ -234,7 +295,9 @@ impl Debate {
             Order::Sequence | Order::RedThenBlue => Limits::FULL.current,
         };
         let told = self.told.as_ref().map_or(0, Told::tokens);
-        TEMPLATE + mode + person + focus + current + told + tokens::count(&self.question)
+        let passages: u64 = self.passages.iter().map(|text| tokens::count(text)).sum();
+        let more = person + focus + current + passages + told;
+        TEMPLATE + mode + more + tokens::count(&self.question)
     }
 
     /// What every seat of this round reads of the debate.
@@ -333,12 +396,12 @@ impl Debate {
                 if let Some(play) = &self.enhanced {
                     play.amend(&mut moves, &turn.reply);
                 }
-                (seat.clone(), moves)
+                (seat.clone(), resolved(moves, &self.rules.sources).0)
             })
             .collect();
         let taken = self.state.take(round.number, &moves);
         if let Some(play) = &mut self.enhanced {
-            play.take(round.number, &group, &self.state);
+            play.take(round.number, &group, &self.state, &self.rules.sources);
         }
         merge(&mut round.taken, taken);
         for (seat, turn) in group {

@@ -11,6 +11,7 @@ mod report;
 mod rules;
 mod told;
 mod verdict;
+mod verified;
 
 pub use matters::{Matter, OVERRIDE};
 pub use measure::{Measurement, measure};
@@ -23,6 +24,7 @@ pub use report::{facts, progress, sections};
 pub use rules::{Enhanced, Learning};
 pub use told::Told;
 pub use verdict::Enhancement;
+pub use verified::SourceCheck;
 
 pub(super) use measure::round_of;
 pub(super) use replies::faults;

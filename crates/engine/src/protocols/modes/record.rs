@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::citations::EvidenceKind;
+use roundtable_core::sources::Passage;
 use roundtable_core::state::{AgentStatus, Blocker, Claim, Decision, Evidence, Touched};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,6 +16,7 @@ use crate::context::RoundSummary;
 use crate::enhanced::DebateRecord;
 use crate::event::{Entry, Event, Setup, State};
 use crate::table::busy_ms;
+use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,6 +30,9 @@ pub struct Record {
     pub reason: Option<String>,
     pub seats: Vec<SeatRecord>,
     pub debate_state: DebateStateRecord,
+    /// What the user gave to be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<SourceRecord>,
     pub rounds: Vec<RoundRecord>,
     pub safety: Safety,
     pub result: Option<Verdict>,
@@ -48,6 +54,14 @@ pub struct SeatRecord {
     pub anchor: Option<String>,
     pub team: Option<String>,
     pub stance: Option<String>,
+}
+
+/// A source as it was when the debate was opened; its passages are those that were cited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SourceRecord {
+    pub name: String,
+    pub sha256: String,
+    pub cited: Vec<Passage>,
 }
 
 /// The design's `debateState`.
@@ -78,6 +92,9 @@ pub struct ResponseRecord {
     pub reply: Option<Value>,
     pub claims_touched: Touched,
     pub citations_used: Vec<String>,
+    /// What it asked of tools, and what it was told.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<Answered>,
     pub remarks: Vec<String>,
     pub sent_back: bool,
 }
@@ -86,6 +103,7 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let debate = followed(entries)?;
     let course = Course::of(entries);
+    let used = used(entries);
     Some(Record {
         id: id.to_owned(),
         timestamp,
@@ -96,10 +114,11 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         reason: course.reason,
         seats: seats(setup, &debate),
         debate_state: state_of(&debate),
+        sources: sources_of(&debate),
         rounds: debate
             .rounds
             .iter()
-            .map(|round| round_of(&debate, round))
+            .map(|round| round_of(&debate, round, &used))
             .collect(),
         safety: Safety::of(&debate),
         result: course.result,
@@ -191,7 +210,42 @@ fn state_of(debate: &Debate) -> DebateStateRecord {
     }
 }
 
-fn round_of(debate: &Debate, round: &Round) -> RoundRecord {
+fn sources_of(debate: &Debate) -> Vec<SourceRecord> {
+    let is_cited = |passage: &Passage| {
+        let mut evidence = debate.state.evidence.iter();
+        evidence.any(|it| it.kind == EvidenceKind::ToolOutput && it.title == passage.id)
+    };
+    let sources = debate.rules.sources.list().iter();
+    sources
+        .map(|source| SourceRecord {
+            name: source.name.clone(),
+            sha256: source.sha256.clone(),
+            cited: source
+                .passages
+                .iter()
+                .filter(|it| is_cited(it))
+                .cloned()
+                .collect(),
+        })
+        .collect()
+}
+
+/// What was asked of tools, by step.
+pub(super) fn used(entries: &[Entry]) -> BTreeMap<String, Vec<Answered>> {
+    let mut used: BTreeMap<String, Vec<Answered>> = BTreeMap::new();
+    for entry in entries {
+        if let Event::Noted { key, value, .. } = &entry.event
+            && let Some((step, exchange)) = Exchange::of(key, value)
+        {
+            used.entry(step.to_owned())
+                .or_default()
+                .extend(exchange.calls);
+        }
+    }
+    used
+}
+
+fn round_of(debate: &Debate, round: &Round, used: &BTreeMap<String, Vec<Answered>>) -> RoundRecord {
     let cited: BTreeMap<&str, Vec<String>> = round
         .turns
         .iter()
@@ -219,8 +273,12 @@ fn round_of(debate: &Debate, round: &Round) -> RoundRecord {
             .cloned()
             .unwrap_or_default(),
         citations_used: cited.get(turn.seat.as_str()).cloned().unwrap_or_default(),
+        tool_calls: used
+            .get(&format!("r{}/{}/speak", round.number, turn.seat))
+            .cloned()
+            .unwrap_or_default(),
         remarks: turn.remarks.clone(),
-        sent_back: turn.spent.calls > 1,
+        sent_back: turn.spent.was_sent_back(),
     });
     RoundRecord {
         round: round.number,

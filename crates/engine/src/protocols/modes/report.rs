@@ -1,20 +1,23 @@
 //! A debate of the modes as a report, at any moment of its journal: positions round by round, claims, evidence, how
 //! confidence and agreement went, and by which criterion it ended.
 
+use roundtable_core::citations::EvidenceKind;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
-use roundtable_core::state::{Claim, ClaimStatus, DebateState};
+use roundtable_core::state::{Claim, ClaimStatus, DebateState, Evidence};
 use roundtable_core::votes::{LEAST_CONFIDENCE, Vote};
+use roundtable_core::wording::one_line;
 
 use super::Kind;
 use super::debate::{Debate, Hidden, Round, Spoken};
 use super::enhanced;
 use super::follow::followed;
-use super::record::Course;
+use super::record::{Course, used};
 use super::verdict::{Poll, Safety, Verdict};
 use crate::event::Entry;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Position, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
+use crate::tokens;
 use crate::totals::Totals;
 
 /// Where an enhanced debate stands after its last round.
@@ -49,9 +52,11 @@ pub fn report(entries: &[Entry]) -> Report {
     if !debate.state.evidence.is_empty() {
         sections.push(Section::main(
             "Evidence",
-            vec![Block::Table(evidence(&debate.state))],
+            vec![Block::Table(evidence(&debate))],
         ));
     }
+    sections.extend(sources(&debate));
+    sections.extend(tools(entries));
     if debate.rounds.iter().any(|round| round.figures.is_some()) {
         let chart = course(&debate);
         sections.push(Section::side(
@@ -305,7 +310,82 @@ fn claims(state: &DebateState) -> Table {
         })
 }
 
-fn evidence(state: &DebateState) -> Table {
+/// The passages that were cited, in full, and what they come from.
+fn sources(debate: &Debate) -> Option<Section> {
+    let list = debate.rules.sources.list();
+    if list.is_empty() {
+        return None;
+    }
+    let cited: Vec<&Evidence> = debate
+        .state
+        .evidence
+        .iter()
+        .filter(|it| it.kind == EvidenceKind::ToolOutput)
+        .collect();
+    let given = list.iter().fold(
+        Table::new("Given", &["source", "#passages", "#cited", "sha256"]),
+        |table, source| {
+            let of_source = cited
+                .iter()
+                .filter(|it| source.passages.iter().any(|passage| passage.id == it.title));
+            table.row(vec![
+                Cell::new(source.name.clone()),
+                Cell::new(source.passages.len().to_string()),
+                Cell::new(of_source.count().to_string()),
+                Cell::new(source.sha256.chars().take(12).collect::<String>()),
+            ])
+        },
+    );
+    let mut blocks = vec![Block::Table(given)];
+    let found = cited
+        .iter()
+        .filter_map(|it| Some((it, debate.rules.sources.passage(&it.title)?)));
+    let passages = found.fold(
+        Table::new("Cited passages", &["id", "source", "place", "passage"]),
+        |table, (evidence, passage)| {
+            table.row(vec![
+                Cell::new(evidence.id.clone()),
+                Cell::new(passage.source.clone()),
+                Cell::new(passage.place.to_string()),
+                Cell::new(one_line(&passage.text)),
+            ])
+        },
+    );
+    if !passages.rows.is_empty() {
+        blocks.push(Block::Table(passages));
+    }
+    Some(Section::main("Sources", blocks))
+}
+
+/// What seats asked of tools.
+fn tools(entries: &[Entry]) -> Option<Section> {
+    let used = used(entries);
+    if used.is_empty() {
+        return None;
+    }
+    let calls = used
+        .iter()
+        .flat_map(|(step, calls)| calls.iter().map(move |it| (step, it)));
+    let table = calls.fold(
+        Table::new("Calls", &["step", "tool", "asked", "answered"]),
+        |table, (step, it)| {
+            let answer = if it.passages.is_empty() {
+                one_line(&it.answer)
+            } else {
+                it.passages.join(", ")
+            };
+            table.row(vec![
+                Cell::new(step.clone()),
+                Cell::new(it.call.name.clone()),
+                Cell::new(tokens::shorten(&one_line(&it.call.arguments), 40)),
+                Cell::new(tokens::shorten(&answer, 60)),
+            ])
+        },
+    );
+    Some(Section::side("Tools", vec![Block::Table(table)]))
+}
+
+fn evidence(debate: &Debate) -> Table {
     let columns = [
         "id",
         "kind",
@@ -314,13 +394,16 @@ fn evidence(state: &DebateState) -> Table {
         "supports",
         "cited by",
     ];
-    state
+    debate
+        .state
         .evidence
         .iter()
         .fold(Table::new("Evidence", &columns), |table, it| {
-            let reference = match &it.url {
-                Some(url) => format!("{} {url}", it.title),
-                None => it.title.clone(),
+            let passage = debate.rules.sources.passage(&it.title);
+            let reference = match (&it.url, passage) {
+                (_, Some(passage)) => format!("{}, {}", passage.source, passage.place),
+                (Some(url), None) => format!("{} {url}", it.title),
+                (None, None) => it.title.clone(),
             };
             let cited_by: Vec<&str> = it.cited_by.iter().map(String::as_str).collect();
             table.row(vec![
@@ -390,7 +473,7 @@ fn rules_broken(debate: &Debate) -> Option<Section> {
         .iter()
         .flat_map(|round| round.turns.iter().map(move |turn| (round.number, turn)));
     let rows: Vec<(u32, &Spoken)> = turns
-        .filter(|(_, turn)| !turn.remarks.is_empty() || turn.spent.calls > 1)
+        .filter(|(_, turn)| !turn.remarks.is_empty() || turn.spent.was_sent_back())
         .collect();
     if rows.is_empty() {
         return None;

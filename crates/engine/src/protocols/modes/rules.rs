@@ -1,7 +1,8 @@
 //! What a debate of the modes is played by: the mode itself as it was when the debate was opened, rounds, focus, stakes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,12 @@ pub struct Rules {
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enhanced: Option<Enhanced>,
+    /// What the user gave to be read, as it was then (M-15).
+    #[serde(default, skip_serializing_if = "Sources::is_empty")]
+    pub sources: Sources,
+    /// Seats whose model can call tools. The others are shown what the program finds for them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tool_seats: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +75,8 @@ impl Rules {
             focus,
             stakes,
             enhanced: None,
+            sources: Sources::default(),
+            tool_seats: BTreeSet::new(),
         })
     }
 
@@ -77,5 +86,13 @@ impl Rules {
             enhanced: Some(enhanced),
             ..self
         }
+    }
+
+    pub fn with_sources(self, sources: Sources) -> Self {
+        Self { sources, ..self }
+    }
+
+    pub fn with_tool_seats(self, tool_seats: BTreeSet<String>) -> Self {
+        Self { tool_seats, ..self }
     }
 }

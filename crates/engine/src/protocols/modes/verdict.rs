@@ -271,10 +271,9 @@ fn lowered(stated: f64, asked: usize, missing: usize) -> f64 {
     stated * asked.saturating_sub(missing) as f64 / asked as f64
 }
 
-/// A reply that took more than one call was sent back; retries of the transport are counted apart.
 pub(super) fn sent_back(debate: &Debate) -> usize {
     let turns = debate.rounds.iter().flat_map(|round| &round.turns);
-    turns.filter(|turn| turn.spent.calls > 1).count()
+    turns.filter(|turn| turn.spent.was_sent_back()).count()
 }
 
 impl Safety {

@@ -448,6 +448,83 @@ async fn e03_the_weights_a_debate_is_opened_with_are_used() {
     );
 }
 
+/// E-18: claims that cite what the user gave are held against it: supported with the passage, not found, or contradicted; an
+/// EMPIRICAL claim against a given figure is flagged; what cites something else is left alone.
+#[tokio::test]
+async fn e18_claims_are_held_against_the_sources_of_the_user() {
+    use roundtable_core::sources::{Checked, Source, Sources, of_text};
+    let text = "The write load peaks at 400 requests per second.\n\nThe queue holds messages for 7 days.\n";
+    let source = Source {
+        name: "plan.md".into(),
+        sha256: String::new(),
+        passages: of_text("plan.md", text),
+    };
+    let rules = enhanced_by(algorithm::ENHANCED, "collaborative", 5)
+        .with_sources(Sources::new(vec![source]));
+    let model = changed(converging, |request, _, reply| {
+        if round_of(request) > 1 {
+            return;
+        }
+        let (claim, kind, cited) = match seat_of(request).as_str() {
+            "sentinel" => (
+                "The write load peaks at 400 requests per second.",
+                "DOCUMENTED",
+                "plan.md",
+            ),
+            "builder" => (
+                "The write load peaks at 900 requests per second.",
+                "DOCUMENTED",
+                "plan.md",
+            ),
+            _ => (
+                "The queue holds messages for 30 days.",
+                "EMPIRICAL",
+                "Our own test",
+            ),
+        };
+        reply["claims"][1]["text"] = json!(claim);
+        reply["backing"][1]["evidence"][0] = json!({ "type": kind, "source": cited });
+        if seat_of(request) == "sentinel" {
+            reply["backing"][0]["evidence"][0] =
+                json!({ "type": "DOCUMENTED", "source": "plan.md" });
+        }
+    });
+    let journal = Arc::default();
+    let verdict = played(setup_of(&rules, 3, Ability::Full), &model, &journal).await;
+    let results: Vec<(String, EvidenceType, String)> = enhancement(&verdict)
+        .source_checks
+        .iter()
+        .map(|it| {
+            let result = match &it.result {
+                Checked::Supported { .. } => "supported".to_owned(),
+                Checked::NotFound => "not found".to_owned(),
+                Checked::Contradicted { figure, .. } => format!("contradicted by {figure}"),
+            };
+            (it.seat.clone(), it.kind, result)
+        })
+        .collect();
+    let of = |seat: &str, kind, result: &str| (seat.to_owned(), kind, result.to_owned());
+    assert_eq!(
+        results,
+        [
+            of("sentinel", EvidenceType::Documented, "not found"),
+            of("sentinel", EvidenceType::Documented, "supported"),
+            of("builder", EvidenceType::Documented, "contradicted by 400"),
+            of("analyst", EvidenceType::Empirical, "contradicted by 7"),
+        ]
+    );
+    let found = &enhancement(&verdict).source_checks[1];
+    assert!(
+        found.passage.as_deref().unwrap().contains("peaks at 400"),
+        "{found:?}"
+    );
+    let report = serde_json::to_string(&protocols::report(&entries(&journal))).unwrap();
+    assert!(
+        report.contains("Claims held against your sources"),
+        "{report}"
+    );
+}
+
 /// Everybody says the same at once.
 fn unanimous(request: &Request, before: usize) -> Result<String, ModelError> {
     let said = converging(request, before)?;

@@ -8,6 +8,7 @@ use roundtable_core::convergence::{
 };
 use roundtable_core::evidence::{Ledger, PositionEvidence};
 use roundtable_core::scale::Similarity;
+use roundtable_core::sources::Sources;
 use roundtable_core::spread;
 use roundtable_core::state::{DebateState, Moves, normal_id};
 use roundtable_core::votes::{self, Figures};
@@ -22,6 +23,7 @@ use super::matters::{self, Matter, OVERRIDE, Question};
 use super::measure::Measurement;
 use super::replies;
 use super::rules::Enhanced;
+use super::verified::{SourceCheck, held_against};
 use crate::algorithm::{Count, EndsBy, Veto};
 use crate::table::Turn;
 
@@ -32,6 +34,8 @@ pub struct Play {
     pub rounds: Vec<MeasuredRound>,
     pub objections: Vec<SecurityObjection>,
     pub decisions: Vec<PersonDecision>,
+    /// Claims that were held against the sources the user gave (E-18).
+    pub checks: Vec<SourceCheck>,
     /// The last typed answer of each seat.
     answers: BTreeMap<String, (u32, Answer)>,
 }
@@ -108,6 +112,7 @@ impl Play {
             rounds: Vec::new(),
             objections: Vec::new(),
             decisions: Vec::new(),
+            checks: Vec::new(),
             answers: BTreeMap::new(),
         }
     }
@@ -123,6 +128,7 @@ impl Play {
         round: u32,
         group: &[(String, Turn<Contribution>)],
         state: &DebateState,
+        sources: &Sources,
     ) {
         if self.rules.wants_evidence() {
             let heard: Vec<_> = group
@@ -130,6 +136,8 @@ impl Play {
                 .map(|(seat, turn)| replies::registered(seat, &turn.reply, state, &self.ledger))
                 .collect();
             self.ledger.take(round, &heard);
+            let checked = heard.iter().flat_map(|it| held_against(round, it, sources));
+            self.checks.extend(checked);
         }
         for (seat, turn) in group {
             self.object(round, seat, turn.reply.security_objection.as_deref());
@@ -162,6 +170,8 @@ impl Play {
 
     pub(in super::super) fn redact(&mut self, round: u32, seat: &str, words: &str) {
         self.ledger.redact(round, seat, words);
+        self.checks
+            .retain(|it| it.round != round || it.seat != seat);
         for it in &mut self.objections {
             if it.seat == seat {
                 words.clone_into(&mut it.text);

@@ -5,6 +5,7 @@ use roundtable_core::convergence::{
     self, Basis, Explanation, Status, evidence_band, shift_band, similarity_band,
 };
 use roundtable_core::evidence::{Calibration, Flagged, Level, Standing};
+use roundtable_core::sources::Checked;
 use roundtable_core::wording::one_line;
 
 use super::super::debate::{Debate, Hidden};
@@ -73,6 +74,7 @@ pub fn sections(debate: &Debate, total_tokens: u64) -> Vec<Section> {
     }
     sections.extend(cited(debate, play));
     sections.extend(claims(debate, play));
+    sections.extend(held_against_sources(play));
     sections.extend(critiques(play));
     sections.extend(left_out(play));
     sections.push(cost(&Overhead::of(debate, total_tokens)));
@@ -487,6 +489,38 @@ fn claims(debate: &Debate, play: &Play) -> Option<Section> {
     }
     (!table.rows.is_empty())
         .then(|| Section::side("What the claims rest on", vec![Block::Table(table)]))
+}
+
+/// What the user's own sources say to the claims that cite them (E-18).
+fn held_against_sources(play: &Play) -> Option<Section> {
+    let columns = ["claim", "type", "cited", "agent", "result", "passage"];
+    let table = play.checks.iter().fold(
+        Table::new("Claims held against your sources", &columns),
+        |table, it| {
+            let (result, tone) = match &it.result {
+                Checked::Supported { passage } => (format!("supported by {passage}"), Tone::Good),
+                Checked::NotFound => ("not found".to_owned(), Tone::Caution),
+                Checked::Contradicted { passage, figure } => (
+                    format!("contradicted: {passage} has {figure}"),
+                    Tone::Critical,
+                ),
+            };
+            table.row(vec![
+                Cell::new(it.claim.clone()),
+                Cell::new(it.kind.name()),
+                Cell::new(it.cited.clone()),
+                Cell::new(it.seat.clone()),
+                Cell::new(result).toned(tone),
+                Cell::new(it.passage.clone().unwrap_or_else(|| "–".into())),
+            ])
+        },
+    );
+    (!table.rows.is_empty()).then(|| {
+        Section::main(
+            "Claims held against your sources",
+            vec![Block::Table(table)],
+        )
+    })
 }
 
 fn critiques(play: &Play) -> Option<Section> {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::debate::Debate;
 use super::overhead::Overhead;
 use super::play::{PersonDecision, Play, SecurityObjection};
+use super::verified::SourceCheck;
 use crate::algorithm::Count;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,8 @@ pub struct Enhancement {
     pub human_override: bool,
     pub decisions: Vec<PersonDecision>,
     pub security_objections: Vec<SecurityObjection>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_checks: Vec<SourceCheck>,
     pub flags: usize,
     pub overhead: Overhead,
 }
@@ -89,6 +92,7 @@ impl Enhancement {
             human_override: play.decisions.iter().any(PersonDecision::overrides),
             decisions: play.decisions.clone(),
             security_objections: play.objections.clone(),
+            source_checks: play.checks.clone(),
             flags: play.ledger.flags.len(),
             overhead: Overhead::of(debate, total_tokens),
             decision,

@@ -1,0 +1,122 @@
+//! Workers on one PostgreSQL database, measured on the real binary: how soon a dead one is replaced, and what more of them
+//! bring. The database waits for its disk as in earnest. Nothing here is a test.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    clippy::panic,
+    dead_code,
+    reason = "a benchmark prints, and stops where it cannot measure; it shares the tests' harness"
+)]
+#![cfg(unix)]
+
+#[path = "../tests/suite/harness/mod.rs"]
+mod harness;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::postgres::{Database, Disk};
+use harness::{Answer, Home, Server, Serving, good, schema_name};
+
+const DELAY: Duration = Duration::from_millis(200);
+/// Calls of one debate on the harness's model: three rounds, a synthesis and its marking.
+const CALLS: usize = 8;
+
+fn main() {
+    println!("{:<66} {:>9}  bound", "what", "measured");
+    takeover();
+    throughput();
+}
+
+fn report(what: &str, value: f64, bound: &str) {
+    println!("{what:<66} {value:>9.2}  {bound}");
+}
+
+struct Worker(Child);
+
+impl Worker {
+    fn start(home: &Home, concurrency: usize) -> Self {
+        let mut child = home
+            .command(&["worker", "--concurrency", &concurrency.to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = child.stdout.as_mut().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// From the kill of a worker in the middle of a call to another's first call for the same debate.
+fn takeover() {
+    let mut worst = Duration::ZERO;
+    for _ in 0..3 {
+        let database = Database::on(Disk::Safe);
+        let server = Server::start(|request, before| match schema_name(request).as_str() {
+            "review" if before == 0 => Answer::Late(Duration::from_mins(1), good(request, before)),
+            _ => Answer::Reply(good(request, before)),
+        });
+        let home = Home::with_database(&server, database.url());
+        let serving = Serving::start(&home, &["--no-work"]);
+        let first = Worker::start(&home, 1);
+        serving.debate();
+        Serving::until_asked(&server, "review");
+        let _second = Worker::start(&home, 1);
+        thread::sleep(Duration::from_secs(1));
+        let killed = Instant::now();
+        drop(first);
+        Serving::wait_until_asked(&server, "review", 2);
+        worst = worst.max(killed.elapsed());
+    }
+    report(
+        "seconds from kill -9 to the next worker's first call (worst of 3)",
+        worst.as_secs_f64(),
+        "10",
+    );
+}
+
+/// Finished model calls a second, of 80 debates on a model that takes 200 ms, with ten debates at once for each worker.
+fn throughput() {
+    const DEBATES: usize = 80;
+    const EACH: usize = 10;
+    for workers in [1, 2, 4] {
+        let database = Database::on(Disk::Safe);
+        let server =
+            Server::start(|request, before| Answer::Late(DELAY, good(request, before % CALLS)));
+        let home = Home::with_database(&server, database.url());
+        let serving = Serving::start(&home, &["--no-work"]);
+        for _ in 0..DEBATES {
+            serving.debate();
+        }
+        let started = Instant::now();
+        let all: Vec<Worker> = (0..workers).map(|_| Worker::start(&home, EACH)).collect();
+        while database.sql("SELECT count(*) FROM debates WHERE ended_at IS NULL") != "0" {
+            thread::sleep(Duration::from_millis(50));
+        }
+        let seconds = started.elapsed().as_secs_f64();
+        drop(all);
+        let steps: f64 = database
+            .sql("SELECT count(*) FROM journal WHERE kind = 'step_finished'")
+            .parse()
+            .unwrap();
+        let most = (workers * EACH) as f64 / DELAY.as_secs_f64();
+        report(
+            &format!("calls a second, {workers} workers with {EACH} debates each"),
+            steps / seconds,
+            &format!("{most} if a call took 200 ms and nothing else took any"),
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! What a seat's reference refers to, where sources were given (M-15): a passage by its id, a calculation, or a work that only
+//! the seat knows. Passages are looked up and calculations done again, so nothing is cited that is not so.
+
+use roundtable_core::calculator;
+use roundtable_core::citations::{EvidenceKind, Reference};
+use roundtable_core::sources::Sources;
+use roundtable_core::state::Moves;
+use roundtable_core::wording::one_line;
+
+use crate::tokens;
+use crate::tools::CALCULATION;
+
+/// How much of a passage the state keeps beside its id.
+const GIST: u64 = 40;
+
+/// The moves with every reference as the program knows it; what refers to nothing is left out of them, and told.
+pub(super) fn resolved(mut moves: Moves, sources: &Sources) -> (Moves, Vec<String>) {
+    let mut unknown = Vec::new();
+    if sources.is_empty() {
+        return (moves, unknown);
+    }
+    let references = std::mem::take(&mut moves.references);
+    for reference in references {
+        match resolve(reference, sources) {
+            Ok(reference) => moves.references.push(reference),
+            Err(title) => unknown.push(title),
+        }
+    }
+    (moves, unknown)
+}
+
+fn resolve(reference: Reference, sources: &Sources) -> Result<Reference, String> {
+    let title = one_line(&reference.title);
+    if let Some(passage) = sources.passage(&title) {
+        return Ok(Reference {
+            title: passage.id.clone(),
+            url: None,
+            gist: tokens::shorten(&one_line(&passage.text), GIST),
+            kind: EvidenceKind::ToolOutput,
+            ..reference
+        });
+    }
+    if let Some(expression) = calculation(&title) {
+        let value = calculator::evaluate(expression).map_err(|_| title.clone())?;
+        return Ok(Reference {
+            title: format!(
+                "{CALCULATION} {} = {}",
+                expression.trim(),
+                calculator::written(value)
+            ),
+            url: None,
+            kind: EvidenceKind::Calculation,
+            ..reference
+        });
+    }
+    let source = sources.named(&title);
+    let points_at_nothing = source.is_some_and(|source| {
+        let rest = title.get(source.name.len()..).unwrap_or_default();
+        rest.contains(':')
+    });
+    match reference.kind {
+        EvidenceKind::Citation if !points_at_nothing => Ok(reference),
+        // What a tool said has an id; without one it said nothing of the kind.
+        EvidenceKind::Citation | EvidenceKind::ToolOutput | EvidenceKind::Calculation => Err(title),
+    }
+}
+
+/// The expression of `calc: 30 * 12`, with or without the result behind it.
+fn calculation(title: &str) -> Option<&str> {
+    let head = title.get(..CALCULATION.len())?;
+    let rest = &title[CALCULATION.len()..];
+    let expression = rest.split('=').next().unwrap_or(rest);
+    head.eq_ignore_ascii_case(CALCULATION).then_some(expression)
+}
+
+#[cfg(test)]
+#[path = "references_tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+//! `roundtable backup`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::store::BackupError;
+
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// Write all debates into one file, while servers and other commands go on using them.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  roundtable backup debates-$(date +%F).db\n\nTo restore it, put it as roundtable.db into an empty folder and name that with --data."
+)]
+pub(crate) struct Args {
+    /// A file that is not there yet.
+    file: PathBuf,
+    #[arg(long)]
+    json: bool,
+}
+
+impl From<BackupError> for Failure {
+    fn from(error: BackupError) -> Self {
+        match error {
+            BackupError::Exists(_)
+            | BackupError::OnServer { .. }
+            | BackupError::Unwritable { .. } => Self::usage(error.to_string()),
+            BackupError::Store(error) => error.into(),
+        }
+    }
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let store = workshop.store().await?;
+    let bytes = store.back_up(&args.file).await?;
+    store.close().await;
+    let file = args.file.display();
+    if args.json {
+        output::json(&json!({ "file": file.to_string(), "bytes": bytes }))?;
+    } else {
+        output::line(&format!("{file}: {} bytes.", output::grouped(bytes)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

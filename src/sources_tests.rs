@@ -1,0 +1,200 @@
+//! M-15: what is given to be read, whatever it is.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A PDF file of these pages, with a right table of its parts.
+fn pdf(pages: &[&str]) -> Vec<u8> {
+    let kids: Vec<String> = (0..pages.len())
+        .map(|index| format!("{} 0 R", 4 + index * 2))
+        .collect();
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!(
+            "<< /Type /Pages /Kids [{}] /Count {} >>",
+            kids.join(" "),
+            pages.len()
+        ),
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"
+            .to_owned(),
+    ];
+    for (index, text) in pages.iter().enumerate() {
+        let content = format!("BT /F1 12 Tf 72 720 Td ({text}) Tj ET");
+        objects.push(format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents {} 0 R >>",
+            5 + index * 2
+        ));
+        objects.push(format!(
+            "<< /Length {} >>\nstream\n{content}\nendstream",
+            content.len()
+        ));
+    }
+    let mut file = "%PDF-1.4\n".to_owned();
+    let mut places = Vec::new();
+    for (number, object) in (1..).zip(&objects) {
+        places.push(file.len());
+        file.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+    }
+    let table = file.len();
+    file.push_str(&format!(
+        "xref\n0 {}\n0000000000 65535 f \n",
+        objects.len() + 1
+    ));
+    for place in places {
+        file.push_str(&format!("{place:010} 00000 n \n"));
+    }
+    file.push_str(&format!(
+        "trailer\n<< /Size {} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n",
+        objects.len() + 1
+    ));
+    file.into_bytes()
+}
+
+fn passages(name: &str, bytes: &[u8]) -> Result<Vec<(String, String)>, Unusable> {
+    let mut sources = Sources::default();
+    sources.add(name, bytes)?;
+    let passages = sources.list.remove(0).passages;
+    Ok(passages.into_iter().map(|it| (it.id, it.text)).collect())
+}
+
+fn one(id: &str, text: &str) -> Result<Vec<(String, String)>, Unusable> {
+    Ok(vec![(id.to_owned(), text.to_owned())])
+}
+
+#[test]
+fn m15_markdown_text_html_csv_and_pdf_are_read() {
+    assert_eq!(
+        one("plan.md:1-3", "# Plan\n\nGo."),
+        passages("plan.md", b"\xef\xbb\xbf# Plan\n\nGo.\n")
+    );
+    assert_eq!(
+        one("old.txt:1", "caf\u{e9}"),
+        passages("old.txt", b"caf\xe9")
+    );
+    assert_eq!(
+        one("wide.txt:1", "hé"),
+        passages("wide.txt", b"\xff\xfeh\0\xe9\0")
+    );
+    assert_eq!(
+        one(
+            "calls.csv:r2-3",
+            "month: May; calls: 310\nmonth: June, July; calls: 4"
+        ),
+        passages("calls.csv", b"month,calls\nMay,310\n\"June, July\",4\n,\n")
+    );
+    assert_eq!(
+        one("a.csv:r2", "x: 1; y: 2; 3"),
+        passages("a.csv", b"x;y\n1;2;3\n")
+    );
+    let pages = passages("r.pdf", &pdf(&["The tide rises.", "", "Twice a day."]));
+    assert_eq!(
+        Ok(vec![
+            ("r.pdf:p1".to_owned(), "The tide rises.".to_owned()),
+            ("r.pdf:p3".to_owned(), "Twice a day.".to_owned())
+        ]),
+        pages
+    );
+}
+
+#[test]
+fn m15_a_page_is_its_text_without_scripts() {
+    let page = "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body><!-- <p>no --><h2 class='a > b'>Fees</h2>\n\
+                <script>if (a</b) steal()</script><p>The fee is 3&nbsp;&euro; &amp; &#x41;&bogus; more,\nfor a < b.</p>\
+                <ul><li>one<li>two</ul><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>\
+                <svg><text>no</text></svg><p>End";
+    assert_eq!(
+        one(
+            "p.html:1-11",
+            "## Fees\n\nThe fee is 3 € & A&bogus; more, for a < b.\n\n- one\n- two\n\na | b\n1 | 2\n\nEnd"
+        ),
+        passages("p.html", page.as_bytes())
+    );
+}
+
+#[test]
+fn m15_what_cannot_be_read_says_why() {
+    assert_eq!(Err(Unusable::Empty), passages("a.txt", b" \n\n"));
+    assert_eq!(Err(Unusable::Empty), passages("a.csv", b"x,y\n"));
+    assert_eq!(
+        Err(Unusable::Binary),
+        passages("a.png", b"\x89PNG\r\n\x1a\n\0\0\0")
+    );
+    assert_eq!(Err(Unusable::NoTextInPdf), passages("a.pdf", &pdf(&[""])));
+    assert!(matches!(
+        passages("a.pdf", b"%PDF-1.7 nonsense"),
+        Err(Unusable::BrokenPdf(_))
+    ));
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.md");
+    let huge = folder.path().join("huge.txt");
+    std::fs::File::create(&huge)
+        .unwrap()
+        .set_len(MOST_BYTES + 1)
+        .unwrap();
+    let error = files(&[folder.path().to_path_buf(), missing, huge]).unwrap_err();
+    let faults: Vec<&str> = error
+        .faults()
+        .iter()
+        .map(|it| it.message.as_str())
+        .collect();
+    assert_eq!(3, faults.len());
+    assert!(
+        faults[0].ends_with("is a folder; give the files in it"),
+        "{faults:?}"
+    );
+    assert!(
+        faults[1].contains("missing.md cannot be read: "),
+        "{faults:?}"
+    );
+    assert!(
+        faults[2].ends_with("is larger than 20 MB; give the part of it that matters"),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn m15_names_are_told_apart_and_fit_into_ids() {
+    let mut sources = Sources::default();
+    for name in ["plan.md", "Plan.md", "a:b\"<c>.md", "", "x\ny.md"] {
+        sources.add(name, b"text").unwrap();
+    }
+    let names: Vec<&str> = sources.list.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(
+        vec!["plan.md", "Plan (2).md", "a_b__c_.md", "source", "x_y.md"],
+        names
+    );
+}
+
+#[test]
+fn m15_only_so_much_can_be_given() {
+    let texts_of = |count: usize, length: usize| {
+        let text = "word ".repeat(length / 5);
+        let names: Vec<String> = (0..count).map(|number| format!("{number}.txt")).collect();
+        texts(names.iter().map(|name| (name.as_str(), text.as_str()))).map(|list| list.len())
+    };
+    assert_eq!(Ok(MOST_SOURCES), texts_of(MOST_SOURCES, 10));
+    assert!(texts_of(MOST_SOURCES + 1, 10).is_err());
+    assert!(texts_of(2, MOST_CHARACTERS / 2 - 5000).is_ok());
+    assert!(texts_of(2, MOST_CHARACTERS / 2 + 10_000).is_err());
+}
+
+proptest! {
+    #[test]
+    fn m15_no_bytes_make_it_panic(name in "[a-z]{0,3}\\.(md|html|csv|pdf|txt)", bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let _ = passages(&name, &bytes);
+    }
+
+    #[test]
+    fn m15_no_page_makes_it_panic(page in "(<|>|/|&|;|#|x|script|p|\"|'|=|!--|--|é| ){0,80}") {
+        let _ = passages("p.html", page.as_bytes());
+    }
+
+    #[test]
+    fn m15_a_damaged_pdf_is_an_error_or_text(at in 9_usize..700, byte in any::<u8>()) {
+        let mut file = pdf(&["The tide rises.", "Twice a day."]);
+        let at = at.min(file.len() - 1);
+        file[at] = byte;
+        let _ = passages("d.pdf", &file);
+    }
+}

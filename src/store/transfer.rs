@@ -1,0 +1,372 @@
+//! Moving everything from one store to another, whatever database each stands on.
+//!
+//! It promises: all or nothing; what is copied is the store as it was at one moment; and it counts as copied only when the
+//! other side, read back, has the same number of rows with the same hash in every table.
+
+use std::fmt::Write;
+
+use futures::TryStreamExt;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, AssertSqlSafe, Executor, Row};
+
+use super::Store;
+use super::dialect::Dialect;
+use super::errors::{Failure, StoreError};
+use super::tokens::to_hex;
+
+/// How many rows go into one statement.
+const AT_ONCE: usize = 50;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Number,
+    Real,
+}
+
+/// A table whose rows are copied, parents before children.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [(&'static str, Kind)],
+    /// What its rows are told apart by: texts first, then at most one number.
+    key: &'static [&'static str],
+}
+
+use Kind::{Number, Real, Text};
+
+/// Not here: `owners`, which of them holds a debate, and `orders` to them. Nobody holds anything in a copy.
+pub(super) const TABLES: [Table; 5] = [
+    Table {
+        name: "debates",
+        columns: &[
+            ("id", Text),
+            ("protocol", Text),
+            ("state", Text),
+            ("epoch", Number),
+            ("generation", Number),
+            ("created_at", Number),
+            ("updated_at", Number),
+            ("ended_at", Number),
+            ("calls", Number),
+            ("retries", Number),
+            ("input_tokens", Number),
+            ("output_tokens", Number),
+            ("cached_tokens", Number),
+            ("cost_usd", Real),
+            ("cost_known", Number),
+            ("rating", Number),
+            ("question", Text),
+            ("setup", Text),
+            ("served", Number),
+            ("budget", Text),
+        ],
+        key: &["id"],
+    },
+    Table {
+        name: "journal",
+        columns: &[
+            ("debate_id", Text),
+            ("seq", Number),
+            ("key", Text),
+            ("at", Number),
+            ("kind", Text),
+            ("body", Text),
+        ],
+        key: &["debate_id", "seq"],
+    },
+    Table {
+        name: "tokens",
+        columns: &[
+            ("id", Text),
+            ("name", Text),
+            ("scope", Text),
+            ("hash", Text),
+            ("created_at", Number),
+        ],
+        key: &["id"],
+    },
+    Table {
+        name: "requests",
+        columns: &[
+            ("key", Text),
+            ("fingerprint", Text),
+            ("debate_id", Text),
+            ("created_at", Number),
+        ],
+        key: &["key"],
+    },
+    Table {
+        name: "sessions",
+        columns: &[("hash", Text), ("token_id", Text), ("expires_at", Number)],
+        key: &["hash"],
+    },
+];
+
+/// What a table holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Content {
+    pub table: &'static str,
+    pub rows: u64,
+    /// SHA-256 of all its rows in the order of their keys.
+    pub sha256: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CopyError {
+    #[error("{place} already has {rows} rows in '{table}'; copy into an empty folder or database")]
+    NotEmpty {
+        place: String,
+        table: &'static str,
+        rows: u64,
+    },
+    #[error(
+        "what arrived in '{table}' is not what was sent ({arrived} rows instead of {sent}, or other content); nothing was kept"
+    )]
+    Differs {
+        table: &'static str,
+        sent: u64,
+        arrived: u64,
+    },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+enum Value {
+    Text(Option<String>),
+    Number(Option<i64>),
+    Real(Option<f64>),
+}
+
+impl Store {
+    /// Everything that the store holds, by table.
+    pub(crate) async fn content(&self) -> Result<Vec<Content>, StoreError> {
+        let read = async {
+            let mut connection = self.reader.acquire().await?;
+            let dialect = self.writer.dialect();
+            connection.execute(dialect.begin_to_read()).await?;
+            let mut all = Vec::new();
+            for table in &TABLES {
+                all.push(content(&mut connection, dialect, table).await?);
+            }
+            connection.execute("COMMIT").await?;
+            Ok::<_, Failure>(all)
+        };
+        read.await.map_err(|failure| self.failed(failure))
+    }
+
+    /// Copies everything into `other`, which has to be empty.
+    pub(crate) async fn copy_into(&self, other: &Self) -> Result<Vec<Content>, CopyError> {
+        for content in other.content().await? {
+            if content.rows > 0 {
+                return Err(CopyError::NotEmpty {
+                    place: other.place(),
+                    table: content.table,
+                    rows: content.rows,
+                });
+            }
+        }
+        let mut source = match self.reader.acquire().await {
+            Ok(connection) => connection,
+            Err(error) => return Err(self.failed(error.into()).into()),
+        };
+        let there = |failure| CopyError::Store(other.failed(failure));
+        let here = |error: sqlx::Error| CopyError::Store(self.failed(error.into()));
+        source
+            .execute(self.writer.dialect().begin_to_read())
+            .await
+            .map_err(here)?;
+        let mut writing = other.writer.begin().await.map_err(there)?;
+        let mut sent = Vec::new();
+        for table in &TABLES {
+            let copied = self.copy_table(&mut source, other, writing.connection(), table);
+            sent.push(copied.await?);
+        }
+        for (table, sent) in TABLES.iter().zip(&sent) {
+            let arrived = content(writing.connection(), other.writer.dialect(), table);
+            let arrived = arrived.await.map_err(there)?;
+            if *sent != arrived {
+                // Dropped before its end, the transaction leaves nothing.
+                return Err(CopyError::Differs {
+                    table: table.name,
+                    sent: sent.rows,
+                    arrived: arrived.rows,
+                });
+            }
+        }
+        writing.end(Ok::<_, Failure>(())).await.map_err(there)?;
+        source.execute("COMMIT").await.map_err(here)?;
+        Ok(sent)
+    }
+
+    async fn copy_table(
+        &self,
+        source: &mut AnyConnection,
+        other: &Self,
+        target: &mut AnyConnection,
+        table: &Table,
+    ) -> Result<Content, CopyError> {
+        let mut sum = Sum::of(table);
+        let mut pending = Vec::new();
+        let sql = select(self.writer.dialect(), table);
+        let mut rows = sqlx::query(AssertSqlSafe(sql)).fetch(source);
+        loop {
+            let row = rows.try_next().await;
+            let Some(row) = row.map_err(|error| self.failed(error.into()))? else {
+                break;
+            };
+            let values = values(table, &row).map_err(|failure| self.failed(failure))?;
+            sum.add(&values);
+            pending.push(values);
+            if pending.len() == AT_ONCE {
+                let full = std::mem::take(&mut pending);
+                insert(target, table, full)
+                    .await
+                    .map_err(|failure| other.failed(failure))?;
+            }
+        }
+        insert(target, table, pending)
+            .await
+            .map_err(|failure| other.failed(failure))?;
+        Ok(sum.finish())
+    }
+}
+
+async fn content(
+    connection: &mut AnyConnection,
+    dialect: Dialect,
+    table: &Table,
+) -> Result<Content, Failure> {
+    let mut sum = Sum::of(table);
+    let mut rows = sqlx::query(AssertSqlSafe(select(dialect, table))).fetch(connection);
+    while let Some(row) = rows.try_next().await? {
+        sum.add(&values(table, &row)?);
+    }
+    Ok(sum.finish())
+}
+
+fn select(dialect: Dialect, table: &Table) -> String {
+    let order: Vec<String> = table
+        .key
+        .iter()
+        .map(
+            |key| match table.columns.iter().find(|(name, _)| name == key) {
+                Some((_, Text)) => format!("{key} {}", dialect.by_bytes()),
+                Some((_, Number | Real)) | None => (*key).to_owned(),
+            },
+        )
+        .collect();
+    format!(
+        "SELECT {} FROM {} ORDER BY {}",
+        names(table),
+        table.name,
+        order.join(", ")
+    )
+}
+
+fn names(table: &Table) -> String {
+    let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+fn values(table: &Table, row: &AnyRow) -> Result<Vec<Value>, Failure> {
+    let read = |(name, kind): &(&'static str, Kind)| -> Result<Value, Failure> {
+        Ok(match kind {
+            // The one character that not every database takes in a text.
+            Text => Value::Text(
+                row.try_get::<Option<String>, _>(*name)?
+                    .map(|text| text.replace('\0', "\u{fffd}")),
+            ),
+            Number => Value::Number(row.try_get(*name)?),
+            Real => Value::Real(row.try_get(*name)?),
+        })
+    };
+    table.columns.iter().map(read).collect()
+}
+
+async fn insert(
+    connection: &mut AnyConnection,
+    table: &Table,
+    rows: Vec<Vec<Value>>,
+) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let mut sql = format!("INSERT INTO {} ({}) VALUES ", table.name, names(table));
+    let mut number = 0;
+    for row in 0..rows.len() {
+        sql.push_str(if row == 0 { "(" } else { ", (" });
+        for column in 0..table.columns.len() {
+            number += 1;
+            let comma = if column == 0 { "" } else { ", " };
+            // Writing to a string cannot fail.
+            let _ = write!(sql, "{comma}${number}");
+        }
+        sql.push(')');
+    }
+    // Only names of ours and numbers are in it.
+    let mut query = sqlx::query(AssertSqlSafe(sql));
+    for value in rows.into_iter().flatten() {
+        query = match value {
+            Value::Text(text) => query.bind(text),
+            Value::Number(number) => query.bind(number),
+            Value::Real(real) => query.bind(real),
+        };
+    }
+    query.execute(connection).await?;
+    Ok(())
+}
+
+/// Counts and hashes rows as they go by. Lengths go before contents, so that no two tables give the same bytes.
+struct Sum {
+    table: &'static str,
+    rows: u64,
+    hash: Sha256,
+}
+
+impl Sum {
+    fn of(table: &Table) -> Self {
+        Self {
+            table: table.name,
+            rows: 0,
+            hash: Sha256::new(),
+        }
+    }
+
+    fn add(&mut self, values: &[Value]) {
+        self.rows += 1;
+        for value in values {
+            match value {
+                Value::Text(Some(text)) => {
+                    self.hash.update([1]);
+                    self.hash.update((text.len() as u64).to_le_bytes());
+                    self.hash.update(text.as_bytes());
+                }
+                Value::Number(Some(number)) => {
+                    self.hash.update([2]);
+                    self.hash.update(number.to_le_bytes());
+                }
+                Value::Real(Some(real)) => {
+                    self.hash.update([3]);
+                    self.hash.update(real.to_bits().to_le_bytes());
+                }
+                Value::Text(None) | Value::Number(None) | Value::Real(None) => {
+                    self.hash.update([0]);
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Content {
+        Content {
+            table: self.table,
+            rows: self.rows,
+            sha256: to_hex(&self.hash.finalize()),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "transfer_tests.rs"]
+mod tests;

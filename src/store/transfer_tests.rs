@@ -1,0 +1,155 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundtable_engine::event::State;
+use uuid::Uuid;
+
+use super::*;
+use crate::store::fixtures::{ended, failed, finished, keyed, opened, setup, spent};
+use crate::store::places::Place;
+use crate::store::{Rating, Scope, Sent, TokenRow};
+
+/// Something in every table, with everything that texts and numbers can hold.
+async fn fill(store: &Store) {
+    for number in 0..3_u32 {
+        let question = format!("Grüße № {number}: \u{0} \"'; DROP TABLE debates; -- 🦀");
+        let claim = store
+            .create(Uuid::new_v4(), &setup(&question), u64::from(number))
+            .await
+            .unwrap();
+        let mut batch = vec![keyed(1, opened(&question))];
+        batch.extend(
+            (2..=80).map(|seq| keyed(seq, finished(&format!("r{seq}/a"), spent(Some(0.1))))),
+        );
+        batch.push(keyed(81, failed("r81/a", spent(None))));
+        batch.push(keyed(82, ended(State::Partial)));
+        claim.journal().append(batch).await.unwrap();
+        let id = claim.id();
+        drop(claim);
+        let rating = Rating::new(7).unwrap();
+        store.rate(id, rating, Some("so".into()), 9).await.unwrap();
+    }
+    let sent = Sent {
+        key: Some("once".into()),
+        fingerprint: "ff".into(),
+    };
+    store
+        .create_served(Uuid::new_v4(), &setup("Served?"), 5, State::Queued, &sent)
+        .await
+        .unwrap();
+    let token = TokenRow {
+        id: Uuid::new_v4(),
+        name: "ada".into(),
+        scope: Scope::Run,
+        hash: [7; 32],
+        created_at: 1,
+    };
+    store.add_token(&token).await.unwrap();
+    store
+        .open_session(&[8; 32], token.id, 1, 1_000_000)
+        .await
+        .unwrap();
+}
+
+/// C-10: there and back again, everything is as it was.
+#[tokio::test]
+async fn c10_a_copy_to_postgres_and_back_is_identical() {
+    let (first, server, last) = (Place::folder(), Place::server(), Place::folder());
+    let (from, between, to) = (first.open().await, server.open().await, last.open().await);
+    fill(&from).await;
+    let before = from.content().await.unwrap();
+    let rows: Vec<_> = before.iter().map(|it| (it.table, it.rows)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("debates", 4),
+            ("journal", 3 * 83),
+            ("tokens", 1),
+            ("requests", 1),
+            ("sessions", 1)
+        ]
+    );
+    assert_eq!(from.copy_into(&between).await.unwrap(), before);
+    assert_eq!(between.copy_into(&to).await.unwrap(), before);
+    assert_eq!(to.content().await.unwrap(), before);
+    // And it is not only the same: it can be gone on with.
+    for id in to.ids().await.unwrap() {
+        assert_eq!(to.entries(id).await, from.entries(id).await);
+        drop(to.claim(id).await.unwrap());
+        drop(between.claim(id).await.unwrap());
+    }
+}
+
+/// A store that has something is not copied into, and stays as it is.
+#[tokio::test]
+async fn a_copy_goes_only_into_an_empty_store() {
+    let (first, server) = (Place::folder(), Place::server());
+    let (from, to) = (first.open().await, server.open().await);
+    fill(&from).await;
+    fill(&to).await;
+    let before = to.content().await.unwrap();
+    let refused = from.copy_into(&to).await.unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            CopyError::NotEmpty {
+                table: "debates",
+                rows: 4,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    assert_eq!(to.content().await.unwrap(), before);
+}
+
+/// A difference in any value of any row shows in the hash of its table, and in no other.
+#[tokio::test]
+async fn one_changed_character_changes_the_hash_of_its_table_alone() {
+    let place = Place::folder();
+    let store = place.open().await;
+    fill(&store).await;
+    let before = store.content().await.unwrap();
+    store
+        .writer
+        .run("UPDATE journal SET at = at + 1 WHERE seq = 40")
+        .await;
+    let after = store.content().await.unwrap();
+    let changed: Vec<_> = before
+        .iter()
+        .zip(&after)
+        .filter(|(before, after)| before != after)
+        .map(|(before, _)| before.table)
+        .collect();
+    assert_eq!(changed, ["journal"]);
+}
+
+/// A table or column that a later migration adds has to be added here too, or it would be lost in a copy.
+#[tokio::test]
+async fn c10_every_table_and_column_is_copied() {
+    let place = Place::folder();
+    let store = place.open().await;
+    let rows = sqlx::query(
+        "SELECT tables.name AS in_table, columns.name AS in_column \
+         FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'",
+    )
+    .fetch_all(&store.reader)
+    .await
+    .unwrap();
+    let mut there: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for row in rows {
+        let columns = there.entry(row.get("in_table")).or_default();
+        columns.insert(row.get("in_column"));
+    }
+    for not_copied in ["_sqlx_migrations", "owners", "orders"] {
+        assert!(there.remove(not_copied).is_some(), "{not_copied}");
+    }
+    assert!(there.get_mut("debates").unwrap().remove("owner"));
+    let copied: BTreeMap<String, BTreeSet<String>> = TABLES
+        .iter()
+        .map(|table| {
+            let columns = table.columns.iter().map(|(name, _)| (*name).to_owned());
+            (table.name.to_owned(), columns.collect())
+        })
+        .collect();
+    assert_eq!(copied, there);
+}

@@ -1,0 +1,334 @@
+//! Workers on one database (B-04): killed, stopped, ended, spoken to through a server that runs nothing itself.
+
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::harness::postgres::Database;
+use crate::harness::{Answer, Gate, Home, Server, Serving, good, schema_name};
+
+/// `roundtable worker`, ended with this value.
+struct Worker {
+    child: Child,
+    log: std::path::PathBuf,
+}
+
+impl Worker {
+    fn start(home: &Home, name: &str, more: &[&str]) -> Self {
+        let log = home.path().join(format!("{name}.log"));
+        let mut args = vec!["worker"];
+        args.extend(more);
+        let mut child = home
+            .command(&args)
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = child.stdout.as_mut().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        assert!(
+            line.starts_with("Working for postgres://127.0.0.1:"),
+            "{line}"
+        );
+        Self { child, log }
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args([name, &self.child.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    fn has_said(&self, words: &str) -> bool {
+        std::fs::read_to_string(&self.log).unwrap().contains(words)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Holds the first review back until the gate opens; whoever asks for it again gets it at once.
+fn gated(gate: &Gate) -> Server {
+    let gate = gate.clone();
+    Server::start(move |request, before| match schema_name(request).as_str() {
+        "review" if before == 0 => Answer::Gated(gate.clone(), good(request, before)),
+        "review" => Answer::Reply(good(request, before - 1)),
+        _ => Answer::Reply(good(request, before)),
+    })
+}
+
+const ONCE_AND_THE_REVIEW_TWICE: [&str; 9] = [
+    "opening",
+    "critique",
+    "revision",
+    "review",
+    "review",
+    "revision",
+    "review",
+    "synthesis",
+    "marking",
+];
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let patience = Instant::now();
+    while !is_so() {
+        assert!(patience.elapsed() < Duration::from_mins(1), "never: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// B-04, P-09: a server that runs nothing takes the request, a worker runs it, and a reader of the server gets all of it as it
+/// happens: the same as whoever comes later.
+#[test]
+fn b04_a_reader_of_the_server_sees_what_a_worker_does() {
+    let (gate, database) = (Gate::default(), Database::new());
+    let server = Server::start({
+        let gate = gate.clone();
+        move |request, before| match schema_name(request).as_str() {
+            "synthesis" => Answer::Gated(gate.clone(), good(request, before)),
+            _ => Answer::Reply(good(request, before)),
+        }
+    });
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let id = serving.debate();
+    let mut events = serving.events(&id, &[]);
+    assert_eq!(serving.state(&id), "queued");
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(
+        server.asked(),
+        Vec::<String>::new(),
+        "the server itself must not work"
+    );
+
+    let _worker = Worker::start(&home, "worker", &["--concurrency", "2"]);
+    // While the last turn is held back, everything before it arrives.
+    let mut seen = Vec::new();
+    while seen.iter().filter(|name| *name == "skeptic_chunk").count() < 3 {
+        seen.push(events.next().unwrap().name);
+    }
+    assert_eq!(serving.state(&id), "running");
+    gate.open();
+    seen.extend(events.all().into_iter().map(|event| event.name));
+    assert_eq!(seen.last().unwrap(), "complete");
+    let later: Vec<String> = serving
+        .events(&id, &[])
+        .all()
+        .into_iter()
+        .map(|event| event.name)
+        .collect();
+    assert_eq!(seen, later);
+    // Who waits at the server is told when the worker is done.
+    let body = json!({ "question": "And this?", "model": "lab:x" });
+    let reply = serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=30")]);
+    assert_eq!(
+        (reply.status, &reply.json()["state"]),
+        (200, &json!("complete")),
+        "{}",
+        reply.text()
+    );
+}
+
+/// B-04, C-08: a worker that is killed is replaced within ten seconds, and no finished call is made again.
+#[test]
+fn b04_a_killed_worker_is_replaced_within_ten_seconds() {
+    let (gate, database) = (Gate::default(), Database::new());
+    let server = gated(&gate);
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let first = Worker::start(&home, "first", &[]);
+    let id = serving.debate();
+    Serving::until_asked(&server, "review");
+    let second = Worker::start(&home, "second", &[]);
+    thread::sleep(Duration::from_secs(2));
+    assert!(!second.has_said("taking"), "two run the same debate");
+
+    let killed = Instant::now();
+    first.signal("-KILL");
+    Serving::wait_until_asked(&server, "review", 2);
+    let after = killed.elapsed();
+    assert!(after < Duration::from_secs(10), "{after:?}");
+    serving.until(&id, "complete");
+    assert_eq!(server.asked(), ONCE_AND_THE_REVIEW_TWICE);
+    gate.open();
+}
+
+/// B-04, C-08: a worker that was asleep for longer than it is waited for writes nothing when it wakes, stops calling models, and
+/// is good for new work.
+#[test]
+fn b04_a_worker_that_was_asleep_for_too_long_writes_nothing() {
+    let (gate, database) = (Gate::default(), Database::new());
+    let server = gated(&gate);
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let zombie = Worker::start(&home, "zombie", &[]);
+    let id = serving.debate();
+    Serving::until_asked(&server, "review");
+    zombie.signal("-STOP");
+    let stopped = Instant::now();
+    let next = Worker::start(&home, "next", &[]);
+    serving.until(&id, "complete");
+    assert!(stopped.elapsed() < Duration::from_secs(20));
+    let journal = || {
+        database.sql("SELECT md5(string_agg(seq || key || body, '|' ORDER BY seq)) FROM journal")
+    };
+    let written = journal();
+
+    // What the zombie was waiting for comes in the very moment it wakes.
+    gate.open();
+    zombie.signal("-CONT");
+    wait_until("it finds out", || {
+        zombie.has_said(&format!("debate {id} stopped"))
+    });
+    thread::sleep(Duration::from_secs(1));
+    assert_eq!(journal(), written);
+    assert_eq!(
+        server.asked(),
+        ONCE_AND_THE_REVIEW_TWICE,
+        "the zombie has asked somebody"
+    );
+    // And it works on.
+    drop(next);
+    let again = serving.debate();
+    serving.until(&again, "complete");
+    assert!(zombie.has_said(&format!("debate {again} is complete")));
+}
+
+/// B-04: a worker that is told to end lets what is nearly done come to its end, and hands over the rest at once.
+#[test]
+fn b04_a_worker_that_ends_finishes_or_hands_over() {
+    let (gate, database) = (Gate::default(), Database::new());
+    let server = gated(&gate);
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    // One that has the time: the debate ends where it was begun.
+    let mut patient = Worker::start(&home, "patient", &["--grace", "20"]);
+    let id = serving.debate();
+    Serving::until_asked(&server, "review");
+    patient.signal("-TERM");
+    wait_until("it has heard", || patient.has_said("ending"));
+    gate.open();
+    let status = patient.child.wait().unwrap();
+    assert_eq!(
+        (status.code(), serving.state(&id)),
+        (Some(0), "complete".into())
+    );
+
+    // One that has not: another goes on with it at once, without waiting for a lease to run out.
+    let database = Database::new();
+    let server = gated(&Gate::default());
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let mut hasty = Worker::start(&home, "hasty", &["--grace", "0"]);
+    let id = serving.debate();
+    Serving::until_asked(&server, "review");
+    let _next = Worker::start(&home, "next", &[]);
+    let told = Instant::now();
+    hasty.signal("-TERM");
+    assert_eq!(hasty.child.wait().unwrap().code(), Some(0));
+    serving.until(&id, "complete");
+    assert!(
+        told.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        told.elapsed()
+    );
+    assert_eq!(server.asked(), ONCE_AND_THE_REVIEW_TWICE);
+}
+
+/// B-04, E-09, E-10: a person at the server speaks to, pauses, goes on with and cancels what a worker runs.
+#[test]
+fn b04_a_person_at_the_server_takes_part_in_what_a_worker_runs() {
+    let (gate, database) = (Gate::default(), Database::new());
+    let server = gated(&gate);
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let _worker = Worker::start(&home, "worker", &[]);
+    let id = serving.debate();
+    let path = |rest: &str| format!("/api/v1/debates/{id}/{rest}");
+    Serving::until_asked(&server, "review");
+    let heard = serving.post(
+        &path("input"),
+        &json!({ "text": "Mind the cost.", "by": "Ada" }),
+    );
+    assert_eq!(
+        (heard.status, heard.json()["number"].as_u64()),
+        (202, Some(1)),
+        "{}",
+        heard.text()
+    );
+    assert_eq!(serving.post(&path("pause"), &json!({})).status, 202);
+    gate.open();
+    serving.until(&id, "waiting");
+    let asked = server.asked().len();
+    let decided = serving.post(&path("decision"), &json!({ "choice": "continue" }));
+    assert!(decided.status < 300, "{}", decided.text());
+    serving.until(&id, "complete");
+    assert!(server.asked().len() > asked);
+    let told: Vec<String> = serving
+        .events(&id, &[])
+        .all()
+        .into_iter()
+        .map(|event| event.name)
+        .collect();
+    assert!(told.iter().any(|name| name == "user_input"), "{told:?}");
+
+    // The next one is cancelled in the middle, and can be resumed.
+    let silent = Server::start(|request, before| match schema_name(request).as_str() {
+        "critique" if before == 0 => Answer::Late(Duration::from_mins(1), good(request, before)),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let database = Database::new();
+    let home = Home::with_database(&silent, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let _worker = Worker::start(&home, "worker", &[]);
+    let id = serving.debate();
+    Serving::until_asked(&silent, "critique");
+    let cancelled = serving.post(&format!("/api/v1/debates/{id}/cancel"), &json!({}));
+    assert!(cancelled.status < 300, "{}", cancelled.text());
+    assert_eq!(serving.state(&id), "cancelled");
+    let resumed = serving.post(&format!("/api/v1/debates/{id}/resume"), &json!({}));
+    assert!(resumed.status < 300, "{}", resumed.text());
+    serving.until(&id, "complete");
+}
+
+/// B-04: workers share what there is, each debate is run once, and one that is full leaves the rest to others.
+#[test]
+fn b04_workers_share_the_debates() {
+    let database = Database::new();
+    let server = Server::start(|request, before| {
+        Answer::Late(Duration::from_millis(50), good(request, before % 8))
+    });
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work", "--max-queued", "12"]);
+    let ids: Vec<String> = (0..12).map(|_| serving.debate()).collect();
+    serving
+        .post(
+            "/api/v1/debates",
+            &json!({ "question": "One more?", "model": "lab:x" }),
+        )
+        .problem(503, "queue-full");
+    let workers = ["a", "b", "c"].map(|name| Worker::start(&home, name, &["--concurrency", "2"]));
+    for id in &ids {
+        serving.until(id, "complete");
+    }
+    for id in &ids {
+        let by = workers
+            .iter()
+            .filter(|worker| worker.has_said(&format!("taking debate {id}")));
+        assert_eq!(by.count(), 1);
+    }
+    for worker in &workers {
+        assert!(worker.has_said("taking debate"), "one had nothing to do");
+    }
+}
