@@ -1388,3 +1388,6 @@ fn prompt(request: &Request) -> String {
         parts.join("\n\n# own\n")
     )
 }
+
+#[path = "modes/enhanced/enhanced_tests.rs"]
+mod enhanced_debates;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::evidence::Ledger;
 use roundtable_core::sources::Sources;
 use roundtable_core::stance;
 use roundtable_core::state::DebateState;
@@ -10,6 +11,7 @@ use roundtable_core::verification::{ALTERNATIVES, RISKS, Stakes};
 use roundtable_core::votes::Vote;
 use roundtable_core::wording;
 
+use super::enhanced;
 use super::panel::Panelist;
 use super::references::resolved;
 use super::replies::Contribution;
@@ -42,6 +44,8 @@ pub(super) struct Against<'a> {
     pub(super) sources: &'a Sources,
     /// What others have said lately: name and argument.
     pub(super) peers: &'a [(String, String)],
+    /// Where every claim carries evidence.
+    pub(super) evidence: Option<&'a Ledger>,
 }
 
 impl Against<'_> {
@@ -68,6 +72,11 @@ impl Against<'_> {
             );
         }
         self.length_and_echo(reply, &mut faults);
+        if let Some(ledger) = self.evidence {
+            for (rule, fault) in enhanced::faults(&self.seat.name, reply, self.state, ledger) {
+                faults.add(rule, fault);
+            }
+        }
         if self.seat.ability == Ability::Full {
             self.headings(reply, &mut faults);
             self.conformity(reply, &mut faults);
@@ -137,7 +146,7 @@ impl Against<'_> {
 
     /// M-07, and what a critical-objection round demands (M-08).
     fn conformity(&self, reply: &Contribution, faults: &mut Faults) {
-        if !reply.opposes.is_empty() && is_blank(reply.steelman.as_deref()) {
+        if reply.objects() && is_blank(reply.steelman.as_deref()) {
             faults.add(
                 "steelman",
                 "restate the strongest form of the view in `steelman` before you object to it."
@@ -167,7 +176,7 @@ impl Against<'_> {
             }
         }
         if self.kind == Kind::Objection {
-            if reply.opposes.is_empty() && !self.state.claims.is_empty() {
+            if !reply.objects() && !self.state.claims.is_empty() {
                 faults.add(
                     "objection",
                     "this round is for counter-arguments: object to at least one claim.".into(),
