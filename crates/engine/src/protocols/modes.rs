@@ -217,6 +217,7 @@ async fn speak(
         .map_or(Kind::Ordinary, |round| round.kind);
     let against = Against {
         mode,
+        question: &debate.question,
         stakes: rules.stakes,
         round,
         kind,

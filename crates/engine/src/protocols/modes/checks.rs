@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::evidence::Ledger;
+use roundtable_core::language;
 use roundtable_core::sources::Sources;
 use roundtable_core::stance;
 use roundtable_core::state::DebateState;
@@ -36,6 +37,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Against<'a> {
     pub(super) mode: &'a Mode,
+    pub(super) question: &'a str,
     pub(super) stakes: Stakes,
     pub(super) round: u32,
     pub(super) kind: Kind,
@@ -78,6 +80,7 @@ impl Against<'_> {
             }
         }
         if self.seat.ability == Ability::Full {
+            self.language(reply, &mut faults);
             self.headings(reply, &mut faults);
             self.conformity(reply, &mut faults);
             self.verification(reply, &mut faults);
@@ -125,6 +128,16 @@ impl Against<'_> {
             faults.add(
                 "echo",
                 format!("the argument repeats what {peer} said; say something of your own."),
+            );
+        }
+    }
+
+    /// A debate is held in the language of its question: else the seats that do not speak the other hear nothing.
+    fn language(&self, reply: &Contribution, faults: &mut Faults) {
+        if let Some((asked, answered)) = language::differs(self.question, &reply.argument) {
+            faults.add(
+                "language",
+                format!("the question is in {asked}, the argument in {answered}; write in the language of the question."),
             );
         }
     }
