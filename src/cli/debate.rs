@@ -36,8 +36,13 @@ number or a forecast: delphi. To see both sides of a decision: devils-advocate. 
 The panel votes ACCEPT, MINOR or BLOCKER after each round. It ends when at least 80% accept, no BLOCKER is open and all are sure
 enough (0.70), when two rounds change nothing, or after the last round. A panel that agrees too easily has to object first.
 
+With --enhanced every claim carries evidence of one of six types, with a source and a confidence; after each round the likeness of
+the positions, their movement and the common sources are measured, and what they show decides when it is over. Where there is no
+progress, the debate waits for you: `roundtable resume --decide CHOICE`. It works with every mode.
+
 Examples:
   roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
+  roundtable debate \"REST or GraphQL for the dashboard?\" --enhanced
   roundtable debate plan.md --mode red-team-blue-team --seats 6 --stakes high
   roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"
   roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf notes.md")]
@@ -66,6 +71,15 @@ pub(crate) struct Args {
     /// High stakes: every reply also answers for its limits, approvals and the way back.
     #[arg(long, value_enum, default_value_t = StakesArgument::Ordinary)]
     stakes: StakesArgument,
+    /// Claims carry evidence, and measured convergence decides when the debate is over.
+    #[arg(long, conflicts_with = "no_enhanced")]
+    enhanced: bool,
+    /// A plain debate, whatever configuration and constitution say.
+    #[arg(long)]
+    no_enhanced: bool,
+    /// How the panel decides; `roundtable config algorithms` lists what there is.
+    #[arg(long, value_name = "NAME", conflicts_with = "no_enhanced")]
+    algorithm: Option<String>,
     /// Speak between rounds: what you type is heard by the seats from the next round on.
     #[arg(long)]
     interactive: bool,
@@ -132,6 +146,12 @@ fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {
     }
     if args.stakes == StakesArgument::High {
         rules.insert("stakes".into(), json!("high"));
+    }
+    if args.enhanced || args.no_enhanced {
+        rules.insert("enhanced".into(), json!(args.enhanced));
+    }
+    if let Some(algorithm) = &args.algorithm {
+        rules.insert("algorithm".into(), json!(algorithm));
     }
     let mut focus = Map::new();
     for text in &args.focus {

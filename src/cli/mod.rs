@@ -23,6 +23,7 @@ mod post_mortem;
 mod pull;
 mod rate;
 mod reading;
+mod record;
 mod resolve;
 mod resume;
 mod rm;
@@ -89,6 +90,8 @@ enum Command {
     Show(show::Args),
     /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
     Export(export::Args),
+    /// The record of an enhanced debate: every round with positions, evidence and measures, and what came out.
+    Record(record::Args),
     /// Say how good an answer was, from 1 to 10.
     Rate(rate::Args),
     /// Say what happened, so that a forecast can be scored.
@@ -187,6 +190,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&workshop, *args).await,
         Command::Resolve(args) => resolve::run(&workshop, args).await,
         Command::Calibration(args) => calibration::run(&workshop, args).await,
+        Command::Record(args) => record::run(&workshop, args).await,
         Command::Judge(args) => judge::run(&workshop, *args).await,
         Command::Resume(args) => resume::run(&workshop, args).await,
         Command::List(args) => list::run(&workshop, args).await,

@@ -6,7 +6,9 @@
 use std::fmt::Write;
 
 use roundtable_engine::account::{Account, Item, Outcome, Turn};
-use roundtable_engine::report::{Align, Block, Place, Report, Section, Table};
+use roundtable_engine::report::{
+    Align, Block, Card, Gauge, Place, Position, Report, Section, Table,
+};
 
 use crate::clock;
 use crate::figures::{counted, one_line, short, usage};
@@ -70,18 +72,27 @@ fn write_section(out: &mut String, section: &Section) {
             Block::Note { text, .. } => drop(writeln!(out, "{}\n", inline(text))),
             Block::Table(table) => write_table(out, table, &section.title),
             Block::Chart(chart) => write_table(out, &chart.table(), &section.title),
-            Block::Opposed { positions } => {
-                for position in positions {
-                    let _ = writeln!(
-                        out,
-                        "**{}: {}**\n\n{}\n",
-                        inline(&position.role),
-                        inline(&position.stand),
-                        quoted(&position.markdown)
-                    );
-                }
+            Block::Opposed { positions } => write_positions(out, positions),
+            Block::Gauges { gauges } => {
+                write_table(out, &Gauge::table(&section.title, gauges), &section.title);
+            }
+            Block::Cards { cards } => {
+                let positions: Vec<Position> = cards.iter().map(Card::as_position).collect();
+                write_positions(out, &positions);
             }
         }
+    }
+}
+
+fn write_positions(out: &mut String, positions: &[Position]) {
+    for position in positions {
+        let _ = writeln!(
+            out,
+            "**{}: {}**\n\n{}\n",
+            inline(&position.role),
+            inline(&position.stand),
+            quoted(&position.markdown)
+        );
     }
 }
 

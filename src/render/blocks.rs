@@ -2,7 +2,7 @@
 
 use askama::Template;
 use roundtable_engine::report::{
-    Align, Block, Cell, Place, Position, Report, Section, Table, Tone,
+    Align, Block, Card, Cell, Gauge, Place, Position, Report, Section, Table, Tone,
 };
 
 use super::chart;
@@ -76,6 +76,11 @@ fn write(block: &Block, section: &Section, roles: &Roles) -> Html {
         Block::Table(figures) => table(figures, figures.caption == section.title),
         Block::Chart(chart) => chart::figure(chart, roles),
         Block::Opposed { positions } => opposed(positions, roles),
+        Block::Gauges { gauges } => table(&Gauge::table(&section.title, gauges), true),
+        Block::Cards { cards } => {
+            let positions: Vec<Position> = cards.iter().map(Card::as_position).collect();
+            opposed(&positions, roles)
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod debate;
 mod deploy;
 #[cfg(feature = "local")]
 mod embedded;
+mod enhanced;
 mod forecast;
 mod harness;
 mod judge;

@@ -6,6 +6,7 @@ pub mod bounded;
 pub mod breaker;
 pub mod calculator;
 pub mod citations;
+pub mod convergence;
 pub mod councils;
 pub mod dataset;
 pub mod evidence;

@@ -1,6 +1,7 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
 pub mod account;
+pub mod algorithm;
 pub mod cast;
 pub mod context;
 pub mod data;

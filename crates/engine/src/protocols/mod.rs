@@ -13,7 +13,7 @@ use crate::account::capital;
 use crate::enhanced;
 use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
-use crate::report::Report;
+use crate::report::{Report, Section};
 use crate::table::{Halt, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +113,14 @@ fn debated(entries: &[Entry]) -> Report {
         Some(Protocol::Forecast) => forecast::report(entries),
         Some(Protocol::Modes) => modes::report(entries),
         None => Report::default(),
+    }
+}
+
+/// Where a debate stands after its last round, for those who watch it run; `None` where there is no such thing.
+pub fn progress(entries: &[Entry]) -> Option<Section> {
+    match protocol_of(entries)? {
+        Protocol::Modes => modes::progress(entries),
+        Protocol::Dialectic | Protocol::Councils | Protocol::Forecast => None,
     }
 }
 

@@ -207,6 +207,11 @@ impl Table {
         &self.kit.scale
     }
 
+    /// A template without parts, as a prompt would include it.
+    pub fn render(&self, name: &str, context: impl Serialize) -> Result<String, Halt> {
+        Ok(self.kit.prompts.render_plain(name, context)?)
+    }
+
     /// From now on; what was before is in the journal.
     pub fn listen(&self) -> broadcast::Receiver<Arc<Notice>> {
         let sender = self.notices.get_or_init(|| broadcast::channel(LAG).0);
