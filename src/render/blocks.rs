@@ -42,7 +42,12 @@ fn placed(section: &Section) -> Place {
     const MOST_COLUMNS: usize = 4;
     let is_wide = |block: &Block| match block {
         Block::Table(table) => table.columns.len() > MOST_COLUMNS && !is_of_words(table),
-        Block::Text { .. } | Block::Note { .. } | Block::Chart(_) | Block::Opposed { .. } => false,
+        Block::Text { .. }
+        | Block::Note { .. }
+        | Block::Chart(_)
+        | Block::Opposed { .. }
+        | Block::Gauges { .. }
+        | Block::Cards { .. } => false,
     };
     if section.blocks.iter().any(is_wide) {
         Place::Main

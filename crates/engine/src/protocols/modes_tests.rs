@@ -554,7 +554,8 @@ type Spoilt = (&'static str, fn(&mut Value));
 async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
     let cases: [Spoilt; 10] = [
         ("language", |reply| {
-            let german = "Wir sollten es nicht tun, und das ist auch für die anderen ein Nachteil. ";
+            let german =
+                "Wir sollten es nicht tun, und das ist auch für die anderen ein Nachteil. ";
             reply["argument"] = json!(format!(
                 "{}\n\n{}",
                 reply["argument"].as_str().unwrap(),

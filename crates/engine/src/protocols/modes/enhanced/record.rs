@@ -108,6 +108,8 @@ impl Times {
                 | Event::Reopened { .. }
                 | Event::Rated { .. }
                 | Event::Resolved { .. }
+                | Event::Tracked { .. }
+                | Event::Assessed { .. }
                 | Event::Asked(_)
                 | Event::Decided(_) => {}
             }
