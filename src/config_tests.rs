@@ -24,6 +24,7 @@ fn the_defaults_are_those_of_the_design() {
 }
 
 /// C-03, P-01: everything that can be set.
+#[expect(clippy::too_many_lines, reason = "it is one file with everything")]
 #[test]
 fn c03_a_full_file_is_read() {
     let config = parse(

@@ -10,7 +10,6 @@ use crate::store::{Store, StoreError};
 
 /// What a debate of this domain is opened with: part of its rules, so that a replay is the same whatever is learned later.
 /// `None` where nothing was learned yet.
-#[expect(dead_code, reason = "enhanced debates open with it")]
 pub(crate) async fn learned(
     store: &Store,
     domain: &Domain,

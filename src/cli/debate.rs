@@ -4,17 +4,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use roundtable_core::learning::{Domain, Learned};
 use roundtable_engine::protocols::Protocol;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::clock;
 use crate::opening::{self, Wish};
 use crate::sources;
+use crate::{clock, learning};
 
 use super::ask::{Choice, Limits, ear, read_text};
 use super::display::Manner;
 use super::failure::Failure;
+use super::output;
+use super::post_mortem::domain;
 use super::run::{self, Debate, Person};
 use super::workshop::Workshop;
 
@@ -80,6 +83,9 @@ pub(crate) struct Args {
     /// How the panel decides; `roundtable config algorithms` lists what there is.
     #[arg(long, value_name = "NAME", conflicts_with = "no_enhanced")]
     algorithm: Option<String>,
+    /// What sort of question it is: the debate uses what post-mortems of this domain have taught, and says so.
+    #[arg(long, value_parser = domain, conflicts_with = "no_enhanced")]
+    domain: Option<Domain>,
     /// Speak between rounds: what you type is heard by the seats from the next round on.
     #[arg(long)]
     interactive: bool,
@@ -106,6 +112,17 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
             "--interactive reads what you type, so the question cannot come from standard input too; give it as text or as a file",
         ));
     }
+    let store = workshop.store().await?;
+    let learned = match &args.domain {
+        Some(domain) => {
+            let half_life = workshop.config.learning.half_life;
+            learning::learned(&store, domain, half_life, clock::now()).await?
+        }
+        None => None,
+    };
+    for line in learned.iter().flat_map(Learned::said) {
+        output::note(&line);
+    }
     let wish = Wish {
         question: read_text(&args.question, "debate")?,
         cast: args.cast.clone(),
@@ -114,11 +131,11 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: Vec::new(),
+        learned,
         sources: sources::files(&args.source)?,
     };
     let order = opening::order(workshop, Protocol::Modes, wish)?;
     let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
-    let store = workshop.store().await?;
     let claim = store
         .create(Uuid::new_v4(), &prepared.setup, clock::now())
         .await?;
@@ -152,6 +169,9 @@ fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {
     }
     if let Some(algorithm) = &args.algorithm {
         rules.insert("algorithm".into(), json!(algorithm));
+    }
+    if let Some(domain) = &args.domain {
+        rules.insert("domain".into(), json!(domain.name()));
     }
     let mut focus = Map::new();
     for text in &args.focus {

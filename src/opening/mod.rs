@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use roundtable_core::forecast::Observation;
+use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::embedder::Embedder;
@@ -47,6 +48,8 @@ pub(crate) struct Wish {
     pub seed: Option<u64>,
     /// What seats have shown of themselves in earlier debates, for protocols that weigh it.
     pub history: Vec<Observation>,
+    /// What earlier decisions of the domain have taught, for debates that are played by it.
+    pub learned: Option<Learned>,
     /// What is given to be read, for protocols whose seats search.
     pub sources: Vec<Source>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use roundtable_core::learning::Domain;
 use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use roundtable_core::votes::ROUND_CAP;
@@ -25,7 +26,7 @@ const LEAST_SEATS: usize = 3;
 const SEATS: usize = 4;
 /// The question comes back in every prompt, and a prompt has at most 10,000 tokens.
 const MOST_QUESTION: u64 = 2500;
-const RULES: [&str; 7] = [
+const RULES: [&str; 8] = [
     "mode",
     "max_rounds",
     "focus",
@@ -33,6 +34,7 @@ const RULES: [&str; 7] = [
     "seats",
     "enhanced",
     "algorithm",
+    "domain",
 ];
 
 pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
@@ -56,6 +58,13 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
         given.algorithm.as_deref(),
         &mut faults,
     );
+    if enhanced.is_none() && given.domain.is_some() && faults.is_empty() {
+        faults.push(Fault::new(
+            "/rules/domain",
+            "only an enhanced debate learns and is learned from: a domain needs 'enhanced' too",
+        ));
+    }
+    let enhanced = enhanced.map(|it| it.in_domain(given.domain.as_ref(), wish.learned));
     let embedding = match &enhanced {
         Some(it) if it.is_measured() => Embedding::Measures,
         Some(_) | None => Embedding::Welcome,
@@ -150,6 +159,7 @@ struct Given {
     /// `None`: as the configuration and the constitution say.
     enhanced: Option<bool>,
     algorithm: Option<String>,
+    domain: Option<Domain>,
 }
 
 impl Given {
@@ -162,6 +172,7 @@ impl Given {
             seats: None,
             enhanced: None,
             algorithm: None,
+            domain: None,
         };
         for (key, value) in rules {
             let whole = value.as_u64().and_then(|number| u32::try_from(number).ok());
@@ -205,6 +216,17 @@ impl Given {
                     given.algorithm = Some(name.clone());
                     continue;
                 }
+                ("domain", Value::String(name), _) => match Domain::new(name) {
+                    Ok(domain) => {
+                        given.domain = Some(domain);
+                        continue;
+                    }
+                    Err(error) => {
+                        faults.push(Fault::new("/rules/domain", error.to_string()));
+                        continue;
+                    }
+                },
+                ("domain", ..) => "the name of a domain",
                 ("enhanced", ..) => "true or false",
                 ("algorithm", ..) => "the name of an algorithm",
                 ("mode", ..) => "the name of a mode",

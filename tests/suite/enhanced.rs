@@ -323,3 +323,48 @@ fn e19_without_an_embedder_the_debate_says_so() {
         ],
     );
 }
+
+/// E-15: the next debate of a domain uses what its post-mortems taught, says so, and puts their questions to every seat; one of
+/// another domain does not.
+#[test]
+fn e15_the_next_debate_of_a_domain_uses_what_was_learned() {
+    let server = panel(converging);
+    let home = measured(&server);
+    let fixtures = "crates/engine/fixtures/dashboard";
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixtures);
+    for name in ["record.yaml", "assessment.yaml"] {
+        let text = std::fs::read_to_string(fixtures.join(name)).unwrap();
+        home.write(name, &text);
+    }
+    let files = ["--record", "record.yaml", "--from", "assessment.yaml"];
+    let taught = [
+        &["post-mortem"],
+        files.as_slice(),
+        &["--domain", "API design"],
+    ]
+    .concat();
+    home.run(&taught).expect(0, &[]);
+    let learned = home.run(&["learning", "show", "--json"]).json();
+    let question = learned[0]["questions"][0]["question"].as_str().unwrap();
+
+    let run = debate(&home, &["--enhanced", "--domain", "api design"]);
+    run.expect(0, &["Learned from 1 post-mortem of 'api design'"]);
+    let asked = |server: &Server| {
+        let heard = server.heard();
+        let spoken = heard.iter().filter(|it| schema_name(it) == "contribution");
+        spoken.filter(|it| said(it).contains(question)).count()
+    };
+    let told = asked(&server);
+    assert!(told >= 3, "every seat is asked it, {told}");
+    let record = home.run(&["record", "last", "--format", "json"]).json();
+    let questions = record["debate_record"]["required_questions"].to_string();
+    assert!(questions.contains(question), "{questions}");
+    home.run(&["show", "last"])
+        .expect(0, &["Learned before", "api design"]);
+
+    let other = debate(&home, &["--enhanced", "--domain", "hiring"]);
+    other.expect(0, &[]);
+    assert!(!other.err.contains("Learned from"), "{}", other.err);
+    assert_eq!(asked(&server), told, "nobody is asked it there");
+    debate(&home, &["--domain", "hiring"]).expect(2, &["enhanced"]);
+}

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use roundtable_core::learning::Learned;
 use serde_json::Value;
 
 use super::assessment::Assessment;
@@ -88,6 +89,7 @@ fn stamp_of(at: Millis) -> Timestamp {
 
 /// Adds to a debate's report what happened after it.
 pub fn after(report: &mut Report, entries: &[Entry]) {
+    report.sections.extend(before(entries));
     report.sections.extend(course_of(entries).section());
     let Some(assessment) = assessment_of(entries) else {
         return;
@@ -115,6 +117,18 @@ pub fn after(report: &mut Report, entries: &[Entry]) {
     }
 }
 
+/// What it was played with of what earlier decisions had taught.
+fn before(entries: &[Entry]) -> Option<Section> {
+    let setup = entries.iter().find_map(|entry| entry.event.setup())?;
+    let learned = rules_of(&setup.rules).get("learned")?.clone();
+    let learned: Learned = serde_json::from_value(learned).ok()?;
+    let lines = learned.said().into_iter().map(|text| Block::Note {
+        text,
+        tone: Tone::Plain,
+    });
+    Some(Section::side("Learned before", lines.collect()))
+}
+
 pub(super) fn tone_of(accuracy: f64) -> Tone {
     if accuracy >= 0.8 {
         Tone::Good
@@ -128,6 +142,10 @@ pub(super) fn tone_of(accuracy: f64) -> Tone {
 /// The record of a stored debate. Debates that were not enhanced have one too, with what they know: positions without
 /// evidence. `None` before the first entry.
 pub fn record_of(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
+    protocols::modes::enhanced::record(id, entries).or_else(|| plain_record(id, entries))
+}
+
+fn plain_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
     let account = Account::of(id, entries)?;
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let rules = rules_of(&setup.rules);

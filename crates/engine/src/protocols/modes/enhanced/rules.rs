@@ -2,6 +2,7 @@
 
 use roundtable_core::convergence::Thresholds;
 use roundtable_core::evidence::Weights;
+use roundtable_core::learning::{Domain, Learned};
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::{Algorithm, EndsBy, Evidence};
@@ -24,6 +25,9 @@ pub struct Enhanced {
     /// Questions that every position has to answer, as earlier debates of the domain taught.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_questions: Vec<String>,
+    /// All that was learned in the domain when the debate was opened, so that a replay is the same whatever came later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Learned>,
 }
 
 /// Whether this debate may be learned from, and uses what was learned.
@@ -47,7 +51,24 @@ impl Enhanced {
             learning: Learning::Enabled,
             domain: None,
             required_questions: Vec::new(),
+            learned: None,
         }
+    }
+
+    /// With what was learned in its domain, unless learning is switched off.
+    #[must_use]
+    pub fn in_domain(mut self, domain: Option<&Domain>, learned: Option<Learned>) -> Self {
+        self.domain = domain.map(|it| it.name().to_owned());
+        let learned = learned.filter(|it| {
+            self.learning == Learning::Enabled && domain.is_some_and(|domain| it.domain == *domain)
+        });
+        if let Some(learned) = &learned {
+            self.weights = learned.weights;
+            let questions = learned.questions.iter();
+            self.required_questions = questions.map(|it| it.question.clone()).collect();
+        }
+        self.learned = learned;
+        self
     }
 
     /// Whether rounds are measured: only where something follows from it.
