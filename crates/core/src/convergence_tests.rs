@@ -309,6 +309,7 @@ fn without_an_embedder_the_typed_answers_decide_alone() {
     assert_eq!(decided(&stuck), Status::DiminishingReturns);
 }
 
+/// E-05, E-06: the bands of similarity and of shift.
 #[test]
 fn e05_bands_begin_where_the_design_says() {
     let names = [0.40, 0.41, 0.60, 0.61, 0.79, 0.80].map(similarity_band);

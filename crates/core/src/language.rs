@@ -75,7 +75,7 @@ const SMALL_WORDS: [(Language, &str); 7] = [
     ),
     (
         Language::Dutch,
-        "de het een en is niet van voor met op dat zijn wij we aan ook maar moet onze of te er door",
+        "de het een en is niet van voor met op dat zijn wij aan ook maar moet onze of te er door",
     ),
 ];
 
