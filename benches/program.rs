@@ -27,7 +27,11 @@ use harness::{Answer, Home, QUESTION, Server, good};
 use roundtable_core::similarity::Index;
 use serde_json::Value;
 
+/// Far less than a hosted model takes: what is added to it stands out.
 const DELAY: Duration = Duration::from_millis(50);
+/// What a fast one takes for a few words.
+const FOUR_TIMES: Duration = Duration::from_millis(200);
+const RUNS: usize = 5;
 
 fn main() {
     // Words name the parts to measure; without any, all are. Cargo adds flags that are meant for a test harness.
@@ -58,12 +62,17 @@ fn report(what: &str, value: f64, unit: &str, bound: f64) {
 }
 
 /// How long a command took from its first call to its answer, over the time in which the server was working on one of its calls, and
-/// over a chain of so many calls of exactly the delay. The best of eight.
-fn wall(args: &[&str], chain: f64, answer: fn(&Value, usize) -> String) -> (f64, f64) {
+/// over a chain of so many calls of exactly the delay. The best of several runs.
+fn wall(
+    args: &[&str],
+    delay: Duration,
+    chain: f64,
+    answer: fn(&Value, usize) -> String,
+) -> (f64, f64) {
     let (mut over_calls, mut over_delays) = (f64::MAX, f64::MAX);
-    for _ in 0..8 {
+    for _ in 0..RUNS {
         let server =
-            Server::start(move |request, before| Answer::Late(DELAY, answer(request, before)));
+            Server::start(move |request, before| Answer::Late(delay, answer(request, before)));
         let home = Home::with(&server);
         home.run(&["list"]).expect(0, &[]);
         let mut child = home
@@ -83,7 +92,7 @@ fn wall(args: &[&str], chain: f64, answer: fn(&Value, usize) -> String) -> (f64,
         let calls = server.calls();
         let took = (answered - calls[0].0).as_secs_f64();
         over_calls = over_calls.min(took / busy(&calls).as_secs_f64());
-        over_delays = over_delays.min(took / (DELAY.as_secs_f64() * chain));
+        over_delays = over_delays.min(took / (delay.as_secs_f64() * chain));
     }
     (over_calls, over_delays)
 }
@@ -101,7 +110,7 @@ fn busy(calls: &[(Instant, Instant)]) -> Duration {
 
 fn wall_over_calls() {
     let args = ["ask", QUESTION, "--model", "lab:x", "--quiet"];
-    let (over_calls, over_delays) = wall(&args, 8.0, good);
+    let (over_calls, over_delays) = wall(&args, DELAY, 8.0, good);
     let what = "wall time of a debate over its 8 sequential calls";
     report(what, over_calls, "", 1.05);
     let what = "the same over 8 times the 50 ms after which the server answers";
@@ -121,7 +130,8 @@ fn wall_of_a_forecast() {
         "lab:x",
         "--quiet",
     ];
-    let (over_calls, over_delays) = wall(&args, 6.0, |request, _| replies(request).to_string());
+    let (over_calls, over_delays) =
+        wall(&args, DELAY, 6.0, |request, _| replies(request).to_string());
     let what = "wall time of a forecast over its calls";
     report(what, over_calls, "", 1.05);
     let what = "the same over 6 times 50 ms, the chain of its 31 calls";
@@ -142,21 +152,24 @@ fn wall_of_modes() {
         let args = [
             "debate", QUESTION, "--mode", mode, "--model", "lab:x", "--quiet",
         ];
-        let (over_calls, _) = wall(&args, 1.0, |request, _| debate::reply(request).to_string());
-        let what = format!("wall time of a debate, mode {mode}, over its calls");
-        report(&what, over_calls, "", 1.05);
+        let reply = |request: &Value, _| debate::reply(request).to_string();
+        for (delay, call) in [(DELAY, "50 ms"), (FOUR_TIMES, "200 ms")] {
+            let (over_calls, _) = wall(&args, delay, 1.0, reply);
+            let what = format!("wall time in mode {mode} over its calls of {call}");
+            report(&what, over_calls, "", 1.05);
+        }
     }
 }
 
 /// The difference between long and short debates, so that starting the program does not count.
 fn cpu_per_call() {
-    const RUNS: u32 = 30;
+    const DEBATES: u32 = 30;
     let server = Server::good();
     let home = Home::with(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
     let total = |rounds: &str| {
         let (calls, ticks) = (server.heard().len(), cpu_of_children());
-        for _ in 0..RUNS {
+        for _ in 0..DEBATES {
             home.ask(&["--quiet", "--rounds", rounds]).expect(0, &[]);
         }
         (

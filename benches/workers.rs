@@ -117,7 +117,7 @@ fn throughput() {
         let started = Instant::now();
         let all: Vec<Worker> = (0..workers).map(|_| Worker::start(&home, EACH)).collect();
         while database.sql("SELECT count(*) FROM debates WHERE ended_at IS NULL") != "0" {
-            thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(200));
         }
         let seconds = started.elapsed().as_secs_f64();
         drop(all);

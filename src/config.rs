@@ -3,6 +3,7 @@
 //! A file is read whole: every misspelt key and wrong value is reported at once, with file, line and the nearest valid
 //! key. Nothing outside this module reads the environment. Keys of providers live in [`Secret`]s, which no one can print.
 
+mod constitution;
 mod document;
 mod edit;
 mod environment;
@@ -16,8 +17,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use roundtable_core::breaker::Settings as Breaker;
+use roundtable_core::convergence::Thresholds;
+use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 
+pub(crate) use constitution::DebatePolicy;
 pub(crate) use edit::set;
 #[cfg(test)]
 pub(crate) use environment::Folders;
@@ -44,6 +48,9 @@ pub(crate) struct Config {
     pub breaker: Breaker,
     pub limits: Limits,
     pub dialectic: Dialectic,
+    pub learning: Learning,
+    pub debate: Debate,
+    pub convergence: Thresholds,
     pub data: Data,
     #[cfg_attr(
         all(not(feature = "local"), not(test)),
@@ -110,6 +117,13 @@ impl Default for Limits {
     }
 }
 
+/// How panels decide (E-21).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Debate {
+    /// By name; `None` for plain debates.
+    pub algorithm: Option<String>,
+}
+
 /// P-01: the keys and defaults of the design.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dialectic {
@@ -138,6 +152,12 @@ impl Default for Dialectic {
             synthesizer_temperature: 0.5,
         }
     }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Learning {
+    /// After how many days what a post-mortem taught counts half.
+    pub half_life: HalfLife,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

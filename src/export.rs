@@ -10,7 +10,7 @@ use roundtable_engine::report::{Fact, Report};
 use crate::figures;
 use crate::render::{self, Panel};
 
-pub(crate) use markdown::markdown;
+pub(crate) use markdown::{markdown, report_markdown};
 
 #[derive(Template)]
 #[template(path = "export.html")]

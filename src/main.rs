@@ -9,6 +9,7 @@ mod embedded;
 mod export;
 mod failure;
 mod figures;
+mod learning;
 mod models;
 mod opening;
 mod remember;
@@ -19,6 +20,7 @@ mod store;
 mod track;
 mod trial;
 mod workshop;
+mod yaml;
 
 use std::process::ExitCode;
 

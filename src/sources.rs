@@ -140,7 +140,8 @@ impl Sources {
             Some((stem, ending)) => (stem.to_owned(), format!(".{ending}")),
             None => (name.clone(), String::new()),
         };
-        (2..)
+        // One more than there are: at least one of them is free.
+        (2..=self.list.len() + 2)
             .map(|number| format!("{stem} ({number}){ending}"))
             .find(|name| !is_taken(name))
             .unwrap_or(name)

@@ -101,6 +101,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: Vec::new(),
+        learned: None,
         sources: Vec::new(),
     };
     let order = opening::order(workshop, Protocol::Dialectic, wish)?;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use roundtable_engine::algorithm::Algorithm;
 use serde_json::json;
 
 use crate::config::{self, Origin};
@@ -14,7 +15,7 @@ use super::workshop::Workshop;
 /// Show or change the configuration.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config path"
+    after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config set-algorithm evidence_based_debate\n  roundtable config path"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -29,6 +30,10 @@ enum Command {
     Show,
     /// Change one setting in the file; comments stay.
     Set { key: String, value: String },
+    /// Choose how panels decide: an algorithm by name.
+    SetAlgorithm { name: String },
+    /// The algorithms there are.
+    Algorithms,
     /// Which file is used, or would be made.
     Path,
 }
@@ -41,10 +46,52 @@ pub(crate) fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> 
             config::set(&path, &key, &value, &workshop.environment)?;
             output::note(&format!("{key} = {value} in {}", path.display()));
         }
+        Some(Command::SetAlgorithm { name }) => set_algorithm(workshop, &name)?,
+        Some(Command::Algorithms) => algorithms(workshop, args.json)?,
         Some(Command::Path) if args.json => output::json(&json!({ "path": path(workshop) }))?,
         Some(Command::Path) => output::line(&path(workshop).display().to_string()),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn set_algorithm(workshop: &Workshop, name: &str) -> Result<(), Failure> {
+    let algorithm = Algorithm::load(&workshop.data, name)?;
+    let path = path(workshop);
+    config::set(
+        &path,
+        "debate.algorithm",
+        &algorithm.name,
+        &workshop.environment,
+    )?;
+    output::note(&format!(
+        "Debates are decided by {} from now on ({}): {}",
+        algorithm.name,
+        path.display(),
+        algorithm.summary
+    ));
+    Ok(())
+}
+
+fn algorithms(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
+    let names = Algorithm::names(&workshop.data)?;
+    let all: Result<Vec<_>, _> = names
+        .iter()
+        .map(|name| Algorithm::load(&workshop.data, name))
+        .collect();
+    let all = all?;
+    if as_json {
+        return output::json(&all);
+    }
+    let chosen = workshop.config.debate.algorithm.as_deref();
+    for it in &all {
+        let mark = if chosen == Some(it.name.as_str()) {
+            "*"
+        } else {
+            " "
+        };
+        output::line(&format!("{mark} {:<24} {}", it.name, it.summary));
+    }
+    Ok(())
 }
 
 fn path(workshop: &Workshop) -> PathBuf {

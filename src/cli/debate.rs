@@ -4,17 +4,20 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use roundtable_core::learning::{Domain, Learned};
 use roundtable_engine::protocols::Protocol;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::clock;
 use crate::opening::{self, Wish};
 use crate::sources;
+use crate::{clock, learning};
 
 use super::ask::{Choice, Limits, ear, read_text};
 use super::display::Manner;
 use super::failure::Failure;
+use super::output;
+use super::post_mortem::domain;
 use super::run::{self, Debate, Person};
 use super::workshop::Workshop;
 
@@ -36,8 +39,13 @@ number or a forecast: delphi. To see both sides of a decision: devils-advocate. 
 The panel votes ACCEPT, MINOR or BLOCKER after each round. It ends when at least 80% accept, no BLOCKER is open and all are sure
 enough (0.70), when two rounds change nothing, or after the last round. A panel that agrees too easily has to object first.
 
+With --enhanced every claim carries evidence of one of six types, with a source and a confidence; after each round the likeness of
+the positions, their movement and the common sources are measured, and what they show decides when it is over. Where there is no
+progress, the debate waits for you: `roundtable resume --decide CHOICE`. It works with every mode.
+
 Examples:
   roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
+  roundtable debate \"REST or GraphQL for the dashboard?\" --enhanced
   roundtable debate plan.md --mode red-team-blue-team --seats 6 --stakes high
   roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"
   roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf notes.md")]
@@ -66,6 +74,18 @@ pub(crate) struct Args {
     /// High stakes: every reply also answers for its limits, approvals and the way back.
     #[arg(long, value_enum, default_value_t = StakesArgument::Ordinary)]
     stakes: StakesArgument,
+    /// Claims carry evidence, and measured convergence decides when the debate is over.
+    #[arg(long, conflicts_with = "no_enhanced")]
+    enhanced: bool,
+    /// A plain debate, whatever configuration and constitution say.
+    #[arg(long)]
+    no_enhanced: bool,
+    /// How the panel decides; `roundtable config algorithms` lists what there is.
+    #[arg(long, value_name = "NAME", conflicts_with = "no_enhanced")]
+    algorithm: Option<String>,
+    /// What sort of question it is: the debate uses what post-mortems of this domain have taught, and says so.
+    #[arg(long, value_parser = domain, conflicts_with = "no_enhanced")]
+    domain: Option<Domain>,
     /// Speak between rounds: what you type is heard by the seats from the next round on.
     #[arg(long)]
     interactive: bool,
@@ -92,6 +112,17 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
             "--interactive reads what you type, so the question cannot come from standard input too; give it as text or as a file",
         ));
     }
+    let store = workshop.store().await?;
+    let learned = match &args.domain {
+        Some(domain) => {
+            let half_life = workshop.config.learning.half_life;
+            learning::learned(&store, domain, half_life, clock::now()).await?
+        }
+        None => None,
+    };
+    for line in learned.iter().flat_map(Learned::said) {
+        output::note(&line);
+    }
     let wish = Wish {
         question: read_text(&args.question, "debate")?,
         cast: args.cast.clone(),
@@ -100,11 +131,11 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: Vec::new(),
+        learned,
         sources: sources::files(&args.source)?,
     };
     let order = opening::order(workshop, Protocol::Modes, wish)?;
     let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
-    let store = workshop.store().await?;
     let claim = store
         .create(Uuid::new_v4(), &prepared.setup, clock::now())
         .await?;
@@ -132,6 +163,15 @@ fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {
     }
     if args.stakes == StakesArgument::High {
         rules.insert("stakes".into(), json!("high"));
+    }
+    if args.enhanced || args.no_enhanced {
+        rules.insert("enhanced".into(), json!(args.enhanced));
+    }
+    if let Some(algorithm) = &args.algorithm {
+        rules.insert("algorithm".into(), json!(algorithm));
+    }
+    if let Some(domain) = &args.domain {
+        rules.insert("domain".into(), json!(domain.name()));
     }
     let mut focus = Map::new();
     for text in &args.focus {

@@ -4,6 +4,7 @@
 mod blocks;
 pub(crate) mod closing;
 mod flow;
+mod standing;
 mod status;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -17,6 +18,7 @@ use roundtable_engine::totals::{Sum, call_of};
 use super::failure::Failure;
 use super::output::{self, BOLD, QUIET, WARN, painted};
 use super::reading::Reading;
+use blocks::{Extent, Look};
 use flow::Flow;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -47,6 +49,8 @@ pub(crate) struct Display {
     running: Vec<Running>,
     /// The step whose heading is on the screen.
     headed: Option<String>,
+    /// Where a measured debate stands, redrawn in place while seats think.
+    standing: Vec<String>,
 }
 
 struct Running {
@@ -83,6 +87,7 @@ impl Display {
             speaking: None,
             running: Vec::new(),
             headed: None,
+            standing: Vec::new(),
         };
         if !manner.quiet {
             output::note(&format!(
@@ -139,7 +144,9 @@ impl Display {
             Event::RoundStarted { .. }
             | Event::Opened(_)
             | Event::Rated { .. }
-            | Event::Resolved { .. } => {}
+            | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. } => {}
             Event::Said(words) => output::note(&format!(
                 "{} {}",
                 painted(BOLD, "You:"),
@@ -150,6 +157,7 @@ impl Display {
                     self.close();
                 }
                 status::noted(key, value);
+                self.stands();
             }
             Event::StepStarted {
                 step,
@@ -210,6 +218,28 @@ impl Display {
         self.headed = Some(turn.step.clone());
     }
 
+    /// After a round that was measured: where everybody stands, as a whole once, its measures from then on.
+    fn stands(&mut self) {
+        let Some(section) = protocols::progress(&self.entries) else {
+            return;
+        };
+        let width = output::width().min(100);
+        let short = standing::in_short(&section, width);
+        if short == self.standing {
+            return;
+        }
+        self.standing = short;
+        self.close();
+        let look = Look::of_terminal(output::stderr_is_terminal(), Extent::Whole);
+        let titles = |role: &str| self.title_of(role);
+        let mut lines = vec![
+            String::new(),
+            painted(BOLD, &output::harmless(&section.title)),
+        ];
+        lines.extend(blocks::section(&section, &titles, look));
+        output::note(&lines.join("\n"));
+    }
+
     /// Something moves while somebody is at it.
     fn think(&mut self) {
         if !self.moves {
@@ -221,10 +251,12 @@ impl Display {
             several => format!("{} are thinking", several.len()),
         };
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix} {elapsed}{msg}") {
             bar.set_style(style);
         }
-        bar.set_message(message);
+        bar.set_prefix(message);
+        let below = self.standing.iter().map(|line| format!("\n{line}"));
+        bar.set_message(below.collect::<String>());
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         self.thinking = Some(bar);
     }

@@ -77,6 +77,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: track::history(&store, clock::now()).await?,
+        learned: None,
         sources: Vec::new(),
     };
     let order = opening::order(workshop, Protocol::Forecast, wish)?;

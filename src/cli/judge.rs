@@ -89,6 +89,7 @@ async fn open(
         budget: args.limits.budget(workshop)?,
         seed: args.seed,
         history: Vec::new(),
+        learned: None,
         sources: Vec::new(),
     };
     let order = opening::order(workshop, Protocol::Councils, wish)?;

@@ -12,14 +12,18 @@ mod display;
 mod doctor;
 mod export;
 mod forecast;
+mod interview;
 mod judge;
+mod learning;
 mod list;
 mod models;
 mod modes;
 mod output;
+mod post_mortem;
 mod pull;
 mod rate;
 mod reading;
+mod record;
 mod resolve;
 mod resume;
 mod rm;
@@ -29,6 +33,7 @@ mod serve;
 mod show;
 mod templates;
 mod token;
+mod track;
 mod worker;
 
 use std::path::PathBuf;
@@ -85,12 +90,20 @@ enum Command {
     Show(show::Args),
     /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
     Export(export::Args),
+    /// The record of an enhanced debate: every round with positions, evidence and measures, and what came out.
+    Record(record::Args),
     /// Say how good an answer was, from 1 to 10.
     Rate(rate::Args),
     /// Say what happened, so that a forecast can be scored.
     Resolve(resolve::Args),
     /// How good the forecasts were.
     Calibration(calibration::Args),
+    /// Say what became of a decision, event by event.
+    Track(Box<track::Args>),
+    /// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
+    PostMortem(post_mortem::Args),
+    /// What was learned from post-mortems; take it back, move it, forget it.
+    Learning(learning::Args),
     /// Delete debates.
     Rm(rm::Args),
     /// Write all debates into one file, while they are in use.
@@ -177,12 +190,16 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Forecast(args) => forecast::run(&workshop, *args).await,
         Command::Resolve(args) => resolve::run(&workshop, args).await,
         Command::Calibration(args) => calibration::run(&workshop, args).await,
+        Command::Record(args) => record::run(&workshop, args).await,
         Command::Judge(args) => judge::run(&workshop, *args).await,
         Command::Resume(args) => resume::run(&workshop, args).await,
         Command::List(args) => list::run(&workshop, args).await,
         Command::Show(args) => show::run(&workshop, args).await,
         Command::Export(args) => export::run(&workshop, args).await,
         Command::Rate(args) => rate::run(&workshop, args).await,
+        Command::Track(args) => track::run(&workshop, *args).await,
+        Command::PostMortem(args) => post_mortem::run(&workshop, args).await,
+        Command::Learning(args) => learning::run(&workshop, args).await,
         Command::Rm(args) => rm::run(&workshop, args).await,
         Command::Backup(args) => backup::run(&workshop, args).await,
         Command::Db(args) => db::run(&workshop, args).await,

@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use roundtable_core::convergence::Thresholds;
+use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
 use toml_edit::TableLike;
 
@@ -12,17 +14,21 @@ use super::document::{Findings, Given, Section};
 use super::environment::{Environment, Folders, Secret};
 use super::name::ModelName;
 use super::{
-    BREAKER, Breaker, Config, Data, Dialectic, Fault, Limits, Local, Retry, Tiers, provider,
+    BREAKER, Breaker, Config, Data, Debate, Dialectic, Fault, Learning, Limits, Local, Retry,
+    Tiers, provider,
 };
 use crate::store::Address;
 
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 11] = [
     "providers",
     "tiers",
     "embedder",
     "retry",
     "limits",
     "dialectic",
+    "learning",
+    "debate",
+    "convergence",
     "data",
     "local",
 ];
@@ -51,6 +57,9 @@ pub(super) fn read(
         retry,
         limits,
         dialectic,
+        learning,
+        debate,
+        convergence,
         data,
         local,
     ] = tables;
@@ -68,6 +77,9 @@ pub(super) fn read(
     let (retry, breaker) = file.retry(retry);
     let limits = file.limits(limits);
     let dialectic = file.dialectic(dialectic);
+    let learning = file.learning(learning);
+    let debate = file.debate(debate);
+    let convergence = file.convergence(convergence);
     let data = file.data(data);
     let local = file.local(local);
 
@@ -81,6 +93,9 @@ pub(super) fn read(
             breaker,
             limits,
             dialectic,
+            learning,
+            debate,
+            convergence,
             data,
             local,
             settings: findings.settings,
@@ -222,6 +237,47 @@ impl File<'_, '_> {
         dialectic
     }
 
+    fn learning(&mut self, table: Table<'_>) -> Learning {
+        let default = HalfLife::default();
+        let mut section = Section::new(self.findings, "learning", table);
+        let given = section.number("half_life_days", HalfLife::LEAST_DAYS..=HalfLife::MOST_DAYS);
+        let days = or_default(&mut section, "half_life_days", given, default.in_days());
+        section.finish();
+        Learning {
+            half_life: HalfLife::days(days).unwrap_or(default),
+        }
+    }
+
+    fn debate(&mut self, table: Table<'_>) -> Debate {
+        let mut section = Section::new(self.findings, "debate", table);
+        let algorithm = section.text("algorithm");
+        let algorithm = optional(&mut section, "algorithm", algorithm);
+        section.finish();
+        Debate { algorithm }
+    }
+
+    fn convergence(&mut self, table: Table<'_>) -> Thresholds {
+        let default = Thresholds::default();
+        let mut section = Section::new(self.findings, "convergence", table);
+        let thresholds = Thresholds {
+            similarity: share(&mut section, "similarity", default.similarity),
+            evidence: share(&mut section, "evidence", default.evidence),
+            settled: share(&mut section, "settled", default.settled),
+            stalled: share(&mut section, "stalled", default.stalled),
+            stalled_rounds: whole(
+                &mut section,
+                "stalled_rounds",
+                1..=20,
+                default.stalled_rounds,
+            ),
+            early_similarity: share(&mut section, "early_similarity", default.early_similarity),
+            early_round: whole(&mut section, "early_round", 0..=20, default.early_round),
+            divergence: share(&mut section, "divergence", default.divergence),
+        };
+        section.finish();
+        thresholds
+    }
+
     fn data(&mut self, table: Table<'_>) -> Data {
         let default = self
             .environment
@@ -320,6 +376,11 @@ where
     T: Copy + Display + PartialOrd + TryFrom<i64>,
 {
     let given = section.whole(key, range);
+    or_default(section, key, given, default)
+}
+
+fn share(section: &mut Section<'_, '_, '_>, key: &'static str, default: f64) -> f64 {
+    let given = section.number(key, 0.0..=1.0);
     or_default(section, key, given, default)
 }
 

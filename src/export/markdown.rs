@@ -6,7 +6,9 @@
 use std::fmt::Write;
 
 use roundtable_engine::account::{Account, Item, Outcome, Turn};
-use roundtable_engine::report::{Align, Block, Place, Report, Section, Table};
+use roundtable_engine::report::{
+    Align, Block, Card, Gauge, Place, Position, Report, Section, Table,
+};
 
 use crate::clock;
 use crate::figures::{counted, one_line, short, usage};
@@ -36,6 +38,20 @@ pub(crate) fn markdown(account: &Account, report: &Report) -> String {
     if let Some(reason) = &account.reason {
         let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
     }
+    write_report(&mut out, report);
+    transcript(&mut out, account);
+    write_section(&mut out, &usage(account));
+    out
+}
+
+/// A report of no one debate.
+pub(crate) fn report_markdown(title: &str, report: &Report) -> String {
+    let mut out = format!("# {}\n\n", inline(title));
+    write_report(&mut out, report);
+    out
+}
+
+fn write_report(out: &mut String, report: &Report) {
     for fact in &report.facts {
         let _ = writeln!(out, "- {}: {}", inline(&fact.name), inline(&fact.value));
     }
@@ -44,11 +60,8 @@ pub(crate) fn markdown(account: &Account, report: &Report) -> String {
     }
     for place in [Place::Main, Place::Side] {
         let here = report.sections.iter().filter(|it| it.place == place);
-        here.for_each(|section| write_section(&mut out, section));
+        here.for_each(|section| write_section(out, section));
     }
-    transcript(&mut out, account);
-    write_section(&mut out, &usage(account));
-    out
 }
 
 fn write_section(out: &mut String, section: &Section) {
@@ -59,18 +72,27 @@ fn write_section(out: &mut String, section: &Section) {
             Block::Note { text, .. } => drop(writeln!(out, "{}\n", inline(text))),
             Block::Table(table) => write_table(out, table, &section.title),
             Block::Chart(chart) => write_table(out, &chart.table(), &section.title),
-            Block::Opposed { positions } => {
-                for position in positions {
-                    let _ = writeln!(
-                        out,
-                        "**{}: {}**\n\n{}\n",
-                        inline(&position.role),
-                        inline(&position.stand),
-                        quoted(&position.markdown)
-                    );
-                }
+            Block::Opposed { positions } => write_positions(out, positions),
+            Block::Gauges { gauges } => {
+                write_table(out, &Gauge::table(&section.title, gauges), &section.title);
+            }
+            Block::Cards { cards } => {
+                let positions: Vec<Position> = cards.iter().map(Card::as_position).collect();
+                write_positions(out, &positions);
             }
         }
+    }
+}
+
+fn write_positions(out: &mut String, positions: &[Position]) {
+    for position in positions {
+        let _ = writeln!(
+            out,
+            "**{}: {}**\n\n{}\n",
+            inline(&position.role),
+            inline(&position.stand),
+            quoted(&position.markdown)
+        );
     }
 }
 

@@ -383,7 +383,11 @@ impl Content {
             Self::Text { text } => progress.text(text),
             Self::ToolUse { id, name, input } => {
                 let is_there = input.as_object().is_some_and(|fields| !fields.is_empty());
-                let input = is_there.then(|| input.to_string()).unwrap_or_default();
+                let input = if is_there {
+                    input.to_string()
+                } else {
+                    String::new()
+                };
                 if progress.is_call(&name) {
                     progress.call(CallPart {
                         place: index,

@@ -423,7 +423,7 @@ async fn m15_a_cut_call_is_tried_again() {
     );
     let script = || {
         [
-            Reply::events(&[start.clone()]).broken(),
+            Reply::events(std::slice::from_ref(&start)).broken(),
             Reply::events(&[whole.clone(), finish("tool_calls"), "[DONE]".to_owned()]),
         ]
     };

@@ -8,12 +8,14 @@ mod councils;
 mod dialectic;
 mod forecast;
 mod modes;
+mod policy;
 mod seating;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use roundtable_core::forecast::Observation;
+use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::embedder::Embedder;
@@ -46,6 +48,8 @@ pub(crate) struct Wish {
     pub seed: Option<u64>,
     /// What seats have shown of themselves in earlier debates, for protocols that weigh it.
     pub history: Vec<Observation>,
+    /// What earlier decisions of the domain have taught, for debates that are played by it.
+    pub learned: Option<Learned>,
     /// What is given to be read, for protocols whose seats search.
     pub sources: Vec<Source>,
 }
@@ -95,6 +99,8 @@ pub(crate) struct Configured {
 pub(crate) enum Embedding {
     /// It is worth having without one, too.
     Welcome,
+    /// It measures by one, and decides by typed answers alone where there is none.
+    Measures,
     Unneeded,
 }
 
@@ -139,7 +145,8 @@ pub(crate) async fn prepare(
     check_context(&order.question, &seating.chairs)?;
     check_prices(&seating.seated, &seating.chairs, &order.budget)?;
     let embedder = match order.embedding {
-        Embedding::Welcome => embedder(workshop, ear).await?,
+        Embedding::Welcome => embedder(workshop, ear, WITHOUT_TEMPLATES).await?,
+        Embedding::Measures => embedder(workshop, ear, WITHOUT_MEASURE).await?,
         Embedding::Unneeded => None,
     };
     let rules = match order.terms {
@@ -299,13 +306,22 @@ fn check_prices(
     }
 }
 
-async fn embedder(workshop: &Workshop, ear: &Ear) -> Result<Option<Arc<dyn Embedder>>, Failure> {
+/// What is told where there is no embedder.
+const WITHOUT_TEMPLATES: &str = "Going on without reasoning templates";
+const WITHOUT_MEASURE: &str =
+    "Going on without measuring how alike the positions are: the typed answers alone decide";
+
+async fn embedder(
+    workshop: &Workshop,
+    ear: &Ear,
+    without: &str,
+) -> Result<Option<Arc<dyn Embedder>>, Failure> {
     match workshop.embedder(Arc::clone(&ear.fetching)).await {
         Ok(embedder) => Ok(Some(embedder)),
         Err(failure) if workshop.config.embedder.is_some() => Err(failure),
-        // Without an embedder there are no templates to start from. The debate is worth having all the same.
+        // Without an embedder there is nothing to start from or to measure by. The debate is worth having all the same.
         Err(failure) => {
-            (ear.say)(&failure.explained("Going on without reasoning templates"));
+            (ear.say)(&failure.explained(without));
             Ok(None)
         }
     }

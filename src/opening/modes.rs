@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use roundtable_core::learning::Domain;
 use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use roundtable_core::votes::ROUND_CAP;
@@ -13,6 +14,7 @@ use roundtable_engine::protocols::modes::Rules;
 use roundtable_engine::table::Chair;
 use serde_json::{Map, Value, json};
 
+use super::policy;
 use super::{Ear, Embedding, Order, Wish, check_question};
 use crate::failure::{Failure, Fault};
 use crate::workshop::Workshop;
@@ -24,7 +26,16 @@ const LEAST_SEATS: usize = 3;
 const SEATS: usize = 4;
 /// The question comes back in every prompt, and a prompt has at most 10,000 tokens.
 const MOST_QUESTION: u64 = 2500;
-const RULES: [&str; 5] = ["mode", "max_rounds", "focus", "stakes", "seats"];
+const RULES: [&str; 8] = [
+    "mode",
+    "max_rounds",
+    "focus",
+    "stakes",
+    "seats",
+    "enhanced",
+    "algorithm",
+    "domain",
+];
 
 pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
     let mut faults = Vec::new();
@@ -41,9 +52,30 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
     let cast = load_cast(&workshop.data, wish.cast.as_deref().unwrap_or(CAST));
     let cast = taken("/cast", cast, &mut faults);
     let cast = cast.and_then(|cast| seated(cast, &given, mode.as_ref(), &mut faults));
+    let enhanced = policy::enhanced(
+        workshop,
+        given.enhanced,
+        given.algorithm.as_deref(),
+        &mut faults,
+    );
+    if enhanced.is_none() && given.domain.is_some() && faults.is_empty() {
+        faults.push(Fault::new(
+            "/rules/domain",
+            "only an enhanced debate learns and is learned from: a domain needs 'enhanced' too",
+        ));
+    }
+    let enhanced = enhanced.map(|it| it.in_domain(given.domain.as_ref(), wish.learned));
+    let embedding = match &enhanced {
+        Some(it) if it.is_measured() => Embedding::Measures,
+        Some(_) | None => Embedding::Welcome,
+    };
     let rules = mode.and_then(|mode| {
         let rules = Rules::new(mode, given.max_rounds, given.focus, given.stakes);
         rules
+            .map(|rules| match enhanced {
+                Some(enhanced) => rules.enhanced(enhanced),
+                None => rules,
+            })
             .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
             .ok()
     });
@@ -65,7 +97,7 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
             })),
             budget: wish.budget,
             seed: wish.seed,
-            embedding: Embedding::Welcome,
+            embedding,
         }),
         _ => Err(Failure::refused(faults)),
     }
@@ -124,6 +156,10 @@ struct Given {
     stakes: Stakes,
     /// `None`: as many as a cast of the user's has, or a few of the built-in one.
     seats: Option<usize>,
+    /// `None`: as the configuration and the constitution say.
+    enhanced: Option<bool>,
+    algorithm: Option<String>,
+    domain: Option<Domain>,
 }
 
 impl Given {
@@ -134,6 +170,9 @@ impl Given {
             focus: BTreeMap::new(),
             stakes: Stakes::Ordinary,
             seats: None,
+            enhanced: None,
+            algorithm: None,
+            domain: None,
         };
         for (key, value) in rules {
             let whole = value.as_u64().and_then(|number| u32::try_from(number).ok());
@@ -169,6 +208,27 @@ impl Given {
                         "a question for round 1, or an object of rounds and questions such as {\"2\": \"What does it cost?\"}"
                     }
                 },
+                ("enhanced", Value::Bool(wanted), _) => {
+                    given.enhanced = Some(*wanted);
+                    continue;
+                }
+                ("algorithm", Value::String(name), _) => {
+                    given.algorithm = Some(name.clone());
+                    continue;
+                }
+                ("domain", Value::String(name), _) => match Domain::new(name) {
+                    Ok(domain) => {
+                        given.domain = Some(domain);
+                        continue;
+                    }
+                    Err(error) => {
+                        faults.push(Fault::new("/rules/domain", error.to_string()));
+                        continue;
+                    }
+                },
+                ("domain", ..) => "the name of a domain",
+                ("enhanced", ..) => "true or false",
+                ("algorithm", ..) => "the name of an algorithm",
                 ("mode", ..) => "the name of a mode",
                 ("max_rounds" | "seats", ..) => "a whole number",
                 ("stakes", ..) => "\"high\" or \"ordinary\"",

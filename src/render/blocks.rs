@@ -2,7 +2,7 @@
 
 use askama::Template;
 use roundtable_engine::report::{
-    Align, Block, Cell, Place, Position, Report, Section, Table, Tone,
+    Align, Block, Card, Cell, Gauge, Place, Position, Report, Section, Table, Tone,
 };
 
 use super::chart;
@@ -23,7 +23,7 @@ pub(crate) fn panels(report: &Report, place: Place, roles: &Roles) -> Vec<Panel>
     let here = report
         .sections
         .iter()
-        .filter(|section| section.place == place);
+        .filter(|section| placed(section) == place);
     here.map(|section| panel(section, roles)).collect()
 }
 
@@ -34,6 +34,25 @@ pub(crate) fn panel(section: &Section, roles: &Roles) -> Panel {
         title: section.title.clone(),
         anchor: anchor(&section.title),
         body: Html::trusted(body.collect()),
+    }
+}
+
+/// Where on a page it stands: a table of many figures finds no room beside the text.
+fn placed(section: &Section) -> Place {
+    const MOST_COLUMNS: usize = 4;
+    let is_wide = |block: &Block| match block {
+        Block::Table(table) => table.columns.len() > MOST_COLUMNS && !is_of_words(table),
+        Block::Text { .. }
+        | Block::Note { .. }
+        | Block::Chart(_)
+        | Block::Opposed { .. }
+        | Block::Gauges { .. }
+        | Block::Cards { .. } => false,
+    };
+    if section.blocks.iter().any(is_wide) {
+        Place::Main
+    } else {
+        section.place
     }
 }
 
@@ -62,6 +81,11 @@ fn write(block: &Block, section: &Section, roles: &Roles) -> Html {
         Block::Table(figures) => table(figures, figures.caption == section.title),
         Block::Chart(chart) => chart::figure(chart, roles),
         Block::Opposed { positions } => opposed(positions, roles),
+        Block::Gauges { gauges } => table(&Gauge::table(&section.title, gauges), true),
+        Block::Cards { cards } => {
+            let positions: Vec<Position> = cards.iter().map(Card::as_position).collect();
+            opposed(&positions, roles)
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use askama::Template;
 use roundtable_core::usage::Usage;
 use roundtable_engine::account::{Account, Item, Outcome, Round, Turn, Voice};
 use roundtable_engine::event::{Spent, State};
+use roundtable_engine::protocols;
 use roundtable_engine::report::{Place, Report};
 
 use super::blocks::{Panel, panels, tone_class};
@@ -233,7 +234,7 @@ fn meta(account: &Account) -> Vec<String> {
         .filter_map(|round| round.number)
         .max()
         .unwrap_or(0);
-    let protocol = roundtable_engine::account::capital(&account.protocol);
+    let protocol = protocols::title(&account.protocol);
     let rounds = counted(usize::try_from(played).unwrap_or(usize::MAX), "round");
     let mut parts = vec![
         if account.is_over() {

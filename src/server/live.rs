@@ -96,6 +96,8 @@ impl Live {
             | Event::Reopened { .. }
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

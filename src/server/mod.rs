@@ -8,6 +8,7 @@ mod documents;
 mod events;
 mod floor;
 mod guard;
+mod learning;
 mod live;
 mod log;
 mod openapi;
@@ -175,6 +176,8 @@ fn router(app: Arc<App>) -> Router {
         )
         .route("/api/v1/reasoning/calibration", get(reasoning::calibration))
         .route("/calibration", get(reasoning::page))
+        .route("/api/v1/learning", get(learning::all))
+        .route("/learning", get(learning::page))
         .route("/api/openapi.json", get(openapi::as_json))
         .route("/api/docs", get(openapi::as_page))
         .route("/api/docs.css", get(openapi::style))

@@ -113,6 +113,12 @@ fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
         errors: &[404, 409],
     });
     all.extend(contract::operations(generator));
+    all.push(get(
+        "/api/v1/learning",
+        "learning",
+        "What was learned from post-mortems, and every change that led to it",
+        reference("Learning"),
+    ));
     all.extend(whole_server());
     all
 }

@@ -215,6 +215,8 @@ impl Reader {
             | Event::Reopened { .. }
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {

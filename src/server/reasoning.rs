@@ -68,6 +68,7 @@ async fn start(
         rules,
         budget: configured(&app.workshop.config.limits),
         history: track::history(&app.store, clock::now()).await?,
+        learned: None,
         ..Wish::default()
     };
     let order = opening::order(&app.workshop, Protocol::Forecast, wish)?;

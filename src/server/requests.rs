@@ -214,6 +214,7 @@ impl NewDebate {
                     budget,
                     seed: self.seed,
                     history: Vec::new(),
+                    learned: None,
                     sources,
                 },
             )),

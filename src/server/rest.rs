@@ -7,11 +7,12 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use roundtable_core::learning::{Domain, Learned};
 use roundtable_engine::event::{Entry, State as DebateState};
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::open_question;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -24,7 +25,7 @@ use super::requests::{DecisionWish, Input, NewDebate, RatingWish, ResumeWish, Se
 use crate::failure::Fault;
 use crate::opening;
 use crate::store::{self, Created, DebateRow, Filter, Place, Rating};
-use crate::{clock, track};
+use crate::{clock, learning, track};
 
 /// The longest that a request with `Prefer: wait` waits.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -155,10 +156,23 @@ pub(super) async fn start(
     if protocol == Protocol::Forecast {
         wish.history = track::history(&app.store, clock::now()).await?;
     }
+    if protocol == Protocol::Modes {
+        wish.learned = learned(app, &wish.rules).await?;
+    }
     let order = opening::order(&app.workshop, protocol, wish)?;
     let place = app.floor.reserve()?;
     let prepared = opening::prepare(&app.workshop, order, &ear()).await?;
     Ok(app.floor.create(place, prepared, request).await?)
+}
+
+/// What was learned in the domain that is named; one that cannot be read is refused with everything else.
+async fn learned(app: &App, rules: &Map<String, Value>) -> Result<Option<Learned>, Problem> {
+    let domain = rules.get("domain").and_then(Value::as_str);
+    let Some(domain) = domain.and_then(|name| Domain::new(name).ok()) else {
+        return Ok(None);
+    };
+    let half_life = app.workshop.config.learning.half_life;
+    Ok(learning::learned(&app.store, &domain, half_life, clock::now()).await?)
 }
 
 pub(super) async fn list(

@@ -156,15 +156,12 @@ fn add(text: &mut String, piece: &str) {
     while let Some(at) = rest.find('&') {
         push_words(text, &rest[..at]);
         rest = &rest[at..];
-        match entity(rest) {
-            Some((character, length)) => {
-                text.push(character);
-                rest = &rest[length..];
-            }
-            None => {
-                text.push('&');
-                rest = &rest[1..];
-            }
+        if let Some((character, length)) = entity(rest) {
+            text.push(character);
+            rest = &rest[length..];
+        } else {
+            text.push('&');
+            rest = &rest[1..];
         }
     }
     push_words(text, rest);

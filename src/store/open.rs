@@ -184,6 +184,7 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
     for touch in [
         "SELECT id FROM debates ORDER BY created_at DESC, id DESC LIMIT 1",
         "SELECT seq FROM journal LIMIT 1",
+        "SELECT number FROM learning LIMIT 1",
     ] {
         connection.fetch_optional(touch).await?;
     }
@@ -219,6 +220,11 @@ fn migrations() -> Migrator {
             2,
             "serving",
             include_str!("../../migrations/0002_serving.sql"),
+        ),
+        migration(
+            3,
+            "learning",
+            include_str!("../../migrations/0003_learning.sql"),
         ),
         migration(
             4,

@@ -50,7 +50,9 @@ impl Tally {
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
             | Event::Said(_)
-            | Event::Resolved { .. } => self,
+            | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. } => self,
         }
     }
 
@@ -94,6 +96,8 @@ pub(super) fn kind(event: &Event) -> &'static str {
         Event::Reopened { .. } => "reopened",
         Event::Rated { .. } => "rated",
         Event::Resolved { .. } => "resolved",
+        Event::Tracked { .. } => "tracked",
+        Event::Assessed { .. } => "assessed",
         Event::Said(_) => "said",
         Event::Asked(_) => "asked",
         Event::Decided(_) => "decided",

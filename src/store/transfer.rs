@@ -37,7 +37,7 @@ pub(super) struct Table {
 use Kind::{Number, Real, Text};
 
 /// Not here: `owners`, which of them holds a debate, and `orders` to them. Nobody holds anything in a copy.
-pub(super) const TABLES: [Table; 5] = [
+pub(super) const TABLES: [Table; 6] = [
     Table {
         name: "debates",
         columns: &[
@@ -101,6 +101,17 @@ pub(super) const TABLES: [Table; 5] = [
         name: "sessions",
         columns: &[("hash", Text), ("token_id", Text), ("expires_at", Number)],
         key: &["hash"],
+    },
+    Table {
+        name: "learning",
+        columns: &[
+            ("number", Number),
+            ("at", Number),
+            ("domain", Text),
+            ("kind", Text),
+            ("body", Text),
+        ],
+        key: &["number"],
     },
 ];
 

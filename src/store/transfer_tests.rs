@@ -1,5 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use roundtable_core::learning::Audit;
 use roundtable_engine::event::State;
 use uuid::Uuid;
 
@@ -48,6 +49,8 @@ async fn fill(store: &Store) {
         .open_session(&[8; 32], token.id, 1, 1_000_000)
         .await
         .unwrap();
+    let plan = |_: &[Audit]| Ok::<_, std::convert::Infallible>(crate::learning::samples::audit());
+    store.learn(plan).await.unwrap();
 }
 
 /// C-10: there and back again, everything is as it was.
@@ -65,7 +68,8 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
             ("journal", 3 * 83),
             ("tokens", 1),
             ("requests", 1),
-            ("sessions", 1)
+            ("sessions", 1),
+            ("learning", 4)
         ]
     );
     assert_eq!(from.copy_into(&between).await.unwrap(), before);

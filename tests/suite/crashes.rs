@@ -75,7 +75,7 @@ fn content(journal: &[Line]) -> BTreeMap<String, Value> {
                 .map(|(key, value)| (key.clone(), timeless(value)))
                 .collect(),
             Value::Array(items) => items.iter().map(timeless).collect(),
-            other => other.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
         }
     }
     let lines = journal.iter();

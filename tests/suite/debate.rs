@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, schema_name};
 
-fn said(request: &Value) -> String {
+pub(crate) fn said(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let texts = messages.iter().flat_map(|message| {
         let content = &message["content"];

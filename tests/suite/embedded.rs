@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::enhanced;
 use crate::harness::{Home, Run, finished};
 
 /// The user's own cache, so that the weights are fetched once and not for every test.
@@ -150,4 +151,38 @@ fn m01_every_mode_runs_on_the_embedded_model() {
         let spoken = record["totals"]["debate"]["output"].as_u64();
         assert!(spoken.unwrap() > 0, "{mode}: {record}");
     }
+}
+
+/// C-16, E-05: by the embedded MiniLM the three example rounds of the design fall into the bands that it gives them, and the
+/// third is a consensus.
+#[test]
+fn c16_the_three_example_rounds_of_the_design_fall_into_their_bands() {
+    let server = enhanced::designs_example();
+    let home = Home::with(&server);
+    let run = run(
+        &home,
+        &[
+            "debate",
+            "How should we build it?",
+            "--model",
+            "lab:x",
+            "--seats",
+            "3",
+            "--enhanced",
+            "--json",
+        ],
+    );
+    run.expect(0, &[]);
+    let record = &run.json()["debate_record"];
+    let similarity: Vec<f64> = record["rounds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|round| round["metrics"]["semantic_similarity"].as_f64().unwrap())
+        .collect();
+    assert_eq!(similarity.len(), 3, "{similarity:?}");
+    assert!(similarity[0] <= 0.40, "{similarity:?}");
+    assert!((0.61..0.80).contains(&similarity[1]), "{similarity:?}");
+    assert!(similarity[2] >= 0.80, "{similarity:?}");
+    assert_eq!(record["token_efficiency"]["consensus_reached"], true);
 }

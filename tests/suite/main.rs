@@ -17,11 +17,13 @@ mod debate;
 mod deploy;
 #[cfg(feature = "local")]
 mod embedded;
+mod enhanced;
 mod faults;
 mod forecast;
 mod harness;
 mod judge;
 mod lab;
+mod learning;
 mod on_postgres;
 mod resume;
 mod server_api;

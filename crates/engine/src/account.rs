@@ -202,7 +202,9 @@ impl Account {
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
             | Event::StepRestarted { .. }
-            | Event::Resolved { .. } => {}
+            | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. } => {}
         }
     }
 

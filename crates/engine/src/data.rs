@@ -16,6 +16,7 @@ static PROMPTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/prompts");
 static TEMPLATES: Dir = include_dir!("$CARGO_MANIFEST_DIR/templates");
 static EMBEDDERS: Dir = include_dir!("$CARGO_MANIFEST_DIR/embedders");
 static MODES: Dir = include_dir!("$CARGO_MANIFEST_DIR/modes");
+static ALGORITHMS: Dir = include_dir!("$CARGO_MANIFEST_DIR/algorithms");
 
 /// The kinds of data files there are, each a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,15 +26,17 @@ pub enum Shelf {
     Templates,
     Embedders,
     Modes,
+    Algorithms,
 }
 
 impl Shelf {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Casts,
         Self::Prompts,
         Self::Templates,
         Self::Embedders,
         Self::Modes,
+        Self::Algorithms,
     ];
 
     pub const fn folder(self) -> &'static str {
@@ -43,6 +46,7 @@ impl Shelf {
             Self::Templates => "templates",
             Self::Embedders => "embedders",
             Self::Modes => "modes",
+            Self::Algorithms => "algorithms",
         }
     }
 
@@ -53,6 +57,7 @@ impl Shelf {
             Self::Templates => &TEMPLATES,
             Self::Embedders => &EMBEDDERS,
             Self::Modes => &MODES,
+            Self::Algorithms => &ALGORITHMS,
         }
     }
 }

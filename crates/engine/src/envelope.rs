@@ -131,7 +131,11 @@ impl Envelopes {
                 self.seat(setup);
                 None
             }
-            Event::Noted { .. } | Event::Rated { .. } | Event::Resolved { .. } => None,
+            Event::Noted { .. }
+            | Event::Rated { .. }
+            | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. } => None,
         }
     }
 

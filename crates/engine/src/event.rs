@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cast::Seat;
+use crate::enhanced::{Assessment, Tracked};
 use crate::model::Ability;
 use crate::safety::Withheld;
 use crate::table::Budget;
@@ -77,6 +78,16 @@ pub enum Event {
         outcome: Option<String>,
         by: Option<String>,
     },
+    /// What became of the decision since (E-13).
+    Tracked {
+        number: u32,
+        tracked: Box<Tracked>,
+    },
+    /// How it came out in the end (E-14); the last one counts.
+    Assessed {
+        number: u32,
+        assessment: Box<Assessment>,
+    },
     /// A person speaks (E-10).
     Said(Words),
     /// A person is to decide; until then the debate waits (E-09).
@@ -135,6 +146,8 @@ impl Event {
             Self::Reopened { generation } => Some(format!("reopened!{generation}")),
             Self::Rated { number, .. } => Some(format!("rated!{number}")),
             Self::Resolved { number, .. } => Some(format!("resolved!{number}")),
+            Self::Tracked { number, .. } => Some(format!("tracked!{number}")),
+            Self::Assessed { number, .. } => Some(format!("assessed!{number}")),
             Self::Said(words) => Some(format!("said!{}", words.number)),
             Self::Asked(query) => Some(format!("asked!{}", query.key)),
             Self::Decided(decision) => Some(format!("decided!{}", decision.key)),

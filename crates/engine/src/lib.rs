@@ -1,10 +1,12 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
 pub mod account;
+pub mod algorithm;
 pub mod cast;
 pub mod context;
 pub mod data;
 pub mod embedder;
+pub mod enhanced;
 pub mod envelope;
 pub mod event;
 pub mod journal;

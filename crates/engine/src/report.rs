@@ -55,6 +55,115 @@ pub enum Block {
     Opposed {
         positions: Vec<Position>,
     },
+    /// Measures as they stand, each with its threshold, what it was and where it goes.
+    Gauges {
+        gauges: Vec<Gauge>,
+    },
+    /// Where each seat stands and on what.
+    Cards {
+        cards: Vec<Card>,
+    },
+}
+
+/// A measure from 0 to 1.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gauge {
+    pub label: String,
+    /// `None` where it could not be taken.
+    pub value: Option<f64>,
+    pub threshold: Option<Threshold>,
+    pub previous: Option<f64>,
+    pub trend: Option<String>,
+    /// What the value means.
+    pub status: String,
+    pub mark: Mark,
+}
+
+/// How a measure stands to its threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    Reached,
+    OnTheWay,
+    Short,
+}
+
+impl Mark {
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Reached => '✓',
+            Self::OnTheWay => '↻',
+            Self::Short => '~',
+        }
+    }
+
+    pub const fn tone(self) -> Tone {
+        match self {
+            Self::Reached => Tone::Good,
+            Self::OnTheWay => Tone::Plain,
+            Self::Short => Tone::Caution,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Card {
+    /// The seat whose colour it takes.
+    pub role: String,
+    /// In the seat's own words.
+    pub position: String,
+    /// Type and source of each piece.
+    pub evidence: Vec<(String, String)>,
+    pub confidence: Cell,
+    /// Sentences of the program's own.
+    pub remarks: Vec<Cell>,
+}
+
+impl Card {
+    /// The same for surfaces that show positions side by side.
+    pub fn as_position(&self) -> Position {
+        let mut lines = vec![self.position.clone(), String::new()];
+        for (kind, source) in &self.evidence {
+            lines.push(format!("- {kind}: {source}"));
+        }
+        for remark in &self.remarks {
+            lines.push(format!("- {}", remark.text));
+        }
+        Position {
+            role: self.role.clone(),
+            stand: self.confidence.text.clone(),
+            markdown: lines.join("\n"),
+        }
+    }
+}
+
+impl Gauge {
+    /// The same figures for surfaces that draw no bars.
+    pub fn table(caption: &str, gauges: &[Self]) -> Table {
+        let columns = [
+            "measure",
+            "#value",
+            "#threshold",
+            "#before",
+            "trend",
+            "what it means",
+        ];
+        let write = |value: Option<f64>| {
+            value.map_or_else(|| "–".to_owned(), |it| Unit::Decimals(2).write(it))
+        };
+        gauges
+            .iter()
+            .fold(Table::new(caption, &columns), |table, it| {
+                table.row(vec![
+                    Cell::new(it.label.clone()),
+                    Cell::new(write(it.value)).toned(it.mark.tone()),
+                    Cell::new(write(it.threshold.as_ref().map(|it| it.value))),
+                    Cell::new(write(it.previous)),
+                    Cell::new(it.trend.clone().unwrap_or_else(|| "–".into())),
+                    Cell::new(it.status.clone()),
+                ])
+            })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

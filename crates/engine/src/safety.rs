@@ -5,9 +5,9 @@
 //! are for what it cannot see.
 
 use std::fmt::Write;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{LazyLock, Once, OnceLock};
 
-use regex::{Regex, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexSet, RegexSetBuilder, bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -105,9 +105,34 @@ struct Monitor {
     /// All beginnings at once: nearly every text is done with after this.
     begins: RegexSet,
     rules: Vec<Rule>,
-    topics: Vec<(String, Late)>,
-    intents: Vec<(String, Late)>,
-    vulnerable: Vec<(String, Late)>,
+    topics: Named,
+    intents: Named,
+    vulnerable: Named,
+}
+
+/// Patterns that are only asked whether they match, all at once.
+struct Named {
+    names: Vec<String>,
+    patterns: bytes::RegexSet,
+}
+
+impl Named {
+    fn read(all: Vec<Pattern>) -> Result<Self, String> {
+        let (names, patterns): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|it| (it.name, it.pattern)).unzip();
+        let patterns = bytes::RegexSetBuilder::new(patterns).unicode(false).build();
+        Ok(Self {
+            names,
+            patterns: patterns.map_err(|error| error.to_string())?,
+        })
+    }
+
+    fn found<'a>(&'a self, text: &str) -> impl Iterator<Item = &'a str> {
+        let found = self.patterns.matches(text.as_bytes());
+        found
+            .into_iter()
+            .filter_map(|index| self.names.get(index).map(String::as_str))
+    }
 }
 
 /// How far `then` may begin after `begin`.
@@ -123,21 +148,31 @@ static MONITOR: LazyLock<Monitor> = LazyLock::new(|| {
     Monitor::read(include_str!("safety.toml")).expect("the built-in rules of safety")
 });
 
+static READY: Once = Once::new();
+
+/// Whether the rules have been read.
+pub fn is_ready() -> bool {
+    READY.is_completed()
+}
+
+/// Reads the rules, which takes some milliseconds: better while a model is waited for than when it has answered.
+pub fn prepare() {
+    READY.call_once(|| {
+        LazyLock::force(&MONITOR);
+    });
+}
+
 impl Monitor {
     fn read(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let named = |patterns: Vec<Pattern>| -> Vec<(String, Late)> {
-            let patterns = patterns.into_iter();
-            patterns.map(|it| (it.name, it.pattern.into())).collect()
-        };
         let begins = file.withhold.iter().map(|it| it.begin.as_str());
         // The rules are written for English: without the tables of Unicode the set is ready at once.
         let begins = RegexSetBuilder::new(begins).unicode(false).build();
         Ok(Self {
             begins: begins.map_err(|error| error.to_string())?,
-            topics: named(file.topic),
-            intents: named(file.intent),
-            vulnerable: named(file.vulnerable),
+            topics: Named::read(file.topic)?,
+            intents: Named::read(file.intent)?,
+            vulnerable: Named::read(file.vulnerable)?,
             rules: file
                 .withhold
                 .into_iter()
@@ -283,11 +318,9 @@ pub fn release(text: &str, heard: usize) -> Release {
 /// What about a question makes it worth looking at more closely.
 pub fn alarms(question: &str) -> Vec<Alarm> {
     let monitor = &*MONITOR;
-    let named = |patterns: &[(String, Late)], alarm: fn(String) -> Alarm| -> Vec<Alarm> {
-        let found = patterns
-            .iter()
-            .filter(|(_, pattern)| pattern.regex().is_match(question));
-        found.map(|(name, _)| alarm(name.clone())).collect()
+    let named = |patterns: &Named, alarm: fn(String) -> Alarm| -> Vec<Alarm> {
+        let found = patterns.found(question);
+        found.map(|name| alarm(name.to_owned())).collect()
     };
     [
         named(&monitor.topics, Alarm::Topic),

@@ -84,6 +84,8 @@ pub fn call_of(event: &Event) -> Option<&Call> {
         | Event::Reopened { .. }
         | Event::Rated { .. }
         | Event::Resolved { .. }
+        | Event::Tracked { .. }
+        | Event::Assessed { .. }
         | Event::Said(_)
         | Event::Asked(_)
         | Event::Decided(_) => None,

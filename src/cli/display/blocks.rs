@@ -7,12 +7,13 @@ use roundtable_engine::report::{
 use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BAD, BOLD, GOOD, QUIET, WARN, painted};
+use super::standing;
 
 /// How long a text may be where there is no room for all of it.
 const SHORT: usize = 200;
 /// The length of a bar or an axis.
 const TRACK: usize = 32;
-const INDENT: &str = "  ";
+pub(super) const INDENT: &str = "  ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
@@ -81,6 +82,8 @@ pub(super) fn section(section: &Section, titles: Titles<'_>, look: Look) -> Vec<
                     lines.extend(text(&position.markdown, look));
                 }
             }
+            Block::Gauges { gauges } => lines.extend(standing::gauges(gauges, look)),
+            Block::Cards { cards } => lines.extend(standing::cards(cards, titles, look)),
         }
     }
     lines
@@ -109,7 +112,7 @@ fn wrapped(text: &str, look: Look) -> Vec<String> {
         .collect()
 }
 
-fn broken(line: &str, room: Option<usize>) -> Vec<String> {
+pub(super) fn broken(line: &str, room: Option<usize>) -> Vec<String> {
     let Some(room) = room else {
         return vec![line.to_owned()];
     };

@@ -134,6 +134,9 @@ pub(super) fn answers() -> Map<String, Value> {
             "questions": { "type": "integer", "minimum": 0 }, "records": list(), "reliability": list(),
             "standings": { "type": "object" }, "debates": list(),
         })),
+        "Learning": object(json!({
+            "half_life_days": { "type": "number", "minimum": 1 }, "domains": list(), "history": list(),
+        })),
     });
     if let Value::Object(all) = all {
         all

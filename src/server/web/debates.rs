@@ -6,7 +6,7 @@ use askama::Template;
 use roundtable_core::usage::Money;
 use roundtable_engine::account::capital;
 use roundtable_engine::event::{Millis, State};
-use roundtable_engine::protocols::Protocol;
+use roundtable_engine::protocols::{self, Protocol};
 
 use super::{Choice, Frame};
 use crate::clock;
@@ -50,7 +50,7 @@ impl Row {
         Self {
             id: listed.id.clone(),
             question: short(&listed.question, 160),
-            protocol: capital(&listed.protocol),
+            protocol: protocols::title(&listed.protocol),
             state: state_word(listed.state),
             tone: state_tone(listed.state),
             stamp: clock::stamp(listed.created_at),
@@ -152,9 +152,9 @@ impl DebatesView {
         let page = query.page();
         let first = (page - 1) * PER_PAGE + 1;
         let last = first - 1 + rows.len() as u64;
-        let choice = |value: &str, chosen: &str| Choice {
+        let choice = |value: &str, label: String, chosen: &str| Choice {
             value: value.to_owned(),
-            label: capital(value),
+            label,
             is_chosen: value == chosen,
         };
         Self {
@@ -162,11 +162,11 @@ impl DebatesView {
             search: query.q.clone(),
             protocols: Protocol::ALL
                 .iter()
-                .map(|protocol| choice(protocol.name(), &query.protocol))
+                .map(|it| choice(it.name(), it.title().to_owned(), &query.protocol))
                 .collect(),
             states: State::ALL
                 .iter()
-                .map(|state| choice(state.name(), &query.state))
+                .map(|it| choice(it.name(), capital(it.name()), &query.state))
                 .collect(),
             from: query.from.clone(),
             until: query.until.clone(),

@@ -9,12 +9,14 @@ mod debate;
 mod debates;
 mod gate;
 mod home;
+mod learning;
 mod models;
 mod routes;
 
 pub(crate) use calibration::calibration_page;
 pub(crate) use debates::percent;
 pub(crate) use gate::safe_next;
+pub(crate) use learning::learning_page;
 pub(crate) use routes::{problem_page, routes};
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -395,3 +395,27 @@ fn what_it_will_cost_is_told_roughly() {
         "About 9 calls, 20,000 tokens, price unknown"
     );
 }
+
+/// E-15, E-16: what was learned as a page: weights with intervals, over time, and every change.
+#[test]
+fn e15_what_was_learned_is_shown_as_a_page() {
+    use roundtable_core::learning::HalfLife;
+
+    let audit = crate::learning::samples::audit();
+    let domain = audit[0].domain.clone();
+    let now = audit[audit.len() - 1].at;
+    let report =
+        roundtable_engine::enhanced::knowledge_report(&audit, &domain, HalfLife::default(), now);
+    let choice = |name: &str, is_chosen| Choice {
+        value: name.into(),
+        label: name.into(),
+        is_chosen,
+    };
+    let domains = [choice("api design", true), choice("q & a", false)];
+    insta::assert_snapshot!(
+        "learning",
+        learning_page(&report, &domains, frame("learning"))
+    );
+    let none = learning_page(&Report::default(), &[], frame("learning"));
+    assert!(none.contains("Nothing was learned yet."), "{none}");
+}

@@ -566,6 +566,8 @@ async fn c09_chunks_put_together_are_the_turns_text() {
             | Event::Reopened { .. }
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

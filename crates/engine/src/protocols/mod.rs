@@ -9,9 +9,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::account::capital;
+use crate::enhanced;
 use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
-use crate::report::Report;
+use crate::report::{Report, Section};
 use crate::table::{Halt, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +36,26 @@ impl Protocol {
         }
     }
 
+    /// What people call a debate of it: its own name says how it works rather than what it gives.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Dialectic => "Dialectic",
+            Self::Councils => "Judgement",
+            Self::Forecast => "Forecast",
+            Self::Modes => "Debate",
+        }
+    }
+
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|protocol| protocol.name() == name)
     }
+}
+
+/// How a protocol is called in a listing; one that this version does not know by the name it has.
+pub fn title(name: &str) -> String {
+    Protocol::named(name).map_or_else(|| capital(name), |it| it.title().to_owned())
 }
 
 /// Plays a debate to its end and journals that end. An interrupted debate is ended too, as cancelled: it can be resumed.
@@ -82,14 +99,28 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
     Ok(end)
 }
 
-/// What a debate has to show, at any moment of its journal.
+/// What a debate has to show, at any moment of its journal, with what became of its decision since.
 pub fn report(entries: &[Entry]) -> Report {
+    let mut report = debated(entries);
+    enhanced::after(&mut report, entries);
+    report
+}
+
+fn debated(entries: &[Entry]) -> Report {
     match protocol_of(entries) {
         Some(Protocol::Dialectic) => dialectic::report(entries),
         Some(Protocol::Councils) => councils::report(entries),
         Some(Protocol::Forecast) => forecast::report(entries),
         Some(Protocol::Modes) => modes::report(entries),
         None => Report::default(),
+    }
+}
+
+/// Where a debate stands after its last round, for those who watch it run; `None` where there is no such thing.
+pub fn progress(entries: &[Entry]) -> Option<Section> {
+    match protocol_of(entries)? {
+        Protocol::Modes => modes::progress(entries),
+        Protocol::Dialectic | Protocol::Councils | Protocol::Forecast => None,
     }
 }
 

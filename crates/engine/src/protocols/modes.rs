@@ -3,6 +3,7 @@
 
 mod checks;
 mod debate;
+pub mod enhanced;
 mod follow;
 mod panel;
 mod record;
@@ -25,14 +26,18 @@ pub use follow::followed;
 pub use panel::{Panel, Panelist};
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
-pub use report::report;
+pub use report::{progress, report};
 pub use rules::{MOST_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
+use crate::algorithm::Veto;
+use crate::event::Decision;
 use crate::mode::{Estimates, Order, Stances, Visibility};
 use crate::model::Ability;
 use crate::table::{Halt, Table, Turn, all};
+use crate::tokens;
 use checks::Against;
+use enhanced::{Chosen, Matter, PersonDecision};
 
 /// What a person chooses when critical objections came to nothing.
 pub const ACCEPT: &str = "accept";
@@ -66,6 +71,8 @@ async fn argue(
     debate: &mut Debate,
     alarms: &mut Vec<Groupthink>,
 ) -> Result<Ending, Halt> {
+    // From round 2 on tokens are counted.
+    table.meanwhile(tokens::load);
     let mut cap = debate.rules.max_rounds;
     let mut kind = Kind::Ordinary;
     for round in 1.. {
@@ -78,28 +85,90 @@ async fn argue(
         speak_in_turn(table, debate, round).await?;
         watch_over(table, debate, round).await?;
         let diversity = diversity(table, debate, round).await?;
-        debate.close(diversity);
-
-        kind = Kind::Ordinary;
-        match debate.next(cap) {
-            _ if debate.is_silent() => return Ok(Ending::SeatsAbsent),
-            Next::Round => {}
-            Next::End(exit) => return Ok(Ending::Exit(exit)),
-            Next::Objection(trigger) => {
-                alarms.push(Groupthink::suspected(round, trigger, diversity));
-                kind = Kind::Objection;
-            }
-            Next::Person => {
-                let decision = ask_the_person(table, round).await?;
-                Groupthink::decided(alarms, &decision);
-                if decision == ACCEPT {
-                    return Ok(Ending::Person);
-                }
-                cap = cap.max(round + 1);
-            }
+        let measured = enhanced::measure(table, debate, round).await?;
+        debate.close(diversity, measured);
+        if debate.is_silent() {
+            return Ok(Ending::SeatsAbsent);
         }
+        kind = match settle(table, debate, alarms, cap).await? {
+            Settled::Ended(ending) => return Ok(ending),
+            Settled::Goes(kind) => kind,
+            Settled::GoesOn => {
+                cap = cap.max(round + 1);
+                Kind::Ordinary
+            }
+        };
     }
     Ok(Ending::SeatsAbsent)
+}
+
+/// What comes of a round.
+enum Settled {
+    Ended(Ending),
+    Goes(Kind),
+    /// Because a person wants it, past the last round too.
+    GoesOn,
+}
+
+/// After a round: the next one, the end, or a person's decision and then one of these.
+async fn settle(
+    table: &Table,
+    debate: &mut Debate,
+    alarms: &mut Vec<Groupthink>,
+    cap: u32,
+) -> Result<Settled, Halt> {
+    loop {
+        let last = debate.rounds.last();
+        let (round, diversity) = last.map_or((0, None), |it| (it.number, it.diversity));
+        return Ok(match debate.next(cap) {
+            Next::Round => Settled::Goes(Kind::Ordinary),
+            Next::End(exit) => Settled::Ended(Ending::Exit(exit)),
+            Next::Objection(trigger) => {
+                alarms.push(Groupthink::suspected(round, trigger, diversity));
+                Settled::Goes(Kind::Objection)
+            }
+            Next::Advocate => Settled::Goes(Kind::Objection),
+            Next::Converged(status) => Settled::Ended(Ending::Converged(status)),
+            Next::Person => {
+                let decision = ask_the_person(table, round).await?;
+                Groupthink::decided(alarms, &decision.choice);
+                debate.decided(PersonDecision::of(round, Matter::Groupthink, &decision));
+                if decision.choice == ACCEPT {
+                    Settled::Ended(Ending::Person)
+                } else {
+                    Settled::GoesOn
+                }
+            }
+            Next::Escalate(matter) => match escalate(table, debate, round, matter).await? {
+                Some(settled) => settled,
+                None => continue,
+            },
+        });
+    }
+}
+
+/// A person decides what the panel could not (E-09). `None`: what stood in the way is gone, and the question is what now.
+async fn escalate(
+    table: &Table,
+    debate: &mut Debate,
+    round: u32,
+    matter: Matter,
+) -> Result<Option<Settled>, Halt> {
+    let Some(question) = debate.enhanced.as_ref().map(|play| play.question(matter)) else {
+        return Ok(Some(Settled::GoesOn));
+    };
+    let options: Vec<&str> = question.options.iter().map(String::as_str).collect();
+    let decision = table
+        .decision(&matter.key(round), &question.text, &options)
+        .await?;
+    let is_overridden = decision.choice == enhanced::OVERRIDE;
+    let chosen = debate.decided(PersonDecision::of(round, matter, &decision));
+    Ok(match chosen {
+        Some(Chosen::WhatMostStandFor) => Some(Settled::Ended(Ending::Person)),
+        Some(Chosen::Answer(answer)) => Some(Settled::Ended(Ending::Chosen(answer))),
+        None if is_overridden => None,
+        None => Some(Settled::GoesOn),
+    })
 }
 
 /// All in parallel, or one after the other, or red before blue. Where round 1 is not blind, blind votes are cast beside it.
@@ -148,6 +217,7 @@ async fn speak(
         .map_or(Kind::Ordinary, |round| round.kind);
     let against = Against {
         mode,
+        question: &debate.question,
         stakes: rules.stakes,
         round,
         kind,
@@ -155,6 +225,11 @@ async fn speak(
         state: &debate.state,
         sources: &rules.sources,
         peers: &debate.peers_of(seat),
+        evidence: debate
+            .enhanced
+            .as_ref()
+            .filter(|play| play.rules.wants_evidence())
+            .map(|play| &play.ledger),
     };
     let ask = unasked(rules, me.ability)
         .into_iter()
@@ -169,7 +244,7 @@ async fn speak(
                 "focus": rules.focus.get(&round), "context": debate.context(), "current": debate.current(),
                 "mine": debate.last_position(seat), "sections": mode.structure_of(round), "round": round,
                 "max_rounds": rules.max_rounds, "questions": questions(rules),
-                "anonymous": mode.visibility == Visibility::Anonymous,
+                "anonymous": mode.visibility == Visibility::Anonymous, "enhanced": debate.told,
                 "sources": sources(debate, seat),
             }),
         )
@@ -225,6 +300,15 @@ fn unasked(rules: &Rules, ability: Ability) -> Vec<&'static str> {
     }
     if rules.mode.estimates == Estimates::None {
         unasked.push("estimate");
+    }
+    let enhanced = rules.enhanced.as_ref();
+    if !enhanced.is_some_and(|it| it.algorithm.veto == Veto::Security) {
+        unasked.push("security_objection");
+    }
+    match enhanced {
+        Some(it) if it.wants_evidence() && ability == Ability::Full => unasked.push("opposes"),
+        Some(it) if it.wants_evidence() => unasked.push("critiques"),
+        Some(_) | None => unasked.extend(["backing", "critiques"]),
     }
     if ability == Ability::Small {
         unasked.extend([
@@ -381,17 +465,13 @@ async fn measure(table: &Table, debate: &Debate) -> Diversity {
 }
 
 /// The panel agrees, and its own objections changed nothing.
-async fn ask_the_person(table: &Table, round: u32) -> Result<String, Halt> {
+async fn ask_the_person(table: &Table, round: u32) -> Result<Decision, Halt> {
     let question = "The panel agrees, and a round of critical objections brought no new fact and changed nothing. \
                     Is its agreement good enough, or should it go on?";
-    let decision = table
-        .decision(
-            &format!("r{round}/groupthink"),
-            question,
-            &[ACCEPT, ANOTHER_ROUND],
-        )
-        .await?;
-    Ok(decision.choice)
+    let key = Matter::Groupthink.key(round);
+    table
+        .decision(&key, question, &[ACCEPT, ANOTHER_ROUND])
+        .await
 }
 
 /// After the rounds: what came out, for somebody who was not there.

@@ -253,6 +253,8 @@ fn log(journal: &MemoryJournal) -> Vec<Value> {
             | Event::Reopened { .. }
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => value,
@@ -550,7 +552,16 @@ type Spoilt = (&'static str, fn(&mut Value));
 /// counted, and the debate goes on.
 #[tokio::test]
 async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
-    let cases: [Spoilt; 9] = [
+    let cases: [Spoilt; 10] = [
+        ("language", |reply| {
+            let german =
+                "Wir sollten es nicht tun, und das ist auch für die anderen ein Nachteil. ";
+            reply["argument"] = json!(format!(
+                "{}\n\n{}",
+                reply["argument"].as_str().unwrap(),
+                german.repeat(12)
+            ));
+        }),
         ("citations", |reply| {
             reply["claims"][0]["citations"] = json!("[9]");
         }),
@@ -1386,3 +1397,6 @@ fn prompt(request: &Request) -> String {
         parts.join("\n\n# own\n")
     )
 }
+
+#[path = "modes/enhanced/enhanced_tests.rs"]
+mod enhanced_debates;

@@ -28,6 +28,7 @@ use crate::model::Model;
 use crate::prompt::{PromptError, Prompts};
 use crate::reasoning::Library;
 use crate::reply::Reply;
+use crate::safety;
 use crate::totals::{Sum, call_of};
 
 pub use budget::{Budget, Exhausted};
@@ -174,6 +175,9 @@ impl Table {
             notices: OnceLock::new(),
             witness: OnceLock::new(),
         };
+        if !safety::is_ready() {
+            table.meanwhile(safety::prepare);
+        }
         if is_new {
             table
                 .record(Event::Opened(Box::new(table.setup.clone())))
@@ -201,6 +205,11 @@ impl Table {
 
     pub fn scale(&self) -> &Scale {
         &self.kit.scale
+    }
+
+    /// A template without parts, as a prompt would include it.
+    pub fn render(&self, name: &str, context: impl Serialize) -> Result<String, Halt> {
+        Ok(self.kit.prompts.render_plain(name, context)?)
     }
 
     /// From now on; what was before is in the journal.
@@ -264,6 +273,11 @@ impl Table {
         })
         .await?;
         Ok(found)
+    }
+
+    /// Does what will be needed later while models are waited for.
+    pub fn meanwhile(&self, work: impl FnOnce() + Send + 'static) {
+        drop(tokio::task::spawn_blocking(work));
     }
 
     /// Steps whose seat was absent, in the order of their names.
@@ -410,6 +424,8 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
             | Event::StepFailed(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

@@ -58,6 +58,8 @@ impl Replay {
                 | Event::Said(_)
                 | Event::Rated { .. }
                 | Event::Resolved { .. }
+                | Event::Tracked { .. }
+                | Event::Assessed { .. }
                 | Event::StepStarted { .. }
                 | Event::Chunk { .. }
                 | Event::StepRestarted { .. } => {}

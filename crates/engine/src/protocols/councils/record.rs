@@ -97,6 +97,8 @@ impl Record {
             | Event::StepFinished(_)
             | Event::StepFailed(_)
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

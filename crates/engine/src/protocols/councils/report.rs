@@ -69,6 +69,8 @@ fn verdict_in(entries: &[Entry]) -> Option<Verdict> {
             | Event::StepFailed(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

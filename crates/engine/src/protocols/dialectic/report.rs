@@ -36,6 +36,8 @@ pub fn report(entries: &[Entry]) -> Report {
             | Event::StepFailed(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
             | Event::Decided(_) => {}

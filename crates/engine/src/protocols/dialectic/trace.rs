@@ -161,6 +161,8 @@ impl Trace {
             | Event::StepRestarted { .. }
             | Event::StepFailed(_)
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_) => {}
         }
     }

@@ -38,7 +38,11 @@ pub fn report(entries: &[Entry]) -> Report {
         ));
     }
     sections.extend(movement(rules, verdict));
-    if !verdict.disagreement_map.is_empty() {
+    if verdict
+        .disagreement_map
+        .iter()
+        .any(|it| !it.positions.is_empty())
+    {
         let table = Block::Table(disagreements(&verdict.disagreement_map));
         sections.push(Section::main("Where the roles differ", vec![table]));
     }

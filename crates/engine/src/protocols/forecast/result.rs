@@ -122,6 +122,8 @@ impl Folded {
                 | Event::Chunk { .. }
                 | Event::StepRestarted { .. }
                 | Event::Resolved { .. }
+                | Event::Tracked { .. }
+                | Event::Assessed { .. }
                 | Event::Said(_)
                 | Event::Asked(_)
                 | Event::Decided(_) => {}

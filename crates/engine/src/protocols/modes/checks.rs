@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::evidence::Ledger;
+use roundtable_core::language;
 use roundtable_core::sources::Sources;
 use roundtable_core::stance;
 use roundtable_core::state::DebateState;
@@ -10,6 +12,7 @@ use roundtable_core::verification::{ALTERNATIVES, RISKS, Stakes};
 use roundtable_core::votes::Vote;
 use roundtable_core::wording;
 
+use super::enhanced;
 use super::panel::Panelist;
 use super::references::resolved;
 use super::replies::Contribution;
@@ -34,6 +37,7 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Against<'a> {
     pub(super) mode: &'a Mode,
+    pub(super) question: &'a str,
     pub(super) stakes: Stakes,
     pub(super) round: u32,
     pub(super) kind: Kind,
@@ -42,6 +46,8 @@ pub(super) struct Against<'a> {
     pub(super) sources: &'a Sources,
     /// What others have said lately: name and argument.
     pub(super) peers: &'a [(String, String)],
+    /// Where every claim carries evidence.
+    pub(super) evidence: Option<&'a Ledger>,
 }
 
 impl Against<'_> {
@@ -68,7 +74,13 @@ impl Against<'_> {
             );
         }
         self.length_and_echo(reply, &mut faults);
+        if let Some(ledger) = self.evidence {
+            for (rule, fault) in enhanced::faults(&self.seat.name, reply, self.state, ledger) {
+                faults.add(rule, fault);
+            }
+        }
         if self.seat.ability == Ability::Full {
+            self.language(reply, &mut faults);
             self.headings(reply, &mut faults);
             self.conformity(reply, &mut faults);
             self.verification(reply, &mut faults);
@@ -120,6 +132,16 @@ impl Against<'_> {
         }
     }
 
+    /// A debate is held in the language of its question: else the seats that do not speak the other hear nothing.
+    fn language(&self, reply: &Contribution, faults: &mut Faults) {
+        if let Some((asked, answered)) = language::differs(self.question, &reply.argument) {
+            faults.add(
+                "language",
+                format!("the question is in {asked}, the argument in {answered}; write in the language of the question."),
+            );
+        }
+    }
+
     fn headings(&self, reply: &Contribution, faults: &mut Faults) {
         let argument = wording::normal(&reply.argument);
         for section in self.mode.structure_of(self.round) {
@@ -137,7 +159,7 @@ impl Against<'_> {
 
     /// M-07, and what a critical-objection round demands (M-08).
     fn conformity(&self, reply: &Contribution, faults: &mut Faults) {
-        if !reply.opposes.is_empty() && is_blank(reply.steelman.as_deref()) {
+        if reply.objects() && is_blank(reply.steelman.as_deref()) {
             faults.add(
                 "steelman",
                 "restate the strongest form of the view in `steelman` before you object to it."
@@ -167,7 +189,7 @@ impl Against<'_> {
             }
         }
         if self.kind == Kind::Objection {
-            if reply.opposes.is_empty() && !self.state.claims.is_empty() {
+            if !reply.objects() && !self.state.claims.is_empty() {
                 faults.add(
                     "objection",
                     "this round is for counter-arguments: object to at least one claim.".into(),

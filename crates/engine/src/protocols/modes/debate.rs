@@ -1,6 +1,7 @@
 //! A debate of the modes as it stands: a fold over turns, kept by the program. The protocol plays by it, and whoever
 //! follows the journal folds the same entries into the same.
 
+use roundtable_core::convergence::Status;
 use roundtable_core::groupthink::{self, Diversity, Trigger};
 use roundtable_core::state::{DebateState, Taken};
 use roundtable_core::votes::{self, Exit, Figures};
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checks::Kind;
+use super::enhanced::{Chosen, Matter, Measurement, PersonDecision, Play, Told};
 use super::panel::{Panel, Panelist};
 use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
@@ -49,6 +51,10 @@ pub struct Debate {
     since_objection: usize,
     pub alarms: Vec<Alarm>,
     pub watch: Watch,
+    /// `None` in a plain debate.
+    pub enhanced: Option<Play>,
+    /// What an enhanced debate adds to the prompts of this round.
+    pub told: Option<Told>,
 }
 
 /// Whether the safety evaluator sits at the table.
@@ -105,6 +111,12 @@ pub enum Next {
     /// The critical objections came to nothing: a person decides.
     Person,
     End(Exit),
+    /// The panel agrees too early: a round of objections before anything may end (E-08).
+    Advocate,
+    /// What was measured is a consensus (E-08).
+    Converged(Status),
+    /// A person decides (E-09).
+    Escalate(Matter),
 }
 
 const WITHHELD: &str = "[withheld by the safety evaluator]";
@@ -140,6 +152,8 @@ impl Debate {
                 Watch::Present
             },
             alarms,
+            enhanced: rules.enhanced.as_ref().map(Play::new),
+            told: None,
         }
     }
 
@@ -160,6 +174,8 @@ impl Debate {
 
     /// Settles what the seats of this round are given to read, once for all of them.
     pub fn compose(&mut self, round: u32) {
+        let play = self.enhanced.as_ref();
+        self.told = play.map(|play| Told::of(play, &self.state));
         self.passages = self.looked_up(round);
         self.context = self.composed(round);
     }
@@ -244,7 +260,12 @@ impl Debate {
             summaries: &summaries,
             previous: &previous,
             visibility: self.rules.mode.visibility,
-            fixed: self.fixed_tokens(round),
+            // Before anybody has spoken there is nothing that could give way.
+            fixed: if self.rounds.is_empty() {
+                0
+            } else {
+                self.fixed_tokens(round)
+            },
         };
         let context = self.window.compose(&material);
         Context {
@@ -278,8 +299,10 @@ impl Debate {
             Order::Parallel => 0,
             Order::Sequence | Order::RedThenBlue => Limits::FULL.current,
         };
+        let told = self.told.as_ref().map_or(0, Told::tokens);
         let passages: u64 = self.passages.iter().map(|text| tokens::count(text)).sum();
-        TEMPLATE + mode + person + focus + current + passages + tokens::count(&self.question)
+        let more = person + focus + current + passages + told;
+        TEMPLATE + mode + more + tokens::count(&self.question)
     }
 
     /// What every seat of this round reads of the debate.
@@ -321,6 +344,15 @@ impl Debate {
         let turns = self.rounds.iter().rev().flat_map(|round| &round.turns);
         let mut own = turns.filter(|turn| turn.seat == seat);
         own.next().map(|turn| turn.reply.position.as_str())
+    }
+
+    /// What a seat said of its position last before this round, where others may hear it.
+    pub fn position_before(&self, seat: &str, round: u32) -> Option<String> {
+        let earlier = self.rounds.iter().rev().filter(|it| it.number < round);
+        let mut own = earlier
+            .flat_map(|it| &it.turns)
+            .filter(|turn| turn.seat == seat && turn.hidden == Hidden::No);
+        own.next().map(|turn| turn.reply.position.clone())
     }
 
     /// Arguments of the others in this round and the one before, to tell who repeats whom.
@@ -365,11 +397,17 @@ impl Debate {
             .iter()
             .map(|(seat, turn)| {
                 let stance = self.panel.seat(seat).and_then(|it| it.stance);
-                let moves = turn.reply.moves(stance);
+                let mut moves = turn.reply.moves(stance);
+                if let Some(play) = &self.enhanced {
+                    play.amend(&mut moves, &turn.reply);
+                }
                 (seat.clone(), resolved(moves, &self.rules.sources).0)
             })
             .collect();
         let taken = self.state.take(round.number, &moves);
+        if let Some(play) = &mut self.enhanced {
+            play.take(round.number, &group, &self.state, &self.rules.sources);
+        }
         merge(&mut round.taken, taken);
         for (seat, turn) in group {
             let rules = turn
@@ -406,6 +444,9 @@ impl Debate {
                     if evaluation.withhold.contains(&turn.seat) {
                         turn.hidden = Hidden::Yes;
                         self.state.redact(round.number, &turn.seat, WITHHELD);
+                        if let Some(play) = &mut self.enhanced {
+                            play.redact(round.number, &turn.seat, WITHHELD);
+                        }
                     }
                 }
             }
@@ -414,7 +455,7 @@ impl Debate {
     }
 
     /// The round is over.
-    pub fn close(&mut self, diversity: Option<Diversity>) {
+    pub fn close(&mut self, diversity: Option<Diversity>, measured: Option<Measurement>) {
         if let Some(round) = self.rounds.last_mut() {
             let figures = self
                 .state
@@ -426,6 +467,16 @@ impl Debate {
                 self.since_objection = self.rounds.len() - 1;
             }
         }
+        if let (Some(play), Some(round), Some(measured)) =
+            (&mut self.enhanced, self.rounds.last(), measured)
+        {
+            play.close(round, &self.state, measured);
+        }
+    }
+
+    /// A person has decided. Gives what the debate ends with, if that ends it.
+    pub(super) fn decided(&mut self, decision: PersonDecision) -> Option<Chosen> {
+        self.enhanced.as_mut()?.decided(decision)
     }
 
     pub fn history(&self) -> Vec<Figures> {
@@ -443,7 +494,8 @@ impl Debate {
         };
         match (last.kind, history.as_slice()) {
             (Kind::Objection, [.., before, after])
-                if groupthink::objection_failed(before, after) =>
+                if groupthink::objection_failed(before, after)
+                    && !self.has_decided(last.number) =>
             {
                 return Next::Person;
             }
@@ -456,7 +508,17 @@ impl Debate {
                 }
             }
         }
-        votes::after_round(&history, cap).map_or(Next::Round, Next::End)
+        match &self.enhanced {
+            Some(play) => play.next(&self.rounds, &history, cap),
+            None => votes::after_round(&history, cap).map_or(Next::Round, Next::End),
+        }
+    }
+
+    /// Whether a person has said already what they think of objections that came to nothing.
+    fn has_decided(&self, round: u32) -> bool {
+        let decisions = self.enhanced.iter().flat_map(|play| &play.decisions);
+        let mut here = decisions.filter(|it| it.round == round);
+        here.any(|it| it.matter == Matter::Groupthink)
     }
 
     /// Two rounds running nobody had anything to say.

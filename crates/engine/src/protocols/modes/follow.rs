@@ -6,6 +6,7 @@ use roundtable_core::groupthink::Diversity;
 
 use super::checks::Kind;
 use super::debate::{Cast, Debate};
+use super::enhanced::{Matter, Measurement, PersonDecision, round_of};
 use super::replies::{Ballot, Contribution, Evaluation};
 use super::rules::Rules;
 use crate::event::{Entry, Event, FinishedStep};
@@ -33,6 +34,8 @@ struct Heard {
     ballots: Vec<Cast>,
     evaluations: BTreeMap<u32, Evaluation>,
     diversities: BTreeMap<u32, Diversity>,
+    measurements: BTreeMap<u32, Measurement>,
+    decisions: BTreeMap<u32, Vec<PersonDecision>>,
 }
 
 impl Heard {
@@ -45,6 +48,16 @@ impl Heard {
             Event::StepFailed(step) if step.call.step.ends_with("/speak") => {
                 let place = (step.call.round, step.call.seat.clone());
                 self.turns.insert(place, None);
+            }
+            Event::Noted { key, value, .. } if round_of(key).is_some() => {
+                let measured = serde_json::from_value(value.clone()).ok();
+                self.measurements.extend(round_of(key).zip(measured));
+            }
+            Event::Decided(decision) => {
+                if let Some((round, matter)) = Matter::of_key(&decision.key) {
+                    let decisions = self.decisions.entry(round).or_default();
+                    decisions.push(PersonDecision::of(round, matter, decision));
+                }
             }
             Event::Noted { key, value, .. } => {
                 let place = key
@@ -64,9 +77,10 @@ impl Heard {
             | Event::Reopened { .. }
             | Event::Rated { .. }
             | Event::Resolved { .. }
+            | Event::Tracked { .. }
+            | Event::Assessed { .. }
             | Event::Said(_)
-            | Event::Asked(_)
-            | Event::Decided(_) => {}
+            | Event::Asked(_) => {}
         }
     }
 
@@ -140,7 +154,11 @@ impl Heard {
             if let Some(evaluation) = self.evaluations.remove(&round) {
                 debate.heed(evaluation);
             }
-            debate.close(self.diversities.remove(&round));
+            let measured = self.measurements.remove(&round);
+            debate.close(self.diversities.remove(&round), measured);
+            for decision in self.decisions.remove(&round).unwrap_or_default() {
+                debate.decided(decision);
+            }
         }
     }
 }

@@ -9,9 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::debate::{Debate, Hidden, Round};
+use super::enhanced;
 use super::follow::followed;
 use super::verdict::{Safety, Verdict};
 use crate::context::RoundSummary;
+use crate::enhanced::DebateRecord;
 use crate::event::{Entry, Event, Setup, State};
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
@@ -36,6 +38,9 @@ pub struct Record {
     pub result: Option<Verdict>,
     pub user_input: Vec<String>,
     pub user_rating: Option<u8>,
+    /// The design's record of an enhanced debate (E-12).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate_record: Option<DebateRecord>,
     pub totals: Totals,
     pub total_ms: u64,
     pub seed: u64,
@@ -119,6 +124,7 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         result: course.result,
         user_input: course.user_input,
         user_rating: course.user_rating,
+        debate_record: enhanced::record(id, entries),
         totals: Totals::of(entries),
         total_ms: busy_ms(entries),
         seed: setup.seed,
@@ -169,7 +175,9 @@ impl Course {
                 | Event::StepRestarted { .. }
                 | Event::StepFinished(_)
                 | Event::StepFailed(_)
-                | Event::Resolved { .. } => {}
+                | Event::Resolved { .. }
+                | Event::Tracked { .. }
+                | Event::Assessed { .. } => {}
             }
         }
         course

@@ -12,6 +12,7 @@ use roundtable_core::votes::Vote;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::enhanced::{Backing, CritiqueSaid};
 use crate::reply::Reply;
 
 /// One turn of one seat.
@@ -88,6 +89,18 @@ pub struct Contribution {
     pub uncertainty: Option<String>,
     #[serde(default)]
     pub verification: Option<Answers>,
+    /// What each of your claims rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub backing: Vec<Backing>,
+    /// Criticism of claims on the table, in four steps each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    pub critiques: Vec<CritiqueSaid>,
+    /// What stands against the answer on grounds of security; null where nothing does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 300))]
+    pub security_objection: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -172,6 +185,11 @@ pub enum RiskLevel {
 }
 
 impl Contribution {
+    /// Whether it argues against anything on the table.
+    pub fn objects(&self) -> bool {
+        !self.opposes.is_empty() || self.critiques.iter().any(|it| !it.concedes())
+    }
+
     /// What the state takes up of it. The stance is the one that was assigned, whatever the seat writes.
     pub fn moves(&self, stance: Option<Stance>) -> Moves {
         Moves {
@@ -239,6 +257,21 @@ impl Reply for Contribution {
         list(&mut text, "Alternatives", alternatives);
         list(&mut text, "New concern", self.concern.iter().cloned());
         list(&mut text, "Uncertain", self.uncertainty.iter().cloned());
+        list(
+            &mut text,
+            "Evidence",
+            self.backing.iter().map(Backing::line),
+        );
+        list(
+            &mut text,
+            "Critiques",
+            self.critiques.iter().map(CritiqueSaid::line),
+        );
+        list(
+            &mut text,
+            "Security objection",
+            self.security_objection.iter().cloned(),
+        );
         text
     }
 }

@@ -9,6 +9,7 @@ use roundtable_core::wording::one_line;
 
 use super::Kind;
 use super::debate::{Debate, Hidden, Round, Spoken};
+use super::enhanced;
 use super::follow::followed;
 use super::record::{Course, used};
 use super::verdict::{Poll, Safety, Verdict};
@@ -17,6 +18,12 @@ use crate::report::{
     Block, Cell, Chart, Fact, Line, Position, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
 use crate::tokens;
+use crate::totals::Totals;
+
+/// Where an enhanced debate stands after its last round.
+pub fn progress(entries: &[Entry]) -> Option<Section> {
+    enhanced::progress(&followed(entries)?)
+}
 
 pub fn report(entries: &[Entry]) -> Report {
     let Some(debate) = followed(entries) else {
@@ -27,6 +34,8 @@ pub fn report(entries: &[Entry]) -> Report {
     if let Some(verdict) = &verdict {
         sections.push(worth(verdict));
     }
+    let total = Totals::of(entries).debate.usage.total();
+    sections.extend(enhanced::sections(&debate, total));
     sections.extend(open(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
         sections.push(Section::main(
@@ -61,7 +70,11 @@ pub fn report(entries: &[Entry]) -> Report {
         answer: verdict
             .as_ref()
             .and_then(|verdict| verdict.final_answer.clone()),
-        facts: verdict.as_ref().map_or_else(Vec::new, facts),
+        facts: verdict.as_ref().map_or_else(Vec::new, |verdict| {
+            let mut all = facts(verdict);
+            all.extend(enhanced::facts(verdict));
+            all
+        }),
         sections,
     }
 }

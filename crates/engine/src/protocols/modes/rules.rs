@@ -6,9 +6,10 @@ use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use serde::{Deserialize, Serialize};
 
+use super::enhanced::Enhanced;
 use crate::mode::Mode;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     pub mode: Mode,
     pub max_rounds: u32,
@@ -17,6 +18,9 @@ pub struct Rules {
     pub focus: BTreeMap<u32, String>,
     #[serde(default)]
     pub stakes: Stakes,
+    /// `None` in a plain debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enhanced: Option<Enhanced>,
     /// What the user gave to be read, as it was then (M-15).
     #[serde(default, skip_serializing_if = "Sources::is_empty")]
     pub sources: Sources,
@@ -70,9 +74,18 @@ impl Rules {
             max_rounds,
             focus,
             stakes,
+            enhanced: None,
             sources: Sources::default(),
             tool_seats: BTreeSet::new(),
         })
+    }
+
+    /// The same as an enhanced debate.
+    pub fn enhanced(self, enhanced: Enhanced) -> Self {
+        Self {
+            enhanced: Some(enhanced),
+            ..self
+        }
     }
 
     pub fn with_sources(self, sources: Sources) -> Self {

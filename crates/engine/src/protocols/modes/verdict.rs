@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::convergence::Status;
 use roundtable_core::groupthink::{Diversity, Trigger};
 use roundtable_core::spread::{Spread, mean};
 use roundtable_core::state::DebateState;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::counted;
 use super::debate::{Debate, Hidden};
+use super::enhanced::Enhancement;
 use super::replies::{Conclusion, RiskLevel};
 use crate::event::{Spent, State};
 use crate::safety::{Alarm, Withheld};
@@ -23,6 +25,10 @@ pub enum Ending {
     Exit(Exit),
     /// A person found the agreement good enough.
     Person,
+    /// A person chose an answer (E-09).
+    Chosen(String),
+    /// What was measured is a consensus (E-08).
+    Converged(Status),
     /// With the limit that was reached, for people.
     Budget(String),
     SeatsAbsent,
@@ -32,7 +38,8 @@ impl Ending {
     fn name(&self) -> &'static str {
         match self {
             Self::Exit(exit) => exit.name(),
-            Self::Person => "human_override",
+            Self::Person | Self::Chosen(_) => "human_override",
+            Self::Converged(status) => status.name(),
             Self::Budget(_) => "budget",
             Self::SeatsAbsent => "seats_absent",
         }
@@ -42,6 +49,11 @@ impl Ending {
         match self {
             Self::Exit(exit) => exit.reason().to_owned(),
             Self::Person => "a person accepted the agreement".into(),
+            Self::Chosen(answer) => format!("a person decided: {answer}"),
+            Self::Converged(Status::ConsensusWithDiverseEvidence) => {
+                "the positions are alike, by different evidence".into()
+            }
+            Self::Converged(_) => "the positions are alike and the answers agree".into(),
             Self::Budget(limit) => limit.clone(),
             Self::SeatsAbsent => "two rounds running nobody spoke".into(),
         }
@@ -75,6 +87,9 @@ pub struct Verdict {
     pub sent_back: usize,
     pub worth: Worth,
     pub missing: Vec<MissingStep>,
+    /// `None` in a plain debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enhanced: Option<Enhancement>,
 }
 
 /// A suspicion of groupthink and what became of it.
@@ -211,6 +226,7 @@ impl Verdict {
             sent_back: sent_back(debate),
             worth,
             missing,
+            enhanced: Enhancement::of(debate, sum.usage.total()),
         }
     }
 

@@ -1,0 +1,294 @@
+//! The answers that seats give beside their words: option, vote, stance, probability (E-19), and how a majority is counted
+//! from them (E-21).
+
+use serde::{Deserialize, Serialize};
+
+use super::reversal::is_reversed;
+use crate::stance::Stance;
+use crate::votes::Vote;
+use crate::wording;
+
+/// Where one seat stands, in types.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub seat: String,
+    /// The answer it stands for, in a few words.
+    pub option: Option<String>,
+    pub vote: Vote,
+    pub stance: Option<Stance>,
+    /// Where the number it gives is one.
+    pub probability: Option<f64>,
+    pub position: String,
+}
+
+/// Answers that cannot all be right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "contradiction")]
+pub enum Contradiction {
+    Options {
+        groups: Vec<Group>,
+    },
+    Votes {
+        agree: Vec<String>,
+        block: Vec<String>,
+    },
+    Stances {
+        yes: Vec<String>,
+        no: Vec<String>,
+    },
+    /// On opposite sides of one half.
+    Probabilities {
+        above: Vec<String>,
+        below: Vec<String>,
+    },
+    /// The same words, turned round by one of them.
+    Words {
+        one: String,
+        other: String,
+    },
+}
+
+impl Contradiction {
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Options { groups } => {
+                let each: Vec<String> = groups
+                    .iter()
+                    .map(|group| format!("\"{}\" ({})", group.option, group.seats.join(", ")))
+                    .collect();
+                format!("they stand for different answers: {}", each.join(", "))
+            }
+            Self::Votes { agree, block } => format!(
+                "{} would accept and {} would not",
+                agree.join(", "),
+                block.join(", ")
+            ),
+            Self::Stances { yes, no } => {
+                format!("{} say YES and {} say NO", yes.join(", "), no.join(", "))
+            }
+            Self::Probabilities { above, below } => format!(
+                "{} are above one half and {} below",
+                above.join(", "),
+                below.join(", ")
+            ),
+            Self::Words { one, other } => {
+                format!("{one} and {other} use the same words for the opposite")
+            }
+        }
+    }
+}
+
+/// Seats that stand for the same answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    pub option: String,
+    pub seats: Vec<String>,
+}
+
+/// How far the typed answers agree: the share of the larger side, by kind. `None` where nobody gave one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    pub option: Option<f64>,
+    pub vote: Option<f64>,
+    pub stance: Option<f64>,
+    /// One minus how far apart the probabilities are.
+    pub probability: Option<f64>,
+    pub contradictions: Vec<Contradiction>,
+}
+
+impl Agreement {
+    pub fn of(answers: &[Answer]) -> Self {
+        let options = groups(answers);
+        let (agree, block) = split(answers, |it| Some(it.vote.agrees()));
+        let (yes, no) = split(answers, |it| match it.stance {
+            Some(Stance::Yes) => Some(true),
+            Some(Stance::No) => Some(false),
+            Some(Stance::Neutral) | None => None,
+        });
+        let (above, below) = split(answers, |it| {
+            let value = it.probability?;
+            // Exactly one half is on neither side.
+            let side = value - 0.5;
+            (side.abs() > 1e-9).then_some(side > 0.0)
+        });
+        let probabilities: Vec<f64> = answers.iter().filter_map(|it| it.probability).collect();
+        let largest = options.iter().map(|it| it.seats.len()).max();
+        let stated: usize = options.iter().map(|it| it.seats.len()).sum();
+        let stances = answers.iter().filter(|it| it.stance.is_some()).count();
+        let neutral = stances - yes.len() - no.len();
+        let agreement = Self {
+            option: largest.map(|largest| share(largest, stated)),
+            vote: (!answers.is_empty()).then(|| share(agree.len().max(block.len()), answers.len())),
+            stance: (stances > 0).then(|| share(yes.len().max(no.len()).max(neutral), stances)),
+            probability: range(&probabilities).map(|range| 1.0 - range),
+            contradictions: Vec::new(),
+        };
+        let mut contradictions = Vec::new();
+        if options.len() > 1 {
+            contradictions.push(Contradiction::Options { groups: options });
+        }
+        if !agree.is_empty() && !block.is_empty() {
+            contradictions.push(Contradiction::Votes { agree, block });
+        }
+        if !yes.is_empty() && !no.is_empty() {
+            contradictions.push(Contradiction::Stances { yes, no });
+        }
+        if !above.is_empty() && !below.is_empty() {
+            contradictions.push(Contradiction::Probabilities { above, below });
+        }
+        contradictions.extend(opposite_words(answers));
+        Self {
+            contradictions,
+            ..agreement
+        }
+    }
+
+    /// All gave an answer, and all the same.
+    pub fn is_unanimous(&self) -> bool {
+        let full = |share: Option<f64>| share.is_none_or(|share| share >= 1.0);
+        self.contradictions.is_empty()
+            && (self.option.is_some() || self.stance.is_some() || self.probability.is_some())
+            && full(self.option)
+            && full(self.vote)
+            && full(self.stance)
+    }
+
+    /// The lowest share of any kind.
+    pub fn lowest(&self) -> Option<f64> {
+        [self.option, self.vote, self.stance, self.probability]
+            .into_iter()
+            .flatten()
+            .min_by(f64::total_cmp)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn range(values: &[f64]) -> Option<f64> {
+    let highest = values.iter().copied().max_by(f64::total_cmp)?;
+    let lowest = values.iter().copied().min_by(f64::total_cmp)?;
+    Some(highest - lowest)
+}
+
+fn split(answers: &[Answer], side: impl Fn(&Answer) -> Option<bool>) -> (Vec<String>, Vec<String>) {
+    let on = |wanted: bool| {
+        let here = answers.iter().filter(|it| side(it) == Some(wanted));
+        here.map(|it| it.seat.clone()).collect()
+    };
+    (on(true), on(false))
+}
+
+/// Seats by the answer they stand for, the largest group first; of equals, the one that was named first.
+pub fn groups(answers: &[Answer]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for answer in answers {
+        let Some(option) = answer
+            .option
+            .as_deref()
+            .filter(|it| !wording::normal(it).is_empty())
+        else {
+            continue;
+        };
+        match groups.iter_mut().find(|it| same_option(&it.option, option)) {
+            Some(group) => group.seats.push(answer.seat.clone()),
+            None => groups.push(Group {
+                option: wording::one_line(option),
+                seats: vec![answer.seat.clone()],
+            }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.seats.len()));
+    groups
+}
+
+/// Whether two short answers are the same: the same words, or all words of the one within the other, unless that turns
+/// its meaning.
+pub fn same_option(a: &str, b: &str) -> bool {
+    const LEAST: usize = 2;
+    let (first, second): (Vec<String>, Vec<String>) =
+        (wording::words(a).collect(), wording::words(b).collect());
+    if first == second {
+        return true;
+    }
+    let (shorter, longer) = if first.len() <= second.len() {
+        (&first, &second)
+    } else {
+        (&second, &first)
+    };
+    let has_figures = longer
+        .iter()
+        .any(|word| !shorter.contains(word) && word.chars().any(|c| c.is_ascii_digit()));
+    shorter.len() >= LEAST
+        && !has_figures
+        && shorter.iter().all(|word| longer.contains(word))
+        && !is_reversed(a, b)
+}
+
+/// Whether a seat that said `before` and now says `now` has turned, whatever its words look like.
+pub fn is_turned(before: &Answer, now: &Answer) -> bool {
+    let options = match (&before.option, &now.option) {
+        (Some(before), Some(now)) => !same_option(before, now),
+        (Some(_) | None, _) => false,
+    };
+    let crossed = match (before.probability, now.probability) {
+        (Some(before), Some(now)) => (before - 0.5) * (now - 0.5) < 0.0,
+        (Some(_) | None, _) => false,
+    };
+    let stances = before.stance.is_some() && now.stance.is_some() && before.stance != now.stance;
+    options
+        || crossed
+        || stances
+        || before.vote.agrees() != now.vote.agrees()
+        || is_reversed(&before.position, &now.position)
+}
+
+fn opposite_words(answers: &[Answer]) -> Option<Contradiction> {
+    let pairs = answers.iter().enumerate().flat_map(|(index, a)| {
+        let later = answers.iter().skip(index + 1);
+        later.map(move |b| (a, b))
+    });
+    let mut opposite = pairs.filter(|(a, b)| is_reversed(&a.position, &b.position));
+    opposite.next().map(|(a, b)| Contradiction::Words {
+        one: a.seat.clone(),
+        other: b.seat.clone(),
+    })
+}
+
+/// What most stand for and who does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Majority {
+    pub option: Option<String>,
+    pub seats: Vec<String>,
+    /// With what each of them stands for instead; a seat that blocks, or gives no answer, is among them.
+    pub minority: Vec<(String, Option<String>)>,
+}
+
+/// The largest group of seats that stand for one answer and would accept it; all others are the minority.
+pub fn majority(answers: &[Answer]) -> Majority {
+    let accepting: Vec<Answer> = answers
+        .iter()
+        .filter(|it| it.vote.agrees())
+        .cloned()
+        .collect();
+    let largest = groups(&accepting).into_iter().next();
+    let seats = largest
+        .as_ref()
+        .map_or_else(Vec::new, |it| it.seats.clone());
+    let minority = answers
+        .iter()
+        .filter(|it| !seats.contains(&it.seat))
+        .map(|it| (it.seat.clone(), it.option.clone()))
+        .collect();
+    Majority {
+        option: largest.map(|it| it.option),
+        seats,
+        minority,
+    }
+}
+
+#[cfg(test)]
+#[path = "answers_tests.rs"]
+mod tests;

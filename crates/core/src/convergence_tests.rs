@@ -1,0 +1,408 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn metrics(round: u32, similarity: f64, shift: Option<f64>, evidence: f64) -> Metrics {
+    Metrics {
+        round,
+        similarity: Some(Similarity {
+            raw: similarity,
+            scaled: similarity,
+        }),
+        shift,
+        evidence,
+        agreement: Agreement::default(),
+        turned: Vec::new(),
+        compared: usize::from(shift.is_some()) * 3,
+    }
+}
+
+fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-12
+}
+
+fn status(history: &[Metrics]) -> Status {
+    after_round(history, &Thresholds::default()).unwrap().status
+}
+
+fn warned(history: &[Metrics]) -> Vec<Warning> {
+    after_round(history, &Thresholds::default())
+        .unwrap()
+        .warnings
+}
+
+fn contradicted(metrics: Metrics) -> Metrics {
+    let agreement = Agreement {
+        contradictions: vec![Contradiction::Votes {
+            agree: vec!["a".into()],
+            block: vec!["b".into()],
+        }],
+        ..Agreement::default()
+    };
+    Metrics {
+        agreement,
+        ..metrics
+    }
+}
+
+/// E-07: the design's own rounds by its formula; round 2 is 1/5 and not what the design says.
+#[test]
+fn e07_the_worked_examples_by_the_formula() {
+    let set =
+        |names: &[&'static str]| -> BTreeSet<&'static str> { names.iter().copied().collect() };
+    let rounds = [
+        (
+            vec![
+                set(&["Microservices", "AWS Guide"]),
+                set(&["YAGNI", "Survey"]),
+                set(&["Serverless patterns", "Lambda docs"]),
+            ],
+            0.0,
+        ),
+        (
+            vec![
+                set(&["Modular monolith", "DDD book", "Team size research"]),
+                set(&["Team size research", "Conway's Law", "Shopify"]),
+                set(&["Team size research", "Shopify"]),
+            ],
+            0.2,
+        ),
+        (
+            vec![
+                set(&["DDD book", "Team size research", "Modular monolith pattern"]),
+                set(&[
+                    "Modular monolith pattern",
+                    "Team size research",
+                    "Migration planning",
+                ]),
+                set(&["Modular monolith pattern", "Team size research"]),
+            ],
+            0.5,
+        ),
+    ];
+    for (cited, expected) in rounds {
+        assert!(
+            is_same(evidence_convergence(&cited), expected),
+            "{expected}"
+        );
+    }
+    assert!(is_same(evidence_convergence::<u8>(&[]), 0.0));
+    assert!(is_same(
+        evidence_convergence::<u8>(&[BTreeSet::new(), BTreeSet::new()]),
+        0.0
+    ));
+}
+
+/// E-08 as a table over its whole truth table: similarity reached or not, evidence reached or not, shift small or not,
+/// stalled or not, answers contradicting or not.
+#[test]
+fn e08_the_rules_in_their_order_over_the_whole_truth_table() {
+    for bits in 0_u8..32 {
+        let bit = |place: u8| bits & (1 << place) != 0;
+        let (alike, evidence, settled, stalled, contradicts) =
+            (bit(0), bit(1), bit(2), bit(3), bit(4));
+        let shift = match (settled, stalled) {
+            (_, true) => 0.04,
+            (true, false) => 0.09,
+            (false, false) => 0.30,
+        };
+        let wrap = |it| if contradicts { contradicted(it) } else { it };
+        let round = |number| {
+            let similarity = if alike { 0.82 } else { 0.70 };
+            let share = if evidence { 0.7 } else { 0.4 };
+            wrap(metrics(number, similarity, Some(shift), share))
+        };
+        let history = [metrics(2, 0.7, None, 0.0), round(3), round(4)];
+        let is_settled = settled || stalled;
+        let expected = match (alike && !contradicts, evidence || is_settled, stalled) {
+            (true, true, _) => Status::ConsensusReached,
+            (true, false, _) => Status::ConsensusWithDiverseEvidence,
+            (false, _, true) => Status::DiminishingReturns,
+            (false, _, false) => Status::Continue,
+        };
+        let decision = after_round(&history, &Thresholds::default()).unwrap();
+        assert_eq!(decision.status, expected, "{bits:05b}");
+        assert_eq!(decision.vetoed, alike && contradicts, "{bits:05b}");
+        assert_eq!(decision.basis, Basis::Measured);
+    }
+}
+
+/// E-08: each threshold on both sides of its boundary.
+#[test]
+fn e08_thresholds_hold_exactly() {
+    use Status::{ConsensusReached, ConsensusWithDiverseEvidence, Continue, DiminishingReturns};
+    let one = |similarity, shift, evidence| status(&[metrics(4, similarity, shift, evidence)]);
+    assert_eq!(one(0.80, None, 0.60), ConsensusReached);
+    assert_eq!(one(0.7999, None, 0.60), Continue);
+    assert_eq!(one(0.80, None, 0.5999), ConsensusWithDiverseEvidence);
+    assert_eq!(one(0.80, Some(0.0999), 0.0), ConsensusReached);
+    assert_eq!(one(0.80, Some(0.10), 0.0), ConsensusWithDiverseEvidence);
+    let two = |first, second| {
+        status(&[
+            metrics(3, 0.5, Some(first), 0.0),
+            metrics(4, 0.5, Some(second), 0.0),
+        ])
+    };
+    assert_eq!(two(0.0499, 0.0499), DiminishingReturns);
+    assert_eq!(two(0.05, 0.0499), Continue);
+    assert_eq!(two(0.0499, 0.05), Continue);
+    assert_eq!(one(0.5, Some(0.01), 0.0), Continue);
+    let levels = [
+        ConsensusReached,
+        ConsensusWithDiverseEvidence,
+        DiminishingReturns,
+        Continue,
+    ]
+    .map(Status::level);
+    assert_eq!(
+        levels,
+        [
+            Some(Level::High),
+            Some(Level::MediumHigh),
+            Some(Level::Medium),
+            None
+        ]
+    );
+}
+
+#[test]
+fn e08_the_two_flags_stand_beside_the_status() {
+    let flags = |round, before: f64, now: f64| {
+        warned(&[
+            metrics(round - 1, before, None, 0.0),
+            metrics(round, now, None, 0.0),
+        ])
+    };
+    assert_eq!(flags(2, 0.8, 0.8501), [Warning::EarlyConsensus]);
+    assert_eq!(flags(2, 0.8, 0.85), Vec::<Warning>::new());
+    assert_eq!(flags(3, 0.8, 0.90), Vec::<Warning>::new());
+    assert_eq!(flags(4, 0.8, 0.7), Vec::<Warning>::new());
+    assert_eq!(flags(4, 0.8, 0.6999), [Warning::Diverging]);
+    assert_eq!(
+        flags(2, 0.99, 0.86),
+        [Warning::EarlyConsensus, Warning::Diverging]
+    );
+    assert_eq!(
+        warned(&[metrics(1, 0.9, None, 0.0)]),
+        [Warning::EarlyConsensus]
+    );
+}
+
+#[test]
+fn e08_thresholds_are_configuration() {
+    let strict = Thresholds {
+        similarity: 0.95,
+        ..Thresholds::default()
+    };
+    let history = [metrics(4, 0.9, None, 0.9)];
+    assert_eq!(
+        after_round(&history, &strict).unwrap().status,
+        Status::Continue
+    );
+    let hasty = Thresholds {
+        stalled_rounds: 1,
+        ..Thresholds::default()
+    };
+    let history = [metrics(4, 0.5, Some(0.01), 0.9)];
+    assert_eq!(
+        after_round(&history, &hasty).unwrap().status,
+        Status::DiminishingReturns
+    );
+    assert!(
+        Thresholds {
+            similarity: 1.01,
+            ..Thresholds::default()
+        }
+        .checked()
+        .is_err()
+    );
+    assert!(
+        Thresholds {
+            stalled: f64::NAN,
+            ..Thresholds::default()
+        }
+        .checked()
+        .is_err()
+    );
+    assert!(
+        Thresholds {
+            stalled_rounds: 0,
+            ..Thresholds::default()
+        }
+        .checked()
+        .is_err()
+    );
+    assert_eq!(Thresholds::default().checked(), Ok(Thresholds::default()));
+    assert_eq!(after_round(&[], &Thresholds::default()), None);
+}
+
+/// E-19: who turned has moved, however small the measured shift.
+#[test]
+fn e19_a_reversal_is_neither_settled_nor_stalled() {
+    let turned = |mut it: Metrics| {
+        it.turned = vec!["a".into()];
+        it
+    };
+    let still = |number| metrics(number, 0.5, Some(0.01), 0.0);
+    assert_eq!(status(&[still(3), still(4)]), Status::DiminishingReturns);
+    assert_eq!(status(&[still(3), turned(still(4))]), Status::Continue);
+    let alike = metrics(4, 0.9, Some(0.01), 0.0);
+    assert_eq!(
+        status(std::slice::from_ref(&alike)),
+        Status::ConsensusReached
+    );
+    assert_eq!(
+        status(&[turned(alike)]),
+        Status::ConsensusWithDiverseEvidence
+    );
+}
+
+/// E-19: alike words over answers that contradict each other are reported as such and are no consensus.
+#[test]
+fn e19_contradicting_answers_veto_a_consensus_of_words() {
+    let decision = after_round(
+        &[contradicted(metrics(4, 0.95, Some(0.2), 0.9))],
+        &Thresholds::default(),
+    )
+    .unwrap();
+    assert_eq!((decision.status, decision.vetoed), (Status::Continue, true));
+}
+
+#[test]
+fn without_an_embedder_the_typed_answers_decide_alone() {
+    let unmeasured = |round, unanimous: bool, evidence| Metrics {
+        similarity: None,
+        shift: None,
+        compared: if round > 1 { 3 } else { 0 },
+        agreement: Agreement {
+            option: Some(if unanimous { 1.0 } else { 0.5 }),
+            vote: Some(1.0),
+            ..Agreement::default()
+        },
+        ..metrics(round, 0.0, None, evidence)
+    };
+    let decided = |history: &[Metrics]| {
+        let decision = after_round(history, &Thresholds::default()).unwrap();
+        assert_eq!(decision.basis, Basis::TypedAnswersAlone);
+        assert_eq!(decision.warnings, Vec::<Warning>::new());
+        decision.status
+    };
+    assert_eq!(
+        decided(&[unmeasured(1, true, 0.6)]),
+        Status::ConsensusReached
+    );
+    assert_eq!(
+        decided(&[unmeasured(1, true, 0.0)]),
+        Status::ConsensusWithDiverseEvidence
+    );
+    assert_eq!(
+        decided(&[unmeasured(2, true, 0.0)]),
+        Status::ConsensusReached
+    );
+    assert_eq!(decided(&[unmeasured(1, false, 0.9)]), Status::Continue);
+    let stuck = [
+        unmeasured(1, false, 0.0),
+        unmeasured(2, false, 0.0),
+        unmeasured(3, false, 0.0),
+    ];
+    assert_eq!(decided(&stuck[..2]), Status::Continue);
+    assert_eq!(decided(&stuck), Status::DiminishingReturns);
+}
+
+#[test]
+fn e05_bands_begin_where_the_design_says() {
+    let names = [0.40, 0.41, 0.60, 0.61, 0.79, 0.80].map(similarity_band);
+    assert_eq!(names[0], "strong disagreement, far apart");
+    assert_eq!((names[1], names[2]), (names[2], names[1]));
+    assert_eq!((names[3], names[4]), (names[4], names[3]));
+    assert_eq!(names[5], "consensus, strong agreement");
+    assert_eq!(
+        [0.10, 0.11, 0.30, 0.31, 0.60, 0.61].map(shift_band),
+        [
+            "stable",
+            "refinement",
+            "refinement",
+            "significant update",
+            "significant update",
+            "major shift"
+        ]
+    );
+    assert_eq!(
+        [0.30, 0.31, 0.59, 0.60].map(evidence_band),
+        [
+            "different evidence",
+            "some overlap",
+            "some overlap",
+            "strong agreement"
+        ]
+    );
+}
+
+/// E-20: only what the seat could not have known before explains a move.
+#[test]
+fn e20_a_move_names_what_is_new_or_is_unexplained() {
+    let by = |shift: f64, turned: bool, named: &[&str]| {
+        let named: Vec<String> = named.iter().map(|it| (*it).to_owned()).collect();
+        let shift = Some(Similarity {
+            raw: shift,
+            scaled: shift,
+        });
+        let movement = Movement { shift, turned };
+        explanation(&movement, &named, |id| id == "C7", &Thresholds::default())
+    };
+    assert_eq!(by(0.10, false, &[]), Explanation::NotNeeded);
+    assert_eq!(by(0.1001, false, &[]), Explanation::Unexplained);
+    assert_eq!(by(0.5, false, &["C1"]), Explanation::Unexplained);
+    assert_eq!(
+        by(0.5, false, &["C1", "C7", "C7"]),
+        Explanation::By(vec!["C7".into()])
+    );
+    assert_eq!(by(0.0, true, &[]), Explanation::Unexplained);
+}
+
+#[test]
+fn vectors_that_cannot_be_compared_give_no_number() {
+    let scale = Scale::identity();
+    assert_eq!(similarity(&[vec![1.0, 0.0]], &scale), None);
+    assert_eq!(similarity(&[vec![1.0], vec![1.0, 0.0]], &scale), None);
+    assert_eq!(shift(&[], &[], &scale), None);
+    assert_eq!(
+        similarity(&[vec![0.0], vec![0.0]], &scale).map(|it| it.scaled),
+        Some(0.0)
+    );
+}
+
+proptest! {
+    /// E-05: symmetric, within its range, and 1 for what is the same.
+    #[test]
+    fn e05_similarity_is_symmetric_and_in_range(
+        mut vectors in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 4), 2..6),
+        seed in any::<u64>(),
+    ) {
+        let scale = Scale::identity();
+        let found = similarity(&vectors, &scale).unwrap();
+        prop_assert!((-1.0..=1.0).contains(&found.raw));
+        prop_assert!((0.0..=1.0).contains(&found.scaled));
+        let shift_there = shift(&vectors[0], &vectors[1], &scale).unwrap();
+        prop_assert_eq!(shift_there, shift(&vectors[1], &vectors[0], &scale).unwrap());
+        prop_assert!((0.0..=1.0).contains(&shift_there.scaled));
+        let turn = usize::try_from(seed % vectors.len() as u64).unwrap();
+        vectors.rotate_left(turn);
+        prop_assert!((similarity(&vectors, &scale).unwrap().scaled - found.scaled).abs() < 1e-6);
+        let same = vec![vec![0.6_f32, 0.8, 0.0, 0.0]; 3];
+        prop_assert!((similarity(&same, &scale).unwrap().scaled - 1.0).abs() < 1e-6);
+    }
+
+    /// E-07: 1 for identical sets, in range, and the order of the agents does not matter.
+    #[test]
+    fn e07_evidence_convergence_is_one_for_identical_sets(
+        set in prop::collection::btree_set(0_u8..20, 1..8),
+        mut sets in prop::collection::vec(prop::collection::btree_set(0_u8..6, 0..5), 1..5),
+    ) {
+        prop_assert!(is_same(evidence_convergence(&[set.clone(), set.clone(), set]), 1.0));
+        let found = evidence_convergence(&sets);
+        prop_assert!((0.0..=1.0).contains(&found));
+        sets.reverse();
+        prop_assert!(is_same(evidence_convergence(&sets), found));
+    }
+}

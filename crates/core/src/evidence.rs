@@ -1,0 +1,335 @@
+//! What claims rest on (E-01 … E-04): six types of evidence with weights, and how sure one may be by what there is.
+//!
+//! Weights are an argument everywhere: what was learned in a domain goes before what the design starts with. A band of
+//! confidence follows from the evidence alone; what a seat says of itself is held against it and never changed.
+
+mod critiques;
+mod ledger;
+mod sources;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bounded::{Confidence, Probability};
+use crate::spread;
+
+pub use critiques::{Answer, Critique, Judged, Standing, Strength, judge};
+pub use ledger::{
+    Concession, Flag, Flagged, Ground, Grounding, Grounds, Heard, Ledger, PositionEvidence, Said,
+    Stated,
+};
+pub use sources::{Cited, Registry, Source, SourceId, same_source};
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
+pub enum EvidenceType {
+    /// A standard, specification or official document.
+    Documented,
+    /// A measurement, a test, data.
+    Empirical,
+    /// A similar project, a known pattern, a case.
+    Precedent,
+    /// A chain of reasons from first principles.
+    Logical,
+    /// A preference, of whomever.
+    Preferential,
+    /// A guess that has yet to be tested.
+    Speculative,
+}
+
+impl EvidenceType {
+    /// From the strongest to the weakest.
+    pub const ALL: [Self; 6] = [
+        Self::Documented,
+        Self::Empirical,
+        Self::Precedent,
+        Self::Logical,
+        Self::Preferential,
+        Self::Speculative,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Documented => "DOCUMENTED",
+            Self::Empirical => "EMPIRICAL",
+            Self::Precedent => "PRECEDENT",
+            Self::Logical => "LOGICAL",
+            Self::Preferential => "PREFERENTIAL",
+            Self::Speculative => "SPECULATIVE",
+        }
+    }
+
+    /// Whatever the case and the brackets; a type that does not exist is none.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name
+            .trim_matches(|c: char| !c.is_ascii_alphabetic())
+            .to_ascii_uppercase();
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// What it is, in one line.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::Documented => "documentation, a standard, a specification, an official source",
+            Self::Empirical => "a measurement, a benchmark, a test, data",
+            Self::Precedent => "a similar project, an established pattern, a case",
+            Self::Logical => "reasoning from first principles, step by step",
+            Self::Preferential => "a preference or a judgement of taste",
+            Self::Speculative => "a guess that nothing backs yet",
+        }
+    }
+
+    /// Whether it points at something outside the seat that cites it.
+    pub const fn has_source(self) -> bool {
+        match self {
+            Self::Documented | Self::Empirical | Self::Precedent => true,
+            Self::Logical | Self::Preferential | Self::Speculative => false,
+        }
+    }
+
+    /// The weight it has as long as nothing was learned.
+    pub const fn prior_weight(self) -> Probability {
+        Probability::percent(match self {
+            Self::Documented => 90,
+            Self::Empirical => 85,
+            Self::Precedent => 70,
+            Self::Logical => 60,
+            Self::Preferential => 40,
+            Self::Speculative => 20,
+        })
+    }
+}
+
+impl fmt::Display for EvidenceType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a piece of each type is worth in a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
+pub struct Weights {
+    pub documented: Probability,
+    pub empirical: Probability,
+    pub precedent: Probability,
+    pub logical: Probability,
+    pub preferential: Probability,
+    pub speculative: Probability,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self::each(EvidenceType::prior_weight)
+    }
+}
+
+impl Weights {
+    pub fn each(weight: impl Fn(EvidenceType) -> Probability) -> Self {
+        Self {
+            documented: weight(EvidenceType::Documented),
+            empirical: weight(EvidenceType::Empirical),
+            precedent: weight(EvidenceType::Precedent),
+            logical: weight(EvidenceType::Logical),
+            preferential: weight(EvidenceType::Preferential),
+            speculative: weight(EvidenceType::Speculative),
+        }
+    }
+
+    pub const fn of(&self, kind: EvidenceType) -> Probability {
+        match kind {
+            EvidenceType::Documented => self.documented,
+            EvidenceType::Empirical => self.empirical,
+            EvidenceType::Precedent => self.precedent,
+            EvidenceType::Logical => self.logical,
+            EvidenceType::Preferential => self.preferential,
+            EvidenceType::Speculative => self.speculative,
+        }
+    }
+
+    /// The type that counts most among these; of equals the first in the order of the design.
+    pub fn strongest(&self, kinds: impl IntoIterator<Item = EvidenceType>) -> Option<EvidenceType> {
+        kinds.into_iter().min_by(|a, b| {
+            let by_weight = self.of(*b).value().total_cmp(&self.of(*a).value());
+            by_weight.then(a.cmp(b))
+        })
+    }
+}
+
+/// How sure one may be, by bands (E-04).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Level {
+    #[serde(rename = "HIGH")]
+    High,
+    #[serde(rename = "MEDIUM-HIGH")]
+    MediumHigh,
+    #[serde(rename = "MEDIUM")]
+    Medium,
+    #[serde(rename = "MEDIUM-LOW")]
+    MediumLow,
+    #[serde(rename = "LOW")]
+    Low,
+    #[serde(rename = "VERY LOW")]
+    VeryLow,
+}
+
+impl Level {
+    pub const ALL: [Self; 6] = [
+        Self::High,
+        Self::MediumHigh,
+        Self::Medium,
+        Self::MediumLow,
+        Self::Low,
+        Self::VeryLow,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::High => "HIGH",
+            Self::MediumHigh => "MEDIUM-HIGH",
+            Self::Medium => "MEDIUM",
+            Self::MediumLow => "MEDIUM-LOW",
+            Self::Low => "LOW",
+            Self::VeryLow => "VERY LOW",
+        }
+    }
+
+    /// The ends of the band in hundredths, both inside it.
+    const fn hundredths(self) -> (i64, i64) {
+        match self {
+            Self::High => (85, 95),
+            Self::MediumHigh => (70, 84),
+            Self::Medium => (55, 69),
+            Self::MediumLow => (40, 54),
+            Self::Low => (25, 39),
+            Self::VeryLow => (10, 24),
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "hundredths of one")]
+    pub fn band(self) -> (f64, f64) {
+        let (low, high) = self.hundredths();
+        (low as f64 / 100.0, high as f64 / 100.0)
+    }
+
+    /// The level whose band a number falls into; what lies beyond the ends belongs to them.
+    pub fn of(value: f64) -> Self {
+        let shown = hundredths(value);
+        let found = Self::ALL
+            .into_iter()
+            .find(|level| shown >= level.hundredths().0);
+        found.unwrap_or(Self::VeryLow)
+    }
+}
+
+/// As people are shown it: two decimals. Bands have two, so what lies between two of them is rounded into one.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "confidences are from 0 to 1"
+)]
+fn hundredths(value: f64) -> i64 {
+    // A last binary digit must not decide: 0.845 is halfway, whatever its bits say.
+    ((value * 1e7).round() / 1e5).round() as i64
+}
+
+/// What a seat says of its confidence, held against what its evidence allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Calibration {
+    Within,
+    Overconfident,
+    Underconfident,
+}
+
+impl Calibration {
+    pub fn of(stated: Confidence, level: Level) -> Self {
+        let (low, high) = level.hundredths();
+        let shown = hundredths(stated.value());
+        if shown > high {
+            Self::Overconfident
+        } else if shown < low {
+            Self::Underconfident
+        } else {
+            Self::Within
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Within => "within its evidence",
+            Self::Overconfident => "overconfident",
+            Self::Underconfident => "underconfident",
+        }
+    }
+}
+
+/// What a body of evidence amounts to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Grade {
+    pub level: Level,
+    /// The mean weight of what decided the level, within the band.
+    pub strength: f64,
+}
+
+/// The band that evidence allows. A source counts once, however often and under whatever type it is cited.
+///
+/// Empirical evidence is strong as long as its weight reaches the band it would open; one that was learned to be weaker
+/// counts like a precedent. A precedent that nobody says why it applies is worth no more than logic.
+pub fn grade(evidence: &[Ground], weights: &Weights) -> Grade {
+    let of = |wanted: EvidenceType| -> Vec<EvidenceType> {
+        let mut seen: Vec<Option<SourceId>> = Vec::new();
+        let mut kinds = Vec::new();
+        for ground in evidence.iter().filter(|it| it.kind == wanted) {
+            if !seen.contains(&ground.source) {
+                seen.push(ground.source);
+                kinds.push(wanted);
+            }
+        }
+        kinds
+    };
+    let documented = of(EvidenceType::Documented);
+    let empirical = of(EvidenceType::Empirical);
+    let is_strong = weights.of(EvidenceType::Empirical).value() >= Level::MediumHigh.band().0;
+    let seen: Vec<_> = of(EvidenceType::Precedent)
+        .into_iter()
+        .chain(empirical.iter().copied().filter(|_| !is_strong))
+        .collect();
+    let logical = of(EvidenceType::Logical);
+    let preferential = of(EvidenceType::Preferential);
+    let (level, deciding) = if documented.len() >= 2 {
+        (Level::High, documented)
+    } else if !documented.is_empty() || is_strong && !empirical.is_empty() {
+        let strong = empirical.into_iter().filter(|_| is_strong);
+        (
+            Level::MediumHigh,
+            documented.into_iter().chain(strong).collect(),
+        )
+    } else if !seen.is_empty() && !logical.is_empty() {
+        (Level::Medium, seen.into_iter().chain(logical).collect())
+    } else if !seen.is_empty() || !logical.is_empty() {
+        (Level::MediumLow, seen.into_iter().chain(logical).collect())
+    } else if preferential.is_empty() {
+        (Level::VeryLow, vec![EvidenceType::Speculative])
+    } else {
+        (Level::Low, preferential)
+    };
+    let (low, high) = level.band();
+    let deciding: Vec<f64> = deciding
+        .into_iter()
+        .map(|kind| weights.of(kind).value())
+        .collect();
+    let mean = spread::mean(&deciding).unwrap_or(low);
+    Grade {
+        level,
+        strength: mean.clamp(low, high),
+    }
+}
+
+#[cfg(test)]
+#[path = "evidence_tests.rs"]
+mod tests;

@@ -1,0 +1,497 @@
+//! What every claim of a debate rests on, kept by the program: a pure fold over what seats say, round by round.
+//!
+//! What cannot be used (a type that does not exist, no source, a confidence that is no number from 0 to 1, a claim that
+//! cites itself) is left out and flagged; nothing is ever filled in for it. A claim that nothing is left for is
+//! SPECULATIVE, and shown as that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::critiques::{Answer, Critique, Judged, Standing, judge};
+use super::sources::{Cited, Registry, SourceId};
+use super::{Calibration, EvidenceType, Grade, Weights, grade};
+use crate::bounded::Confidence;
+use crate::wording::normal;
+
+/// Something that a seat was asked for: given, said in a way that cannot be used, or left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stated<T> {
+    Given(T),
+    Unreadable(String),
+    #[default]
+    Missing,
+}
+
+impl<T: Copy> Stated<T> {
+    pub fn value(&self) -> Option<T> {
+        match self {
+            Self::Given(value) => Some(*value),
+            Self::Unreadable(_) | Self::Missing => None,
+        }
+    }
+}
+
+/// One piece of evidence as a seat brings it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub kind: Stated<EvidenceType>,
+    pub source: Cited,
+    /// Whether the source is on a list of references, or only words.
+    pub is_listed: bool,
+}
+
+/// What a seat says one claim rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grounds {
+    /// The id of the claim.
+    pub claim: String,
+    /// Its words, to tell a claim that cites itself.
+    pub text: String,
+    pub evidence: Vec<Said>,
+    pub confidence: Stated<Confidence>,
+}
+
+/// All that one seat says of evidence in one turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Heard {
+    pub seat: String,
+    pub grounds: Vec<Grounds>,
+    /// Ids and words of claims that it puts forward without saying what they rest on.
+    pub bare: Vec<String>,
+    /// Claims that it speaks of and that do not exist.
+    pub unknown: Vec<String>,
+    /// What it lists and cites in its argument.
+    pub references: Vec<Cited>,
+    pub critiques: Vec<Critique>,
+}
+
+/// One piece of evidence as it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ground {
+    pub kind: EvidenceType,
+    /// `None` for what nothing backs.
+    pub source: Option<SourceId>,
+}
+
+/// What one seat last said that a claim rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grounding {
+    pub round: u32,
+    pub evidence: Vec<Ground>,
+    #[serde(flatten)]
+    pub grade: Grade,
+    /// As far as the seat stated one that can be read.
+    pub stated: Option<Confidence>,
+    pub calibration: Option<Calibration>,
+}
+
+impl Grounding {
+    fn new(
+        round: u32,
+        evidence: Vec<Ground>,
+        stated: Option<Confidence>,
+        weights: &Weights,
+    ) -> Self {
+        let evidence = if evidence.is_empty() {
+            vec![SPECULATION]
+        } else {
+            evidence
+        };
+        let grade = grade(&evidence, weights);
+        Self {
+            round,
+            evidence,
+            grade,
+            stated,
+            calibration: stated.map(|stated| Calibration::of(stated, grade.level)),
+        }
+    }
+}
+
+const SPECULATION: Ground = Ground {
+    kind: EvidenceType::Speculative,
+    source: None,
+};
+
+/// Something that was left out of what a seat said, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case", tag = "flag")]
+pub enum Flag {
+    #[error("{claim} rests on nothing: it counts as SPECULATIVE")]
+    NoEvidence { claim: String },
+    #[error("{claim} has {} evidence without a source", kind.name())]
+    NoSource { claim: String, kind: EvidenceType },
+    #[error("{claim} has evidence of a type that does not exist: \"{said}\"")]
+    NoSuchType { claim: String, said: String },
+    #[error("{claim} has evidence without a type")]
+    NoType { claim: String },
+    #[error("the confidence in {claim} cannot be read: \"{said}\"")]
+    UnreadableConfidence { claim: String, said: String },
+    #[error("no confidence is stated for {claim}")]
+    NoConfidence { claim: String },
+    #[error("{claim} cites itself: \"{source_}\"")]
+    CitesItself {
+        claim: String,
+        #[serde(rename = "source")]
+        source_: String,
+    },
+    #[error("there is no claim \"{claim}\"")]
+    NoSuchClaim { claim: String },
+    #[error("the critique of {claim} brings nothing as strong as {}", needed.name())]
+    WeakCounterEvidence { claim: String, needed: EvidenceType },
+    #[error("the critique of {claim} brings no counter-evidence")]
+    NoCounterEvidence { claim: String },
+    #[error("the critique of {claim} neither proposes a synthesis nor concedes")]
+    Unfinished { claim: String },
+    #[error("the critique of {claim} does not grade its evidence")]
+    Ungraded { claim: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flagged {
+    pub round: u32,
+    pub seat: String,
+    #[serde(flatten)]
+    pub flag: Flag,
+}
+
+/// A point given up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concession {
+    pub round: u32,
+    pub seat: String,
+    pub claim: String,
+    pub because: String,
+}
+
+/// What a seat's position of one round rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PositionEvidence {
+    pub evidence: Vec<Ground>,
+    #[serde(flatten)]
+    pub grade: Grade,
+    pub stated: Confidence,
+    pub calibration: Calibration,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    pub weights: Weights,
+    pub sources: Registry,
+    /// By claim, then by seat: its last word.
+    pub claims: BTreeMap<String, BTreeMap<String, Grounding>>,
+    pub critiques: Vec<Judged>,
+    pub concessions: Vec<Concession>,
+    pub flags: Vec<Flagged>,
+    /// By round, then by seat.
+    cited: BTreeMap<u32, BTreeMap<String, BTreeSet<SourceId>>>,
+}
+
+impl Ledger {
+    pub fn new(weights: Weights) -> Self {
+        Self {
+            weights,
+            ..Self::default()
+        }
+    }
+
+    /// Takes up what seats said without having heard each other, in the order of the seats.
+    pub fn take(&mut self, round: u32, said: &[Heard]) {
+        for heard in said {
+            self.criticise(round, heard);
+        }
+        for heard in said {
+            self.ground(round, heard);
+        }
+    }
+
+    fn ground(&mut self, round: u32, heard: &Heard) {
+        let seat = &heard.seat;
+        let mut cited = BTreeSet::new();
+        for reference in heard.references.iter().filter(|it| !it.is_empty()) {
+            cited.insert(self.sources.cite(seat, None, reference));
+        }
+        for claim in &heard.unknown {
+            let claim = claim.clone();
+            self.flag(round, seat, Flag::NoSuchClaim { claim });
+        }
+        for grounds in &heard.grounds {
+            let mut evidence = Vec::new();
+            for said in &grounds.evidence {
+                match usable(said, grounds, seat) {
+                    Ok(kind) => {
+                        let source = self.sources.cite(seat, Some(kind), &said.source);
+                        // A chain of reasoning is the seat's own and no source that another could cite.
+                        if kind.has_source() || said.is_listed {
+                            cited.insert(source);
+                        }
+                        let ground = Ground {
+                            kind,
+                            source: Some(source),
+                        };
+                        if !evidence.contains(&ground) {
+                            evidence.push(ground);
+                        }
+                    }
+                    Err(flag) => self.flag(round, seat, flag),
+                }
+            }
+            let claim = grounds.claim.clone();
+            match &grounds.confidence {
+                Stated::Given(_) => {}
+                Stated::Unreadable(said) => {
+                    let (claim, said) = (claim.clone(), said.clone());
+                    self.flag(round, seat, Flag::UnreadableConfidence { claim, said });
+                }
+                Stated::Missing => {
+                    let claim = claim.clone();
+                    self.flag(round, seat, Flag::NoConfidence { claim });
+                }
+            }
+            if evidence.is_empty() {
+                let claim = claim.clone();
+                self.flag(round, seat, Flag::NoEvidence { claim });
+            }
+            let stated = grounds.confidence.value();
+            let grounding = Grounding::new(round, evidence, stated, &self.weights);
+            let seats = self.claims.entry(claim).or_default();
+            seats.insert(seat.clone(), grounding);
+        }
+        for claim in &heard.bare {
+            let flag = Flag::NoEvidence {
+                claim: claim.clone(),
+            };
+            self.flag(round, seat, flag);
+            let grounding = Grounding::new(round, Vec::new(), None, &self.weights);
+            let seats = self.claims.entry(claim.clone()).or_default();
+            seats.insert(seat.clone(), grounding);
+        }
+        let seats = self.cited.entry(round).or_default();
+        seats.insert(seat.clone(), cited);
+    }
+
+    fn criticise(&mut self, round: u32, heard: &Heard) {
+        for critique in &heard.critiques {
+            let standing = self.judged(critique);
+            let claim = critique.claim.clone();
+            let fault = match standing {
+                Standing::Concedes => {
+                    if let Answer::Concession(because) = &critique.answer {
+                        self.concessions.push(Concession {
+                            round,
+                            seat: heard.seat.clone(),
+                            claim: claim.clone(),
+                            because: because.clone(),
+                        });
+                    }
+                    None
+                }
+                Standing::Contests => None,
+                Standing::TooWeak { needed } => Some(Flag::WeakCounterEvidence {
+                    claim: claim.clone(),
+                    needed,
+                }),
+                Standing::NoCounterEvidence => Some(Flag::NoCounterEvidence {
+                    claim: claim.clone(),
+                }),
+                Standing::Unfinished => Some(Flag::Unfinished {
+                    claim: claim.clone(),
+                }),
+            };
+            let ungraded = critique
+                .grade
+                .value()
+                .is_none()
+                .then_some(Flag::Ungraded { claim });
+            for flag in fault.into_iter().chain(ungraded) {
+                self.flag(round, &heard.seat, flag);
+            }
+            self.critiques.push(Judged {
+                round,
+                seat: heard.seat.clone(),
+                critique: critique.clone(),
+                standing,
+            });
+        }
+    }
+
+    /// What a critique would do to its claim as things stand.
+    pub fn judged(&self, critique: &Critique) -> Standing {
+        judge(critique, &self.kinds_of(&critique.claim), &self.weights)
+    }
+
+    /// The types of evidence that a claim rests on, the strongest first.
+    pub fn kinds_of(&self, claim: &str) -> Vec<EvidenceType> {
+        let kinds: BTreeSet<EvidenceType> = self
+            .grounds_of(claim)
+            .into_iter()
+            .map(|ground| ground.kind)
+            .collect();
+        let mut kinds: Vec<EvidenceType> = kinds.into_iter().collect();
+        kinds.sort_by(|a, b| {
+            self.weights
+                .of(*b)
+                .value()
+                .total_cmp(&self.weights.of(*a).value())
+        });
+        kinds
+    }
+
+    /// All that anybody brought for a claim.
+    pub fn grounds_of(&self, claim: &str) -> Vec<Ground> {
+        let mut all: Vec<Ground> = Vec::new();
+        let seats = self
+            .claims
+            .get(claim)
+            .into_iter()
+            .flat_map(BTreeMap::values);
+        for ground in seats.flat_map(|grounding| &grounding.evidence) {
+            if !all.contains(ground) {
+                all.push(*ground);
+            }
+        }
+        // Once somebody has found something, it is no longer a mere guess.
+        if all.iter().any(|it| it.source.is_some()) {
+            all.retain(|it| it.source.is_some());
+        }
+        all
+    }
+
+    /// What a claim's evidence amounts to; `None` for a claim that nobody has spoken of.
+    pub fn grade_of(&self, claim: &str) -> Option<Grade> {
+        let grounds = self.grounds_of(claim);
+        (!grounds.is_empty()).then(|| grade(&grounds, &self.weights))
+    }
+
+    /// What a seat's position rests on: everything it brought in that round.
+    pub fn position(&self, round: u32, seat: &str, stated: Confidence) -> PositionEvidence {
+        let mut evidence: Vec<Ground> = Vec::new();
+        let groundings = self
+            .claims
+            .values()
+            .filter_map(|seats| seats.get(seat))
+            .filter(|grounding| grounding.round == round);
+        for ground in groundings.flat_map(|grounding| &grounding.evidence) {
+            if !evidence.contains(ground) {
+                evidence.push(*ground);
+            }
+        }
+        evidence.sort_by_key(|ground| (ground.kind, ground.source));
+        let grade = grade(&evidence, &self.weights);
+        PositionEvidence {
+            evidence,
+            grade,
+            stated,
+            calibration: Calibration::of(stated, grade.level),
+        }
+    }
+
+    /// The sources that each seat cited in a round.
+    pub fn cited_in(&self, round: u32) -> BTreeMap<String, BTreeSet<SourceId>> {
+        self.cited.get(&round).cloned().unwrap_or_default()
+    }
+
+    /// Takes the words of one seat's turn out again.
+    pub fn redact(&mut self, round: u32, seat: &str, words: &str) {
+        let cited = self.cited.get_mut(&round).and_then(|it| it.remove(seat));
+        let elsewhere: BTreeSet<SourceId> = self
+            .cited
+            .values()
+            .flat_map(BTreeMap::values)
+            .flatten()
+            .copied()
+            .collect();
+        for id in cited.unwrap_or_default().difference(&elsewhere) {
+            self.sources.redact(*id, words);
+        }
+        let own = self.claims.values_mut();
+        for grounding in own.filter_map(|seats| seats.get_mut(seat)) {
+            if grounding.round == round {
+                for id in grounding.evidence.iter().filter_map(|it| it.source) {
+                    if !elsewhere.contains(&id) {
+                        self.sources.redact(id, words);
+                    }
+                }
+            }
+        }
+        for it in &mut self.concessions {
+            if it.round == round && it.seat == seat {
+                words.clone_into(&mut it.because);
+            }
+        }
+        for it in &mut self.critiques {
+            if it.round == round && it.seat == seat {
+                it.critique.answer = match it.standing {
+                    Standing::Concedes => Answer::Concession(words.to_owned()),
+                    Standing::Contests
+                    | Standing::TooWeak { .. }
+                    | Standing::NoCounterEvidence
+                    | Standing::Unfinished => Answer::Synthesis(words.to_owned()),
+                };
+            }
+        }
+        self.flags.retain(|it| it.round != round || it.seat != seat);
+    }
+
+    fn flag(&mut self, round: u32, seat: &str, flag: Flag) {
+        self.flags.push(Flagged {
+            round,
+            seat: seat.to_owned(),
+            flag,
+        });
+    }
+}
+
+/// The type that a piece of evidence counts as, or why it does not count.
+pub(super) fn usable(said: &Said, grounds: &Grounds, seat: &str) -> Result<EvidenceType, Flag> {
+    let claim = grounds.claim.clone();
+    let kind = match &said.kind {
+        Stated::Given(kind) => *kind,
+        Stated::Unreadable(said) => {
+            let said = said.clone();
+            return Err(Flag::NoSuchType { claim, said });
+        }
+        Stated::Missing => return Err(Flag::NoType { claim }),
+    };
+    if said.source.is_empty() {
+        return Err(Flag::NoSource { claim, kind });
+    }
+    let words = normal(&said.source.title);
+    let is_own = said.source.address.is_none()
+        && (words == normal(&claim) || words == normal(&grounds.text) || words == normal(seat));
+    if is_own {
+        let source_ = said.source.shown();
+        return Err(Flag::CitesItself { claim, source_ });
+    }
+    Ok(kind)
+}
+
+impl Grounds {
+    /// Why some of it does not count, before it is taken up.
+    pub fn faults(&self, seat: &str) -> Vec<Flag> {
+        let claim = || self.claim.clone();
+        let mut faults: Vec<Flag> = self
+            .evidence
+            .iter()
+            .filter_map(|said| usable(said, self, seat).err())
+            .collect();
+        if self.evidence.len() == faults.len() {
+            faults.push(Flag::NoEvidence { claim: claim() });
+        }
+        match &self.confidence {
+            Stated::Given(_) => {}
+            Stated::Unreadable(said) => faults.push(Flag::UnreadableConfidence {
+                claim: claim(),
+                said: said.clone(),
+            }),
+            Stated::Missing => faults.push(Flag::NoConfidence { claim: claim() }),
+        }
+        faults
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+//! How good each agent was in a domain: by proper scores where it said how sure it was, by its evidence where not.
+
+use serde::Serialize;
+
+use super::Weighed;
+use super::beta::{Estimate, posterior};
+use super::lesson::AgentScore;
+
+/// As for forecasts: as if ten more debates had come out at the mean of all agents. A new agent starts there.
+const PSEUDO_DEBATES: f64 = 10.0;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AgentStanding {
+    pub agent: String,
+    pub debates: usize,
+    /// How right its positions were, drawn towards the mean of all agents of the domain.
+    pub accuracy: Estimate,
+    /// In how many of them only its evidence could be judged.
+    pub by_evidence: usize,
+    /// The quadratic score of its stated confidence, lower is better, drawn towards the mean likewise; `None` where it
+    /// never said how sure it was of something that was then judged.
+    pub brier: Option<f64>,
+    /// Positive: surer than it was right, on the average.
+    pub overconfidence: Option<f64>,
+}
+
+pub(super) fn standings(weighed: &[Weighed<'_>]) -> Vec<AgentStanding> {
+    let all: Vec<(&str, AgentScore, f64)> = weighed
+        .iter()
+        .flat_map(|it| {
+            let agents = it.lesson.agents.iter();
+            agents.map(|seen| (seen.agent.as_str(), seen.score, it.count))
+        })
+        .collect();
+    let mean_right = mean(all.iter().map(|(_, score, count)| (score.right(), *count)));
+    let mean_brier = mean(
+        all.iter()
+            .filter_map(|(_, score, count)| Some((score.brier()?, *count))),
+    );
+    let mut names: Vec<&str> = all.iter().map(|it| it.0).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+        .into_iter()
+        .map(|name| {
+            let own: Vec<(AgentScore, f64)> = all
+                .iter()
+                .filter(|it| it.0 == name)
+                .map(|it| (it.1, it.2))
+                .collect();
+            standing(name, &own, mean_right.unwrap_or(0.5), mean_brier)
+        })
+        .collect()
+}
+
+fn standing(
+    name: &str,
+    own: &[(AgentScore, f64)],
+    mean_right: f64,
+    mean_brier: Option<f64>,
+) -> AgentStanding {
+    let rights: Vec<(f64, f64)> = own
+        .iter()
+        .map(|(score, count)| (score.right(), *count))
+        .collect();
+    let briers = own
+        .iter()
+        .filter_map(|(score, count)| Some((score.brier()?, *count)));
+    let (sum, count) = briers.fold((0.0, 0.0), |(sum, total), (brier, count)| {
+        (sum + brier * count, total + count)
+    });
+    let brier = mean_brier
+        .filter(|_| count > 0.0)
+        .map(|overall| (sum + PSEUDO_DEBATES * overall) / (count + PSEUDO_DEBATES));
+    let is_by_evidence = |score: &AgentScore| match score {
+        AgentScore::Evidence { .. } => true,
+        AgentScore::Probability { .. } | AgentScore::Verdict { .. } => false,
+    };
+    let gaps = own.iter().filter_map(|(score, count)| match score {
+        AgentScore::Probability { confidence, right } => {
+            Some((confidence.value() - right.value(), *count))
+        }
+        AgentScore::Verdict { .. } | AgentScore::Evidence { .. } => None,
+    });
+    AgentStanding {
+        agent: name.to_owned(),
+        debates: own.len(),
+        accuracy: posterior(mean_right, PSEUDO_DEBATES, &rights),
+        by_evidence: own
+            .iter()
+            .filter(|(score, _)| is_by_evidence(score))
+            .count(),
+        brier,
+        overconfidence: mean(gaps),
+    }
+}
+
+fn mean(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, total), (value, count)| {
+        (sum + value * count, total + count)
+    });
+    (count > 0.0).then(|| sum / count)
+}

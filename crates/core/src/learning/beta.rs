@@ -1,0 +1,115 @@
+//! A share that is known from few cases: the posterior of a Beta prior, and where it lies with 95% probability.
+
+use serde::{Deserialize, Serialize};
+
+/// A share between 0 and 1 and how sure of it one can be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    pub mean: f64,
+    /// It lies between these with 95% probability.
+    pub low: f64,
+    pub high: f64,
+    /// How many cases it rests on.
+    pub cases: usize,
+    /// What they still count, by their age.
+    pub effective: f64,
+}
+
+/// The posterior of a prior with this mean that counts as so many cases, after `seen`: each a share from 0 to 1 with what
+/// it counts. A share that is neither 0 nor 1 is that much of a success; the mean lies between prior and data.
+pub(super) fn posterior(mean: f64, strength: f64, seen: &[(f64, f64)]) -> Estimate {
+    // An empty sum is −0, which nobody wants to read.
+    let effective = seen.iter().map(|(_, count)| count).sum::<f64>() + 0.0;
+    let successes: f64 = seen.iter().map(|(share, count)| share * count).sum();
+    let total = strength + effective;
+    let mean = ((mean * strength + successes) / total).clamp(0.0, 1.0);
+    // A prior of exactly 0 or 1 would leave no room at all.
+    let (a, b) = ((mean * total).max(1e-9), ((1.0 - mean) * total).max(1e-9));
+    Estimate {
+        mean,
+        low: rounded(quantile(a, b, 0.025)).min(mean),
+        high: rounded(quantile(a, b, 0.975)).max(mean),
+        cases: seen.len(),
+        effective,
+    }
+}
+
+/// Logarithms differ in their last digits from machine to machine; what is kept and shown should not.
+fn rounded(bound: f64) -> f64 {
+    (bound * 1e6).round() / 1e6
+}
+
+/// By bisection: the distribution function only grows.
+fn quantile(a: f64, b: f64, share: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if distribution(a, b, middle) < share {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}
+
+/// The regularised incomplete beta function, by its continued fraction (DLMF 8.17.22). The fraction converges fast only
+/// on one side of the mean; the other follows from symmetry.
+fn distribution(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 {
+        return 0.0;
+    }
+    if x >= 1.0 {
+        return 1.0;
+    }
+    let front =
+        (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front * fraction(a, b, x) / a
+    } else {
+        1.0 - front * fraction(b, a, 1.0 - x) / b
+    }
+}
+
+/// Lentz's way of evaluating the fraction from the front, so that it can stop when nothing changes any more.
+fn fraction(a: f64, b: f64, x: f64) -> f64 {
+    const TINY: f64 = 1e-300;
+    let off_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
+    let mut above = 1.0;
+    let mut below = 1.0 / off_zero(1.0 - (a + b) * x / (a + 1.0));
+    let mut value = below;
+    for step in 1..=300 {
+        let m = f64::from(step);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        below = 1.0 / off_zero(1.0 + even * below);
+        above = off_zero(1.0 + even / above);
+        value *= above * below;
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        below = 1.0 / off_zero(1.0 + odd * below);
+        above = off_zero(1.0 + odd / above);
+        let change = above * below;
+        value *= change;
+        if (change - 1.0).abs() < 1e-14 {
+            break;
+        }
+    }
+    value
+}
+
+/// Stirling's series after moving the argument up to where four terms give full precision.
+fn ln_gamma(x: f64) -> f64 {
+    let mut shift = 0.0;
+    let mut x = x;
+    while x < 12.0 {
+        shift += x.ln();
+        x += 1.0;
+    }
+    let inverse = 1.0 / (x * x);
+    let series =
+        (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x;
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - shift
+}
+
+#[cfg(test)]
+#[path = "beta_tests.rs"]
+mod tests;

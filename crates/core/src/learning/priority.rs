@@ -1,0 +1,45 @@
+//! How pressing something is that projects lacked.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Priority {
+    Low,
+    Medium,
+    High,
+}
+
+/// From this share of projects on it is pressing …
+pub const HIGH_SHARE: f64 = 0.40;
+/// … and from this on worth considering.
+pub const MEDIUM_SHARE: f64 = 0.25;
+
+/// As if two more projects had done well without it: one project alone never makes anything pressing.
+const PSEUDO_PROJECTS: f64 = 2.0;
+
+impl Priority {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+        }
+    }
+
+    /// `lacking` of `projects` would have needed it.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "projects are counted in thousands"
+    )]
+    pub fn of(lacking: usize, projects: usize) -> Self {
+        let share = lacking as f64 / (projects as f64 + PSEUDO_PROJECTS);
+        if share >= HIGH_SHARE {
+            Self::High
+        } else if share >= MEDIUM_SHARE {
+            Self::Medium
+        } else {
+            Self::Low
+        }
+    }
+}

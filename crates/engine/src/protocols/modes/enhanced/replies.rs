@@ -1,0 +1,478 @@
+//! What seats say of evidence, as types, and how it is read. More is accepted than is asked for: a type that does not exist or
+//! a confidence that is no number costs that piece, not the whole turn.
+
+use std::borrow::Cow;
+
+use roundtable_core::bounded::Confidence;
+use roundtable_core::citations;
+use roundtable_core::evidence::{
+    Answer, Cited, Critique, EvidenceType, Flag, Grounds, Heard, Ledger, Said, Standing, Stated,
+    Strength,
+};
+use roundtable_core::state::{DebateState, Ground, Moves, NewClaim, Objection, normal_id};
+use roundtable_core::wording::{normal, one_line};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::replies::Contribution;
+
+/// What one claim rests on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Backing {
+    /// N1, N2 … for your new claims in their order, or the id of a claim on the table.
+    #[schemars(length(min = 1, max = 12))]
+    pub of: String,
+    #[serde(default)]
+    #[schemars(length(max = 4))]
+    pub evidence: Vec<Piece>,
+    /// How sure you are of this claim, from 0 to 1.
+    #[serde(default, skip_serializing_if = "SaidConfidence::is_missing")]
+    pub confidence: SaidConfidence,
+}
+
+/// One piece of evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Piece {
+    #[serde(rename = "type", default, skip_serializing_if = "SaidType::is_missing")]
+    pub kind: SaidType,
+    /// A number of your references such as [1], an id such as E2, or the exact citation; for LOGICAL, the reasons.
+    #[serde(default)]
+    #[schemars(length(max = 300))]
+    pub source: String,
+}
+
+/// A critique in four steps: the claim, its grade, counter-evidence, synthesis or concession.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct CritiqueSaid {
+    /// The id of the claim.
+    #[schemars(length(min = 1, max = 12))]
+    pub claim: String,
+    /// How strong its evidence is: HIGH, MEDIUM or LOW.
+    #[serde(default, skip_serializing_if = "SaidStrength::is_missing")]
+    pub grade: SaidStrength,
+    /// Counter-evidence of the same or a stronger type; none where you concede.
+    #[serde(default)]
+    #[schemars(length(max = 3))]
+    pub counter: Vec<Piece>,
+    /// What follows from both views together.
+    #[serde(default)]
+    #[schemars(length(max = 300))]
+    pub synthesis: Option<String>,
+    /// Why you concede the point; null where you do not.
+    #[serde(default)]
+    #[schemars(length(max = 300))]
+    pub concession: Option<String>,
+}
+
+impl Backing {
+    /// How people read it.
+    pub(in super::super) fn line(&self) -> String {
+        let pieces: Vec<String> = self
+            .evidence
+            .iter()
+            .map(|piece| format!("[{}] {}", shown(&piece.kind.0), piece.source))
+            .collect();
+        format!(
+            "{}: {} (confidence {})",
+            self.of,
+            pieces.join("; "),
+            shown(&self.confidence.0)
+        )
+    }
+}
+
+impl CritiqueSaid {
+    pub(in super::super) fn concedes(&self) -> bool {
+        let text = self.concession.as_deref().unwrap_or_default();
+        !text.trim().is_empty()
+    }
+
+    /// How people read it.
+    pub(in super::super) fn line(&self) -> String {
+        let counter: Vec<String> = self
+            .counter
+            .iter()
+            .map(|piece| format!("[{}] {}", shown(&piece.kind.0), piece.source))
+            .collect();
+        let mut parts = vec![format!("{} graded {}", self.claim, shown(&self.grade.0))];
+        if !counter.is_empty() {
+            parts.push(format!("against it {}", counter.join("; ")));
+        }
+        let ends = [
+            ("synthesis", &self.synthesis),
+            ("concedes", &self.concession),
+        ];
+        for (name, text) in ends {
+            if let Some(text) = text.as_deref().filter(|text| !text.trim().is_empty()) {
+                parts.push(format!("{name}: {text}"));
+            }
+        }
+        parts.join("; ")
+    }
+}
+
+fn shown(said: &Value) -> String {
+    match said {
+        Value::Null => "–".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => said.to_string(),
+    }
+}
+
+/// Something of which one form is asked for and every form is taken.
+macro_rules! said {
+    ($type:ident, $of:ty, $name:literal, $sent:tt, $read:expr) => {
+        #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $type(Value);
+
+        impl $type {
+            pub fn is_missing(&self) -> bool {
+                self.0.is_null()
+            }
+
+            pub fn stated(&self) -> Stated<$of> {
+                let read: fn(&Value) -> Option<$of> = $read;
+                match (&self.0, read(&self.0)) {
+                    (_, Some(value)) => Stated::Given(value),
+                    (Value::Null, None) => Stated::Missing,
+                    (Value::String(text), None) => Stated::Unreadable(one_line(text)),
+                    (other, None) => Stated::Unreadable(other.to_string()),
+                }
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "x-sent": $sent })
+            }
+        }
+    };
+}
+
+said!(
+    SaidConfidence,
+    Confidence,
+    "said confidence",
+    { "type": "number", "minimum": 0, "maximum": 1 },
+    |said| said.as_f64().and_then(|it| Confidence::new(it).ok())
+);
+said!(
+    SaidType,
+    EvidenceType,
+    "said type",
+    { "type": "string", "enum": ["DOCUMENTED", "EMPIRICAL", "PRECEDENT", "LOGICAL", "PREFERENTIAL", "SPECULATIVE"] },
+    |said| said.as_str().and_then(EvidenceType::named)
+);
+said!(
+    SaidStrength,
+    Strength,
+    "said strength",
+    { "type": "string", "enum": ["HIGH", "MEDIUM", "LOW"] },
+    |said| said.as_str().and_then(Strength::named)
+);
+
+/// What a seat's turn says of evidence, before its claims have ids: they are called N1, N2 … until then.
+pub(super) fn draft(
+    seat: &str,
+    reply: &Contribution,
+    state: &DebateState,
+    ledger: &Ledger,
+) -> Heard {
+    read(seat, reply, state, ledger, |index, _| {
+        format!("N{}", index + 1)
+    })
+}
+
+/// The same once the state has taken the claims up.
+pub(super) fn registered(
+    seat: &str,
+    reply: &Contribution,
+    state: &DebateState,
+    ledger: &Ledger,
+) -> Heard {
+    read(seat, reply, state, ledger, |index, new| {
+        let known = state
+            .claims
+            .iter()
+            .find(|claim| normal(&claim.text) == normal(&new.text));
+        known.map_or_else(|| format!("N{}", index + 1), |claim| claim.id.clone())
+    })
+}
+
+fn read(
+    seat: &str,
+    reply: &Contribution,
+    state: &DebateState,
+    ledger: &Ledger,
+    id_of: impl Fn(usize, &NewClaim) -> String,
+) -> Heard {
+    let mut heard = Heard {
+        seat: seat.to_owned(),
+        grounds: Vec::new(),
+        bare: Vec::new(),
+        unknown: Vec::new(),
+        references: reply
+            .references
+            .iter()
+            .filter_map(|it| cited_reference(&it.title, it.url.as_deref(), state))
+            .collect(),
+        critiques: reply.critiques.iter().map(critique).collect(),
+    };
+    for backing in &reply.backing {
+        let new = new_claim(&backing.of, reply);
+        let claim = match new {
+            Some((index, claim)) => Some((id_of(index, claim), claim.text.clone())),
+            None => state
+                .claim(&normal_id(&backing.of))
+                .map(|claim| (claim.id.clone(), claim.text.clone())),
+        };
+        let Some((claim, text)) = claim else {
+            heard.unknown.push(one_line(&backing.of));
+            continue;
+        };
+        let evidence = backing.evidence.iter();
+        let evidence: Vec<Said> = evidence
+            .flat_map(|piece| pieces(piece, reply, state))
+            .collect();
+        let confidence = backing.confidence.stated();
+        // A claim that is backed twice in one turn has all of it.
+        match heard.grounds.iter_mut().find(|it| it.claim == claim) {
+            Some(known) => known.evidence.extend(evidence),
+            None => heard.grounds.push(Grounds {
+                claim,
+                text,
+                evidence,
+                confidence,
+            }),
+        }
+    }
+    for (index, new) in reply.claims.iter().enumerate() {
+        let id = id_of(index, new);
+        let is_empty = normal(&new.text).is_empty();
+        let is_known = ledger.claims.contains_key(&id);
+        let is_backed = heard.grounds.iter().any(|it| it.claim == id);
+        if !is_empty && !is_known && !is_backed && !heard.bare.contains(&id) {
+            heard.bare.push(id);
+        }
+    }
+    heard
+}
+
+/// `N2` is the second of the new claims.
+fn new_claim<'a>(of: &str, reply: &'a Contribution) -> Option<(usize, &'a NewClaim)> {
+    let id = normal_id(of);
+    let number: usize = id.strip_prefix('N')?.parse().ok()?;
+    let index = number.checked_sub(1)?;
+    reply.claims.get(index).map(|claim| (index, claim))
+}
+
+/// A piece as it is meant: its numbers and ids resolved to the sources behind them.
+fn pieces(piece: &Piece, reply: &Contribution, state: &DebateState) -> Vec<Said> {
+    let kind = piece.kind.stated();
+    let numbers = citations::parse(&piece.source).numbers;
+    let is_numbers = piece
+        .source
+        .chars()
+        .all(|c| c.is_ascii_digit() || c.is_whitespace() || "[]-,;.".contains(c));
+    if !numbers.is_empty() && is_numbers {
+        let listed = reply
+            .references
+            .iter()
+            .filter(|it| numbers.contains(&it.number))
+            .filter_map(|it| cited_reference(&it.title, it.url.as_deref(), state));
+        let found: Vec<Said> = listed
+            .map(|source| Said {
+                kind: kind.clone(),
+                source,
+                is_listed: true,
+            })
+            .collect();
+        if !found.is_empty() {
+            return found;
+        }
+        // A number that is on no list names nothing.
+        return vec![Said {
+            kind,
+            source: Cited::default(),
+            is_listed: false,
+        }];
+    }
+    // A claim is no source; by its words it is seen whether it is the one that it is to back.
+    let claim = new_claim(&piece.source, reply).map(|(_, claim)| claim.text.clone());
+    let claim = claim.or_else(|| {
+        let known = state.claim(&normal_id(&piece.source));
+        known.map(|claim| claim.text.clone())
+    });
+    if let Some(title) = claim {
+        let address = None;
+        return vec![Said {
+            kind,
+            source: Cited { title, address },
+            is_listed: false,
+        }];
+    }
+    let known = evidence_of(&piece.source, state);
+    vec![Said {
+        is_listed: known.is_some(),
+        source: known.unwrap_or_else(|| Cited::read(&piece.source)),
+        kind,
+    }]
+}
+
+fn cited_reference(title: &str, url: Option<&str>, state: &DebateState) -> Option<Cited> {
+    let known = evidence_of(title, state);
+    let cited = known.unwrap_or_else(|| Cited::with_address(title, url));
+    (!cited.is_empty()).then_some(cited)
+}
+
+fn evidence_of(text: &str, state: &DebateState) -> Option<Cited> {
+    let id = normal_id(text);
+    let known = state.evidence.iter().find(|it| it.id == id)?;
+    Some(Cited::with_address(&known.title, known.url.as_deref()))
+}
+
+fn critique(said: &CritiqueSaid) -> Critique {
+    let words = |text: &Option<String>| {
+        let text = text.as_deref().map(one_line);
+        text.filter(|text| !text.is_empty())
+    };
+    let counter = said.counter.iter().filter_map(|piece| {
+        let is_sourced = !normal(&piece.source).is_empty();
+        piece.kind.stated().value().filter(|_| is_sourced)
+    });
+    Critique {
+        claim: normal_id(&said.claim),
+        grade: said.grade.stated(),
+        counter: counter.collect(),
+        answer: match (words(&said.concession), words(&said.synthesis)) {
+            (Some(because), _) => Answer::Concession(because),
+            (None, Some(synthesis)) => Answer::Synthesis(synthesis),
+            (None, None) => Answer::Neither,
+        },
+    }
+}
+
+/// What critiques do to the state: a concession stands for the claim, counter-evidence that is strong enough against it.
+pub(super) fn amend(moves: &mut Moves, reply: &Contribution, ledger: &Ledger) {
+    for said in &reply.critiques {
+        let critique = critique(said);
+        let id = critique.claim.clone();
+        match ledger.judged(&critique) {
+            Standing::Concedes => {
+                moves.opposes.retain(|it| normal_id(&it.claim) != id);
+                moves.supports.push(id);
+            }
+            Standing::Contests => {
+                let points_outside = critique.counter.iter().any(|kind| kind.has_source());
+                let because = match &critique.answer {
+                    Answer::Synthesis(text) | Answer::Concession(text) => text.clone(),
+                    Answer::Neither => String::new(),
+                };
+                let brought = said.counter.iter().map(|piece| one_line(&piece.source));
+                let brought: Vec<String> = brought.filter(|text| !text.is_empty()).collect();
+                moves.opposes.push(Objection {
+                    claim: id,
+                    ground: if points_outside {
+                        Ground::FactConflict
+                    } else {
+                        Ground::InferenceGap
+                    },
+                    because: if brought.is_empty() {
+                        because
+                    } else {
+                        brought.join("; ")
+                    },
+                    counter: said.counter.iter().find_map(|piece| {
+                        let id = normal_id(&piece.source);
+                        id.starts_with('E').then_some(id)
+                    }),
+                });
+            }
+            Standing::TooWeak { .. } | Standing::NoCounterEvidence | Standing::Unfinished => {}
+        }
+    }
+}
+
+/// What a reply is sent back for, once.
+pub(in super::super) fn faults(
+    seat: &str,
+    reply: &Contribution,
+    state: &DebateState,
+    ledger: &Ledger,
+) -> Vec<(&'static str, String)> {
+    let heard = draft(seat, reply, state, ledger);
+    let mut faults = Vec::new();
+    for claim in &heard.bare {
+        faults.push((
+            "evidence",
+            format!("{claim} rests on nothing: name its evidence in `backing`, or say that it is SPECULATIVE."),
+        ));
+    }
+    for claim in &heard.unknown {
+        let flag = Flag::NoSuchClaim {
+            claim: claim.clone(),
+        };
+        faults.push(("evidence", format!("{flag}.")));
+    }
+    for flag in heard.grounds.iter().flat_map(|it| it.faults(seat)) {
+        faults.push(("evidence", format!("{flag}.")));
+    }
+    for critique in &heard.critiques {
+        let claim = &critique.claim;
+        let fault = match ledger.judged(critique) {
+            Standing::Concedes | Standing::Contests => None,
+            Standing::TooWeak { needed } => Some(format!(
+                "{claim} rests on {} evidence; bring counter-evidence that is as strong, or concede.",
+                needed.name()
+            )),
+            Standing::NoCounterEvidence => Some(format!(
+                "the critique of {claim} brings no counter-evidence with a type and a source; bring some, or concede."
+            )),
+            Standing::Unfinished => Some(format!(
+                "the critique of {claim} ends with neither a synthesis nor a concession."
+            )),
+        };
+        faults.extend(fault.map(|fault| ("critique", fault)));
+        if critique.grade.value().is_none() {
+            faults.push((
+                "critique",
+                format!("grade the evidence of {claim}: HIGH, MEDIUM or LOW."),
+            ));
+        }
+    }
+    faults
+}
+
+/// The part of a reply that only an enhanced debate asks for, as it was written.
+pub(super) fn own_part(reply: &Contribution) -> String {
+    let mut part = serde_json::Map::new();
+    if !reply.backing.is_empty() {
+        part.insert("backing".into(), json!(reply.backing));
+    }
+    if !reply.critiques.is_empty() {
+        part.insert("critiques".into(), json!(reply.critiques));
+    }
+    if let Some(objection) = &reply.security_objection {
+        part.insert("security_objection".into(), json!(objection));
+    }
+    if part.is_empty() {
+        return String::new();
+    }
+    Value::Object(part).to_string()
+}

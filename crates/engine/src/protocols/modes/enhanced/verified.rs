@@ -1,0 +1,83 @@
+//! Claims held against the sources that the user gave (E-18): a DOCUMENTED claim against the one it cites, an EMPIRICAL claim
+//! against every figure there is.
+
+use roundtable_core::evidence::{EvidenceType, Heard, Said};
+use roundtable_core::sources::{Checked, Sources, check, check_anywhere};
+use roundtable_core::wording::one_line;
+use serde::{Deserialize, Serialize};
+
+use crate::tokens;
+
+/// How much of a passage is shown beside the claim.
+const EXCERPT: u64 = 60;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceCheck {
+    pub round: u32,
+    pub seat: String,
+    pub claim: String,
+    #[serde(rename = "type")]
+    pub kind: EvidenceType,
+    pub cited: String,
+    pub result: Checked,
+    /// The words that were found.
+    pub passage: Option<String>,
+}
+
+/// What is cited and not among the sources cannot be checked, and is not.
+pub(super) fn held_against(round: u32, heard: &Heard, sources: &Sources) -> Vec<SourceCheck> {
+    let mut checks: Vec<SourceCheck> = Vec::new();
+    if sources.is_empty() {
+        return checks;
+    }
+    for grounds in &heard.grounds {
+        for said in &grounds.evidence {
+            let Some((kind, result)) = checked(&grounds.text, said, sources) else {
+                continue;
+            };
+            let new = SourceCheck {
+                round,
+                seat: heard.seat.clone(),
+                claim: grounds.claim.clone(),
+                kind,
+                cited: said.source.shown(),
+                passage: excerpt(&result, sources),
+                result,
+            };
+            if !checks.contains(&new) {
+                checks.push(new);
+            }
+        }
+    }
+    checks
+}
+
+fn checked(claim: &str, said: &Said, sources: &Sources) -> Option<(EvidenceType, Checked)> {
+    let kind = said.kind.value()?;
+    let cited = &said.source.title;
+    let is_given = sources.passage(cited).is_some() || sources.named(cited).is_some();
+    match kind {
+        EvidenceType::Documented if is_given => {
+            Some((kind, check(claim, cited, sources.passages())))
+        }
+        EvidenceType::Empirical => {
+            let found = check_anywhere(claim, sources.passages());
+            let is_contradicted = matches!(found, Checked::Contradicted { .. });
+            is_contradicted.then_some((kind, found))
+        }
+        EvidenceType::Documented
+        | EvidenceType::Precedent
+        | EvidenceType::Logical
+        | EvidenceType::Preferential
+        | EvidenceType::Speculative => None,
+    }
+}
+
+fn excerpt(result: &Checked, sources: &Sources) -> Option<String> {
+    let id = match result {
+        Checked::Supported { passage } | Checked::Contradicted { passage, .. } => passage,
+        Checked::NotFound => return None,
+    };
+    let passage = sources.passage(id)?;
+    Some(tokens::shorten(&one_line(&passage.text), EXCERPT))
+}

@@ -1,0 +1,261 @@
+//! `roundtable post-mortem`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use jiff::tz::TimeZone;
+use roundtable_core::learning::{Domain, Knowledge};
+use roundtable_engine::enhanced::{
+    Assessment, AssessmentFile, Course, DebateRecord, LearningUpdates, PostMortem, RecordFile,
+    Tracked, assessment_of, course_of, is_with_learning, record_of, report,
+};
+use roundtable_engine::report::Report;
+use serde_json::json;
+
+use crate::failure::Fault;
+use crate::learning::{lesson_plan, taught_by};
+use crate::store::{DebateRow, FollowUp, LearningError, Store};
+use crate::{clock, export, yaml};
+
+use super::display::closing;
+use super::failure::Failure;
+use super::interview;
+use super::output;
+use super::track;
+use super::workshop::Workshop;
+
+/// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable post-mortem last\n  roundtable post-mortem 3f2a --from assessment.yaml --domain \"api design\"\n  roundtable post-mortem 3f2a --format html -o post-mortem.html\n  roundtable post-mortem --record debate.yaml --from assessment.yaml\n\nWithout --from you are asked on the terminal. A debate that was assessed before is shown again. What was learned is\nlisted by `roundtable learning history` and taken back by `roundtable learning undo`."
+)]
+pub(crate) struct Args {
+    /// The debate's id, any unambiguous beginning of it, or `last`.
+    #[arg(required_unless_present = "record", conflicts_with = "record")]
+    id: Option<String>,
+    /// A debate record in a YAML file (`debate_record`) instead of a stored debate.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// The assessment in a YAML file (`implementation_tracking` or `post_mortem_assessment`).
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// What sort of decision it was; the next debate of the same domain uses what is learned.
+    #[arg(long, value_parser = domain)]
+    domain: Option<Domain>,
+    /// Write the report only; learn nothing and record nothing.
+    #[arg(long)]
+    no_learning: bool,
+    #[arg(long, short, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// As one JSON object: the same as --format json.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Md,
+    Html,
+    Json,
+}
+
+pub(super) fn domain(text: &str) -> Result<Domain, String> {
+    Domain::new(text).map_err(|error| error.to_string())
+}
+
+/// A decision to be assessed, and what is known of it before anybody is asked.
+struct Case {
+    record: DebateRecord,
+    course: Course,
+    with_learning: bool,
+    /// `None` for a record in a file.
+    row: Option<DebateRow>,
+    /// What was said of it before.
+    assessed: Option<Assessment>,
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let file: Option<AssessmentFile> = args.from.as_deref().map(yaml::read).transpose()?;
+    let store = workshop.store().await?;
+    let mut case = match (&args.record, &args.id) {
+        (Some(path), _) => from_file(path, file.as_ref())?,
+        (None, id) => from_store(&store, id.as_deref().unwrap_or("last")).await?,
+    };
+    let half_life = workshop.config.learning.half_life;
+    let is_repeat = file.is_none() && case.assessed.is_some();
+    let new_events = timeline(&mut case, file.as_ref());
+    let assessment = match (&file, case.assessed.take()) {
+        (Some(file), _) => given(file, args.from.as_deref())?,
+        (None, Some(known)) => known,
+        (None, None) => interview::ask(&case.record)?,
+    };
+    let post_mortem = PostMortem::new(
+        case.record,
+        case.course,
+        assessment.clone(),
+        case.with_learning,
+    )
+    .map_err(|errors| {
+        let faults = errors.iter().map(|it| Fault::new("", it.to_string()));
+        Failure::refused(faults.collect())
+    })?;
+    let taught = if args.no_learning {
+        None
+    } else {
+        if !is_repeat {
+            let of = domain_of(&args, &post_mortem)?;
+            let lesson = post_mortem.lesson(of, clock::now());
+            let plan = lesson_plan(lesson, half_life);
+            let follow_up = FollowUp {
+                tracked: new_events,
+                assessment: Some(assessment),
+            };
+            let done = match &case.row {
+                Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await,
+                None => store.learn(plan).await,
+            };
+            done.map_err(refused)?;
+        }
+        let audit = store.audit().await?;
+        taught_by(&audit, &post_mortem.record.session_id, half_life)
+    };
+    store.close().await;
+    write(&args, &post_mortem, taught.as_ref())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn refused(error: LearningError<roundtable_core::learning::LearnError>) -> Failure {
+    match error {
+        LearningError::Refused(error) => Failure::usage(error.to_string()),
+        LearningError::Claim(error) => error.into(),
+    }
+}
+
+fn from_file(path: &Path, assessment: Option<&AssessmentFile>) -> Result<Case, Failure> {
+    let record = yaml::read::<RecordFile>(path)?.debate_record;
+    let tracking = assessment.and_then(|it| it.implementation_tracking.as_ref());
+    if let Some(project) = tracking.and_then(|it| it.project_id.as_ref())
+        && *project != record.session_id
+    {
+        return Err(Failure::usage(format!(
+            "the assessment is of '{project}', but the record is of '{}'",
+            record.session_id
+        )));
+    }
+    let end = record.timestamp_end.unwrap_or(record.timestamp_start);
+    let course = Course::new(end.to_zoned(TimeZone::UTC).date(), Vec::new());
+    Ok(Case {
+        record,
+        course,
+        with_learning: false,
+        row: None,
+        assessed: None,
+    })
+}
+
+async fn from_store(store: &Store, id: &str) -> Result<Case, Failure> {
+    let row = store.find(id).await?;
+    track::decided(&row)?;
+    let entries = store.entries(row.id).await?;
+    let record = record_of(&row.id.to_string(), &entries)
+        .ok_or_else(|| Failure::other(format!("debate {} cannot be read", row.id)))?;
+    Ok(Case {
+        record,
+        course: course_of(&entries),
+        with_learning: is_with_learning(&entries),
+        assessed: assessment_of(&entries).cloned(),
+        row: Some(row),
+    })
+}
+
+/// The timeline of the file counts where nothing was tracked before; it is returned to be tracked then.
+fn timeline(case: &mut Case, file: Option<&AssessmentFile>) -> Vec<Tracked> {
+    let events = file.map_or(&[][..], AssessmentFile::timeline);
+    if events.is_empty() {
+        return Vec::new();
+    }
+    if !case.course.events().is_empty() {
+        output::note("What was tracked before counts; the timeline of the file is left out.");
+        return Vec::new();
+    }
+    case.course = Course::new(case.course.decided(), events.to_vec());
+    events.to_vec()
+}
+
+fn given(file: &AssessmentFile, path: Option<&Path>) -> Result<Assessment, Failure> {
+    file.assessment().cloned().ok_or_else(|| {
+        let path = path.map_or_else(String::new, |path| path.display().to_string());
+        Failure::usage(format!("{path} has no post_mortem_assessment"))
+    })
+}
+
+fn domain_of(args: &Args, post_mortem: &PostMortem) -> Result<Domain, Failure> {
+    if let Some(domain) = &args.domain {
+        return Ok(domain.clone());
+    }
+    match &post_mortem.record.domain {
+        Some(name) => Domain::new(name).map_err(|error| Failure::usage(error.to_string())),
+        None => Ok(Domain::general()),
+    }
+}
+
+fn write(
+    args: &Args,
+    post_mortem: &PostMortem,
+    taught: Option<&(LearningUpdates, Knowledge)>,
+) -> Result<(), Failure> {
+    let report = report(post_mortem, taught.map(|(updates, known)| (updates, known)));
+    let format = if args.json { Format::Json } else { args.format };
+    let text = match format {
+        Format::Text => text_of(&report),
+        Format::Md => export::report_markdown(TITLE, &report),
+        Format::Html => export::report_html(TITLE, &report),
+        Format::Json => {
+            let all = json!({
+                "project": post_mortem.record.session_id,
+                "post_mortem_assessment": post_mortem.assessment,
+                "evidence": post_mortem.pieces,
+                "timeline": post_mortem.course.events(),
+                "learning_updates": taught.map(|(updates, _)| updates),
+            });
+            let text = serde_json::to_string_pretty(&all);
+            text.map_err(|error| Failure::other(format!("cannot write JSON: {error}")))? + "\n"
+        }
+    };
+    match &args.output {
+        None => output::print(&text),
+        Some(path) => {
+            std::fs::write(path, text).map_err(|error| {
+                Failure::other(format!("cannot write {}: {error}", path.display()))
+            })?;
+            output::note(&format!("Wrote {}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+const TITLE: &str = "Post-mortem";
+
+fn text_of(report: &Report) -> String {
+    let mut text = format!("{}\n\n", output::painted(output::BOLD, TITLE));
+    for fact in &report.facts {
+        text.push_str(&output::harmless(&format!(
+            "{}: {}\n",
+            fact.name, fact.value
+        )));
+    }
+    let sections = Report {
+        facts: Vec::new(),
+        ..report.clone()
+    };
+    for line in closing::report(&sections) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,178 @@
+//! `roundtable track`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use jiff::civil::Date;
+use roundtable_core::bounded::Probability;
+use roundtable_engine::data::closest;
+use roundtable_engine::enhanced::{AssessmentFile, Course, Status, TimeCost, Tracked, course_of};
+use roundtable_engine::event::State;
+use roundtable_engine::report::Report;
+
+use crate::store::{DebateRow, FollowUp};
+use crate::{clock, yaml};
+
+use super::display::closing;
+use super::failure::Failure;
+use super::output;
+use super::workshop::Workshop;
+
+/// Say what became of a decision, event by event; or list what was said.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  roundtable track last \"API spec defined\" --week 1\n  roundtable track 3f2a \"Frontend wants flexible filters\" --status new_requirement --week 3 --impact \"Needs a query parser\" --time-cost \"3 days\" --surprise 0.7\n  roundtable track 3f2a --from tracking.yaml\n  roundtable track last --list\n\n`roundtable post-mortem` draws the conclusions."
+)]
+pub(crate) struct Args {
+    /// The debate's id, any unambiguous beginning of it, or `last`.
+    id: String,
+    /// What happened.
+    #[arg(required_unless_present_any = ["list", "from"])]
+    event: Option<String>,
+    /// `on_track`, `new_requirement`, `technical_debt`, `delayed`, `blocked`, `completed` or `abandoned`.
+    #[arg(long, value_parser = status, default_value = "on_track")]
+    status: Status,
+    /// The day it happened, such as 2026-11-16; today if neither it nor the week is given.
+    #[arg(long, value_name = "DAY")]
+    date: Option<Date>,
+    /// The week it happened, counted from 1, the week of the decision.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=5200))]
+    week: Option<u32>,
+    #[arg(long)]
+    note: Option<String>,
+    /// What it means for the work.
+    #[arg(long)]
+    impact: Option<String>,
+    /// What it cost, such as "3 days".
+    #[arg(long, value_parser = time_cost, value_name = "TIME")]
+    time_cost: Option<TimeCost>,
+    /// From 0 (as expected) to 1 (nobody thought of it).
+    #[arg(long, value_parser = share, value_name = "SHARE")]
+    surprise: Option<Probability>,
+    /// How it came out as a whole, in words.
+    #[arg(long, value_name = "TEXT")]
+    assessment: Option<String>,
+    /// Add the timeline of a YAML file (`implementation_tracking`).
+    #[arg(long, value_name = "FILE", conflicts_with = "event")]
+    from: Option<PathBuf>,
+    /// Show what was tracked so far.
+    #[arg(long, conflicts_with_all = ["event", "from"])]
+    list: bool,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn status(text: &str) -> Result<Status, String> {
+    Status::named(text).ok_or_else(|| {
+        let names = Status::ALL.map(Status::name);
+        match closest(text, names.into_iter()) {
+            Some(close) => format!("did you mean '{close}'?"),
+            None => format!("there are: {}", names.join(", ")),
+        }
+    })
+}
+
+fn time_cost(text: &str) -> Result<TimeCost, String> {
+    TimeCost::new(text).map_err(|error| error.to_string())
+}
+
+fn share(text: &str) -> Result<Probability, String> {
+    let number: f64 = text
+        .parse()
+        .map_err(|_| "a number from 0 to 1".to_owned())?;
+    Probability::new(number).map_err(|error| error.to_string())
+}
+
+pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+    let store = workshop.store().await?;
+    let row = store.find(&args.id).await?;
+    let json = args.json;
+    if !args.list {
+        decided(&row)?;
+        let new = events(args)?;
+        let count = new.len();
+        let follow_up = FollowUp {
+            tracked: new,
+            assessment: None,
+        };
+        store.follow_up(row.id, follow_up, clock::now()).await?;
+        let events = if count == 1 { "event" } else { "events" };
+        output::note(&format!("Added {count} {events} to {}.", row.id));
+    }
+    let course = course_of(&store.entries(row.id).await?);
+    store.close().await;
+    show(&course, json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is still open, or ended without a result, has no decision to follow.
+pub(super) fn decided(row: &DebateRow) -> Result<(), Failure> {
+    match row.state {
+        State::Complete | State::Partial => Ok(()),
+        State::Queued | State::Running | State::Waiting => Err(Failure::usage(format!(
+            "debate {} is not finished ({}), so it has no decision yet",
+            row.id,
+            row.state.name()
+        ))),
+        State::Failed | State::Cancelled => Err(Failure::usage(format!(
+            "debate {} ended without a decision ({}); `roundtable resume {}` goes on with it",
+            row.id,
+            row.state.name(),
+            row.id
+        ))),
+    }
+}
+
+fn events(args: Args) -> Result<Vec<Tracked>, Failure> {
+    if let Some(path) = &args.from {
+        let file: AssessmentFile = yaml::read(path)?;
+        let events = file.timeline().to_vec();
+        if events.is_empty() {
+            return Err(Failure::usage(format!(
+                "{} has no timeline under implementation_tracking",
+                path.display()
+            )));
+        }
+        return Ok(events);
+    }
+    let event = args.event.unwrap_or_default().trim().to_owned();
+    if event.is_empty() {
+        return Err(Failure::usage("say what happened"));
+    }
+    let today = || {
+        let stamp = clock::stamp(clock::now());
+        stamp.get(..10).and_then(|day| day.parse().ok())
+    };
+    Ok(vec![Tracked {
+        date: args.date.or_else(|| args.week.is_none().then(today)?),
+        week: args.week,
+        event,
+        status: args.status,
+        note: args.note,
+        impact: args.impact,
+        time_cost: args.time_cost,
+        tokens_impacted: None,
+        surprise_factor: args.surprise,
+        overall_assessment: args.assessment,
+    }])
+}
+
+fn show(course: &Course, json: bool) -> Result<(), Failure> {
+    if json {
+        return output::json(&course.events());
+    }
+    match course.section() {
+        None => output::note("Nothing was tracked yet."),
+        Some(section) => {
+            let report = Report {
+                sections: vec![section],
+                ..Report::default()
+            };
+            for line in closing::report(&report) {
+                output::line(&line);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! What was learned, from the store: for the next debate, for post-mortems, for every surface that shows it.
+
+use roundtable_core::learning::{
+    Audit, Change, Domain, HalfLife, Knowledge, LearnError, Learned, Lesson, Millis, in_force,
+    learn, record,
+};
+use roundtable_engine::enhanced::LearningUpdates;
+
+use crate::store::{Store, StoreError};
+
+/// What a debate of this domain is opened with: part of its rules, so that a replay is the same whatever is learned later.
+/// `None` where nothing was learned yet.
+pub(crate) async fn learned(
+    store: &Store,
+    domain: &Domain,
+    half_life: HalfLife,
+    now: Millis,
+) -> Result<Option<Learned>, StoreError> {
+    let audit = store.audit().await?;
+    Ok(Knowledge::from_audit(&audit, domain, half_life, now).learned())
+}
+
+/// The entries by which a lesson is learned, for the store to append.
+pub(crate) fn lesson_plan(
+    lesson: Lesson,
+    half_life: HalfLife,
+) -> impl Fn(&[Audit]) -> Result<Vec<Audit>, LearnError> {
+    move |audit| {
+        let why = format!("post-mortem of '{}'", lesson.title);
+        let (domain, at) = (lesson.domain.clone(), lesson.at);
+        let change = learn(audit, lesson.clone())?;
+        Ok(vec![record(audit, domain, change, why, half_life, at)])
+    }
+}
+
+/// What a project's post-mortem changed and what was known right after it, as long as it has not been taken back.
+pub(crate) fn taught_by(
+    audit: &[Audit],
+    project: &str,
+    half_life: HalfLife,
+) -> Option<(LearningUpdates, Knowledge)> {
+    let force = in_force(audit);
+    let place = audit.iter().zip(force).rposition(|(entry, holds)| {
+        let Change::Learned { lesson } = &entry.change else {
+            return false;
+        };
+        holds && lesson.project == project
+    })?;
+    let entry = &audit[place];
+    let known = Knowledge::from_audit(&audit[..=place], &entry.domain, half_life, entry.at);
+    LearningUpdates::of(entry, &known).map(|updates| (updates, known))
+}
+
+#[cfg(test)]
+pub(crate) mod samples {
+    //! Three projects like the design's, a week apart, and one of them taken back.
+
+    use roundtable_core::learning::{Audit, Domain, HalfLife, Lesson, record, undo};
+    use roundtable_engine::enhanced::{AssessmentFile, Course, PostMortem, RecordFile};
+
+    use super::lesson_plan;
+
+    const WEEK: u64 = 7 * 86_400_000;
+
+    pub(crate) fn post_mortem() -> PostMortem {
+        let record = include_str!("../crates/engine/fixtures/dashboard/record.yaml");
+        let record: RecordFile = serde_saphyr::from_str(record).unwrap();
+        let file = include_str!("../crates/engine/fixtures/dashboard/assessment.yaml");
+        let file: AssessmentFile = serde_saphyr::from_str(file).unwrap();
+        let course = Course::new("2024-10-21".parse().unwrap(), file.timeline().to_vec());
+        let assessment = file.assessment().unwrap().clone();
+        PostMortem::new(record.debate_record, course, assessment, false).unwrap()
+    }
+
+    pub(crate) fn audit() -> Vec<Audit> {
+        let domain = Domain::new("api design").unwrap();
+        let mut audit: Vec<Audit> = Vec::new();
+        for number in 0..3_u64 {
+            let at = 1_734_307_200_000 + number * WEEK;
+            let lesson = Lesson {
+                project: format!("project {number}"),
+                ..post_mortem().lesson(domain.clone(), at)
+            };
+            let entries = lesson_plan(lesson, HalfLife::default())(&audit).unwrap();
+            audit.extend(entries);
+        }
+        let (_, change) = undo(&audit, Some(2), None).unwrap();
+        let at = audit[2].at + WEEK;
+        let why = "took back entry 2".to_owned();
+        let entry = record(&audit, domain, change, why, HalfLife::default(), at);
+        audit.push(entry);
+        audit
+    }
+}

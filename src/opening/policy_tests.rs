@@ -1,0 +1,56 @@
+use super::*;
+
+fn policy(evidence: Option<bool>, convergence: Option<bool>) -> DebatePolicy {
+    DebatePolicy {
+        require_evidence: evidence,
+        track_convergence: convergence,
+        enable_learning: None,
+    }
+}
+
+/// E-21: flag, algorithm and constitution, each alone and together.
+#[test]
+fn e21_what_is_asked_for_goes_before_constitution_and_configuration() {
+    let none = policy(None, None);
+    let told = |wanted, algorithm, policy| {
+        Choice::of(wanted, algorithm, policy).map(|it| (it.algorithm, it.evidence, it.ends_by))
+    };
+    let whole = (Some(Evidence::Required), Some(EndsBy::Convergence));
+    let of = |name: &str, (evidence, ends_by)| Some((name.to_owned(), evidence, ends_by));
+    assert_eq!(told(None, None, none), None);
+    assert_eq!(told(None, None, policy(Some(false), Some(false))), None);
+    assert_eq!(told(Some(true), None, none), of(algorithm::ENHANCED, whole));
+    assert_eq!(
+        told(Some(true), Some("security_first_veto"), none),
+        of("security_first_veto", whole)
+    );
+    assert_eq!(
+        told(Some(true), None, policy(Some(false), Some(false))),
+        of(algorithm::ENHANCED, whole)
+    );
+    assert_eq!(
+        told(None, Some(algorithm::DEFAULT), none),
+        of(algorithm::DEFAULT, (None, None))
+    );
+    assert_eq!(
+        told(None, None, policy(Some(true), None)),
+        of(algorithm::ENHANCED, (Some(Evidence::Required), None))
+    );
+    assert_eq!(
+        told(None, None, policy(Some(true), Some(false))),
+        of(
+            algorithm::ENHANCED,
+            (Some(Evidence::Required), Some(EndsBy::Votes))
+        )
+    );
+}
+
+#[test]
+fn e15_a_constitution_can_forbid_learning() {
+    let mut forbids = policy(Some(true), Some(true));
+    forbids.enable_learning = Some(false);
+    let choice = Choice::of(None, None, forbids).unwrap();
+    assert_eq!(choice.learning, Learning::Disabled);
+    let choice = Choice::of(Some(true), None, policy(None, None)).unwrap();
+    assert_eq!(choice.learning, Learning::Enabled);
+}

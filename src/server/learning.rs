@@ -1,0 +1,86 @@
+//! What was learned, for programs and as a page.
+
+use std::sync::Arc;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::response::Html;
+use axum::{Extension, Json};
+use roundtable_core::learning::{Domain, Knowledge, domains, in_force, lessons};
+use roundtable_engine::enhanced::knowledge_report;
+use roundtable_engine::report::Report;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::App;
+use super::guard::Caller;
+use super::problem::Problem;
+use super::web::{Choice, Frame, Visitor, learning_page};
+use crate::clock;
+
+/// Everything: what is known of each domain, and every change that led to it.
+pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
+    let audit = app.store.audit().await?;
+    let half_life = app.workshop.config.learning.half_life;
+    let now = clock::now();
+    let known: Vec<Knowledge> = domains(&audit)
+        .iter()
+        .map(|domain| Knowledge::from_audit(&audit, domain, half_life, now))
+        .collect();
+    let entries = audit.iter().zip(in_force(&audit));
+    let history: Vec<Value> = entries
+        .map(|(entry, holds)| {
+            let mut value = json!(entry);
+            value["in_force"] = json!(holds);
+            value
+        })
+        .collect();
+    Ok(Json(json!({
+        "half_life_days": half_life.in_days(),
+        "domains": known,
+        "history": history,
+    })))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Wanted {
+    domain: Option<String>,
+}
+
+/// The same for people, one domain at a time.
+pub(super) async fn page(
+    State(app): State<Arc<App>>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+    caller: Option<Extension<Caller>>,
+) -> Result<Html<String>, Problem> {
+    let audit = app.store.audit().await?;
+    let half_life = app.workshop.config.learning.half_life;
+    let all = domains(&audit);
+    // An address that cannot be read asks for no domain in particular.
+    let asked = wanted.ok().and_then(|Query(wanted)| wanted.domain);
+    let asked = asked.and_then(|name| Domain::new(&name).ok());
+    let fullest = || {
+        let fullest = all.iter().max_by_key(|it| lessons(&audit, it).len());
+        fullest.cloned()
+    };
+    let chosen = asked.filter(|it| all.contains(it)).or_else(fullest);
+    let report = chosen.as_ref().map_or_else(Report::default, |domain| {
+        knowledge_report(&audit, domain, half_life, clock::now())
+    });
+    let choices: Vec<Choice> = all
+        .iter()
+        .map(|domain| Choice {
+            value: domain.name().to_owned(),
+            label: domain.name().to_owned(),
+            is_chosen: chosen.as_ref() == Some(domain),
+        })
+        .collect();
+    let is_signed_in = caller.is_some_and(|caller| caller.token.is_some());
+    let visitor = if is_signed_in {
+        Visitor::SignedIn
+    } else {
+        Visitor::Local
+    };
+    let frame = Frame::new("learning", visitor);
+    Ok(Html(learning_page(&report, &choices, frame)))
+}

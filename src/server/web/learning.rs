@@ -1,0 +1,30 @@
+//! What was learned: a report of one domain, with the other domains to choose from.
+
+use askama::Template;
+use roundtable_engine::report::Report;
+
+use super::{Choice, Frame};
+use crate::render::{self, Panel};
+
+#[derive(Template)]
+#[template(path = "learning.html")]
+struct Page<'a> {
+    frame: Frame,
+    domains: &'a [Choice],
+    facts: &'a [roundtable_engine::report::Fact],
+    panels: Vec<Panel>,
+}
+
+pub(crate) fn learning_page(report: &Report, domains: &[Choice], frame: Frame) -> String {
+    let roles = render::Roles::default();
+    let sections = report.sections.iter();
+    let page = Page {
+        frame,
+        domains,
+        facts: &report.facts,
+        panels: sections
+            .map(|section| render::panel(section, &roles))
+            .collect(),
+    };
+    page.render().unwrap_or_default()
+}
