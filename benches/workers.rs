@@ -28,8 +28,21 @@ const CALLS: usize = 8;
 
 fn main() {
     println!("{:<66} {:>9}  bound", "what", "measured");
-    takeover();
-    throughput();
+    let parts: [(&str, fn()); 3] = [
+        ("takeover", takeover),
+        ("throughput", throughput),
+        ("cpu", cpu_of_a_step),
+    ];
+    // Words name the parts to measure; without any, all are. Cargo adds flags that are meant for a test harness.
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    for (name, measure) in parts {
+        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+            measure();
+        }
+    }
 }
 
 fn report(what: &str, value: f64, bound: &str) {
@@ -119,4 +132,43 @@ fn throughput() {
             &format!("{most} if a call took 200 ms and nothing else took any"),
         );
     }
+}
+
+/// CPU time of a server for one step of its debates, from the request to the last entry, with both databases. The model answers at
+/// once, so that waiting costs nothing.
+fn cpu_of_a_step() {
+    const DEBATES: usize = 60;
+    let server = Server::start(|request, before| Answer::Reply(good(request, before % CALLS)));
+    let database = Database::on(Disk::Safe);
+    let places = [
+        ("SQLite", Home::with_file(&server)),
+        ("PostgreSQL", Home::with_database(&server, database.url())),
+    ];
+    for (name, home) in &places {
+        let serving = Serving::start(home, &[]);
+        // What is made once is not of a step.
+        serving.until(&serving.debate(), "complete");
+        let (calls, before) = (server.heard().len(), cpu_ms(serving.pid()));
+        let ids: Vec<String> = (0..DEBATES).map(|_| serving.debate()).collect();
+        let last = "/api/v1/debates?state=running&limit=1";
+        while serving.get(last).json()["total"] != 0 {
+            thread::sleep(Duration::from_millis(200));
+        }
+        drop(ids);
+        let steps = (server.heard().len() - calls) as f64;
+        report(
+            &format!("ms of CPU for a step, {DEBATES} debates at once on {name}"),
+            (cpu_ms(serving.pid()) - before) / steps,
+            "",
+        );
+    }
+}
+
+/// User and system time so far.
+fn cpu_ms(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let after_name = stat.rsplit(')').next().unwrap();
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
+    ticks * 10.0
 }

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use roundtable_engine::data::DataError;
+use roundtable_engine::journal::JournalError;
 use roundtable_engine::prompt::PromptError;
 use roundtable_engine::table::Halt;
 
@@ -50,6 +51,14 @@ pub(crate) struct Failure {
     code: Code,
     message: String,
     faults: Vec<Fault>,
+    outlook: Outlook,
+}
+
+/// Whether the same may well succeed a little later, with nothing changed by whoever asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outlook {
+    Lasting,
+    Passing,
 }
 
 impl Failure {
@@ -70,6 +79,27 @@ impl Failure {
             code,
             message: message.into(),
             faults: Vec::new(),
+            outlook: Outlook::Lasting,
+        }
+    }
+
+    /// The store is full, locked or away. Nothing is wrong with what was asked.
+    fn passing(message: impl Into<String>) -> Self {
+        Self {
+            outlook: Outlook::Passing,
+            ..Self::other(message)
+        }
+    }
+
+    pub(crate) fn is_passing(&self) -> bool {
+        self.outlook == Outlook::Passing
+    }
+
+    /// The same failure, with more to say about it.
+    pub(crate) fn after(self, earlier: &str) -> Self {
+        Self {
+            message: format!("{earlier}; {}", self.message),
+            ..self
         }
     }
 
@@ -80,6 +110,7 @@ impl Failure {
             code: Code::Usage,
             message: lines.join("\n"),
             faults,
+            outlook: Outlook::Lasting,
         }
     }
 
@@ -135,13 +166,33 @@ impl From<PricesError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self::other(error.to_string())
+        if error.is_passing() {
+            Self::passing(error.to_string())
+        } else {
+            Self::other(error.to_string())
+        }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Full { .. }
+            | JournalError::ReadOnly { .. }
+            | JournalError::Unavailable { .. } => Self::passing(error.to_string()),
+            JournalError::Fenced
+            | JournalError::Duplicate { .. }
+            | JournalError::Corrupt { .. } => Self::other(error.to_string()),
+        }
     }
 }
 
 impl From<ClaimError> for Failure {
     fn from(error: ClaimError) -> Self {
-        Self::other(error.to_string())
+        match error {
+            ClaimError::Store(error) => error.into(),
+            ClaimError::Held { .. } | ClaimError::NotFound { .. } => Self::other(error.to_string()),
+        }
     }
 }
 
@@ -186,9 +237,8 @@ impl From<Halt> for Failure {
                 "{halt}. Its prompts, casts or templates have changed since; restore them to resume it, or ask anew."
             )),
             Halt::Waiting { .. } => Self::new(Code::Partial, halt.to_string()),
-            Halt::Budget(_) | Halt::Cancelled | Halt::Journal(_) | Halt::OtherSetup => {
-                Self::other(halt.to_string())
-            }
+            Halt::Journal(error) => error.into(),
+            Halt::Budget(_) | Halt::Cancelled | Halt::OtherSetup => Self::other(halt.to_string()),
         }
     }
 }

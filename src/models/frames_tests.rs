@@ -45,3 +45,44 @@ fn lines_are_frames_and_blank_ones_are_not() {
         )
     );
 }
+
+mod anything {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(framing: Framing, chunks: &[&[u8]]) -> (Vec<Vec<u8>>, usize) {
+        let (mut found, mut most) = (Vec::new(), 0);
+        let mut frames = Frames::new(framing);
+        let mut take = |frame: &[u8]| -> Result<(), ()> {
+            found.push(frame.to_vec());
+            Ok(())
+        };
+        for chunk in chunks {
+            frames.push(chunk, &mut take).unwrap();
+            most = most.max(frames.held());
+        }
+        frames.end(&mut take).unwrap();
+        (found, most)
+    }
+
+    proptest! {
+        /// C-07: any bytes, cut anywhere, give the same frames, and no more is held than came.
+        #[test]
+        fn c07_any_bytes_cut_anywhere_give_the_same_frames(
+            pieces in prop::collection::vec(prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..12),
+                prop::sample::select(vec![&b"data:"[..], b"data: ", b"\n", b"\r\n", b"\n\n", b": x\n", b"event: y\n", b"\xef\xbb\xbf", b"{}"]).prop_map(<[u8]>::to_vec),
+            ], 0..40),
+            size in 1..9_usize,
+            framing in prop::sample::select(vec![Framing::Events, Framing::Lines]),
+        ) {
+            let bytes = pieces.concat();
+            let (whole, _) = read(framing, &[&bytes]);
+            let chunks: Vec<&[u8]> = bytes.chunks(size).collect();
+            let (cut, most) = read(framing, &chunks);
+            prop_assert_eq!(whole, cut);
+            prop_assert!(most <= bytes.len());
+        }
+    }
+}

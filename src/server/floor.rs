@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::bells::Bells;
 use super::live::Feed;
 use super::log;
-use super::others::Work;
+use super::others::{REST, Work};
 use crate::clock;
 use crate::embedded::Fetching;
 use crate::failure::Failure;
@@ -100,6 +100,15 @@ enum Ready {
     },
 }
 
+impl Ready {
+    fn budget(&self) -> Option<Budget> {
+        match self {
+            Self::Stored { budget } => *budget,
+            Self::Prepared(_) | Self::Claimed(_) => None,
+        }
+    }
+}
+
 /// The server has as many debates as it may run and keep in its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Full;
@@ -142,7 +151,7 @@ impl From<StoreError> for Unable {
 
 impl From<JournalError> for Unable {
     fn from(error: JournalError) -> Self {
-        Self::Failed(Failure::other(error.to_string()))
+        Self::Failed(error.into())
     }
 }
 
@@ -678,19 +687,45 @@ impl Floor {
         let floor = Arc::clone(self);
         self.tasks.spawn(async move {
             let id = job.id;
+            let budget = job.ready.budget();
+            let mut is_put_off = false;
             tokio::select! {
                 biased;
                 // It stays `running` in the store, and is taken up again by the next server.
                 () = floor.closing.cancelled() => {}
                 outcome = floor.play(job, &debate) => {
-                    if outcome.is_err() {
+                    if let Err(failure) = &outcome {
                         floor.rest_a_little();
+                        // Where the store is shared, whoever has a place finds it there.
+                        is_put_off = failure.is_passing() && !floor.store.is_shared();
                     }
                     report(id, outcome);
                 }
             }
             floor.leave(id, &debate);
+            if is_put_off {
+                floor.go_on_later(id, budget).await;
+            }
         });
+    }
+
+    /// Takes up again what the store has stopped, as soon as that can be used again.
+    async fn go_on_later(self: &Arc<Self>, id: Uuid, budget: Option<Budget>) {
+        loop {
+            tokio::select! {
+                () = self.closing.cancelled() => return,
+                () = tokio::time::sleep(REST) => {}
+            }
+            match self.state(id).await {
+                Ok(State::Running | State::Queued) if !self.has(id) => {
+                    log::note(&format!("going on with debate {id}"));
+                    return self.submit_stored(id, budget);
+                }
+                // Somebody else has seen to it.
+                Ok(_) | Err(Unable::NotFound(_)) => return,
+                Err(_) => {}
+            }
+        }
     }
 
     fn leave(self: &Arc<Self>, id: Uuid, debate: &Arc<Debate>) {
@@ -818,7 +853,7 @@ impl Floor {
         let journal = claim.journal();
         end_meanwhile(journal.as_ref(), clock::now(), claim.setup(), end)
             .await
-            .map_err(|error| Failure::other(format!("{}; {error}", failure.message())))?;
+            .map_err(|error| Failure::from(error).after(failure.message()))?;
         Ok(State::Failed)
     }
 

@@ -367,8 +367,9 @@ fn get(path: &'static str, id_: &'static str, summary: &'static str, schema: Val
     }
 }
 
-/// Every operation can meet these: what cannot be read, no token, no right, another host, too many requests, a fault of ours.
-const ALWAYS: [u16; 6] = [400, 401, 403, 421, 429, 500];
+/// Every operation can meet these: what cannot be read, no token, no right, another host, too many requests, a fault of ours,
+/// a store that is away.
+const ALWAYS: [u16; 7] = [400, 401, 403, 421, 429, 500, 503];
 
 fn describe(operation: &Operation) -> Value {
     let mut responses = Map::new();

@@ -17,7 +17,7 @@ use crate::store::{Answer, DebateRow, News, Order, StoreError, Wish};
 /// How often there is a look for work that nobody has called out, such as that of a process that died.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long nothing is taken after a debate has stopped without an end: what stopped it may stop the next.
-const REST: Duration = Duration::from_secs(2);
+pub(super) const REST: Duration = Duration::from_secs(2);
 /// How often there is a look for the answer to an order.
 const ASK: Duration = Duration::from_millis(50);
 /// How many debates are taken with one statement.

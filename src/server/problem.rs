@@ -98,6 +98,17 @@ impl Problem {
         )
     }
 
+    /// The store is full, locked or away. Why exactly is for the log; whoever asked may come back.
+    pub(crate) fn store_away(cause: &str) -> Self {
+        log::note(&format!("a request found no store: {cause}"));
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "store-unavailable",
+            "debates cannot be read or written just now; what was saved is intact, try again later",
+        )
+        .with(header::RETRY_AFTER, HeaderValue::from_static("5"))
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
@@ -165,7 +176,11 @@ impl From<Full> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        Self::internal(&error.to_string())
+        if error.is_passing() {
+            Self::store_away(&error.to_string())
+        } else {
+            Self::internal(&error.to_string())
+        }
     }
 }
 
@@ -177,6 +192,9 @@ impl From<ClaimError> for Problem {
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
+        if failure.is_passing() {
+            return Self::store_away(failure.message());
+        }
         match failure.code() {
             Code::Usage if failure.faults().is_empty() => {
                 Self::invalid(vec![Fault::new("", failure.message())])

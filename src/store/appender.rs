@@ -145,11 +145,15 @@ impl Writing {
             Some(connection) => connection,
             None => connect(&self.options).await.map_err(Broken::Cut)?,
         };
-        let written = sqlx::query(APPEND)
+        let writing = sqlx::query(APPEND)
             .bind(rows)
             .bind(entries)
-            .fetch_all(&mut connection)
-            .await;
+            .fetch_all(&mut connection);
+        // A connection may be dead without a word, and all debates of this process wait behind it. Whether it was written is then
+        // not known, as with a connection that breaks: whoever goes on looks into the journal.
+        let Ok(written) = tokio::time::timeout(2 * PATIENCE, writing).await else {
+            return Err(Broken::Cut(Failure::silent()));
+        };
         match written {
             Ok(rows) => {
                 self.connection = Some(connection);

@@ -68,6 +68,26 @@ pub(crate) enum StoreError {
     Server { database: String, detail: String },
 }
 
+impl StoreError {
+    /// Whether it may well work again soon, without anything being done about what was asked.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::ReadOnly { .. }
+            | Self::Full { .. }
+            | Self::Locked { .. }
+            | Self::Unavailable { .. }
+            | Self::Server { .. } => true,
+            Self::NotAFolder { .. }
+            | Self::Corrupt { .. }
+            | Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::Foreign { .. }
+            | Self::Exists { .. }
+            | Self::Unreadable { .. } => false,
+        }
+    }
+}
+
 /// Why a debate cannot be claimed, rated or deleted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ClaimError {

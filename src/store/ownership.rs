@@ -116,6 +116,7 @@ impl Ownership {
             id: Arc::clone(&owner.id),
             lost: owner.lost.clone(),
             heard,
+            owed: Vec::new(),
             deadline: until(sent),
         };
         self.tasks.spawn(keeper.keep());
@@ -155,6 +156,8 @@ struct Keeper {
     id: Arc<str>,
     lost: CancellationToken,
     heard: mpsc::UnboundedReceiver<Uuid>,
+    /// What was let go of and is not free yet: as long as this owner lives, nobody else may take it.
+    owed: Vec<Uuid>,
     /// When it has to stop unless it has renewed.
     deadline: Instant,
 }
@@ -172,6 +175,7 @@ impl Keeper {
                         Ok(Ok(true)) => {
                             self.deadline = until(sent);
                             next = sent + BEAT;
+                            self.free_all().await;
                         }
                         // Others take it for dead already.
                         Ok(Ok(false)) => break,
@@ -186,10 +190,8 @@ impl Keeper {
                         let _ = timeout_at(self.deadline, self.leave()).await;
                         return;
                     };
-                    let freed = timeout_at(self.deadline, self.free(debate)).await;
-                    if !matches!(freed, Ok(Ok(()))) {
-                        self.connection = None;
-                    }
+                    self.owed.push(debate);
+                    self.free_all().await;
                 }
             }
         }
@@ -218,6 +220,18 @@ impl Keeper {
         .execute(self.connection().await?)
         .await?;
         Ok(renewed.rows_affected() == 1)
+    }
+
+    /// What cannot be freed now is freed after the next sign of life that gets through.
+    async fn free_all(&mut self) {
+        while let Some(debate) = self.owed.last().copied() {
+            let freed = timeout_at(self.deadline, self.free(debate)).await;
+            if !matches!(freed, Ok(Ok(()))) {
+                self.connection = None;
+                return;
+            }
+            self.owed.pop();
+        }
     }
 
     async fn free(&mut self, debate: Uuid) -> Result<(), Failure> {

@@ -12,6 +12,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::dialect::Dialect;
 use super::errors::Failure;
+use super::folder::PATIENCE;
 use super::ownership::connect;
 
 #[derive(Debug)]
@@ -49,8 +50,14 @@ impl Writer {
     }
 
     pub(super) async fn begin(&self) -> Result<Writing<'_>, Failure> {
-        let place = self.turn().await;
-        self.begin_at(place).await
+        let beginning = async { self.begin_at(self.turn().await).await };
+        match self.dialect {
+            Dialect::Sqlite => beginning.await,
+            // A connection may be dead without a word; nobody waits for that for ever.
+            Dialect::Postgres => tokio::time::timeout(2 * PATIENCE, beginning)
+                .await
+                .unwrap_or_else(|_| Err(Failure::silent())),
+        }
     }
 
     /// Waits for its turn to write.

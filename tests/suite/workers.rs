@@ -13,13 +13,13 @@ use crate::harness::postgres::Database;
 use crate::harness::{Answer, Gate, Home, Server, Serving, good, schema_name};
 
 /// `roundtable worker`, ended with this value.
-struct Worker {
+pub(crate) struct Worker {
     child: Child,
     log: std::path::PathBuf,
 }
 
 impl Worker {
-    fn start(home: &Home, name: &str, more: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, name: &str, more: &[&str]) -> Self {
         let log = home.path().join(format!("{name}.log"));
         let mut args = vec!["worker"];
         args.extend(more);
@@ -39,7 +39,7 @@ impl Worker {
         Self { child, log }
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill")
             .args([name, &self.child.id().to_string()])
             .status();

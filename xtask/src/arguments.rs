@@ -17,6 +17,8 @@ cargo xtask TASK
                              with a FILTER only the tests whose names contain it
   check                      the fast part: formatting, lints and the tests of core and engine, without the embedded model
   bench [FILTER…]            the benchmarks, in release
+  soak [FILTER…]             the tests of endurance with all they have (`test` runs a tenth): failing models, kills at every
+                             position, stores that go away; prints the figures of docs/reliability.md
   help                       this text
 
 Missing tools are installed with apt-get (as root or through passwordless sudo), pip (into the cache folder) or rustup.
@@ -34,6 +36,9 @@ pub(crate) enum Task {
     },
     Check,
     Bench {
+        filters: Vec<OsString>,
+    },
+    Soak {
         filters: Vec<OsString>,
     },
     Help,
@@ -68,6 +73,7 @@ impl Task {
             "try" => Ok(Self::parse_try(rest)),
             "test" => Ok(Self::Test { filters: rest }),
             "bench" => Ok(Self::Bench { filters: rest }),
+            "soak" => Ok(Self::Soak { filters: rest }),
             "check" => match rest.first() {
                 None => Ok(Self::Check),
                 Some(given) => Err(UsageError::TakesNothing {

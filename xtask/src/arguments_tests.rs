@@ -42,7 +42,9 @@ fn filters_go_to_the_runner() {
     assert_eq!(
         [
             parse(&["test", "c07_", "resume"]),
-            parse(&["bench", "embedder"])
+            parse(&["bench", "embedder"]),
+            parse(&["soak"]),
+            parse(&["soak", "crashes::"]),
         ],
         [
             Ok(Task::Test {
@@ -50,6 +52,12 @@ fn filters_go_to_the_runner() {
             }),
             Ok(Task::Bench {
                 filters: words(&["embedder"])
+            }),
+            Ok(Task::Soak {
+                filters: words(&[])
+            }),
+            Ok(Task::Soak {
+                filters: words(&["crashes::"])
             }),
         ]
     );

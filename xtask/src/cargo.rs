@@ -84,6 +84,12 @@ impl Step {
         self
     }
 
+    /// With this in its environment.
+    pub(crate) fn under(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
     /// Says beforehand how long it may take, so that nobody stops it for looking stuck.
     pub(crate) fn which_may_take(mut self, patience: &'static str) -> Self {
         self.patience = Some(patience);

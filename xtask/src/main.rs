@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Ok(Task::Test { filters }) => tasks::test(&filters),
         Ok(Task::Check) => tasks::check(),
         Ok(Task::Bench { filters }) => tasks::bench(&filters),
+        Ok(Task::Soak { filters }) => tasks::soak(&filters),
         Err(error) => {
             say(&format!("{error}\n\n{}", arguments::HELP));
             ExitCode::from(2)

@@ -99,6 +99,36 @@ pub(crate) fn bench(filters: &[OsString]) -> ExitCode {
     run_all(vec![benches])
 }
 
+/// The files of `tests/suite` that do a tenth of their work in `test`, and all of it here.
+const OF_ENDURANCE: [&str; 3] = ["faults::", "crashes::", "store_faults::"];
+
+/// The tests of endurance, all of each, with the figures that they print. Without the embedded model, which has no part in them.
+pub(crate) fn soak(filters: &[OsString]) -> ExitCode {
+    let cargo = match prepare(&[Purpose::Compile, Purpose::Test]) {
+        Ok(cargo) => cargo,
+        Err(code) => return code,
+    };
+    // One after the other: several would measure each other.
+    let packages = "--package roundtable --no-default-features --test suite";
+    let arguments = if Cargo::has_nextest() {
+        format!("nextest run --no-fail-fast --no-capture {packages}")
+    } else {
+        format!("test --no-fail-fast {packages} -- --nocapture --test-threads 1")
+    };
+    let standard = OF_ENDURANCE.map(OsString::from);
+    let chosen = if filters.is_empty() {
+        &standard[..]
+    } else {
+        filters
+    };
+    let soak = cargo
+        .step("tests of endurance", &arguments)
+        .with(chosen)
+        .under("SUITE_SCALE", "full")
+        .which_may_take("about half an hour on two cores");
+    run_all(vec![soak])
+}
+
 fn formatting(cargo: &Cargo) -> Step {
     cargo.step("formatting", "fmt --all --check")
 }

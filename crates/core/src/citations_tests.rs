@@ -130,3 +130,23 @@ proptest! {
         ends_with_one(&text);
     }
 }
+
+proptest! {
+    /// M-04: the whole of Unicode, and references of any sort.
+    #[test]
+    fn m04_nothing_that_is_written_breaks_the_reader(text in any::<String>(), a in any::<String>(), b in any::<String>()) {
+        let cited = parse(&text);
+        check(&cited, &[reference(1, &a), reference(u32::MAX, &b)]);
+        begins_with_one(&text);
+        ends_with_one(&text);
+        address_key(&text);
+        same_title(&a, &b);
+    }
+
+    /// M-04: a span of any size is no list of any size.
+    #[test]
+    fn m04_a_span_without_bounds_takes_no_memory_without_bounds(from in any::<u64>(), to in any::<u64>()) {
+        let cited = parse(&format!("It is so [{from}-{to}]."));
+        prop_assert!(cited.numbers.len() <= 10_000, "{} numbers", cited.numbers.len());
+    }
+}

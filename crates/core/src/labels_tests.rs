@@ -44,3 +44,18 @@ fn m03_labels_in_running_text_are_checked() {
     assert_eq!(check_text("[FACT]").len(), 1);
     assert_eq!(check_text("Ünïcödé 队列.[FACT]").len(), 1);
 }
+
+mod anything {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// M-03: whatever stands around the labels, and however many there are.
+        #[test]
+        fn m03_any_text_can_be_read(text in "(\\[(FACT|INFER|ASSUME|fact|)\\]|\\[[0-9-]{0,3}\\]|[.!?\n ]|\\PC){0,60}") {
+            let labels = text.matches('[').count();
+            prop_assert!(check_text(&text).len() <= labels);
+        }
+    }
+}

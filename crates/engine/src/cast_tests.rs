@@ -35,3 +35,38 @@ fn an_unknown_cast_or_seat_names_the_nearest() {
     let error = cast.seat("sceptic").unwrap_err().to_string();
     assert!(error.contains("did you mean 'skeptic'"), "{error}");
 }
+
+/// C-02: built-in files with lines cut, doubled, moved and written over: each is read, or refused with its place.
+mod damaged {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::Origin;
+
+    fn built_in() -> Vec<String> {
+        let casts = Data::built_in().all(Shelf::Casts).unwrap();
+        casts.into_values().map(|text| text.content).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn c02_any_cast_file_is_read_or_refused(
+            which in any::<prop::sample::Index>(),
+            cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, "[\\[\\]=\"'{}a-z0-9.\n,-]{0,8}|-1|1e999|nan|true"), 1..4),
+        ) {
+            let texts = built_in();
+            let mut content: Vec<char> = texts[which.index(texts.len())].chars().collect();
+            for (at, length, with) in cuts {
+                let at = at.index(content.len() + 1);
+                let end = (at + length).min(content.len());
+                content.splice(at..end, with.chars());
+            }
+            let content: String = content.into_iter().collect();
+            let lines = content.lines().count().max(1);
+            let text = Text { name: "mine.toml".into(), origin: Origin::File("casts/mine.toml".into()), content };
+            if let Err(DataError::Broken { line, .. }) = Cast::of(&text) {
+                prop_assert!((1..=lines + 1).contains(&line), "line {line} of {lines}");
+            }
+        }
+    }
+}

@@ -78,3 +78,7 @@ impl Journal for MemoryJournal {
         Box::pin(async move { Ok(self.keyed().into_iter().map(|keyed| keyed.entry).collect()) })
     }
 }
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+pub(crate) mod tests;

@@ -123,3 +123,32 @@ fn m01_the_users_own_mode_works_like_a_built_in_one() {
         "there is no mode named 'delfi'; did you mean 'delphi'?"
     );
 }
+
+/// C-02: built-in files with pieces cut out and written over: each is read, or refused with its place.
+mod damaged {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn c02_any_mode_file_is_read_or_refused(
+            which in any::<prop::sample::Index>(),
+            cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, "[\\[\\]=\"'{}a-z0-9.\n,-]{0,8}|-1|1e999|nan|true"), 1..4),
+        ) {
+            let shelf = Data::built_in().all(Shelf::Modes).unwrap();
+            let texts: Vec<String> = shelf.into_values().map(|it| it.content).collect();
+            let mut content: Vec<char> = texts[which.index(texts.len())].chars().collect();
+            for (at, length, with) in cuts {
+                let at = at.index(content.len() + 1);
+                let end = (at + length).min(content.len());
+                content.splice(at..end, with.chars());
+            }
+            let content: String = content.into_iter().collect();
+            let lines = content.lines().count().max(1);
+            if let Err(DataError::Broken { line, .. }) = Mode::parse(&text(&content)) {
+                prop_assert!((1..=lines + 1).contains(&line), "line {line} of {lines}");
+            }
+        }
+    }
+}

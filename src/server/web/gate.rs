@@ -61,7 +61,7 @@ impl ErrorView {
             409 => "Not now",
             413 => "That is too much",
             429 => "A little slower, please",
-            503 => "Too much to do right now",
+            503 => "Not at the moment",
             _ => "Something went wrong",
         };
         Self {

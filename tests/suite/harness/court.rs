@@ -10,7 +10,7 @@ pub(crate) fn court(score: impl Fn(&str) -> f64 + Send + Sync + 'static) -> Serv
 }
 
 /// The values that the schema of this call allows for a property, wherever it is.
-fn allowed(schema: &Value, property: &str) -> Vec<String> {
+pub(crate) fn allowed(schema: &Value, property: &str) -> Vec<String> {
     fn find(schema: &Value, property: &str) -> Option<Vec<String>> {
         if let Some(properties) = schema["properties"].as_object() {
             if let Some(values) = properties
@@ -29,7 +29,7 @@ fn allowed(schema: &Value, property: &str) -> Vec<String> {
     find(schema, property).unwrap_or_default()
 }
 
-fn judged(request: &Value, score: &impl Fn(&str) -> f64) -> Value {
+pub(crate) fn judged(request: &Value, score: &impl Fn(&str) -> f64) -> Value {
     let schema = &request["response_format"]["json_schema"]["schema"];
     let allowed = |property: &str| allowed(schema, property);
     let text = request["messages"].to_string();

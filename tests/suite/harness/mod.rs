@@ -1,9 +1,11 @@
 //! A home of its own for every test, and a model server that does as it is told.
 
-mod court;
+pub(crate) mod court;
 pub(crate) mod forecast;
 #[path = "../../postgres/mod.rs"]
 pub(crate) mod postgres;
+#[allow(dead_code, reason = "for the tests alone")]
+pub(crate) mod proxy;
 mod server;
 mod serving;
 
@@ -19,10 +21,54 @@ use tempfile::TempDir;
     reason = "the benchmarks need less of it than the tests"
 )]
 pub(crate) use {
-    court::court,
+    court::{allowed, court, judged},
     server::{Answer, Gate, Server, good, schema_name},
     serving::{Events, Reply, Sent, Serving},
 };
+
+/// How much the tests of endurance do: a tenth, or all of it where `SUITE_SCALE=full` is in the environment
+/// (`cargo xtask soak`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+pub(crate) enum Scale {
+    Tenth,
+    Full,
+}
+
+#[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+impl Scale {
+    pub(crate) fn asked_for() -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a choice of whoever runs the tests"
+        )]
+        let is_full = std::env::var_os("SUITE_SCALE").is_some_and(|it| it == "full");
+        if is_full { Self::Full } else { Self::Tenth }
+    }
+
+    /// So much of what is done in full.
+    pub(crate) fn of(self, full: usize) -> usize {
+        match self {
+            Self::Tenth => full / 10,
+            Self::Full => full,
+        }
+    }
+
+    /// Tells a figure to whoever runs the tests, in a form that goes into `docs/reliability.md`.
+    pub(crate) fn tell(self, what: &str, figures: &Value) {
+        use std::io::Write;
+        // Whoever does not look at the output of tests misses nothing that they check.
+        let _ = writeln!(
+            std::io::stdout(),
+            "figures ({}) {what}: {figures}",
+            if self == Self::Full {
+                "full"
+            } else {
+                "a tenth"
+            }
+        );
+    }
+}
 
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {
@@ -105,7 +151,7 @@ impl Home {
 
     /// The program in this home, with nothing else of the machine's environment. It fetches nothing from outside.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_roundtable"));
+        let mut command = Command::new(program());
         command
             .args(args)
             .current_dir(self.path())
@@ -148,6 +194,17 @@ impl Home {
             .unwrap()
             .clone()
     }
+}
+
+/// The program that was built with these tests, or another build of it, which `SUITE_BINARY` names: one in release, or one that is
+/// installed.
+fn program() -> PathBuf {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a choice of whoever runs the tests"
+    )]
+    let named = std::env::var_os("SUITE_BINARY");
+    named.map_or_else(|| env!("CARGO_BIN_EXE_roundtable").into(), PathBuf::from)
 }
 
 pub(crate) const QUESTION: &str = "Should we put a queue in front of the database?";

@@ -20,6 +20,10 @@ pub(crate) enum Answer {
     Gated(Gate, String),
     /// The stream breaks off in the middle of the reply.
     Half(String),
+    /// Half of the reply, then nothing for this long, then the stream breaks off.
+    Stall(Duration, String),
+    /// Half of the reply, which the limit of tokens has cut.
+    Truncated(String),
     /// A response of this status with these headers and body.
     Status(u16, &'static str, String),
     /// The connection is closed without a word.
@@ -74,6 +78,7 @@ impl Server {
         let calls: Arc<Mutex<Vec<Span>>> = Arc::default();
         let notes = Notes {
             heard: Arc::clone(&heard),
+            counts: Arc::default(),
             calls: Arc::clone(&calls),
         };
         thread::spawn(move || {
@@ -107,6 +112,12 @@ impl Server {
         calls
     }
 
+    /// How many calls it was asked for.
+    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    pub(crate) fn count(&self) -> usize {
+        self.heard.lock().unwrap().len()
+    }
+
     /// The schema names of all calls, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.heard().iter().map(schema_name).collect()
@@ -124,6 +135,8 @@ pub(crate) fn schema_name(request: &Value) -> String {
 #[derive(Clone)]
 struct Notes {
     heard: Arc<Mutex<Vec<Value>>>,
+    /// How many of each schema.
+    counts: Arc<Mutex<HashMap<String, usize>>>,
     calls: Arc<Mutex<Vec<Span>>>,
 }
 
@@ -151,10 +164,10 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         let name = schema_name(&request);
         let before = {
             let mut log = notes.heard.lock().unwrap();
-            let before = log
-                .iter()
-                .filter(|earlier| schema_name(earlier) == name)
-                .count();
+            let mut counts = notes.counts.lock().unwrap();
+            let count = counts.entry(name).or_default();
+            let before = *count;
+            *count += 1;
             log.push(request.clone());
             before
         };
@@ -171,13 +184,15 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
                 streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?;
             }
             Answer::Half(text) => {
-                streamed(
-                    &mut writer,
-                    &text[..text.len() / 2],
-                    &Pace::Free,
-                    Ending::Cut,
-                )?;
+                return streamed(&mut writer, half(&text), &Pace::Free, Ending::Cut);
+            }
+            Answer::Stall(wait, text) => {
+                streamed(&mut writer, half(&text), &Pace::Free, Ending::Cut)?;
+                thread::sleep(wait);
                 return Ok(());
+            }
+            Answer::Truncated(text) => {
+                streamed(&mut writer, half(&text), &Pace::Free, Ending::Limit)?;
             }
             Answer::Status(status, headers, text) => plain(&mut writer, status, headers, &text)?,
             Answer::Nothing => return Ok(()),
@@ -185,6 +200,13 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         }
         notes.calls.lock().unwrap().push((begun, Instant::now()));
     }
+}
+
+fn half(text: &str) -> &str {
+    let middle = (0..=text.len() / 2)
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
+    &text[..middle.unwrap_or(0)]
 }
 
 fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<(String, Vec<u8>)>> {
@@ -233,6 +255,8 @@ enum Pace {
 enum Ending {
     Whole,
     Cut,
+    /// The limit of tokens is reached.
+    Limit,
 }
 
 fn streamed(
@@ -267,8 +291,13 @@ fn streamed(
     if ending == Ending::Cut {
         return Ok(());
     }
+    let finish = if ending == Ending::Limit {
+        "length"
+    } else {
+        "stop"
+    };
     event(
-        &json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] }).to_string(),
+        &json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish }] }).to_string(),
     )?;
     let details = json!({ "cached_tokens": 50 });
     event(&json!({ "choices": [], "usage": { "prompt_tokens": 500, "completion_tokens": 100, "prompt_tokens_details": details } }).to_string())?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,12 +41,12 @@ impl Serving {
     pub(crate) fn start_with(home: &Home, more: &[&str], errors: Stdio) -> Self {
         let mut args = vec!["serve", "--bind", "127.0.0.1:0"];
         args.extend(more);
-        let mut child = home
-            .command(&args)
-            .stdout(Stdio::piped())
-            .stderr(errors)
-            .spawn()
-            .unwrap();
+        Self::spawn(home.command(&args).stderr(errors))
+    }
+
+    /// `roundtable serve`, however it is started.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let out = child.stdout.as_mut().unwrap();
         BufReader::new(out).read_line(&mut line).unwrap();
@@ -74,9 +74,7 @@ impl Serving {
     pub(crate) fn terminate(mut self) -> (i32, Duration) {
         let started = Instant::now();
         let mut child = self.child.take().unwrap();
-        let killed = std::process::Command::new("kill")
-            .arg(child.id().to_string())
-            .status();
+        let killed = Command::new("kill").arg(child.id().to_string()).status();
         assert!(killed.unwrap().success());
         let status = child.wait().unwrap();
         (status.code().unwrap_or(-1), started.elapsed())

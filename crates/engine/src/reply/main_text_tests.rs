@@ -78,3 +78,17 @@ fn escaped(json: &str) -> String {
     }
     out
 }
+
+proptest! {
+    /// C-09: whatever comes, in whatever pieces, no more is given out than came in.
+    #[test]
+    fn c09_nothing_makes_it_give_out_more_than_came_in(pieces in proptest::collection::vec("[{}\\[\\]\",:\\\\a-z0-9é😀 ]{0,8}|\"answer\"|\\\\u[0-9a-f]{0,4}", 0..60)) {
+        let mut reader = MainText::new("answer");
+        let (mut came, mut given) = (0, 0);
+        for piece in &pieces {
+            came += piece.len();
+            given += reader.feed(piece).len();
+        }
+        prop_assert!(given <= came, "{given} of {came}");
+    }
+}

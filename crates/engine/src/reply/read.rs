@@ -118,7 +118,7 @@ fn repaired(text: &str) -> Option<Value> {
     if !(text.starts_with('{') && text.ends_with('}')) {
         return None;
     }
-    if text.contains(MARK) {
+    if text.contains(MARK) || text.matches(['{', '[']).count() > MOST_OPENED {
         return None;
     }
     let mended = jsonrepair::repair_json(&in_ascii(text), &jsonrepair::Options::default()).ok()?;
@@ -126,6 +126,9 @@ fn repaired(text: &str) -> Option<Value> {
     out_of_ascii(&mut value);
     Some(value)
 }
+
+/// The repair library goes one level deeper for each with no end to it, and a stack has one.
+const MOST_OPENED: usize = 256;
 
 /// Allowed as it is within JSON strings, and written by nobody.
 const MARK: char = '\u{7f}';

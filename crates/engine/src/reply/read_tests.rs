@@ -70,3 +70,46 @@ proptest! {
         let _ = read::<Opening>(&text, Finish::Stop);
     }
 }
+
+/// What is nested without end, opened and never closed, or one long escape: it is read in bounded time, or not at all.
+#[test]
+fn c05_nothing_that_is_nested_without_end_breaks_the_reader() {
+    const DEEP: usize = 100_000;
+    let pieces = [
+        "{",
+        "[",
+        "{\"answer\":",
+        "{\"a\":[",
+        "<think>",
+        "</think>",
+        "```json\n",
+        "\\",
+        "\\u00",
+        "\"",
+        "'",
+        "/*",
+        "//",
+        "{a:'",
+        "}{",
+        ",",
+    ];
+    for piece in pieces {
+        for (head, tail) in [("", ""), ("{", "}"), ("{\"answer\": \"", "\"}")] {
+            let text = format!("{head}{}{tail}", piece.repeat(DEEP));
+            let began = std::time::Instant::now();
+            let _ = read::<Opening>(&text, Finish::Stop);
+            let took = began.elapsed();
+            assert!(took.as_secs() < 20, "{head}{piece}…{tail}: {took:?}");
+        }
+    }
+}
+
+proptest! {
+    /// The whole of JSON, where a reply of one shape is expected.
+    #[test]
+    fn c05_any_json_is_read_or_refused(value in crate::journal::tests::json(), finish in prop::sample::select(vec![Finish::Stop, Finish::Length])) {
+        if let Err(misfit) = read::<Opening>(&value.to_string(), finish) {
+            prop_assert!(misfit.to_string().len() < 4_000, "what is sent back has no bound");
+        }
+    }
+}

@@ -335,3 +335,42 @@ async fn c08_a_refused_append_leaves_no_gap() {
         .collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
 }
+
+/// A clock that somebody sets back a minute whenever it is looked at.
+struct Backwards(std::sync::atomic::AtomicU64);
+
+impl Clock for Backwards {
+    fn now(&self) -> crate::event::Millis {
+        let looks = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        1_000_000_000 - looks * 60_000
+    }
+}
+
+/// C-08: whatever the clock does, the debate ends, times are never negative, and the journal is in the order of what happened.
+#[tokio::test]
+async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
+    use crate::protocols::{Protocol, play, report};
+
+    let model = Scripted::new(good_script);
+    let journal = Arc::<MemoryJournal>::default();
+    let mut kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    kit.clock = Arc::new(Backwards(0.into()));
+    let budget = Budget {
+        max_ms: Some(86_400_000),
+        ..Budget::default()
+    };
+    let table = Table::sit(setup("Why?"), budget, kit).await.unwrap();
+    let end = play(&table, Protocol::Dialectic).await.unwrap();
+    assert_eq!(end.state, crate::event::State::Complete);
+    let entries = crate::scripted::entries(&journal);
+    let numbers: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();
+    assert_eq!(numbers, (1..=entries.len() as u64).collect::<Vec<_>>());
+    assert!(
+        entries.windows(2).any(|pair| pair[1].at < pair[0].at),
+        "the clock did not jump"
+    );
+    // Whatever is made of it is made.
+    report(&entries);
+    let account = crate::account::Account::of("id", &entries).unwrap();
+    assert_eq!(account.busy_ms, 0);
+}

@@ -1,0 +1,95 @@
+//! A model server for all protocols at once. What it replies depends on the request alone, never on what came before: many
+//! debates may ask it side by side, be killed, and ask again.
+
+use serde_json::{Value, json};
+
+use crate::harness::forecast::replies;
+use crate::harness::{QUESTION, allowed, judged, schema_name};
+
+/// The orders of play, with how people start each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Play {
+    Ask,
+    Debate,
+    Forecast,
+    Judge,
+}
+
+pub(crate) const POST: &str = "Nobody told me that bread could sing. I put my ear to the crust as it cooled, and there it was: a crackle, \
+    like a small fire. My grandmother laughed at me for a week. Bake it hot, take it out while the kitchen is quiet, and wait. It lasts \
+    four minutes, and then it is only bread again.\n";
+
+impl Play {
+    pub(crate) const ALL: [Self; 4] = [Self::Ask, Self::Debate, Self::Forecast, Self::Judge];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Debate => "debate",
+            Self::Forecast => "forecast",
+            Self::Judge => "judge",
+        }
+    }
+
+    /// The words of its command; `post.md` has to be there.
+    pub(crate) fn command(self) -> Vec<&'static str> {
+        let own: &[&str] = match self {
+            Self::Ask => &["ask", QUESTION],
+            Self::Debate => &["debate", QUESTION, "--seats", "3"],
+            Self::Forecast => &[
+                "forecast",
+                "Will it open?",
+                "--outcome",
+                "Yes",
+                "--outcome",
+                "No",
+            ],
+            Self::Judge => &["judge", "post.md"],
+        };
+        [own, &["--model", "lab:x", "--seed", "7", "--quiet"]].concat()
+    }
+
+    /// The same as a request.
+    pub(crate) fn request(self) -> Value {
+        let (protocol, question, rules) = match self {
+            Self::Ask => ("dialectic", QUESTION, json!({})),
+            Self::Debate => ("modes", QUESTION, json!({ "seats": 3 })),
+            Self::Forecast => (
+                "forecast",
+                "Will it open?",
+                json!({ "outcomes": ["Yes", "No"] }),
+            ),
+            Self::Judge => ("councils", POST, json!({})),
+        };
+        json!({ "protocol": protocol, "question": question, "model": "lab:x", "rules": rules, "seed": 7 })
+    }
+}
+
+/// A good reply to a call of any protocol.
+pub(crate) fn reply(request: &Value) -> String {
+    let schema = &request["response_format"]["json_schema"]["schema"];
+    let issues = || allowed(schema, "issue").into_iter();
+    let name = schema_name(request);
+    let reply = match name.as_str() {
+        "opening" | "critique" | "synthesis" | "marking" => {
+            return crate::harness::good(request, 0);
+        }
+        "revision" => json!({
+            "responses": issues().map(|it| json!({ "issue": it, "action": "accept", "explanation": "Figures added." })).collect::<Vec<_>>(),
+            "answer": "Use a queue: 40 bursts a day, 3 dollars a month.",
+        }),
+        "review" => json!({
+            "assessment": "Sound now.",
+            "verdicts": issues().map(|it| json!({ "issue": it, "status": "resolved", "reason": "Figures are there." })).collect::<Vec<_>>(),
+            "new_issues": [],
+            "quality_score": 7,
+            "ready_for_synthesis": false,
+        }),
+        "argument" | "scoring" | "forecast_synthesis" => replies(request),
+        "ballot" | "conclusion" | "contribution" => crate::debate::reply(request),
+        // The safety evaluator of a mode; a judge's has scores.
+        "evaluation" if allowed(schema, "dimension").is_empty() => crate::debate::reply(request),
+        _ => judged(request, &|_: &str| 60.0),
+    };
+    reply.to_string()
+}
