@@ -57,7 +57,9 @@ pub fn report(entries: &[Entry]) -> Report {
     }
     sections.extend(sources(&debate));
     sections.extend(tools(entries));
-    if debate.rounds.iter().any(|round| round.figures.is_some()) {
+    let measured = debate.rounds.iter().filter(|it| it.figures.is_some());
+    // One round is no course, and its table says it all.
+    if measured.count() > 1 {
         let chart = course(&debate);
         sections.push(Section::side(
             "Confidence and agreement",
