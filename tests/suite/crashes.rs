@@ -315,7 +315,7 @@ fn c08_killed_at_any_moment_and_resumed_every_debate_is_whole() {
 /// repeats only what was under way.
 #[test]
 fn b04_a_worker_is_killed_at_any_moment_and_another_takes_over() {
-    let rounds = Scale::asked_for().of(20);
+    let rounds = Scale::asked_for().of(10);
     let wholes = Play::ALL.map(undisturbed);
     let calls: usize = wholes.iter().map(|whole| whole.calls).sum();
     let mut random = fastrand::Rng::with_seed(4);
