@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::clock;
+use crate::figures::counted;
 use crate::store::{Address, ClaimError, Content, CopyError, Keep, Store};
 
 use super::failure::{Code, Failure};
@@ -110,9 +111,9 @@ async fn check(workshop: &Workshop, as_json: bool) -> Result<ExitCode, Failure> 
         output::json(&found)?;
     } else {
         let (debates, entries) = (found.debates, found.entries);
-        output::line(&format!(
-            "{place}: {debates} debates with {entries} entries."
-        ));
+        let debates = counted(usize::try_from(debates).unwrap_or(usize::MAX), "debate");
+        let ending = if entries == 1 { "y" } else { "ies" };
+        output::line(&format!("{place}: {debates} with {entries} entr{ending}."));
         for fault in &found.faults {
             output::line(&format!(
                 "{} {}",

@@ -135,6 +135,9 @@ fn transcript(out: &mut String, account: &Account) {
 
 fn write_turn(out: &mut String, turn: &Turn, round: &str) {
     let _ = writeln!(out, "### {round}, {}\n", inline(&turn.title));
+    if turn.instead_of.is_some() {
+        let _ = writeln!(out, "*{}*\n", inline(&turn.answered_by()));
+    }
     match &turn.outcome {
         Outcome::Said { text, remarks } => {
             let _ = writeln!(out, "{}\n", quoted(text));

@@ -150,7 +150,7 @@ pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
         class: roles.class(&turn.seat),
         title: &turn.title,
         verb: verb(&turn.step, &turn.seat),
-        spent: spent(&turn.model, &turn.spent),
+        spent: spent(turn.answered_by(), &turn.spent),
         text,
         absent,
         remarks,
@@ -182,8 +182,8 @@ pub(crate) fn verb<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
 }
 
 /// `lab:x · 412 tokens · 6.1 s`
-fn spent(model: &str, spent: &Spent) -> String {
-    let mut parts = vec![model.to_owned()];
+fn spent(who: String, spent: &Spent) -> String {
+    let mut parts = vec![who];
     if spent.usage != Usage::default() {
         parts.push(format!("{} tokens", grouped(spent.usage.total())));
     }

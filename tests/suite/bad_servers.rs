@@ -1,6 +1,6 @@
 //! Model servers that misbehave. The debate ends honestly, within its retries, and nothing hangs.
 
-use crate::harness::{Answer, Home, Server, good, schema_name};
+use crate::harness::{Answer, Home, QUESTION, Server, Serving, good, schema_name};
 
 #[test]
 fn no_network_is_said_and_the_debate_can_be_resumed() {
@@ -187,4 +187,76 @@ fn c05_one_broken_reply_is_sent_back_with_the_reason() {
     let messages = second["messages"].as_array().unwrap();
     let last = messages.last().unwrap()["content"].to_string();
     assert!(last.contains("/assumptions"), "{last}");
+}
+
+/// What the tests call a reset is one (ECONNRESET), unlike a connection that is closed.
+#[test]
+fn the_model_server_of_the_tests_resets_connections() {
+    use std::io::{ErrorKind, Read, Write};
+    let said_after = |answer: fn() -> Answer| {
+        let server = Server::start(move |_, _| answer());
+        let address = server.url().replace("http://", "").replace("/v1", "");
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        let head = "POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n";
+        client.write_all(format!("{head}{{}}").as_bytes()).unwrap();
+        client.read(&mut [0]).map_err(|error| error.kind())
+    };
+    assert_eq!(
+        said_after(|| Answer::Reset),
+        Err(ErrorKind::ConnectionReset)
+    );
+    assert_eq!(said_after(|| Answer::Nothing), Ok(0));
+}
+
+/// C-07, C-14: a model that stood in for a dead one is named wherever the debate is shown. The fall-back is the provider's, and so
+/// that of a tier whose model is one of its own.
+#[test]
+fn c07_who_answered_instead_is_shown_everywhere() {
+    let dead = Server::start(|_, _| Answer::Status(503, "", "down".into()));
+    let spare = Server::good();
+    let home = Home::empty();
+    let config = format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\nfallback = [\"spare:y\"]\n\n\
+         [providers.spare]\nkind = \"openai\"\nbase_url = \"{}\"\n\n[retry]\nattempts = 1\n\n\
+         [tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n",
+        dead.url(),
+        spare.url()
+    );
+    home.write("roundtable.toml", &config);
+    let said = "spare:y answered in place of lab:x in 8 steps";
+    home.run(&["ask", QUESTION]).expect(0, &[said]);
+    let shown = home.run(&["show", "last", "--transcript"]);
+    let turn = "spare:y instead of lab:x, because lab:x: the server failed with status 503";
+    assert!(
+        shown.out.contains(said) && shown.out.contains(turn),
+        "{}",
+        shown.out
+    );
+    let record = home.run(&["show", "last", "--json"]).json();
+    let first = &record["answered_instead"][0];
+    assert_eq!(record["answered_instead"].as_array().map(Vec::len), Some(8));
+    assert_eq!(
+        (&first["step"], &first["model"], &first["instead_of"]),
+        (
+            &"r1/proposer/propose".into(),
+            &"spare:y".into(),
+            &"lab:x".into()
+        )
+    );
+    for format in ["md", "html"] {
+        let file = home.run(&["export", "last", "--format", format]).out;
+        assert!(file.contains(said), "{format}: {file}");
+        assert!(
+            file.contains("spare:y instead of lab:x"),
+            "{format}: {file}"
+        );
+    }
+    let id = record["id"].as_str().unwrap();
+    let page = Serving::start(&home, &[])
+        .get(&format!("/debates/{id}"))
+        .text();
+    assert!(
+        page.contains(said) && page.contains("spare:y instead of lab:x"),
+        "{page}"
+    );
 }

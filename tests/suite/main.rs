@@ -19,6 +19,7 @@ mod deploy;
 mod embedded;
 mod enhanced;
 mod faults;
+mod flaws;
 mod forecast;
 mod harness;
 mod judge;

@@ -7,7 +7,8 @@ use roundtable_core::timing::busy;
 use serde::Serialize;
 
 use crate::event::{
-    Call, Decision, End, Entry, Event, FailedStep, FinishedStep, Millis, Query, Setup, Spent, State,
+    Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
+    Spent, State,
 };
 use crate::table::span_of;
 use crate::totals::Totals;
@@ -95,6 +96,9 @@ pub struct Turn {
     pub seat: String,
     pub title: String,
     pub model: String,
+    /// The model that was asked, where another answered, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead_of: Option<InsteadOf>,
     pub round: u32,
     pub started_at: Millis,
     /// Where the journal has it.
@@ -236,22 +240,23 @@ impl Account {
             text: step.text.clone(),
             remarks: step.remarks.clone(),
         };
-        self.put(&step.call, outcome);
+        self.put(&step.call, step.instead_of.clone(), outcome);
     }
 
     fn absent(&mut self, step: &FailedStep) {
         let reason = step.reason.clone();
-        self.put(&step.call, Outcome::Absent { reason });
+        self.put(&step.call, None, Outcome::Absent { reason });
     }
 
     /// A step that is tried again takes the place of its failure.
-    fn put(&mut self, call: &Call, outcome: Outcome) {
+    fn put(&mut self, call: &Call, instead_of: Option<InsteadOf>, outcome: Outcome) {
         let title = self.title_of(&call.seat);
         let turn = Turn {
             step: call.step.clone(),
             seat: call.seat.clone(),
             title,
             model: call.model.clone(),
+            instead_of,
             round: call.round,
             started_at: call.started_at,
             seq: self.seq,
@@ -409,6 +414,14 @@ impl Round {
 }
 
 impl Turn {
+    /// `lab:x`, or `spare:y instead of lab:x`
+    pub fn answered_by(&self) -> String {
+        match &self.instead_of {
+            Some(asked) => format!("{} instead of {}", self.model, asked.model),
+            None => self.model.clone(),
+        }
+    }
+
     pub fn text(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Said { text, .. } => Some(text),

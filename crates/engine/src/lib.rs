@@ -19,6 +19,7 @@ pub mod reasoning;
 pub mod reply;
 pub mod report;
 pub mod safety;
+pub mod stand_ins;
 pub mod table;
 pub mod tokens;
 pub mod tools;

@@ -134,7 +134,7 @@ pub enum Speaker {
 }
 
 /// The JSON schema a reply has to fit, self-contained (no `$ref`), every object closed and every property required.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Schema {
     pub name: String,
     /// Shared: it is the same for every call of its kind, and often longer than what is said.

@@ -29,6 +29,9 @@ type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Syn
 /// What a script begins with where it calls tools: then follow lines of a name and its arguments.
 pub(crate) const CALLS: char = '\u{1}';
 
+/// What a script begins with where the limit of tokens cuts it: then follows what was said until there.
+pub(crate) const CUT: char = '\u{2}';
+
 /// Answers by script; the second argument counts the earlier calls with the same schema.
 pub(crate) struct Scripted {
     script: Box<Script>,
@@ -80,18 +83,22 @@ impl Model for Scripted {
                     output: 20,
                     cached: 10,
                 };
+                let (text, finish) = match text.strip_prefix(CUT) {
+                    Some(cut) => (cut, Finish::Length),
+                    None => (text.as_str(), Finish::Stop),
+                };
                 let mut deltas: Vec<_> = match text.strip_prefix(CALLS) {
                     Some(calls) => calls
                         .lines()
                         .zip(1..)
                         .map(|(line, number)| Ok(Delta::Call(called(line, number))))
                         .collect(),
-                    None => in_pieces(&text)
+                    None => in_pieces(text)
                         .map(|piece| Ok(Delta::Text(piece)))
                         .collect(),
                 };
                 deltas.push(Ok(Delta::Usage(usage)));
-                deltas.push(Ok(Delta::Finish(Finish::Stop)));
+                deltas.push(Ok(Delta::Finish(finish)));
                 deltas
             }
         };

@@ -121,6 +121,10 @@ fn say_turn(turn: &Turn, round: &str) {
         painted(output::role(&turn.seat), &output::harmless(&turn.title)),
         painted(QUIET, &round.to_lowercase())
     ));
+    if let Some(asked) = &turn.instead_of {
+        let who = format!("{}, because {}", turn.answered_by(), asked.because);
+        output::line(&painted(WARN, &format!("{}\n", output::harmless(&who))));
+    }
     match &turn.outcome {
         Outcome::Said { text, remarks } => {
             output::markdown(text);

@@ -1,7 +1,7 @@
 //! An OpenAI-compatible server on a free port. It keeps what it was asked.
 
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -28,6 +28,8 @@ pub(crate) enum Answer {
     Status(u16, &'static str, String),
     /// The connection is closed without a word.
     Nothing,
+    /// The connection is reset.
+    Reset,
     /// The connection stays open without a word.
     Silence,
 }
@@ -142,15 +144,16 @@ struct Notes {
 
 fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut reader = stream.try_clone()?;
     let mut writer = stream;
     loop {
-        reader.fill_buf()?;
+        reader.peek(&mut [0])?;
         let begun = Instant::now();
         let Some((path, body)) = read_request(&mut reader)? else {
             return Ok(());
         };
         if path.ends_with("/models") {
+            take(&mut reader, LAST.min(body.len()))?;
             let list = json!({ "data": [{ "id": "x", "created": 1 }] }).to_string();
             plain(
                 &mut writer,
@@ -171,7 +174,13 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
             log.push(request.clone());
             before
         };
-        match behaviour(&request, before) {
+        let answer = behaviour(&request, before);
+        if matches!(answer, Answer::Reset) {
+            // The kernel resets a connection that is closed while something on it is unread.
+            return Ok(());
+        }
+        take(&mut reader, LAST.min(body.len()))?;
+        match answer {
             Answer::Reply(text) => streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?,
             Answer::Slow(pause, text) => {
                 streamed(&mut writer, &text, &Pace::Slow(pause), Ending::Whole)?;
@@ -195,7 +204,7 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
                 streamed(&mut writer, half(&text), &Pace::Free, Ending::Limit)?;
             }
             Answer::Status(status, headers, text) => plain(&mut writer, status, headers, &text)?,
-            Answer::Nothing => return Ok(()),
+            Answer::Nothing | Answer::Reset => return Ok(()),
             Answer::Silence => thread::sleep(Duration::from_mins(10)),
         }
         notes.calls.lock().unwrap().push((begun, Instant::now()));
@@ -209,29 +218,57 @@ fn half(text: &str) -> &str {
     &text[..middle.unwrap_or(0)]
 }
 
-fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<(String, Vec<u8>)>> {
-    let mut head = HashMap::new();
-    let mut first = String::new();
-    if reader.read_line(&mut first)? == 0 {
+/// So much of a request's body stays with the kernel until it is known how it will be answered.
+const LAST: usize = 1;
+
+/// Reads a request, all of it, and takes it from the connection but for the last byte of its body.
+fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>)>> {
+    let Some(head) = read_head(stream)? else {
         return Ok(None);
+    };
+    let head = String::from_utf8_lossy(&head);
+    let mut lines = head.lines();
+    let path = lines.next().and_then(|line| line.split(' ').nth(1));
+    let fields: HashMap<String, &str> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_lowercase(), value.trim()))
+        .collect();
+    let length = fields.get("content-length").and_then(|it| it.parse().ok());
+    let length: usize = length.unwrap_or(0);
+    let mut body = take(stream, length.saturating_sub(LAST))?;
+    if length > 0 {
+        let mut last = [0; LAST];
+        stream.peek(&mut last)?;
+        body.extend(last);
     }
+    Ok(Some((path.unwrap_or_default().to_owned(), body)))
+}
+
+/// Up to the empty line and not a byte further; `None` where the client has gone.
+fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
+    const END: &[u8] = b"\r\n\r\n";
+    let mut head = Vec::new();
+    let mut window = [0; 4096];
     loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line)? == 0 || line == "\r\n" {
-            break;
+        let there = stream.peek(&mut window)?;
+        if there == 0 {
+            return Ok(None);
         }
-        if let Some((name, value)) = line.split_once(':') {
-            head.insert(name.to_lowercase(), value.trim().to_owned());
+        let before = head.len();
+        head.extend_from_slice(&window[..there]);
+        let end = head.windows(END.len()).position(|it| it == END);
+        head.truncate(end.map_or(head.len(), |at| at + END.len()));
+        take(stream, head.len() - before)?;
+        if end.is_some() {
+            return Ok(Some(head));
         }
     }
-    let length = head
-        .get("content-length")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0);
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    Ok(Some((path, body)))
+}
+
+fn take(stream: &mut TcpStream, count: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; count];
+    stream.read_exact(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn plain(writer: &mut impl Write, status: u16, headers: &str, text: &str) -> std::io::Result<()> {

@@ -14,6 +14,7 @@ use crate::enhanced;
 use crate::event::{End, Entry, State};
 use crate::journal::JournalError;
 use crate::report::{Report, Section};
+use crate::stand_ins;
 use crate::table::{Halt, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,9 +100,10 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
     Ok(end)
 }
 
-/// What a debate has to show, at any moment of its journal, with what became of its decision since.
+/// What a debate has to show, at any moment of its journal, with who really answered and what became of its decision since.
 pub fn report(entries: &[Entry]) -> Report {
     let mut report = debated(entries);
+    report.sections.extend(stand_ins::section(entries));
     enhanced::after(&mut report, entries);
     report
 }

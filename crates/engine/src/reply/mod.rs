@@ -1,8 +1,10 @@
 //! Structured replies (C-05): one Rust type each, from which the schema that is sent, the parser and the validator are
 //! derived.
 
+mod fit;
 mod main_text;
 mod read;
+mod repair;
 mod schema;
 
 use schemars::JsonSchema;

@@ -1,11 +1,12 @@
 //! From what a model wrote to a value that can be trusted: strip reasoning → parse → fenced or balanced block → repair →
-//! validate. What does not fit is said in words the model can act on.
+//! validate, and once more where only the spelling was off. What does not fit is said in words the model can act on.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::fit::fitted;
+use super::repair::repaired;
 use super::{Reply, schema};
 use crate::model::Finish;
 
@@ -14,9 +15,8 @@ use crate::model::Finish;
 pub enum Misfit {
     #[error("The reply was empty.")]
     Empty,
-    #[error(
-        "The reply was cut off at the length limit. Write much shorter so that the JSON is complete."
-    )]
+    /// The call did not finish: nobody is told of it but people.
+    #[error("The reply was cut off at the limit of tokens.")]
     CutOff,
     #[error("The provider withheld the reply.")]
     Refused,
@@ -41,7 +41,8 @@ impl Misfit {
 
 const MOST_FAULTS: usize = 8;
 
-pub fn read<T: Reply>(text: &str, finish: Finish) -> Result<T, Misfit> {
+/// `sent` is the schema that the model was given for this reply.
+pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Value) -> Result<T, Misfit> {
     let text = without_reasoning(text);
     let text = text.trim();
     match finish {
@@ -56,7 +57,8 @@ pub fn read<T: Reply>(text: &str, finish: Finish) -> Result<T, Misfit> {
         });
     }
     let value = object_in(text, finish)?;
-    validated(value)
+    let spelled = fitted(&value, sent);
+    validated(value).or_else(|misfit| spelled.and_then(|it| validated(it).ok()).ok_or(misfit))
 }
 
 fn validated<T: Reply>(value: Value) -> Result<T, Misfit> {
@@ -103,69 +105,13 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, Misfit> {
     if finish == Finish::Length {
         return Err(Misfit::CutOff);
     }
-    let candidate = fenced(text)
-        .or_else(|| text.find('{').map(|start| &text[start..]))
-        .unwrap_or_default();
-    match repaired(candidate) {
-        Some(value) if value.is_object() => Ok(value),
-        _ => Err(Misfit::NotJson(short(&error))),
-    }
-}
-
-/// The only door to the repair library: it sees nothing that does not at least begin and end like an object.
-fn repaired(text: &str) -> Option<Value> {
-    let text = text.trim();
-    if !(text.starts_with('{') && text.ends_with('}')) {
-        return None;
-    }
-    if text.contains(MARK) || text.matches(['{', '[']).count() > MOST_OPENED {
-        return None;
-    }
-    let mended = jsonrepair::repair_json(&in_ascii(text), &jsonrepair::Options::default()).ok()?;
-    let mut value = serde_json::from_str(&mended).ok()?;
-    out_of_ascii(&mut value);
-    Some(value)
-}
-
-/// The repair library goes one level deeper for each with no end to it, and a stack has one.
-const MOST_OPENED: usize = 256;
-
-/// Allowed as it is within JSON strings, and written by nobody.
-const MARK: char = '\u{7f}';
-
-/// Every character beyond ASCII as its number between marks: the repair library counts bytes where it should count
-/// characters, and loses text after escapes.
-fn in_ascii(text: &str) -> String {
-    let mut ascii = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii() {
-            ascii.push(c);
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(ascii, "{MARK}{:x}{MARK}", u32::from(c));
-        }
-    }
-    ascii
-}
-
-fn out_of_ascii(value: &mut Value) {
-    match value {
-        Value::String(text) if text.contains(MARK) => {
-            *text = text
-                .split(MARK)
-                .enumerate()
-                .map(|(index, part)| {
-                    let is_number = index % 2 == 1;
-                    let number = is_number.then(|| u32::from_str_radix(part, 16).ok());
-                    let c = number.flatten().and_then(char::from_u32);
-                    c.map_or_else(|| part.to_owned(), String::from)
-                })
-                .collect();
-        }
-        Value::Array(items) => items.iter_mut().for_each(out_of_ascii),
-        Value::Object(fields) => fields.values_mut().for_each(out_of_ascii),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
+    let from_brace = text.find('{').map(|start| &text[start..]);
+    let to_brace = from_brace.and_then(|rest| rest.rfind('}').map(|end| &rest[..=end]));
+    let candidates = [fenced(text), balanced(text), to_brace, from_brace];
+    let mut candidates: Vec<&str> = candidates.into_iter().flatten().collect();
+    candidates.dedup();
+    let object = candidates.into_iter().find_map(repaired);
+    object.ok_or_else(|| Misfit::NotJson(short(&error)))
 }
 
 /// Some models think aloud inside the reply.

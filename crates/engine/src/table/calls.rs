@@ -1,9 +1,9 @@
 //! The calls behind one step: the first, more while the model uses tools (M-15), and one more where the reply does not
-//! fit (C-05).
+//! fit (C-05). A call whose reply was cut is made again: it did not finish.
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::step::{Ask, Turn, deadline};
 use super::{Chair, Halt};
@@ -24,6 +24,10 @@ pub(super) struct Failure {
     pub(super) said: Option<String>,
 }
 
+/// How often a call whose reply was cut is made again, each time with twice the room: more often, a reply that has no end would cost
+/// many times what one costs that has.
+const MORE_ROOM: u32 = 2;
+
 /// The calls behind one step.
 pub(super) struct Work<'a, 't, T> {
     pub(super) ask: &'a Ask<'t, T>,
@@ -31,6 +35,8 @@ pub(super) struct Work<'a, 't, T> {
     pub(super) step: &'a str,
     /// Of the request as it was first rendered.
     pub(super) hash: &'a str,
+    /// The form that the reply was asked for in.
+    pub(super) sent: &'a Value,
     /// What all calls of the step used together.
     pub(super) tally: Spent,
     /// Who answered last, where it was not the model that was asked.
@@ -84,16 +90,18 @@ impl<T: Reply> Work<'_, '_, T> {
             Err(error) => return Ok(Err(unsaid(&error))),
         };
         let first = self.judge(&said);
-        let (faults, cut) = match &first {
+        let (faults, void) = match &first {
             Ok(turn) => (turn.remarks.clone(), false),
+            // It was called for as often as it may be.
+            Err(Misfit::CutOff) => return Ok(Err(unfit(&Misfit::CutOff, &said))),
             Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
         };
         if faults.is_empty() {
             return Ok(first.map_err(|misfit| unfit(&misfit, &said)));
         }
         self.restart(&format!("sent back: {}", faults.join(" ")));
-        let again = self.again(request, &said, &faults, cut);
-        let second = match self.interruptible_call(&again).await? {
+        let again = self.again(request, &said, &faults, void);
+        let second = match self.call(&again).await? {
             Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, &said)),
             Err(error) => Err(Failure {
                 reason: error.to_string(),
@@ -113,7 +121,7 @@ impl<T: Reply> Work<'_, '_, T> {
     /// journaled is not asked again (C-08).
     async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
         let Some(toolbox) = self.ask.toolbox.clone() else {
-            return self.interruptible_call(request).await;
+            return self.call(request).await;
         };
         let mut session = Session::default();
         for number in 1.. {
@@ -151,7 +159,7 @@ impl<T: Reply> Work<'_, '_, T> {
         let table = self.ask.table;
         let started_at = table.kit.clock.now();
         let before = std::mem::take(&mut self.tally);
-        let said = self.interruptible_call(request).await;
+        let said = self.call(request).await;
         let spent = std::mem::replace(&mut self.tally, before);
         self.add(&spent);
         let said = match said? {
@@ -185,7 +193,7 @@ impl<T: Reply> Work<'_, '_, T> {
         Ok(Used::Tools(exchange))
     }
 
-    fn recall(&mut self, key: &str, value: &serde_json::Value) -> Result<Exchange, Halt> {
+    fn recall(&mut self, key: &str, value: &Value) -> Result<Exchange, Halt> {
         let exchange: Exchange =
             serde_json::from_value(value.clone()).map_err(|error| JournalError::Corrupt {
                 detail: format!("'{key}': {error}"),
@@ -208,8 +216,37 @@ impl<T: Reply> Work<'_, '_, T> {
         self.tally.estimated |= spent.estimated;
     }
 
+    /// One call. A reply that the limit of tokens has cut before it said anything usable is no reply: the call did not finish and is
+    /// made again with more room, as one of the retries that the debate may make.
+    async fn call(&mut self, request: &Request) -> Result<Result<Said, ModelError>, Halt> {
+        self.tally.calls += 1;
+        let mut said = self.interruptible_attempt(request).await?;
+        let mut roomier = request.clone();
+        for _ in 0..MORE_ROOM {
+            let is_cut = said.as_ref().is_ok_and(|said| self.is_cut(said));
+            if !is_cut || !self.ask.table.may_retry() {
+                break;
+            }
+            self.tally.retries += 1;
+            self.restart("the reply was cut at the limit of tokens");
+            roomier.max_output_tokens = roomier.max_output_tokens.saturating_mul(2);
+            roomier.seed = roomier.seed.wrapping_add(1);
+            said = match self.interruptible_attempt(&roomier).await? {
+                // The room is not to be had: what was said of the reply stands.
+                Err(ModelError::Rejected { .. } | ModelError::TooLong { .. }) => break,
+                attempt => attempt,
+            };
+        }
+        Ok(said)
+    }
+
+    fn is_cut(&self, said: &Said) -> bool {
+        let read = || read::<T>(&said.text, said.finish, self.sent);
+        said.calls.is_empty() && matches!(read(), Err(Misfit::CutOff))
+    }
+
     /// A call under way ends when the debate is interrupted or its time is up; writing the journal does not.
-    async fn interruptible_call(
+    async fn interruptible_attempt(
         &mut self,
         request: &Request,
     ) -> Result<Result<Said, ModelError>, Halt> {
@@ -218,12 +255,12 @@ impl<T: Reply> Work<'_, '_, T> {
             biased;
             () = table.kit.cancel.cancelled() => Err(Halt::Cancelled),
             exhausted = deadline(table) => Err(exhausted.into()),
-            said = self.call(request) => Ok(said),
+            said = self.attempt(request) => Ok(said),
         }
     }
 
     fn judge(&self, said: &Said) -> Result<Turn<T>, Misfit> {
-        let (reply, withheld) = monitored(read::<T>(&said.text, said.finish)?)?;
+        let (reply, withheld) = monitored(read::<T>(&said.text, said.finish, self.sent)?)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
             return Err(Misfit::Unusable(unusable));
@@ -238,10 +275,10 @@ impl<T: Reply> Work<'_, '_, T> {
         })
     }
 
-    fn again(&self, mut request: Request, said: &Said, faults: &[String], cut: bool) -> Request {
+    fn again(&self, mut request: Request, said: &Said, faults: &[String], void: bool) -> Request {
         let prompts = &self.ask.table.kit.prompts;
         let text = prompts
-            .render_plain("common/again", json!({ "faults": faults, "cut": cut }))
+            .render_plain("common/again", json!({ "faults": faults, "void": void }))
             .unwrap_or_else(|_| faults.join("\n"));
         let message = |speaker, text| Message {
             speaker,
@@ -253,7 +290,7 @@ impl<T: Reply> Work<'_, '_, T> {
         if let Some(tools) = &mut request.tools {
             tools.offer = Offer::Closed;
         }
-        if !said.text.trim().is_empty() && !cut {
+        if !said.text.trim().is_empty() && !void {
             request
                 .messages
                 .push(message(Speaker::Assistant, said.text.clone()));
@@ -263,8 +300,8 @@ impl<T: Reply> Work<'_, '_, T> {
         request
     }
 
-    /// One call, its retries inside. Usage counts whatever became of the text.
-    async fn call(&mut self, request: &Request) -> Result<Said, ModelError> {
+    /// One attempt at a call, the retries of the model inside. Usage counts whatever became of the text.
+    async fn attempt(&mut self, request: &Request) -> Result<Said, ModelError> {
         let mut deltas = self.chair.model.stream(request.clone());
         let mut main = MainText::new(T::MAIN);
         let mut text = String::new();
@@ -277,7 +314,6 @@ impl<T: Reply> Work<'_, '_, T> {
             .map_or_else(Usage::default, |it| it.used);
         let mut usage_before = Usage::default();
         let mut instead = None;
-        self.tally.calls += 1;
         let result = loop {
             match deltas.next().await {
                 Some(Ok(Delta::Text(piece))) => {

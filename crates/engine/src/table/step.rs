@@ -169,11 +169,13 @@ impl<'t, T: Reply> Ask<'t, T> {
             model: seated.model.clone(),
         });
         let started_at = table.kit.clock.now();
+        let sent = request.schema.clone().unwrap_or_default();
         let mut work = Work {
             ask: &self,
             chair,
             step: &step,
             hash: &hash,
+            sent: &sent.json,
             tally: Spent::default(),
             instead: None,
             main: String::new(),

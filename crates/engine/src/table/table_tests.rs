@@ -6,7 +6,7 @@ use super::*;
 use crate::journal::{JournalError, Keyed, MemoryJournal};
 use crate::model::{Delta, Deltas, Finish, Instead, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
-use crate::scripted::{Scripted, good_script, kit, setup};
+use crate::scripted::{CUT, Scripted, good_script, kit, setup};
 use roundtable_core::usage::{Money, Price, Usage};
 use serde_json::json;
 
@@ -165,6 +165,101 @@ async fn c07_retries_of_a_debate_are_bounded() {
     assert_eq!(
         "the stream broke off (gone; the debate has used up its retries)",
         entry["reason"]
+    );
+}
+
+/// One step with a model that says these one after the other, the last one for ever: what became of the step, and how many tokens each
+/// call allowed.
+async fn stepped(
+    says: impl IntoIterator<Item = Result<String, ModelError>>,
+) -> (serde_json::Value, Vec<u32>) {
+    let says: Vec<_> = says.into_iter().collect();
+    let model = Scripted::new(move |_: &Request, before| says[before.min(says.len() - 1)].clone());
+    let journal = Arc::<MemoryJournal>::default();
+    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    opening(&table, "proposer").send().await.unwrap();
+    let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
+    let heard = model.heard().into_iter();
+    (entry, heard.map(|it| it.max_output_tokens).collect())
+}
+
+fn cut() -> Result<String, ModelError> {
+    Ok(format!("{CUT}{{\"answer\": \"Use a"))
+}
+
+/// What is known of the step: its kind, why it failed, calls, retries, tokens used.
+fn known(entry: &serde_json::Value) -> serde_json::Value {
+    let spent = &entry["spent"];
+    let output = &spent["output"];
+    json!([
+        entry["kind"],
+        entry["reason"],
+        spent["calls"],
+        spent["retries"],
+        output
+    ])
+}
+
+/// C-05, C-07, C-11: a reply that the limit of tokens cut is a call that did not finish. It is made again with more room, as a retry; what
+/// it used is counted.
+#[tokio::test]
+async fn c07_a_cut_reply_is_a_call_that_is_made_again_with_more_room() {
+    let (entry, rooms) = stepped([cut(), Ok(good_opening())]).await;
+    assert_eq!(json!(["step_finished", null, 1, 1, 40]), known(&entry));
+    assert_eq!(vec![rooms[0], rooms[0] * 2], rooms);
+    // It does not stand for the one time that a reply is sent back.
+    let prose = || Ok("I would rather not.".to_owned());
+    let (entry, rooms) = stepped([cut(), prose(), cut(), Ok(good_opening())]).await;
+    assert_eq!(json!(["step_finished", null, 2, 2, 80]), known(&entry));
+    let once = rooms[0];
+    assert_eq!(vec![once, once * 2, once, once * 2], rooms);
+    // What is whole before the limit is taken as it is.
+    let whole = format!("{CUT}{} And", good_opening());
+    let (entry, rooms) = stepped([Ok(whole)]).await;
+    assert_eq!(json!(["step_finished", null, 1, 0, 20]), known(&entry));
+    assert_eq!(1, rooms.len());
+}
+
+/// C-05, C-07: a reply that has no end costs three calls, then the step has failed.
+#[tokio::test]
+async fn c07_a_reply_that_is_cut_again_and_again_is_a_failed_step() {
+    let why = "The reply was cut off at the limit of tokens.";
+    let (entry, rooms) = stepped([cut()]).await;
+    assert_eq!(json!(["step_failed", why, 1, 2, 60]), known(&entry));
+    assert_eq!(vec![rooms[0], rooms[0] * 2, rooms[0] * 4], rooms);
+    // A model that takes no larger limit is not blamed for it.
+    let refused = Err(ModelError::Rejected {
+        status: 400,
+        detail: "max_tokens is too large".into(),
+    });
+    let (entry, rooms) = stepped([cut(), refused]).await;
+    assert_eq!(json!(["step_failed", why, 1, 1, 20]), known(&entry));
+    assert_eq!(2, rooms.len());
+}
+
+/// C-07: calls that are made again for a cut reply are among the retries that a debate may make.
+#[tokio::test]
+async fn c07_cut_replies_use_up_the_retries_of_a_debate() {
+    let model = Scripted::new(|_: &Request, _| cut());
+    let kit = kit(&model, Arc::<MemoryJournal>::default());
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    let mut calls = Vec::new();
+    for round in 1..=u32::try_from(SPARE_RETRIES).unwrap() + 2 {
+        let before = model.heard().len();
+        let ask = opening(&table, "proposer").in_round(round);
+        assert!(ask.send().await.unwrap().is_none());
+        calls.push(model.heard().len() - before);
+    }
+    // Two for each step: the spare ones last for as many steps as there are of them.
+    let (plenty, last) = calls.split_at(SPARE_RETRIES);
+    assert_eq!(
+        (vec![3; SPARE_RETRIES].as_slice(), [2, 1].as_slice()),
+        (plenty, last)
     );
 }
 

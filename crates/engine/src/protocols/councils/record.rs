@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::verdict::Verdict;
 use crate::event::{Entry, Event, Setup, State};
+use crate::stand_ins::{StandIn, stand_ins};
 use crate::totals::Totals;
 
 /// The final JSON. `roundtable schema councils` prints its schema.
@@ -30,6 +31,9 @@ pub struct Record {
     pub result: Option<Verdict>,
     /// What it used: in all, by seat and by round.
     pub totals: Totals,
+    /// Steps that another model answered than the one that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_instead: Vec<StandIn>,
     pub user_rating: Option<u8>,
     pub user_comment: Option<String>,
     /// The version of the program that opened it.
@@ -45,6 +49,7 @@ impl Record {
             record.take_up(&entry.event);
         }
         record.totals = Totals::of(entries);
+        record.answered_instead = stand_ins(entries);
         Some(record)
     }
 
@@ -63,6 +68,7 @@ impl Record {
                 .collect(),
             result: None,
             totals: Totals::default(),
+            answered_instead: Vec::new(),
             user_rating: None,
             user_comment: None,
             program: setup.program.clone(),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::debate::Exchange;
 use super::verdict::{AutoScore, Verdict};
 use crate::event::{Entry, Event, Setup, State};
+use crate::stand_ins::{StandIn, stand_ins};
 use crate::table::span_of;
 use crate::totals::Totals;
 
@@ -36,6 +37,9 @@ pub struct Trace {
     pub user_comment: Option<String>,
     pub result: Option<Verdict>,
     pub totals: Totals,
+    /// Steps that another model answered than the one that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_instead: Vec<StandIn>,
     pub program: String,
 }
 
@@ -57,6 +61,7 @@ impl Trace {
         }
         trace.timing = Timing::of(entries, trace.rounds.len());
         trace.totals = Totals::of(entries);
+        trace.answered_instead = stand_ins(entries);
         if let Some(verdict) = &trace.result {
             trace.templates_used = verdict
                 .retrieval
@@ -103,6 +108,7 @@ impl Trace {
             user_comment: None,
             result: None,
             totals: Totals::default(),
+            answered_instead: Vec::new(),
             program: setup.program.clone(),
         }
     }

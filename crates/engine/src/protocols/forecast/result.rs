@@ -17,6 +17,7 @@ use super::resolution::{Resolution, Scored, resolution_of, scored};
 use super::rules::Rules;
 use super::verdict::{Circumstances, Ending, Verdict};
 use crate::event::{Entry, Event, Millis, Setup, State};
+use crate::stand_ins::{StandIn, stand_ins};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
 
@@ -45,6 +46,9 @@ pub struct Ours {
     pub state: State,
     pub reason: Option<String>,
     pub models: BTreeMap<String, String>,
+    /// Steps that another model answered than the one that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_instead: Vec<StandIn>,
     #[serde(flatten)]
     pub extras: Extras,
     pub resolution: Option<Resolution>,
@@ -163,6 +167,7 @@ impl DebateResult {
             .iter()
             .map(|it| (it.seat.name.clone(), it.model.clone()))
             .collect();
+        let answered_instead = stand_ins(entries);
         let rounds = &folded.verdict.debate_log.rounds;
         Some(Self {
             debate_id: id.to_owned(),
@@ -176,7 +181,7 @@ impl DebateResult {
                 },
                 sonnet_calls: totals.debate.calls,
                 wall_clock_time_ms: busy_ms(entries),
-                model: model_names(&models),
+                model: model_names(&models, &answered_instead),
             },
             debate_log: folded.verdict.debate_log,
             consensus_score: folded.verdict.consensus_score,
@@ -191,6 +196,7 @@ impl DebateResult {
                 state: folded.state,
                 reason: folded.reason,
                 models,
+                answered_instead,
                 extras: folded.verdict.roundtable,
                 resolution: resolution_of(entries),
                 scores: scored(id, entries, last),
@@ -203,10 +209,10 @@ impl DebateResult {
     }
 }
 
-/// Each model once, in the order of the names of its seats.
-fn model_names(models: &BTreeMap<String, String>) -> String {
+/// Each model once, in the order of the names of its seats, and those that stood in after them.
+fn model_names(models: &BTreeMap<String, String>, others: &[StandIn]) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for model in models.values() {
+    for model in models.values().chain(others.iter().map(|it| &it.model)) {
         if !names.contains(&model.as_str()) {
             names.push(model);
         }

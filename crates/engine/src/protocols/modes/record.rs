@@ -15,6 +15,7 @@ use super::verdict::{Safety, Verdict};
 use crate::context::RoundSummary;
 use crate::enhanced::DebateRecord;
 use crate::event::{Entry, Event, Setup, State};
+use crate::stand_ins::{StandIn, stand_ins};
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
@@ -42,6 +43,9 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate_record: Option<DebateRecord>,
     pub totals: Totals,
+    /// Steps that another model answered than the one that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered_instead: Vec<StandIn>,
     pub total_ms: u64,
     pub seed: u64,
     pub program: String,
@@ -126,6 +130,7 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         user_rating: course.user_rating,
         debate_record: enhanced::record(id, entries),
         totals: Totals::of(entries),
+        answered_instead: stand_ins(entries),
         total_ms: busy_ms(entries),
         seed: setup.seed,
         program: setup.program.clone(),

@@ -1,0 +1,100 @@
+use serde_json::json;
+
+use super::*;
+
+/// C-05: what models get wrong in writing JSON is mended without asking again, and says the same as before.
+#[test]
+fn c05_what_is_only_written_wrongly_is_mended() {
+    let yes = json!({ "answer": "Yes.", "list": [1, 2] });
+    let flags = json!({ "answer": "True or None", "ok": true, "no": false, "none": null });
+    let nested = json!({ "list": [{ "a": 1 }, { "a": "2" }] });
+    let cases = [
+        // Commas too many and too few.
+        (r#"{"answer": "Yes.", "list": [1, 2,],}"#, &yes),
+        (r#"{"answer": "Yes." "list": [1 2]}"#, &yes),
+        // Quotation marks of other kinds, and none.
+        (r"{'answer': 'Yes.', 'list': [1, 2]}", &yes),
+        (r#"{answer: "Yes.", list: [1, 2]}"#, &yes),
+        // Comments.
+        (
+            "{\"answer\": \"Yes.\", // it's so\n \"list\": [1 /* } */, 2]}",
+            &yes,
+        ),
+        ("{\"answer\": \"Yes.\", # it's so\n \"list\": [1, 2]}", &yes),
+        // Python's words.
+        (
+            r#"{"answer": "True or None", "ok": True, "no": False, "none": None}"#,
+            &flags,
+        ),
+        // What closes is missing, after a whole value.
+        (r#"{"answer": "Yes.", "list": [1, 2]"#, &yes),
+        (r#"{"answer": "Yes.", "list": [1, 2,"#, &yes),
+        (
+            r#"{"answer": "True or None", "ok": true, "no": false, "none": null"#,
+            &flags,
+        ),
+        (r#"{"list": [{"a": 1}, {"a": "2"}"#, &nested),
+        (r#"{"list": [{"a": 1}, {"a": "2""#, &nested),
+        (r#"{"list": [{"a": 1}, {"a": "2"}}"#, &nested),
+        (r#"{"list": [{"a": 1}, {"a": "2"]}"#, &nested),
+    ];
+    for (text, meant) in cases {
+        assert_eq!(repaired(text).as_ref(), Some(meant), "{text}");
+    }
+}
+
+/// C-05: texts keep every character: line breaks, marks within marks, backslashes, what is beyond ASCII.
+#[test]
+fn c05_a_mended_text_says_the_same() {
+    let cases = [
+        ("{\"a\": \"one\ntwo\tthree\"}", "one\ntwo\tthree"),
+        (r#"{"a": "He said "no" to it.",}"#, "He said \"no\" to it."),
+        (r#"{'a': "It's so.",}"#, "It's so."),
+        (r"{'a': 'It\'s so.'}", "It's so."),
+        (
+            r#"{"a": "\alpha, C:\Data\users, \u00e9 and \n",}"#,
+            "\\alpha, C:\\Data\\users, é and \n",
+        ),
+        (
+            r#"{"a": "see http://x.y # z, /* no */",}"#,
+            "see http://x.y # z, /* no */",
+        ),
+        (r#"{"a": "Naïve 😀 “so”",}"#, "Naïve 😀 “so”"),
+    ];
+    for (text, meant) in cases {
+        assert_eq!(repaired(text), Some(json!({ "a": meant })), "{text}");
+    }
+    assert_eq!(repaired(r#"{"größer": 1,}"#), Some(json!({ "größer": 1 })));
+}
+
+/// C-05: what is not there is not made up.
+#[test]
+fn c05_what_breaks_off_or_is_left_out_is_refused() {
+    let cases = [
+        // Within a text, a number, a word, a name, before a value, before anything.
+        r#"{"answer": "Yes, and"#,
+        r#"{"answer": "Yes, and}"#,
+        r#"{"answer": "Yes.", "score": 7"#,
+        r#"{"answer": "Yes.", "list": [1, 2"#,
+        r#"{"answer": "Yes.", "ok": tru"#,
+        r#"{"answer": "Yes.", "score""#,
+        r#"{"answer": "Yes.", "score","#,
+        r#"{"answer": "Yes.", "score":"#,
+        r#"{"answer": "Yes.", "list": ["#,
+        // Left out.
+        r#"{"answer": , "list": []}"#,
+        r#"{"list": [], "answer": }"#,
+        r#"{"answer": "Yes.", ...}"#,
+        r#"{"answer": "Yes.", "list": [1, …]}"#,
+        // No JSON in any way.
+        r#"{"answer": """Yes.""", "list": []}"#,
+        r#"{"answer" = "Yes."}"#,
+        r#"{"answer": "Yes."]}"#,
+        "{ I would rather not }",
+        "I would rather not.",
+        "",
+    ];
+    for text in cases {
+        assert_eq!(repaired(text), None, "{text}");
+    }
+}
