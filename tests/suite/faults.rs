@@ -226,8 +226,9 @@ fn honest_reason(serving: &Serving, row: &Value) -> String {
         "failed" => assert!(text.contains("r1/"), "{text}"),
         other => panic!("a debate ended as {other}: {text}"),
     }
-    let reason = &shown.json()["reason"];
-    format!("{}: {}", row["protocol"], reason)
+    let missing = text.split_once("is missing: ").map_or("", |(_, rest)| rest);
+    let reason: String = missing.chars().take(120).collect();
+    format!("{}: {reason}", row["protocol"])
 }
 
 fn tell(what: &str, weather: &Weather, ended: &Ended) {

@@ -43,18 +43,20 @@ fn c05_what_is_only_written_wrongly_is_mended() {
     }
 }
 
-/// C-05: texts keep every character: line breaks, marks within marks, backslashes, what is beyond ASCII.
+/// C-05: texts keep every character: line breaks, marks within marks, backslashes, commas and braces, what is beyond ASCII.
 #[test]
 fn c05_a_mended_text_says_the_same() {
     let cases = [
         ("{\"a\": \"one\ntwo\tthree\"}", "one\ntwo\tthree"),
+        (r#"{"a": "x, y: z, {w} [v]",}"#, "x, y: z, {w} [v]"),
         (r#"{"a": "He said "no" to it.",}"#, "He said \"no\" to it."),
         (r#"{'a': "It's so.",}"#, "It's so."),
-        (r"{'a': 'It\'s so.'}", "It's so."),
+        (r"{'a': 'It's so, isn\'t it?'}", "It's so, isn't it?"),
         (
-            r#"{"a": "\alpha, C:\Data\users, \u00e9 and \n",}"#,
-            "\\alpha, C:\\Data\\users, é and \n",
+            r#"{"a": "\alpha, C:\Data\users\\x, \u00e9, \ud83d\ude00 and \n \"so\"",}"#,
+            "\\alpha, C:\\Data\\users\\x, é, 😀 and \n \"so\"",
         ),
+        (r#"{"a": "\ud83d alone",}"#, "\\ud83d alone"),
         (
             r#"{"a": "see http://x.y # z, /* no */",}"#,
             "see http://x.y # z, /* no */",
@@ -62,7 +64,8 @@ fn c05_a_mended_text_says_the_same() {
         (r#"{"a": "Naïve 😀 “so”",}"#, "Naïve 😀 “so”"),
     ];
     for (text, meant) in cases {
-        assert_eq!(repaired(text), Some(json!({ "a": meant })), "{text}");
+        let meant = json!({ "a": meant });
+        assert_eq!(repaired(text), Some(meant), "{text}");
     }
     assert_eq!(repaired(r#"{"größer": 1,}"#), Some(json!({ "größer": 1 })));
 }
@@ -81,6 +84,8 @@ fn c05_what_breaks_off_or_is_left_out_is_refused() {
         r#"{"answer": "Yes.", "score","#,
         r#"{"answer": "Yes.", "score":"#,
         r#"{"answer": "Yes.", "list": ["#,
+        r#"{"answer": "Yes.", "more": {"#,
+        "{",
         // Left out.
         r#"{"answer": , "list": []}"#,
         r#"{"list": [], "answer": }"#,
@@ -89,6 +94,8 @@ fn c05_what_breaks_off_or_is_left_out_is_refused() {
         // No JSON in any way.
         r#"{"answer": """Yes.""", "list": []}"#,
         r#"{"answer" = "Yes."}"#,
+        r#"{"answer": yes}"#,
+        r#"{"answer": "Yes."} {"answer": "No."}"#,
         r#"{"answer": "Yes."]}"#,
         "{ I would rather not }",
         "I would rather not.",
