@@ -384,7 +384,7 @@ impl Display {
     /// The result of a debate that is over.
     pub(crate) fn finished(manner: &Manner, reading: &Reading) -> Result<(), Failure> {
         if manner.json {
-            output::json(&reading.record)?;
+            output::json(&reading.record())?;
         } else if manner.events {
             // The last event was the answer.
         } else if let Some(answer) = &reading.report.answer {

@@ -86,12 +86,11 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
 fn written(reading: &Reading, format: Format) -> Result<String, Failure> {
     let unwritable = |error: String| Failure::other(format!("cannot write the debate: {error}"));
     match format {
-        Format::Json => serde_json::to_string_pretty(&reading.record)
+        Format::Json => serde_json::to_string_pretty(&reading.record())
             .map(|text| text + "\n")
             .map_err(|error| unwritable(error.to_string())),
-        Format::Yaml => {
-            serde_saphyr::to_string(&reading.record).map_err(|error| unwritable(error.to_string()))
-        }
+        Format::Yaml => serde_saphyr::to_string(&reading.record())
+            .map_err(|error| unwritable(error.to_string())),
         Format::Html => Ok(export::html(&reading.account, &reading.report)),
         Format::Md | Format::Jsonl => Ok(export::markdown(&reading.account, &reading.report)),
     }

@@ -1,6 +1,7 @@
 //! Running a debate in the foreground: play it, show it, save it when interrupted, end with the right exit code.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
@@ -11,14 +12,13 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 
-use crate::clock;
 use crate::opening::{self, Prepared};
 use crate::store::{Claim, Store};
 
 use super::display::{Display, Manner};
 use super::failure::{Code, Failure};
 use super::output;
-use super::reading::Reading;
+use super::reading::{Reading, Remembering};
 use super::workshop::Workshop;
 
 pub(crate) struct Debate {
@@ -52,7 +52,7 @@ pub(crate) async fn run_with(
     manner: &Manner,
     person: Person,
 ) -> Result<ExitCode, Failure> {
-    let (display, reading) = play_with(workshop, store, debate, manner, person).await?;
+    let (display, reading) = play_with(workshop, debate, manner, person).await?;
     // First the answer, then the tidying up.
     let shown = display.result(&reading);
     store.close().await;
@@ -60,19 +60,17 @@ pub(crate) async fn run_with(
     Ok(exit_code(&reading.account))
 }
 
-/// Plays it to its end and reads it back, without showing the result.
+/// Plays it to its end, without showing the result.
 pub(crate) async fn play(
     workshop: &Workshop,
-    store: &Store,
     debate: Debate,
     manner: &Manner,
 ) -> Result<(Display, Reading), Failure> {
-    play_with(workshop, store, debate, manner, Person::Watches).await
+    play_with(workshop, debate, manner, Person::Watches).await
 }
 
 async fn play_with(
     workshop: &Workshop,
-    store: &Store,
     debate: Debate,
     manner: &Manner,
     person: Person,
@@ -81,9 +79,10 @@ async fn play_with(
     let cancel = CancellationToken::new();
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
     display.recall(&debate.past);
-    let journal = debate.claim.journal();
+    let created_at = debate.claim.created_at();
+    let journal = Arc::new(Remembering::new(debate.claim.journal()));
     let (table, protocol) =
-        opening::sit(workshop, debate.prepared, journal, cancel.clone()).await?;
+        opening::sit(workshop, debate.prepared, journal.clone(), cancel.clone()).await?;
     let lost = debate.claim.lost();
     let played = tokio::select! {
         biased;
@@ -104,13 +103,7 @@ async fn play_with(
             return Err(failure);
         }
     }
-    let entries = store.entries(id).await?;
-    let created_at = store
-        .get(id)
-        .await?
-        .map_or(clock::now(), |row| row.created_at);
-    let reading = Reading::from(id, created_at, &entries)?;
-    Ok((display, reading))
+    Ok((display, Reading::from(id, created_at, journal.take())?))
 }
 
 async fn watch(

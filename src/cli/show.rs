@@ -29,7 +29,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     let reading = Reading::of(&store, &row).await?;
     store.close().await;
     if args.json {
-        output::json(&reading.record)?;
+        output::json(&reading.record())?;
         return Ok(ExitCode::SUCCESS);
     }
     output::line(&format!(

@@ -12,6 +12,7 @@ use roundtable_engine::mode::{Mode, Order as Speaking};
 use roundtable_engine::protocols::Protocol;
 use roundtable_engine::protocols::modes::Rules;
 use roundtable_engine::table::Chair;
+use roundtable_engine::tokens;
 use serde_json::{Map, Value, json};
 
 use super::policy;
@@ -38,6 +39,8 @@ const RULES: [&str; 8] = [
 ];
 
 pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
+    // Tokens are counted from round 2 on, and the first may not last as long as it takes to get ready for that.
+    tokens::load_meanwhile();
     let mut faults = Vec::new();
     let question = wish.question.trim().to_owned();
     let limit = workshop

@@ -18,13 +18,14 @@ use super::home::Held;
 use super::journal::DebateJournal;
 use super::ownership::LEASE;
 use super::served::{Sent, note_request};
-use super::{Store, signed};
+use super::{Store, signed, unsigned};
 
 /// The right to run one debate. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Claim {
     id: Uuid,
     setup: Setup,
+    created_at: Millis,
     journal: Arc<DebateJournal>,
     held: Held,
 }
@@ -39,6 +40,10 @@ impl Claim {
         &self.setup
     }
 
+    pub(crate) fn created_at(&self) -> Millis {
+        self.created_at
+    }
+
     /// Keep the claim as long as the journal is written to.
     pub(crate) fn journal(&self) -> Arc<dyn Journal> {
         self.journal.clone()
@@ -49,6 +54,9 @@ impl Claim {
         self.held.lost()
     }
 }
+
+/// The epoch of a claim, what the debate was created with, and when.
+pub(super) type Known = (i64, Setup, Millis);
 
 /// How a debate comes to be.
 pub(super) struct Made<'a> {
@@ -82,7 +90,7 @@ impl Store {
             served: None,
         };
         match self.insert_debate(id, setup, now, made).await {
-            Ok(epoch) => Ok(self.claimed(id, setup.clone(), epoch, held)),
+            Ok(epoch) => Ok(self.claimed(id, held, (epoch, setup.clone(), now))),
             Err(failure) if failure.fault == Fault::Taken => Err(StoreError::Exists { id }),
             Err(failure) => Err(self.failed(failure)),
         }
@@ -136,7 +144,7 @@ impl Store {
         held: Held,
     ) -> Result<Claim, ClaimError> {
         match self.raise_epoch(id, by, held.owner()).await {
-            Ok(Some((epoch, setup))) => Ok(self.claimed(id, setup, epoch, held)),
+            Ok(Some(known)) => Ok(self.claimed(id, held, known)),
             Ok(None) => {
                 self.forget_hold(id);
                 Err(ClaimError::NotFound { id })
@@ -145,10 +153,11 @@ impl Store {
         }
     }
 
-    pub(super) fn claimed(&self, id: Uuid, setup: Setup, epoch: i64, held: Held) -> Claim {
+    pub(super) fn claimed(&self, id: Uuid, held: Held, (epoch, setup, created_at): Known) -> Claim {
         Claim {
             id,
             setup,
+            created_at,
             journal: Arc::new(DebateJournal::new(self.clone(), id, epoch)),
             held,
         }
@@ -192,12 +201,7 @@ impl Store {
         Ok(FIRST_EPOCH)
     }
 
-    async fn raise_epoch(
-        &self,
-        id: Uuid,
-        by: By,
-        owner: &str,
-    ) -> Result<Option<(i64, Setup)>, Failure> {
+    async fn raise_epoch(&self, id: Uuid, by: By, owner: &str) -> Result<Option<Known>, Failure> {
         let mut writing = self.writer.begin().await?;
         let raised = raise_epoch(writing.connection(), id, by, owner).await;
         writing.end(raised).await
@@ -210,9 +214,9 @@ async fn raise_epoch(
     id: Uuid,
     by: By,
     owner: &str,
-) -> Result<Option<(i64, Setup)>, Failure> {
+) -> Result<Option<Known>, Failure> {
     let raised = sqlx::query(
-        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 AND owner = $3 RETURNING epoch, setup",
+        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 AND owner = $3 RETURNING epoch, setup, created_at",
     )
     .bind(id.to_string())
     .bind(i64::from(by == By::Server))
@@ -224,7 +228,8 @@ async fn raise_epoch(
     };
     let setup = serde_json::from_str(row.try_get("setup")?)
         .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
-    Ok(Some((row.try_get("epoch")?, setup)))
+    let created_at = unsigned(row.try_get("created_at")?);
+    Ok(Some((row.try_get("epoch")?, setup, created_at)))
 }
 
 #[cfg(test)]

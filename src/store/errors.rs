@@ -172,6 +172,8 @@ pub(super) enum Fault {
     Damaged,
     /// A value that must be unique is there already.
     Taken,
+    /// A trigger of ours said so: the epoch is another.
+    Fenced,
     /// The value is there, but this version cannot make sense of it.
     Unreadable,
     Other,
@@ -212,7 +214,7 @@ impl Failure {
             Fault::Locked => StoreError::Locked { path, detail },
             Fault::Damaged => StoreError::Damaged { path, detail },
             Fault::Unreadable => StoreError::Unreadable { path, detail },
-            Fault::Taken | Fault::Other => StoreError::Unavailable { path, detail },
+            Fault::Taken | Fault::Fenced | Fault::Other => StoreError::Unavailable { path, detail },
         }
     }
 }
@@ -228,7 +230,7 @@ impl Failure {
             Fault::Locked => StoreError::Locked { path, detail },
             Fault::Damaged => StoreError::Damaged { path, detail },
             Fault::Unreadable => StoreError::Unreadable { path, detail },
-            Fault::NotAFolder | Fault::Taken | Fault::Other => StoreError::Server {
+            Fault::NotAFolder | Fault::Taken | Fault::Fenced | Fault::Other => StoreError::Server {
                 database: url.to_string(),
                 detail,
             },
@@ -292,6 +294,9 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
+/// `SQLITE_CONSTRAINT_TRIGGER`. Only those of the appender raise anything.
+const RAISED_BY_A_TRIGGER: u32 = 1811;
+
 /// `SQLite`'s result codes, whose low byte is the primary one (<https://www.sqlite.org/rescode.html>), and `PostgreSQL`'s,
 /// which are the only ones with five characters (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
 fn of_code(code: &str) -> Fault {
@@ -304,7 +309,11 @@ fn of_code(code: &str) -> Fault {
             _ => Fault::Other,
         };
     }
-    match code.parse::<u32>().map(|code| code & 0xff) {
+    let code = code.parse::<u32>();
+    if code == Ok(RAISED_BY_A_TRIGGER) {
+        return Fault::Fenced;
+    }
+    match code.map(|code| code & 0xff) {
         Ok(3 | 8 | 23) => Fault::ReadOnly,
         Ok(5 | 6) => Fault::Locked,
         Ok(11 | 26) => Fault::Damaged,

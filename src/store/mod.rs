@@ -4,8 +4,7 @@
 //! It promises: an append that returned survives a power cut; one process at a time runs a debate, and one that was
 //! presumed dead writes nothing; several processes can use the store at once; a damaged file is kept, never overwritten.
 //!
-//! There is one SQL for both. What differs is in `dialect`, and in how debates are held (`home`) and appended to (`gather`,
-//! `appender`).
+//! There is one SQL for both. What differs is in `dialect`, and in how debates are held (`home`) and appended to (`appender`).
 
 mod address;
 mod appender;
@@ -14,7 +13,6 @@ mod delete;
 mod dialect;
 mod errors;
 mod folder;
-mod gather;
 mod home;
 mod journal;
 mod learning;
@@ -60,33 +58,21 @@ pub(crate) use work::News;
 
 use appender::Appender;
 use errors::Failure;
-use gather::{Batch, Gathering};
 use home::Home;
-use journal::Refusal;
 use writer::Writer;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     home: Arc<Home>,
     writer: Arc<Writer>,
-    appends: Arc<Appends>,
+    appender: Arc<Appender>,
     reader: AnyPool,
-}
-
-/// How appends of many debates come together.
-#[derive(Debug)]
-enum Appends {
-    /// Whoever comes first writes for all who wait: `SQLite` has one writer anyway.
-    InTurn(Gathering),
-    ByTask(Appender),
 }
 
 impl Store {
     /// Waits until everything is written back. Without it nothing is lost, but the log file stays for the next run.
     pub(crate) async fn close(&self) {
-        if let Appends::ByTask(appender) = &*self.appends {
-            appender.close().await;
-        }
+        self.appender.close().await;
         if let Home::Server { ownership, .. } = &*self.home {
             ownership.close().await;
         }
@@ -101,13 +87,6 @@ impl Store {
 
     fn failed(&self, failure: Failure) -> StoreError {
         self.home.report(failure)
-    }
-
-    async fn append(&self, batch: Batch) -> Result<(), Refusal> {
-        match &*self.appends {
-            Appends::InTurn(gathering) => gathering.append(&self.writer, batch).await,
-            Appends::ByTask(appender) => appender.append(batch).await,
-        }
     }
 }
 

@@ -9,16 +9,15 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
 
+use super::Store;
 use super::address::{Address, Url};
-use super::appender::Appender;
+use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
 use super::folder::{Folder, PATIENCE};
-use super::gather::Gathering;
 use super::home::Home;
 use super::ownership::{self, Ownership};
 use super::writer::Writer;
-use super::{Appends, Store};
 
 const READERS: u32 = 3;
 const SQLITE: Dialect = Dialect::Sqlite;
@@ -101,10 +100,11 @@ struct Opened {
 
 impl Opened {
     fn with(self, folder: Folder) -> Store {
+        let writer = Arc::new(self.writer);
         Store {
             home: Arc::new(Home::Folder(folder)),
-            writer: Arc::new(self.writer),
-            appends: Arc::new(Appends::InTurn(Gathering::default())),
+            appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
+            writer,
             reader: self.reader,
         }
     }
@@ -160,7 +160,7 @@ async fn connect_to(url: &Url) -> Result<Store, Refusal> {
             ownership: Ownership::new(options.clone()),
         }),
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
-        appends: Arc::new(Appends::ByTask(Appender::start(options))),
+        appender: Arc::new(Appender::to_server(options)),
         reader,
     })
 }
@@ -180,6 +180,7 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
         .await
         .map_err(refusal)?;
     SQLITE.configure(connection).await?;
+    appender::prepare(connection).await?;
     // Touches each tree once: damage near the root shows here and not in the middle of a debate.
     for touch in [
         "SELECT id FROM debates ORDER BY created_at DESC, id DESC LIMIT 1",

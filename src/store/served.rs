@@ -48,9 +48,8 @@ impl Store {
         match self.insert_debate(id, setup, now, made).await {
             Ok(epoch) => Ok(Created::New(Box::new(self.claimed(
                 id,
-                setup.clone(),
-                epoch,
                 held,
+                (epoch, setup.clone(), now),
             )))),
             Err(failure) if failure.fault == Fault::Taken => {
                 drop(held);

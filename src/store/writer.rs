@@ -3,13 +3,13 @@
 //! `SQLite` has one writer at a time whatever we do. Waiting for it here is fair, and a connection of our own costs
 //! half of what one from a pool does: a pool pings it each time it comes back.
 
-#[cfg(test)]
-use sqlx::Executor;
+use futures::StreamExt;
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, Connection};
+use sqlx::{Any, AnyConnection, Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::appender;
 use super::dialect::Dialect;
 use super::errors::Failure;
 use super::folder::PATIENCE;
@@ -85,11 +85,11 @@ impl Writer {
         }
         let mut connection = AnyConnection::connect_with(&self.options).await?;
         self.dialect.configure(&mut connection).await?;
+        appender::prepare(&mut connection).await?;
         Ok(connection)
     }
 
-    /// A whole transaction, from BEGIN to COMMIT, in one message to the driver's thread: a message for each statement
-    /// would wake that thread and this one four times for every answer of a model.
+    /// A statement with what it gives back.
     pub(super) async fn at_once(
         &self,
         mut place: MutexGuard<'_, Option<AnyConnection>>,
@@ -102,6 +102,23 @@ impl Writer {
             *place = Some(connection);
         }
         Ok(outcome?)
+    }
+
+    /// One statement that is a transaction by itself. When it fails, nothing of it is kept.
+    pub(super) async fn alone(
+        &self,
+        statement: Query<'_, Any, AnyArguments>,
+    ) -> Result<(), Failure> {
+        let mut place = self.turn().await;
+        let mut connection = self.take(&mut place).await?;
+        // The first thing that the driver's thread says is that it was committed. Nothing follows that is worth waiting for.
+        let outcome = connection.fetch_many(statement).next().await;
+        *place = Some(connection);
+        match outcome {
+            Some(Err(error)) => Err(error.into()),
+            Some(Ok(_)) => Ok(()),
+            None => Err(Failure::lost()),
+        }
     }
 
     pub(super) async fn close(&self) {

@@ -1,7 +1,9 @@
 //! Which language a text is in, as far as that can be told cheaply: by its script, and in Latin letters by the small words
 //! that every sentence has. It rather says nothing than something doubtful.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Language {
@@ -79,6 +81,9 @@ const SMALL_WORDS: [(Language, &str); 7] = [
     ),
 ];
 
+/// In bytes, of all of them.
+const LONGEST: usize = 8;
+
 /// So many small words are enough to believe it, if they are clearly more than those of the next best…
 const ENOUGH: usize = 3;
 /// …by this factor: the Romance languages share many.
@@ -139,27 +144,38 @@ fn by_script(letter: char) -> Option<Language> {
     }
 }
 
+/// In which of the languages a word is a small one, by their places in the list.
+static LANGUAGES_OF: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
+    let mut languages = HashMap::<_, Vec<usize>>::new();
+    for (place, (_, small)) in SMALL_WORDS.iter().enumerate() {
+        for word in small.split(' ') {
+            languages.entry(word).or_default().push(place);
+        }
+    }
+    languages
+});
+
 fn by_words(text: &str) -> Option<Language> {
-    let words: Vec<String> = text
-        .split(|c: char| !c.is_alphabetic())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
-    let mut found: Vec<(usize, Language)> = SMALL_WORDS
-        .iter()
-        .map(|(language, small)| {
-            let is_small = |word: &&String| small.split(' ').any(|own| own == word.as_str());
-            (words.iter().filter(is_small).count(), *language)
-        })
-        .collect();
+    let mut found = SMALL_WORDS.map(|(language, _)| (0_usize, language));
+    for word in text.split(|c: char| !c.is_alphabetic()) {
+        // No small word is longer, and most words are.
+        if word.is_empty() || word.len() > LONGEST {
+            continue;
+        }
+        for place in LANGUAGES_OF
+            .get(word.to_lowercase().as_str())
+            .into_iter()
+            .flatten()
+        {
+            found[*place].0 += 1;
+        }
+    }
     found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let [(best, language), (next, _), ..] = found.as_slice() else {
-        return None;
-    };
+    let [(best, language), (next, _), ..] = found;
     let (times, of) = CLEARLY;
-    let is_clear = *best >= ENOUGH && best * of >= next * times;
-    let is_alone = *best >= ENOUGH_ALONE && *next == 0;
-    (is_clear || is_alone).then_some(*language)
+    let is_clear = best >= ENOUGH && best * of >= next * times;
+    let is_alone = best >= ENOUGH_ALONE && next == 0;
+    (is_clear || is_alone).then_some(language)
 }
 
 #[cfg(test)]

@@ -84,3 +84,9 @@ proptest! {
         prop_assert_eq!(there, back);
     }
 }
+
+#[test]
+fn no_small_word_is_longer_than_those_that_are_looked_at() {
+    let longest = LANGUAGES_OF.keys().map(|word| word.len()).max();
+    assert!(longest <= Some(LONGEST), "{longest:?}");
+}

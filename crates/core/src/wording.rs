@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows a language. Letters of every script count; case, punctuation and spacing do not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The words of a text in small letters, without punctuation.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
@@ -36,15 +36,12 @@ pub fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
 )]
 pub fn echo(text: &str, earlier: &str) -> f64 {
     const RUN: usize = 5;
-    let runs = |text: &str| -> BTreeSet<Vec<String>> {
-        let all: Vec<String> = words(text).collect();
-        all.windows(RUN).map(<[String]>::to_vec).collect()
-    };
-    let own = runs(text);
+    let (text, earlier): (Vec<_>, Vec<_>) = (words(text).collect(), words(earlier).collect());
+    let own: HashSet<&[String]> = text.windows(RUN).collect();
     if own.is_empty() {
         return 0.0;
     }
-    let known = runs(earlier);
+    let known: HashSet<&[String]> = earlier.windows(RUN).collect();
     own.intersection(&known).count() as f64 / own.len() as f64
 }
 

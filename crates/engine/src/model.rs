@@ -141,18 +141,28 @@ pub struct Schema {
     pub json: Arc<Written>,
 }
 
-/// JSON and, once it has been asked for, its text: what is sent with every call is written out once.
+/// JSON and its text, each made from the other once it is asked for: what is sent with every call is written out once, and
+/// what is only sent is never read.
 #[derive(Debug, Clone, Default)]
 pub struct Written {
-    value: Value,
+    value: OnceLock<Value>,
     text: OnceLock<Option<Box<RawValue>>>,
 }
 
 impl From<Value> for Written {
     fn from(value: Value) -> Self {
         Self {
-            value,
+            value: OnceLock::from(value),
             text: OnceLock::new(),
+        }
+    }
+}
+
+impl From<Box<RawValue>> for Written {
+    fn from(text: Box<RawValue>) -> Self {
+        Self {
+            value: OnceLock::new(),
+            text: OnceLock::from(Some(text)),
         }
     }
 }
@@ -161,19 +171,23 @@ impl Deref for Written {
     type Target = Value;
 
     fn deref(&self) -> &Value {
-        &self.value
+        self.value.get_or_init(|| {
+            let text = self.text.get().and_then(Option::as_deref);
+            text.and_then(|text| serde_json::from_str(text.get()).ok())
+                .unwrap_or_default()
+        })
     }
 }
 
 impl fmt::Display for Written {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.fmt(formatter)
+        (**self).fmt(formatter)
     }
 }
 
 impl PartialEq for Written {
     fn eq(&self, other: &Self) -> bool {
-        self.value == other.value
+        **self == **other
     }
 }
 
@@ -183,10 +197,10 @@ impl Serialize for Written {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = self
             .text
-            .get_or_init(|| serde_json::value::to_raw_value(&self.value).ok());
+            .get_or_init(|| serde_json::value::to_raw_value(&**self).ok());
         match text {
             Some(text) => text.serialize(serializer),
-            None => self.value.serialize(serializer),
+            None => (**self).serialize(serializer),
         }
     }
 }
@@ -320,7 +334,7 @@ impl Default for Profile {
 }
 
 /// Small models get tighter bounds in the schema and examples in the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ability {
     Full,

@@ -13,6 +13,12 @@ pub fn load() {
     bpe_openai::o200k_base();
 }
 
+/// The same beside whatever else is done. Later calls do nothing.
+pub fn load_meanwhile() {
+    static BEGUN: std::sync::Once = std::sync::Once::new();
+    BEGUN.call_once(|| drop(std::thread::spawn(load)));
+}
+
 /// About four bytes a token. Costs nothing, and loads no vocabulary.
 pub fn estimate(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)

@@ -27,7 +27,7 @@ pub(super) async fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Fa
     let mut judged: Vec<(String, Reading)> = Vec::new();
     for (name, part) in args.content.iter().zip(parts) {
         let debate = open(workshop, &store, args, vec![part]).await?;
-        let (_, reading) = play(workshop, &store, debate, &args.manner).await?;
+        let (_, reading) = play(workshop, debate, &args.manner).await?;
         if reading.account.state == State::Cancelled {
             output::note("Interrupted; what was judged is saved. `roundtable list` shows it.");
             return Ok(Code::Interrupted.into());
@@ -35,11 +35,15 @@ pub(super) async fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Fa
         judged.push((name.clone(), reading));
     }
     store.close().await;
-    let scored = judged.iter().filter_map(|(name, reading)| {
-        let overall = &reading.record["result"]["overall"];
-        let score = OutOfHundred::new(overall["score"].as_f64()?).ok()?;
-        Some((name.clone(), score, overall["uncertainty"].as_f64()))
-    });
+    let records: Vec<Value> = judged.iter().map(|(_, reading)| reading.record()).collect();
+    let scored = judged
+        .iter()
+        .zip(&records)
+        .filter_map(|((name, _), record)| {
+            let overall = &record["result"]["overall"];
+            let score = OutOfHundred::new(overall["score"].as_f64()?).ok()?;
+            Some((name.clone(), score, overall["uncertainty"].as_f64()))
+        });
     let ranking = rank(scored.collect());
     let unscored: Vec<&str> = judged
         .iter()
@@ -47,8 +51,7 @@ pub(super) async fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Fa
         .map(|(name, _)| name.as_str())
         .collect();
     if args.manner.json {
-        let debates: Vec<&Value> = judged.iter().map(|(_, reading)| &reading.record).collect();
-        output::json(&json!({ "ranking": ranking, "unscored": unscored, "debates": debates }))?;
+        output::json(&json!({ "ranking": ranking, "unscored": unscored, "debates": records }))?;
     } else {
         show(&ranking, &unscored, &judged);
     }

@@ -25,6 +25,7 @@ pub use verdict::Verdict;
 
 use crate::event::Words;
 use crate::panel::{CRITIC, ORCHESTRATOR};
+use crate::reply;
 use crate::table::{Halt, Table, Turn, all, each};
 use card::{card, faults_of_changes, finals};
 use settle::settle;
@@ -34,6 +35,13 @@ use sitting::{
 use verdict::{Ending, disagreements};
 
 pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
+    table.meanwhile(|| {
+        reply::prepare::<Revision>();
+        reply::prepare::<Narrative>();
+        reply::prepare::<Response>();
+        reply::prepare::<Critique>();
+        reply::prepare::<Synthesis>();
+    });
     let mut hearing = Hearing {
         sittings: rules.panel.councils.iter().map(Sitting::new).collect(),
         critique: None,

@@ -32,6 +32,7 @@ pub use rules::{Before, Opening, Rules, open};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;
+use crate::reply;
 use crate::table::{Halt, Table, Turn, both, each};
 use assessment::{assess, assess_all, settle};
 use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
@@ -41,6 +42,10 @@ use verdict::{Circumstances, Ending};
 use words::share;
 
 pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
+    table.meanwhile(|| {
+        reply::prepare::<Scoring>();
+        reply::prepare::<Synthesis>();
+    });
     let mut debate = Debate::new(rules, &table.setup().seats);
     let argued = argue(table, &mut debate).await;
     let summed_up = match argued {

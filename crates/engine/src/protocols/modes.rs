@@ -34,6 +34,7 @@ use crate::algorithm::Veto;
 use crate::event::Decision;
 use crate::mode::{Estimates, Order, Stances, Visibility};
 use crate::model::Ability;
+use crate::reply;
 use crate::table::{Halt, Table, Turn, all};
 use crate::tokens;
 use checks::Against;
@@ -71,8 +72,13 @@ async fn argue(
     debate: &mut Debate,
     alarms: &mut Vec<Groupthink>,
 ) -> Result<Ending, Halt> {
-    // From round 2 on tokens are counted.
-    table.meanwhile(tokens::load);
+    table.meanwhile(|| {
+        reply::prepare::<Ballot>();
+        reply::prepare::<Evaluation>();
+        reply::prepare::<Conclusion>();
+        // From round 2 on tokens are counted.
+        tokens::load();
+    });
     let mut cap = debate.rules.max_rounds;
     let mut kind = Kind::Ordinary;
     for round in 1.. {
@@ -405,27 +411,37 @@ async fn diversity(table: &Table, debate: &Debate, round: u32) -> Result<Option<
     // A seat that was absent and is heard after all makes it another panel to measure.
     let speakers = debate.state.agent_status.len();
     let key = format!("r{round}/diversity-of-{speakers}");
-    let measured = table
-        .note(&key, || async { measure(table, debate).await })
-        .await?;
+    let measured = match table.embedder() {
+        Some(embedder) => {
+            table
+                .note(&key, || async {
+                    let positions = positions(debate).map(str::to_owned).collect();
+                    let embedded = embedder.embed(positions).await.ok();
+                    measure(table, debate, embedded.as_deref())
+                })
+                .await?
+        }
+        None => table.work_out(&key, || measure(table, debate, None))?,
+    };
     Ok(Some(measured))
+}
+
+fn positions(debate: &Debate) -> impl Iterator<Item = &str> {
+    let status = debate.state.agent_status.iter();
+    status.map(|it| it.position.as_str())
 }
 
 /// Positions this alike are of one kind; by words alone, half of them shared is much.
 const ALIKE: f64 = 0.80;
 const ALIKE_IN_WORDS: f64 = 0.5;
 
-async fn measure(table: &Table, debate: &Debate) -> Diversity {
+fn measure(table: &Table, debate: &Debate, embedded: Option<&[Vec<f32>]>) -> Diversity {
     let status = &debate.state.agent_status;
     let premises: Vec<_> = status
         .iter()
         .map(|it| debate.state.premises(&it.agent))
         .collect();
-    let positions: Vec<String> = status.iter().map(|it| it.position.clone()).collect();
-    let embedded = match table.embedder() {
-        Some(embedder) => embedder.embed(positions.clone()).await.ok(),
-        None => None,
-    };
+    let positions: Vec<&str> = positions(debate).collect();
     let answers: Vec<Option<String>> = status
         .iter()
         .map(|it| it.debate_alignment.as_deref().map(wording::normal))
@@ -433,7 +449,7 @@ async fn measure(table: &Table, debate: &Debate) -> Diversity {
     // Alike words over different answers are no agreement.
     let differ =
         |a: usize, b: usize| matches!((&answers[a], &answers[b]), (Some(a), Some(b)) if a != b);
-    let clusters = match &embedded {
+    let clusters = match embedded {
         Some(vectors) if vectors.len() == positions.len() => {
             wording::clusters(positions.len(), ALIKE, |a, b| {
                 if differ(a, b) {

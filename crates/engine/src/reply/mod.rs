@@ -2,6 +2,7 @@
 //! derived.
 
 mod fit;
+mod forms;
 mod main_text;
 mod read;
 mod repair;
@@ -14,6 +15,12 @@ use serde::de::DeserializeOwned;
 pub use main_text::MainText;
 pub use read::{Misfit, read, without_reasoning};
 pub use schema::{Refinement, schema_for};
+
+/// Derives what is needed for replies of this type, which takes far longer than anything else that is done for a call: better
+/// while models are waited for than when it is needed.
+pub fn prepare<T: Reply>() {
+    schema::derived::<T>();
+}
 
 pub trait Reply: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// The name under which the schema is sent.

@@ -57,15 +57,17 @@ pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Value) -> Result<T, Mis
         });
     }
     let value = object_in(text, finish)?;
-    let spelled = fitted(&value, sent);
-    validated(value).or_else(|misfit| spelled.and_then(|it| validated(it).ok()).ok_or(misfit))
+    validated(&value).or_else(|misfit| {
+        let spelled = fitted(&value, sent);
+        spelled.and_then(|it| validated(&it).ok()).ok_or(misfit)
+    })
 }
 
-fn validated<T: Reply>(value: Value) -> Result<T, Misfit> {
+fn validated<T: Reply>(value: &Value) -> Result<T, Misfit> {
     let derived = schema::derived::<T>();
     if let Some(validator) = &derived.validator {
         let faults: Vec<_> = validator
-            .iter_errors(&value)
+            .iter_errors(value)
             .take(MOST_FAULTS)
             .map(|error| {
                 let place = error.instance_path().to_string();
@@ -77,7 +79,8 @@ fn validated<T: Reply>(value: Value) -> Result<T, Misfit> {
             return Err(Misfit::Invalid(faults));
         }
     }
-    serde_json::from_value(value).map_err(|error| Misfit::Invalid(vec![error.to_string()]))
+    T::deserialize(value)
+        .map_err(|error: serde_json::Error| Misfit::Invalid(vec![error.to_string()]))
 }
 
 fn short(message: &str) -> String {

@@ -8,11 +8,11 @@ use jsonschema::Validator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::Reply;
+use super::{Reply, forms};
 use crate::model::{Ability, Schema, Written};
 
 /// What is known only when the question is put: which ids exist, how much the model can write.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Refinement {
     /// Properties of this name, at any depth, may only take these values; where the property is a list, its items may.
     pub choices: Vec<(&'static str, Vec<String>)>,
@@ -96,22 +96,21 @@ fn tidy(schema: &mut Value) {
 /// The schema as it is sent for one call.
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
     let derived = derived::<T>();
-    let mut json = Arc::clone(match ability {
+    let json = match ability {
         Ability::Full => &derived.json,
         Ability::Small => &derived.bounded,
-    });
-    if *refinement != Refinement::default() {
-        let mut refined = Value::clone(&json);
-        refine(&mut refined, refinement);
-        json = Arc::new(refined.into());
-    }
+    };
     Schema {
         name: T::NAME.to_owned(),
-        json,
+        json: if *refinement == Refinement::default() {
+            Arc::clone(json)
+        } else {
+            forms::filled(TypeId::of::<T>(), ability, json, refinement)
+        },
     }
 }
 
-fn refine(json: &mut Value, refinement: &Refinement) {
+pub(super) fn refine(json: &mut Value, refinement: &Refinement) {
     if let Some(properties) = json["properties"].as_object_mut() {
         properties.retain(|name, _| !refinement.omitted.contains(&name.as_str()));
     }

@@ -221,16 +221,18 @@ impl<T: Reply> Work<'_, '_, T> {
     async fn call(&mut self, request: &Request) -> Result<Result<Said, ModelError>, Halt> {
         self.tally.calls += 1;
         let mut said = self.interruptible_attempt(request).await?;
-        let mut roomier = request.clone();
-        for _ in 0..MORE_ROOM {
+        for doubled in 1..=MORE_ROOM {
             let is_cut = said.as_ref().is_ok_and(|said| self.is_cut(said));
             if !is_cut || !self.ask.table.may_retry() {
                 break;
             }
             self.tally.retries += 1;
             self.restart("the reply was cut at the limit of tokens");
-            roomier.max_output_tokens = roomier.max_output_tokens.saturating_mul(2);
-            roomier.seed = roomier.seed.wrapping_add(1);
+            let roomier = Request {
+                max_output_tokens: request.max_output_tokens.saturating_mul(1 << doubled),
+                seed: request.seed.wrapping_add(u64::from(doubled)),
+                ..request.clone()
+            };
             said = match self.interruptible_attempt(&roomier).await? {
                 // The room is not to be had: what was said of the reply stands.
                 Err(ModelError::Rejected { .. } | ModelError::TooLong { .. }) => break,
@@ -242,7 +244,8 @@ impl<T: Reply> Work<'_, '_, T> {
 
     fn is_cut(&self, said: &Said) -> bool {
         let read = || read::<T>(&said.text, said.finish, self.sent);
-        said.calls.is_empty() && matches!(read(), Err(Misfit::CutOff))
+        let may_be = said.finish == Finish::Length && said.calls.is_empty();
+        may_be && matches!(read(), Err(Misfit::CutOff))
     }
 
     /// A call under way ends when the debate is interrupted or its time is up; writing the journal does not.

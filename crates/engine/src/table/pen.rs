@@ -1,9 +1,11 @@
 //! Writing to the journal. Entries get their numbers in the order in which they come; whoever comes to the journal first writes
 //! for all who wait behind it. So five seats that answer at once wait for the disk once.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use tokio::sync::{MutexGuard, oneshot};
+use futures::future::BoxFuture;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 
 use super::lock;
 use crate::event::{Entry, Event, Millis};
@@ -11,7 +13,37 @@ use crate::journal::JournalError;
 
 pub(super) struct Pen {
     queue: Mutex<Queue>,
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// What the last author did not wait for.
+    pub(super) underway: tokio::sync::Mutex<Underway>,
+    /// How many steps are at work now.
+    working: AtomicUsize,
+}
+
+/// An append that nobody waits for yet.
+#[derive(Default)]
+pub(super) enum Underway {
+    #[default]
+    Nothing,
+    Append(Append),
+    /// It failed, and nothing is done on top of it any more.
+    Failed(JournalError),
+}
+
+pub(super) struct Append {
+    /// Nobody else writes meanwhile.
+    pub(super) turn: OwnedMutexGuard<()>,
+    pub(super) all: Vec<Waiting>,
+    pub(super) writing: BoxFuture<'static, Result<(), JournalError>>,
+}
+
+/// A step at work.
+pub(super) struct Working<'p>(&'p AtomicUsize);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 struct Queue {
@@ -26,9 +58,32 @@ pub(super) struct Waiting {
     pub(super) entry: Entry,
     /// `None`: nothing depends on it. It travels with the next one that matters.
     pub(super) author: Option<Author>,
+    /// Whether listeners are still to hear of it.
+    pub(super) is_untold: bool,
 }
 
-pub(super) type Author = oneshot::Sender<Result<(), JournalError>>;
+pub(super) type Told = oneshot::Receiver<Result<(), JournalError>>;
+
+pub(super) struct Author {
+    tell: oneshot::Sender<Result<(), JournalError>>,
+    needs: Needs,
+}
+
+impl Author {
+    pub(super) fn hears(self, outcome: Result<(), JournalError>) {
+        // Who no longer waits does not want to know.
+        let _ = self.tell.send(outcome);
+    }
+}
+
+/// When an author may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// When it is written.
+    Written,
+    /// When it is on its way and nobody is at work: all that comes next waits for it before anything is done.
+    Underway,
+}
 
 impl Pen {
     pub(super) fn at(next_seq: u64) -> Self {
@@ -38,8 +93,22 @@ impl Pen {
                 waiting: Vec::new(),
                 begun: Vec::new(),
             }),
-            turn: tokio::sync::Mutex::default(),
+            turn: Arc::default(),
+            underway: tokio::sync::Mutex::default(),
+            working: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether no step is at work, and all who wait for the journal may go on before it is written.
+    pub(super) fn may_go_on(&self, all: &[Waiting]) -> bool {
+        let authors = all.iter().filter_map(|waiting| waiting.author.as_ref());
+        self.working.load(Ordering::Relaxed) == 0
+            && authors.into_iter().all(|it| it.needs == Needs::Underway)
+    }
+
+    pub(super) fn working(&self) -> Working<'_> {
+        self.working.fetch_add(1, Ordering::Relaxed);
+        Working(&self.working)
     }
 
     /// The number of the last entry that the journal holds, or will with the next.
@@ -57,35 +126,53 @@ impl Pen {
         is_new
     }
 
-    /// An entry that nothing depends on yet.
-    pub(super) fn defer(&self, at: Millis, event: Event) -> Entry {
-        let mut queue = lock(&self.queue);
-        let entry = queue.number(at, event);
-        queue.waiting.push(Waiting {
-            entry: entry.clone(),
-            author: None,
-        });
-        entry
+    /// An entry that nothing depends on yet, and nobody hears of.
+    pub(super) fn defer(&self, at: Millis, event: Event) {
+        self.defer_as(at, event, false);
     }
 
-    /// An entry whose author waits until it is written.
-    pub(super) fn put(
-        &self,
-        at: Millis,
-        event: Event,
-    ) -> oneshot::Receiver<Result<(), JournalError>> {
-        let (author, told) = oneshot::channel();
+    /// An entry that nothing depends on yet, and that listeners hear of with the next [`Pen::untold`].
+    pub(super) fn defer_aloud(&self, at: Millis, event: Event) {
+        self.defer_as(at, event, true);
+    }
+
+    fn defer_as(&self, at: Millis, event: Event, is_untold: bool) {
         let mut queue = lock(&self.queue);
         let entry = queue.number(at, event);
         queue.waiting.push(Waiting {
             entry,
-            author: Some(author),
+            author: None,
+            is_untold,
+        });
+    }
+
+    /// What listeners are to hear of before it is written.
+    pub(super) fn untold(&self) -> Vec<Entry> {
+        lock(&self.queue)
+            .waiting
+            .iter_mut()
+            .take_while(|waiting| waiting.author.is_none())
+            .filter_map(|waiting| {
+                std::mem::take(&mut waiting.is_untold).then(|| waiting.entry.clone())
+            })
+            .collect()
+    }
+
+    /// An entry whose author waits until it is written.
+    pub(super) fn put(&self, at: Millis, event: Event, needs: Needs) -> Told {
+        let (tell, told) = oneshot::channel();
+        let mut queue = lock(&self.queue);
+        let entry = queue.number(at, event);
+        queue.waiting.push(Waiting {
+            entry,
+            author: Some(Author { tell, needs }),
+            is_untold: true,
         });
         told
     }
 
-    pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().await
+    pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.turn).lock_owned().await
     }
 
     /// Everything that waits to be written. Only for who has the turn.
@@ -102,8 +189,7 @@ impl Pen {
         let mut rest = Vec::new();
         for waiting in all {
             match waiting.author {
-                // Who no longer waits does not want to know.
-                Some(author) => drop(author.send(Err(error.clone()))),
+                Some(author) => author.hears(Err(error.clone())),
                 None => rest.push(waiting),
             }
         }

@@ -161,7 +161,9 @@ impl<'t, T: Reply> Ask<'t, T> {
             return self.recall(&known, &hash);
         }
         let expected = request.texts().map(tokens::estimate).sum();
+        table.settled().await?;
         let reservation = table.purse.admit(expected, chair.price.as_ref())?;
+        let working = table.pen.working();
         table.announce(Event::StepStarted {
             step: step.clone(),
             seat: self.seat.clone(),
@@ -202,6 +204,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             model: seated.model.clone(),
             because: withhold_text(&instead.who.because),
         });
+        drop(working);
         self.conclude(call, outcome, instead_of, &announced).await
     }
 
@@ -297,7 +300,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     instead_of,
                 };
                 self.table
-                    .record(Event::StepFinished(Box::new(finished)))
+                    .record_meanwhile(Event::StepFinished(Box::new(finished)))
                     .await?;
                 Ok(Some(turn))
             }
@@ -309,7 +312,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     said: failure.said,
                 };
                 self.table
-                    .record(Event::StepFailed(Box::new(failed)))
+                    .record_meanwhile(Event::StepFailed(Box::new(failed)))
                     .await?;
                 Ok(None)
             }

@@ -382,13 +382,15 @@ async fn c08_answers_that_come_together_are_written_together() {
         .unwrap();
     let mut notices = table.listen();
     assert_eq!(twice(&table).await, Ok(6));
-    let by_append = [
-        vec!["opened"],
-        vec!["r1", "r1/proposer/propose"],
-        vec!["r1/skeptic/propose", "r1/synthesizer/propose"],
-        vec!["r2", "r2/proposer/propose"],
-        vec!["r2/skeptic/propose", "r2/synthesizer/propose"],
-    ];
+    table.settled().await.unwrap();
+    let round = |number: u32| {
+        let seats = ["proposer", "skeptic", "synthesizer"];
+        let steps = seats.map(|seat| format!("r{number}/{seat}/propose"));
+        let mut keys = vec![format!("r{number}")];
+        keys.extend(steps);
+        keys
+    };
+    let by_append = [vec!["opened".to_owned()], round(1), round(2)];
     assert_eq!(journal.keys(), by_append);
     let mut announced = Vec::new();
     while let Ok(notice) = notices.try_recv() {
@@ -409,17 +411,18 @@ async fn c08_a_refused_append_leaves_no_gap() {
     let table = Table::sit(setup("Why?"), Budget::default(), kit)
         .await
         .unwrap();
-    let full = twice(&table).await.unwrap_err();
+    // Somebody else is at work, so each waits until it is written.
+    let _working = table.pen.working();
+    table.round(1, "proposal");
+    let full = opening(&table, "proposer").send().await.unwrap_err();
     assert!(
         matches!(full, Halt::Journal(JournalError::Full { .. })),
         "{full}"
     );
+    opening(&table, "skeptic").send().await.unwrap().unwrap();
     assert_eq!(
         journal.keys(),
-        [
-            vec!["opened"],
-            vec!["r1", "r1/skeptic/propose", "r1/synthesizer/propose"],
-        ]
+        [vec!["opened"], vec!["r1", "r1/skeptic/propose"]]
     );
     let numbers: Vec<u64> = journal
         .load()
@@ -428,7 +431,7 @@ async fn c08_a_refused_append_leaves_no_gap() {
         .iter()
         .map(|it| it.seq)
         .collect();
-    assert_eq!(numbers, [1, 2, 3, 4]);
+    assert_eq!(numbers, [1, 2, 3]);
 }
 
 /// A clock that somebody sets back a minute whenever it is looked at.
@@ -468,4 +471,99 @@ async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
     report(&entries);
     let account = crate::account::Account::of("id", &entries).unwrap();
     assert_eq!(account.busy_ms, 0);
+}
+
+/// Writes nothing before it is let, but for the first entry.
+#[derive(Default)]
+struct Gated {
+    kept: MemoryJournal,
+    open: tokio::sync::watch::Sender<bool>,
+    refuses: bool,
+}
+
+impl Journal for Gated {
+    fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
+        Box::pin(async move {
+            if entries[0].key != "opened" {
+                let mut open = self.open.subscribe();
+                open.wait_for(|is_open| *is_open).await.unwrap();
+                if self.refuses {
+                    let detail = "no more".into();
+                    return Err(JournalError::Full { detail });
+                }
+            }
+            self.kept.append(entries).await
+        })
+    }
+
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
+        self.kept.load()
+    }
+}
+
+async fn gated(refuses: bool) -> (Arc<Gated>, Arc<Scripted>, Table) {
+    let model = Scripted::new(good_script);
+    let journal = Arc::new(Gated {
+        refuses,
+        ..Gated::default()
+    });
+    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    (journal, model, table)
+}
+
+/// C-08: what comes next is prepared while a step is written, and nobody is asked before it is. C-09: listeners hear of
+/// everything in the order of the journal.
+#[tokio::test]
+async fn c08_the_next_call_waits_until_the_last_step_is_written() {
+    let (journal, model, table) = gated(false).await;
+    let heard = Arc::<Mutex<Vec<u64>>>::default();
+    let hearing = Arc::clone(&heard);
+    table.attend(Box::new(move |notice| {
+        hearing.lock().unwrap().extend(notice.seq);
+    }));
+    opening(&table, "proposer").send().await.unwrap().unwrap();
+    assert_eq!(journal.kept.keyed().len(), 1, "it is not written yet");
+    table.round(2, "critique");
+    let mut next = Box::pin(opening(&table, "skeptic").send());
+    assert!(futures::poll!(&mut next).is_pending());
+    assert_eq!((model.heard().len(), heard.lock().unwrap().len()), (1, 0));
+
+    journal.open.send_replace(true);
+    next.await.unwrap().unwrap();
+    table.note("later", async || 1_u8).await.unwrap();
+    assert_eq!(model.heard().len(), 2);
+    let keys: Vec<_> = journal.kept.keyed().into_iter().map(|it| it.key).collect();
+    let steps = ["r1/proposer/propose", "r2", "r1/skeptic/propose", "later"];
+    assert_eq!(keys[1..], steps);
+    assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
+}
+
+/// C-08: after a step could not be written nobody is asked any more, however many were to be.
+#[tokio::test]
+async fn c08_nobody_is_asked_once_a_step_could_not_be_written() {
+    let (journal, model, table) = gated(true).await;
+    opening(&table, "proposer").send().await.unwrap().unwrap();
+    journal.open.send_replace(true);
+    let full = Err(Halt::Journal(JournalError::Full {
+        detail: "no more".into(),
+    }));
+    for seat in ["proposer", "skeptic", "synthesizer"] {
+        let asked = opening(&table, seat).in_round(2).send().await;
+        assert_eq!(asked.map(drop), full);
+    }
+    assert_eq!(model.heard().len(), 1);
+}
+
+/// C-08: while others are still at work, a step that is finished is written and heard of at once.
+#[tokio::test]
+async fn c08_what_is_finished_while_others_work_is_written_at_once() {
+    let (journal, _, table) = gated(false).await;
+    journal.open.send_replace(true);
+    let working = table.pen.working();
+    opening(&table, "proposer").send().await.unwrap().unwrap();
+    assert_eq!(journal.kept.keyed().len(), 2);
+    drop(working);
 }

@@ -1,0 +1,119 @@
+//! Refined schemas as forms: text with gaps.
+//!
+//! From call to call little changes in the schema of a reply but which values may be chosen. Taking a whole schema apart for that,
+//! and writing it out again, costs more than all else that is done for a call. So it is done once with a mark in place of the
+//! values, and for each call the values are put where the marks stand.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::schema::{Refinement, refine};
+use crate::model::{Ability, Written};
+
+/// What a form was made for. The refinement has marks for values.
+type Shape = (TypeId, Ability, Refinement);
+
+/// The text before each mark with the number of the choice whose values follow, and the text after the last.
+struct Form {
+    before: Vec<(String, usize)>,
+    rest: String,
+}
+
+static FORMS: LazyLock<RwLock<HashMap<Shape, Arc<Form>>>> = LazyLock::new(RwLock::default);
+
+/// Keys come from questions, so there is no end to shapes.
+const MOST: usize = 256;
+
+/// No name of ours begins with it. One from outside that does gets no form.
+const MARK: &str = "\u{1}values of ";
+
+/// The schema with the refinement applied.
+pub(super) fn filled(
+    reply: TypeId,
+    ability: Ability,
+    json: &Value,
+    refinement: &Refinement,
+) -> Arc<Written> {
+    let mut keys = refinement.keys.iter().flat_map(|(_, keys)| keys);
+    if keys.any(|key| key.starts_with(MARK)) {
+        return Arc::new(refined(json, refinement).into());
+    }
+    let shape = (reply, ability, marked(refinement));
+    let known = FORMS
+        .read()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(&shape)
+        .cloned();
+    let form = known.unwrap_or_else(|| {
+        let form = Arc::new(Form::of(json, &shape.2));
+        let mut forms = FORMS.write().unwrap_or_else(PoisonError::into_inner);
+        if forms.len() >= MOST {
+            forms.clear();
+        }
+        forms.insert(shape, Arc::clone(&form));
+        form
+    });
+    Arc::new(match RawValue::from_string(form.fill(refinement)) {
+        Ok(text) => text.into(),
+        Err(_) => refined(json, refinement).into(),
+    })
+}
+
+fn refined(json: &Value, refinement: &Refinement) -> Value {
+    let mut json = json.clone();
+    refine(&mut json, refinement);
+    json
+}
+
+/// Whether there is anything to choose from decides more than the values: where there is not, that stays.
+fn marked(refinement: &Refinement) -> Refinement {
+    let mut marked = refinement.clone();
+    for (number, (_, values)) in marked.choices.iter_mut().enumerate() {
+        if !values.is_empty() {
+            *values = vec![format!("{MARK}{number}")];
+        }
+    }
+    marked
+}
+
+impl Form {
+    fn of(json: &Value, marked: &Refinement) -> Self {
+        let text = refined(json, marked).to_string();
+        let mark = Value::from(MARK).to_string();
+        let mark = mark.trim_end_matches('"');
+        let mut before = Vec::new();
+        let mut pieces = text.split(mark);
+        let mut piece = pieces.next().unwrap_or_default();
+        for next in pieces {
+            let (number, rest) = next.split_once('"').unwrap_or_default();
+            before.push((piece.to_owned(), number.parse().unwrap_or_default()));
+            piece = rest;
+        }
+        Self {
+            before,
+            rest: piece.to_owned(),
+        }
+    }
+
+    fn fill(&self, refinement: &Refinement) -> String {
+        let mut text = String::with_capacity(self.rest.len() * 4);
+        for (before, number) in &self.before {
+            text.push_str(before);
+            let values = refinement.choices.get(*number);
+            let values = values.map(|(_, values)| serde_json::to_string(values));
+            if let Some(Ok(list)) = values {
+                text.push_str(list.trim_start_matches('[').trim_end_matches(']'));
+            }
+        }
+        text.push_str(&self.rest);
+        text
+    }
+}
+
+#[cfg(test)]
+#[path = "forms_tests.rs"]
+mod tests;
