@@ -34,9 +34,10 @@ fn fit(value: &Value, schema: &Value) -> Value {
         return if is_list { json!([]) } else { Value::Null };
     }
     let schema = without_null(schema);
-    let may_be = |kind: &str| match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().any(|it| it == kind),
-        one => one == kind,
+    let kinds = &schema["type"];
+    let may_be = |kind: &str| match kinds.as_array() {
+        Some(kinds) => kinds.iter().any(|it| it == kind),
+        None => kinds == kind,
     };
     match value {
         Value::Object(fields) if may_be("object") => Value::Object(fit_fields(fields, schema)),

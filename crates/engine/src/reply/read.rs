@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::fit::fitted;
 use super::repair::repaired;
 use super::{Reply, schema};
-use crate::model::Finish;
+use crate::model::{Finish, Written};
 
 /// Why a reply does not fit; the message goes back to the model, once.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,7 +42,7 @@ impl Misfit {
 const MOST_FAULTS: usize = 8;
 
 /// `sent` is the schema that the model was given for this reply.
-pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Value) -> Result<T, Misfit> {
+pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Written) -> Result<T, Misfit> {
     let text = without_reasoning(text);
     let text = text.trim();
     match finish {

@@ -10,7 +10,7 @@ use super::{Chair, Halt};
 use crate::event::{Event, Spent};
 use crate::journal::JournalError;
 use crate::model::{
-    Delta, Finish, Instead, Message, ModelError, Offer, Request, Speaker, ToolCall,
+    Delta, Finish, Instead, Message, ModelError, Offer, Request, Speaker, ToolCall, Written,
 };
 use crate::reply::{MainText, Misfit, Reply, read};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
@@ -36,7 +36,7 @@ pub(super) struct Work<'a, 't, T> {
     /// Of the request as it was first rendered.
     pub(super) hash: &'a str,
     /// The form that the reply was asked for in.
-    pub(super) sent: &'a Value,
+    pub(super) sent: &'a Written,
     /// What all calls of the step used together.
     pub(super) tally: Spent,
     /// Who answered last, where it was not the model that was asked.

@@ -186,8 +186,8 @@ async fn stepped(
     (entry, heard.map(|it| it.max_output_tokens).collect())
 }
 
-fn cut() -> Result<String, ModelError> {
-    Ok(format!("{CUT}{{\"answer\": \"Use a"))
+fn cut() -> String {
+    format!("{CUT}{{\"answer\": \"Use a")
 }
 
 /// What is known of the step: its kind, why it failed, calls, retries, tokens used.
@@ -207,12 +207,12 @@ fn known(entry: &serde_json::Value) -> serde_json::Value {
 /// it used is counted.
 #[tokio::test]
 async fn c07_a_cut_reply_is_a_call_that_is_made_again_with_more_room() {
-    let (entry, rooms) = stepped([cut(), Ok(good_opening())]).await;
+    let (entry, rooms) = stepped([Ok(cut()), Ok(good_opening())]).await;
     assert_eq!(json!(["step_finished", null, 1, 1, 40]), known(&entry));
     assert_eq!(vec![rooms[0], rooms[0] * 2], rooms);
     // It does not stand for the one time that a reply is sent back.
-    let prose = || Ok("I would rather not.".to_owned());
-    let (entry, rooms) = stepped([cut(), prose(), cut(), Ok(good_opening())]).await;
+    let prose = || "I would rather not.".to_owned();
+    let (entry, rooms) = stepped([cut(), prose(), cut(), good_opening()].map(Ok)).await;
     assert_eq!(json!(["step_finished", null, 2, 2, 80]), known(&entry));
     let once = rooms[0];
     assert_eq!(vec![once, once * 2, once, once * 2], rooms);
@@ -227,7 +227,7 @@ async fn c07_a_cut_reply_is_a_call_that_is_made_again_with_more_room() {
 #[tokio::test]
 async fn c07_a_reply_that_is_cut_again_and_again_is_a_failed_step() {
     let why = "The reply was cut off at the limit of tokens.";
-    let (entry, rooms) = stepped([cut()]).await;
+    let (entry, rooms) = stepped([Ok(cut())]).await;
     assert_eq!(json!(["step_failed", why, 1, 2, 60]), known(&entry));
     assert_eq!(vec![rooms[0], rooms[0] * 2, rooms[0] * 4], rooms);
     // A model that takes no larger limit is not blamed for it.
@@ -235,7 +235,7 @@ async fn c07_a_reply_that_is_cut_again_and_again_is_a_failed_step() {
         status: 400,
         detail: "max_tokens is too large".into(),
     });
-    let (entry, rooms) = stepped([cut(), refused]).await;
+    let (entry, rooms) = stepped([Ok(cut()), refused]).await;
     assert_eq!(json!(["step_failed", why, 1, 1, 20]), known(&entry));
     assert_eq!(2, rooms.len());
 }
@@ -243,7 +243,7 @@ async fn c07_a_reply_that_is_cut_again_and_again_is_a_failed_step() {
 /// C-07: calls that are made again for a cut reply are among the retries that a debate may make.
 #[tokio::test]
 async fn c07_cut_replies_use_up_the_retries_of_a_debate() {
-    let model = Scripted::new(|_: &Request, _| cut());
+    let model = Scripted::new(|_: &Request, _| Ok(cut()));
     let kit = kit(&model, Arc::<MemoryJournal>::default());
     let table = Table::sit(setup("Why?"), Budget::default(), kit)
         .await
