@@ -23,14 +23,14 @@ pub(crate) const OTHER: [Flaw; 6] = [
     |good| json!({ "reply": value(good) }).to_string(),
     |good| {
         changed(good, |fields| {
-            drop(fields.insert("thoughts".into(), json!([1, 2])))
+            drop(fields.insert("thoughts".into(), json!([1, 2])));
         })
     },
     |good| renamed(good, &|name| name.split('_').map(capital).collect()),
     quoted_numbers,
     |good| {
         changed(good, |fields| {
-            drop(fields.shift_remove(&first_name(fields)))
+            drop(fields.shift_remove(&first_name(fields)));
         })
     },
     |_| json!({ "thoughts": [1, 2] }).to_string(),
