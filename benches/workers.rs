@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use harness::postgres::{Database, Disk};
 use harness::{Answer, Home, Server, Serving, good, schema_name};
+use serde_json::Value;
 
 const DELAY: Duration = Duration::from_millis(200);
 /// Calls of one debate on the harness's model: three rounds, a synthesis and its marking.
@@ -101,37 +102,54 @@ fn takeover() {
     );
 }
 
-/// Finished model calls a second, of 80 debates on a model that takes 200 ms, with ten debates at once for each worker.
+/// Finished steps a second: on a model that takes 200 ms, with ten debates at once for each worker; and on one that takes no time, with
+/// fifty, where what the program does itself is all there is. Model server, database and workers share the machine.
 fn throughput() {
-    const DEBATES: usize = 80;
     const EACH: usize = 10;
+    const MANY: usize = 50;
     for workers in [1, 2, 4] {
-        let database = Database::on(Disk::Safe);
-        let server =
-            Server::start(|request, before| Answer::Late(DELAY, good(request, before % CALLS)));
-        let home = Home::with_database(&server, database.url());
-        let serving = Serving::start(&home, &["--no-work"]);
-        for _ in 0..DEBATES {
-            serving.debate();
-        }
-        let started = Instant::now();
-        let all: Vec<Worker> = (0..workers).map(|_| Worker::start(&home, EACH)).collect();
-        while database.sql("SELECT count(*) FROM debates WHERE ended_at IS NULL") != "0" {
-            thread::sleep(Duration::from_millis(200));
-        }
-        let seconds = started.elapsed().as_secs_f64();
-        drop(all);
-        let steps: f64 = database
-            .sql("SELECT count(*) FROM journal WHERE kind = 'step_finished'")
-            .parse()
-            .unwrap();
+        let slow = |request: &Value, before| Answer::Late(DELAY, good(request, before % CALLS));
         let most = (workers * EACH) as f64 / DELAY.as_secs_f64();
         report(
-            &format!("calls a second, {workers} workers with {EACH} debates each"),
-            steps / seconds,
+            &format!("steps a second, {workers} workers with {EACH} debates each"),
+            steps_a_second(workers, EACH, 80, slow),
             &format!("{most} if a call took 200 ms and nothing else took any"),
         );
     }
+    for workers in [1, 2, 4] {
+        let fast = |request: &Value, before| Answer::Reply(good(request, before % CALLS));
+        let steps = steps_a_second(workers, MANY, 800, fast);
+        let cores = thread::available_parallelism().unwrap().get() as f64;
+        report(
+            &format!("the same on a model that answers at once, {workers} workers"),
+            steps,
+            &format!("{:.0} for each core", steps / cores),
+        );
+    }
+}
+
+fn steps_a_second(
+    workers: usize,
+    each: usize,
+    debates: usize,
+    answer: fn(&Value, usize) -> Answer,
+) -> f64 {
+    let database = Database::on(Disk::Safe);
+    let server = Server::start(answer);
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work", "--max-queued", "1000"]);
+    for _ in 0..debates {
+        serving.debate();
+    }
+    let started = Instant::now();
+    let all: Vec<Worker> = (0..workers).map(|_| Worker::start(&home, each)).collect();
+    while database.sql("SELECT count(*) FROM debates WHERE ended_at IS NULL") != "0" {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    drop(all);
+    let steps = database.sql("SELECT count(*) FROM journal WHERE kind = 'step_finished'");
+    steps.parse::<f64>().unwrap() / seconds
 }
 
 /// CPU time of a server for one step of its debates, from the request to the last entry, with both databases. The model answers at

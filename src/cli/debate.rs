@@ -18,7 +18,7 @@ use super::display::Manner;
 use super::failure::Failure;
 use super::output;
 use super::post_mortem::domain;
-use super::run::{self, Debate, Person};
+use super::run::{self, Debate, Person, Seat};
 use super::workshop::Workshop;
 
 /// Have a panel of three to eight seats debate a question in one of seven modes.
@@ -149,7 +149,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     } else {
         Person::Watches
     };
-    run::run_with(workshop, &store, debate, &args.manner, person).await
+    run::run_with(workshop, &store, debate, &args.manner, Seat::of(person)).await
 }
 
 fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {

@@ -3,7 +3,7 @@
 
 mod blocks;
 pub(crate) mod closing;
-mod flow;
+pub(super) mod flow;
 mod standing;
 mod status;
 
@@ -18,6 +18,7 @@ use roundtable_engine::totals::{Sum, call_of};
 use super::failure::Failure;
 use super::output::{self, BOLD, QUIET, WARN, painted};
 use super::reading::Reading;
+use super::run::Person;
 use blocks::{Extent, Look};
 use flow::Flow;
 
@@ -38,6 +39,8 @@ pub(crate) struct Display {
     manner: Manner,
     id: String,
     moves: bool,
+    /// Something turns while seats think. Not where somebody may be typing: what is echoed would stand in the way of drawing anew.
+    turns: bool,
     planned: Option<Planned>,
     /// The journal so far.
     entries: Vec<Entry>,
@@ -69,11 +72,13 @@ struct Speaking {
 }
 
 impl Display {
-    pub(crate) fn new(manner: &Manner, setup: &Setup, id: &str) -> Self {
+    pub(crate) fn new(manner: &Manner, setup: &Setup, id: &str, person: Person) -> Self {
+        let moves = output::stderr_is_terminal() && !manner.quiet;
         let display = Self {
             manner: manner.clone(),
             id: id.to_owned(),
-            moves: output::stderr_is_terminal() && !manner.quiet,
+            moves,
+            turns: moves && person == Person::Watches,
             planned: Planned::of(setup),
             // It was written before anybody could listen.
             entries: vec![Entry {
@@ -94,6 +99,12 @@ impl Display {
                 "\n{}\n{}",
                 painted(BOLD, &output::harmless(&setup.question)),
                 painted(QUIET, &seats(setup))
+            ));
+        }
+        if moves && person == Person::Speaks {
+            output::note(&painted(
+                QUIET,
+                "Type a line to speak to the seats; they hear it before the next round.",
             ));
         }
         display
@@ -147,16 +158,18 @@ impl Display {
             | Event::Resolved { .. }
             | Event::Tracked { .. }
             | Event::Assessed { .. } => {}
-            Event::Said(words) => output::note(&format!(
-                "{} {}",
-                painted(BOLD, "You:"),
-                output::harmless(&words.text)
-            )),
+            Event::Said(words) => self.meanwhile(|| {
+                output::note(&format!(
+                    "{} {}",
+                    painted(BOLD, "You:"),
+                    output::harmless(&words.text)
+                ));
+            }),
             Event::Noted { key, value, .. } => {
                 if key.contains("/tools-") {
                     self.close();
                 }
-                status::noted(key, value);
+                self.meanwhile(|| status::noted(key, value));
                 self.stands();
             }
             Event::StepStarted {
@@ -182,6 +195,14 @@ impl Display {
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 self.close();
             }
+        }
+    }
+
+    /// Writes above what turns, and leaves nothing of it behind.
+    fn meanwhile(&self, write: impl FnOnce()) {
+        match &self.thinking {
+            Some(bar) => bar.suspend(write),
+            None => write(),
         }
     }
 
@@ -242,7 +263,7 @@ impl Display {
 
     /// Something moves while somebody is at it.
     fn think(&mut self) {
-        if !self.moves {
+        if !self.turns {
             return;
         }
         let message = match self.running.as_slice() {
@@ -303,11 +324,9 @@ impl Display {
         if had_text {
             self.close();
         }
-        let text = format!("  begins again: {}", output::short(reason, 160));
-        match &self.thinking {
-            Some(bar) => bar.println(text),
-            None => output::note(&painted(QUIET, &text)),
-        }
+        let text = format!("begins again: {}", output::short(reason, 160));
+        let text = painted(QUIET, &self.wrapped(&text));
+        self.meanwhile(|| output::note(&text));
     }
 
     fn finishes(&mut self, step: &FinishedStep) {
@@ -318,10 +337,11 @@ impl Display {
             self.head(turn);
         }
         if !was_streamed && !self.is_final(&step.call.step) {
-            output::note(&output::harmless(&step.text));
+            output::note(&self.wrapped(&output::harmless(&step.text)));
         }
         for remark in &step.remarks {
-            output::note(&painted(WARN, &format!("  {remark}")));
+            let remark = output::harmless(remark);
+            output::note(&painted(WARN, &self.wrapped(&remark)));
         }
         let report = protocols::report(&self.entries);
         output::note("");
@@ -330,6 +350,15 @@ impl Display {
             &status::line(&report.facts, &self.sum, &step.call.spent),
         ));
         self.think();
+    }
+
+    /// As wide as a terminal is; as it is for whatever reads it elsewhere.
+    fn wrapped(&self, text: &str) -> String {
+        if self.moves {
+            flow::wrapped(text, output::width().min(100), 2)
+        } else {
+            text.to_owned()
+        }
     }
 
     fn title_of(&self, seat: &str) -> String {

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, IsTerminal};
 use roundtable_core::bounded::Probability;
 use roundtable_core::learning::Mark;
 use roundtable_engine::enhanced::{
-    AgentVerdict, Assessment, DebateRecord, Finding, LessonLearned, MarkedEvidence, NewQuestion,
-    QuestionAsked, WantedSkill, pieces,
+    AgentVerdict, Assessment, DebateRecord, Finding, LessonLearned, Marked, MarkedEvidence,
+    NewQuestion, QuestionAsked, WantedSkill, pieces,
 };
 
 use super::failure::Failure;
@@ -93,7 +93,11 @@ impl<R: BufRead> Interview<'_, R> {
         }
         let mut marks = Vec::new();
         for piece in pieces {
-            let question = format!("  {} {}: ", piece.kind, piece.citation);
+            let of = match &piece.claims[..] {
+                [] => String::new(),
+                claims => format!(" ({})", claims.join(", ")),
+            };
+            let question = format!("  {} {}{of}: ", piece.kind, piece.citation);
             let mark = self.choice(&question, |letter| match letter {
                 'v' => Some(Mark::Validated),
                 'r' => Some(Mark::Refuted),
@@ -102,8 +106,10 @@ impl<R: BufRead> Interview<'_, R> {
                 _ => None,
             })?;
             marks.extend(mark.map(|mark| MarkedEvidence {
-                citation: piece.citation,
-                kind: None,
+                of: Marked::Citation {
+                    words: piece.citation,
+                    kind: None,
+                },
                 mark,
                 note: None,
             }));

@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod db;
 mod debate;
+mod deciding;
 mod display;
 mod doctor;
 mod export;
@@ -34,6 +35,7 @@ mod show;
 mod templates;
 mod token;
 mod track;
+mod typed;
 mod worker;
 
 use std::path::PathBuf;

@@ -10,11 +10,13 @@ use crate::opening;
 use crate::store::{DebateRow, Store};
 
 use super::ask::{self, Limits};
+use super::deciding::{self, Verdict};
 use super::display::{Display, Manner};
 use super::failure::Failure;
 use super::output;
 use super::reading::Reading;
-use super::run::{self, Debate};
+use super::run::{self, Debate, Person, Seat};
+use super::typed::is_somebody_there;
 use super::workshop::Workshop;
 
 /// Go on with a debate that was interrupted, killed, cut short or failed.
@@ -50,15 +52,16 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         return show(&store, &row, &args.manner).await;
     }
     let setup = claim.setup().clone();
+    let mut seat = Seat::of(Person::Watches);
     let mut past = store.entries(row.id).await?;
     if let Some(query) = open_question(&past) {
-        let choice = choice_for(query, args.decide.as_deref())?;
+        let verdict = verdict_on(query, &args, &mut seat).await?;
         decide(
             claim.journal().as_ref(),
             clock::now(),
-            choice,
+            verdict.choice,
             None,
-            Some("on the command line".into()),
+            verdict.note,
         )
         .await
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -82,7 +85,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         prepared,
         past,
     };
-    run::run(workshop, &store, debate, &args.manner).await
+    run::run_with(workshop, &store, debate, &args.manner, seat).await
 }
 
 async fn show(store: &Store, row: &DebateRow, manner: &Manner) -> Result<ExitCode, Failure> {
@@ -95,16 +98,26 @@ async fn show(store: &Store, row: &DebateRow, manner: &Manner) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever resumes a paused debate wants it to go on; anything else has to be said.
-fn choice_for(query: &Query, given: Option<&str>) -> Result<String, Failure> {
+/// Whoever resumes a paused debate wants it to go on; anything else has to be said, here or with the command.
+async fn verdict_on(query: &Query, args: &Args, seat: &mut Seat) -> Result<Verdict, Failure> {
     let is_pause = query.options.iter().any(|option| option == CONTINUE);
-    match given {
-        Some(choice) => Ok(choice.to_owned()),
-        None if is_pause => Ok(CONTINUE.to_owned()),
-        None => Err(Failure::usage(format!(
+    let on_the_command_line = |choice: &str| Verdict {
+        choice: choice.to_owned(),
+        note: Some("on the command line".into()),
+    };
+    let manner = &args.manner;
+    let can_ask = !(manner.quiet || manner.json || manner.events) && is_somebody_there();
+    let verdict = match &args.decide {
+        Some(choice) => Some(on_the_command_line(choice)),
+        None if is_pause => Some(on_the_command_line(CONTINUE)),
+        None if can_ask => deciding::ask(query, seat.typed()).await,
+        None => None,
+    };
+    verdict.ok_or_else(|| {
+        Failure::usage(format!(
             "the debate waits for your decision: {}\nAnswer with --decide and one of: {}",
             query.question,
             query.options.join(", ")
-        ))),
-    }
+        ))
+    })
 }

@@ -8,17 +8,19 @@ use roundtable_engine::event::{Entry, State};
 use roundtable_engine::journal::JournalError;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::{Halt, Table};
-use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::opening::{self, Prepared};
 use crate::store::{Claim, Store};
 
+use super::deciding;
 use super::display::{Display, Manner};
 use super::failure::{Code, Failure};
 use super::output;
 use super::reading::{Reading, Remembering};
+use super::typed::{Typed, is_somebody_there};
 use super::workshop::Workshop;
 
 pub(crate) struct Debate {
@@ -42,7 +44,8 @@ pub(crate) async fn run(
     debate: Debate,
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
-    run_with(workshop, store, debate, manner, Person::Watches).await
+    let seat = Seat::of(Person::Watches);
+    run_with(workshop, store, debate, manner, seat).await
 }
 
 pub(crate) async fn run_with(
@@ -50,9 +53,34 @@ pub(crate) async fn run_with(
     store: &Store,
     debate: Debate,
     manner: &Manner,
-    person: Person,
+    mut seat: Seat,
 ) -> Result<ExitCode, Failure> {
-    let (display, reading) = play_with(workshop, debate, manner, person).await?;
+    let id = debate.claim.id();
+    let mut played = play_with(workshop, debate, manner, &mut seat).await;
+    while played.is_err()
+        && let Some(query) = deciding::waiting(store, id).await
+    {
+        let can_ask = !(manner.quiet || manner.json || manner.events);
+        if !can_ask || !is_somebody_there() {
+            if !manner.quiet {
+                output::note(&deciding::told_to_others(&query, id));
+            }
+            break;
+        }
+        let Some(verdict) = deciding::ask(&query, seat.typed()).await else {
+            output::note(&deciding::told_to_others(&query, id));
+            break;
+        };
+        let debate = deciding::decided(workshop, store, id, verdict, manner).await?;
+        played = play_with(workshop, debate, manner, &mut seat).await;
+    }
+    let (display, reading) = match played {
+        Ok(played) => played,
+        Err(failure) => {
+            saved(id);
+            return Err(failure);
+        }
+    };
     // First the answer, then the tidying up.
     let shown = display.result(&reading);
     store.close().await;
@@ -66,18 +94,46 @@ pub(crate) async fn play(
     debate: Debate,
     manner: &Manner,
 ) -> Result<(Display, Reading), Failure> {
-    play_with(workshop, debate, manner, Person::Watches).await
+    let id = debate.claim.id();
+    let mut seat = Seat::of(Person::Watches);
+    let played = play_with(workshop, debate, manner, &mut seat).await;
+    played.inspect_err(|_| saved(id))
+}
+
+fn saved(id: Uuid) {
+    output::note(&format!(
+        "Saved as {id}. `roundtable resume {id}` goes on with it."
+    ));
+}
+
+/// The place before the terminal, with one pair of ears for all that is typed there.
+pub(crate) struct Seat {
+    person: Person,
+    typed: Option<Typed>,
+}
+
+impl Seat {
+    pub(crate) fn of(person: Person) -> Self {
+        Self {
+            person,
+            typed: (person == Person::Speaks).then(Typed::listening),
+        }
+    }
+
+    pub(super) fn typed(&mut self) -> &mut Typed {
+        self.typed.get_or_insert_with(Typed::listening)
+    }
 }
 
 async fn play_with(
     workshop: &Workshop,
     debate: Debate,
     manner: &Manner,
-    person: Person,
+    seat: &mut Seat,
 ) -> Result<(Display, Reading), Failure> {
     let id = debate.claim.id();
     let cancel = CancellationToken::new();
-    let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string());
+    let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string(), seat.person);
     display.recall(&debate.past);
     let created_at = debate.claim.created_at();
     let journal = Arc::new(Remembering::new(debate.claim.journal()));
@@ -89,20 +145,12 @@ async fn play_with(
         () = lost.cancelled() => Err(Failure::other(
             "the database could not be reached for too long, and another process may have taken this debate over",
         )),
-        played = watch(&table, protocol, &cancel, &mut display, person) => played,
+        played = watch(&table, protocol, &cancel, &mut display, seat) => played,
     };
     display.close();
     drop(table);
     drop(debate.claim);
-    match played {
-        Ok(()) => {}
-        Err(failure) => {
-            output::note(&format!(
-                "Saved as {id}. `roundtable resume {id}` goes on with it."
-            ));
-            return Err(failure);
-        }
-    }
+    played?;
     Ok((display, Reading::from(id, created_at, journal.take())?))
 }
 
@@ -111,9 +159,9 @@ async fn watch(
     protocol: Protocol,
     cancel: &CancellationToken,
     display: &mut Display,
-    person: Person,
+    seat: &mut Seat,
 ) -> Result<(), Failure> {
-    let mut speaking = std::pin::pin!(passed_on(table, person));
+    let mut speaking = std::pin::pin!(passed_on(table, seat));
     let mut notices = table.listen();
     let play = protocols::play(table, protocol);
     tokio::pin!(play);
@@ -146,13 +194,11 @@ async fn watch(
 }
 
 /// Says to the seats whatever is typed, side by side with the debate. Ends only where that fails.
-async fn passed_on(table: &Table, person: Person) -> JournalError {
-    if person == Person::Speaks {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
-            let words = line.trim();
+async fn passed_on(table: &Table, seat: &mut Seat) -> JournalError {
+    if seat.person == Person::Speaks {
+        while let Some(words) = seat.typed().line().await {
             if !words.is_empty()
-                && let Err(error) = table.say(words.to_owned(), None).await
+                && let Err(error) = table.say(words, None).await
             {
                 return error;
             }

@@ -11,6 +11,8 @@ mod modes;
 mod policy;
 mod seating;
 
+pub(crate) use modes::MODE;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

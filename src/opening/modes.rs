@@ -21,7 +21,8 @@ use crate::failure::{Failure, Fault};
 use crate::workshop::Workshop;
 
 const CAST: &str = "panel";
-const MODE: &str = "collaborative";
+/// The mode where none is named.
+pub(crate) const MODE: &str = "collaborative";
 const LEAST_SEATS: usize = 3;
 /// Who is asked for no number gets this many.
 const SEATS: usize = 4;
@@ -61,6 +62,12 @@ pub(super) fn order(workshop: &Workshop, wish: Wish) -> Result<Order, Failure> {
         given.algorithm.as_deref(),
         &mut faults,
     );
+    if given.enhanced == Some(false) && given.algorithm.is_some() {
+        faults.push(Fault::new(
+            "/rules/algorithm",
+            "only an enhanced debate has an algorithm, and 'enhanced' is false: leave one of the two out",
+        ));
+    }
     if enhanced.is_none() && given.domain.is_some() && faults.is_empty() {
         faults.push(Fault::new(
             "/rules/domain",

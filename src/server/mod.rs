@@ -18,6 +18,7 @@ mod reader;
 mod reasoning;
 mod requests;
 mod rest;
+mod rules;
 mod sign_in;
 pub(crate) mod tokens;
 pub(crate) mod web;

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use super::App;
 use super::problem::Problem;
+use super::rules;
 use crate::config::Limits;
 use crate::failure::Fault;
 use crate::opening::{Models, Wish};
@@ -47,9 +48,9 @@ pub(crate) struct NewDebate {
     /// The model of single seats: `{"skeptic": "provider:model"}`.
     #[serde(default)]
     pub seats: BTreeMap<String, String>,
-    /// The rules of the protocol, as far as they are to differ from the configuration: for dialectic `min_rounds`,
-    /// `max_rounds`, `early_stop_score`, `auto_score`.
+    /// As far as they are to differ from the configuration.
     #[serde(default)]
+    #[schemars(schema_with = "rules::schema")]
     pub rules: Map<String, Value>,
     /// What the seats may search and cite, for debates in modes: Markdown, text, HTML or CSV, by the name's ending.
     #[serde(default)]
@@ -334,6 +335,8 @@ fn checked<T: Content>(value: Value) -> Result<T, Problem> {
     if let Some(validator) = T::validator() {
         let faults: Vec<Fault> = validator
             .iter_errors(&value)
+            // What a rule may be its protocol says, together with everything else that is wrong with them.
+            .filter(|error| !error.instance_path().to_string().starts_with("/rules/"))
             .map(|error| Fault::new(error.instance_path().to_string(), short(&error.to_string())))
             .collect();
         if !faults.is_empty() {

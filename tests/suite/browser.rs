@@ -1,6 +1,7 @@
 //! Journeys through the pages in a real browser, against the real binary and a model server that does as it is told.
 
 mod chromium;
+mod enhanced;
 
 use std::time::Duration;
 

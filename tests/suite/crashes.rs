@@ -154,6 +154,19 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
+/// How many calls the server has heard, those among them that a dead process had just sent.
+fn at_rest(server: &Server) -> usize {
+    let mut heard = server.count();
+    loop {
+        thread::sleep(Duration::from_millis(30));
+        let now = server.count();
+        if now == heard {
+            return heard;
+        }
+        heard = now;
+    }
+}
+
 /// A debate that nobody has disturbed.
 struct Undisturbed {
     calls: usize,
@@ -283,7 +296,7 @@ fn c08_killed_at_any_moment_and_resumed_every_debate_is_whole() {
         let child = start(&home, *play);
         thread::sleep(whole.took.mul_f64(random.f64()));
         kill(child);
-        let (before, heard) = (journal(&home), server.count());
+        let (before, heard) = (journal(&home), at_rest(&server));
         let Some(state) = home.list().first().map(|row| row["state"].clone()) else {
             assert_eq!(heard, 0, "something was asked before it was saved");
             continue;

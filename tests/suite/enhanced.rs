@@ -6,32 +6,47 @@ use crate::debate::{reply, said};
 use crate::harness::{Answer, Home, QUESTION, Run, Server, schema_name};
 
 /// What a seat says in a round: its position and the answer it stands for.
-type Position = fn(&str, u32) -> (&'static str, &'static str);
+pub(crate) type Position = fn(&str, u32) -> (&'static str, &'static str);
+/// What a seat's claims of a round rest on.
+pub(crate) type Backing = fn(&str, u32) -> Value;
 
 /// A panel whose claims carry evidence.
 fn panel(position: Position) -> Server {
-    Server::start(move |request, _| {
-        if request.get("input").is_some() {
-            return Answer::Status(200, "content-type: application/json\r\n", vectors(request));
+    Server::start(move |request, _| answer(request, position, measured_by_all))
+}
+
+fn measured_by_all(_: &str, _: u32) -> Value {
+    json!([{ "of": "N1", "evidence": [{ "type": "EMPIRICAL", "source": "[1]" }], "confidence": 0.9 }])
+}
+
+/// What a panel says to a request, and its embedder.
+pub(crate) fn answer(request: &Value, position: Position, backing: Backing) -> Answer {
+    if request.get("input").is_some() {
+        return Answer::Status(200, "content-type: application/json\r\n", vectors(request));
+    }
+    let mut said_so = reply(request);
+    if schema_name(request) == "contribution" {
+        let (seat, round) = speaker(request);
+        let (words, option) = position(&seat, round);
+        said_so["position"] = json!(words);
+        said_so["debate_alignment"] = json!(option);
+        said_so["confidence"] = json!(0.65);
+        let asked = &request["response_format"]["json_schema"]["schema"]["properties"];
+        if asked.get("backing").is_some() {
+            said_so["backing"] = backing(&seat, round);
+            said_so["critiques"] = json!([]);
+            said_so.as_object_mut().unwrap().remove("opposes");
         }
-        let mut said_so = reply(request);
-        if schema_name(request) == "contribution" {
-            let text = said(request);
-            let seat = text.rsplit("You are the ").next().unwrap();
-            let seat = seat[..seat.find('.').unwrap()].to_lowercase();
-            let (words, option) = position(&seat, round_of(&text));
-            said_so["position"] = json!(words);
-            said_so["debate_alignment"] = json!(option);
-            said_so["confidence"] = json!(0.65);
-            let asked = &request["response_format"]["json_schema"]["schema"]["properties"];
-            if asked.get("backing").is_some() {
-                said_so["backing"] = json!([{ "of": "N1", "evidence": [{ "type": "EMPIRICAL", "source": "[1]" }], "confidence": 0.9 }]);
-                said_so["critiques"] = json!([]);
-                said_so.as_object_mut().unwrap().remove("opposes");
-            }
-        }
-        Answer::Reply(said_so.to_string())
-    })
+    }
+    Answer::Reply(said_so.to_string())
+}
+
+/// Who is asked, and in which round.
+pub(crate) fn speaker(request: &Value) -> (String, u32) {
+    let text = said(request);
+    let seat = text.rsplit("You are the ").next().unwrap();
+    let seat = seat[..seat.find('.').unwrap()].to_lowercase();
+    (seat, round_of(&text))
 }
 
 fn round_of(text: &str) -> u32 {
@@ -63,7 +78,7 @@ fn vectors(request: &Value) -> String {
 }
 
 /// The three example rounds of the design.
-fn example(seat: &str, round: u32) -> (&'static str, &'static str) {
+pub(crate) fn example(seat: &str, round: u32) -> (&'static str, &'static str) {
     match (seat, round) {
         ("sentinel", 1) => ("Use microservices for scalability", "Microservices"),
         ("builder", 1) => ("Use monolith for simplicity", "Monolith"),
@@ -98,7 +113,7 @@ pub(crate) fn designs_example() -> Server {
 }
 
 /// They come together in words, too.
-fn converging(seat: &str, round: u32) -> (&'static str, &'static str) {
+pub(crate) fn converging(seat: &str, round: u32) -> (&'static str, &'static str) {
     match round {
         1 | 2 => example(seat, round),
         _ => (
@@ -108,11 +123,11 @@ fn converging(seat: &str, round: u32) -> (&'static str, &'static str) {
     }
 }
 
-fn measured(server: &Server) -> Home {
+pub(crate) fn measured(server: &Server) -> Home {
     Home::configured(&server.url(), "\n[embedder]\nmodel = \"lab:words\"\n")
 }
 
-fn debate(home: &Home, more: &[&str]) -> Run {
+pub(crate) fn debate(home: &Home, more: &[&str]) -> Run {
     let mut args = vec!["debate", QUESTION, "--model", "lab:x", "--seats", "3"];
     args.extend(more);
     home.run(&args)
@@ -270,7 +285,7 @@ fn e08_thresholds_are_configuration() {
     assert_eq!(thresholds["decision"]["basis"], "measured");
 }
 
-fn stuck(seat: &str, _: u32) -> (&'static str, &'static str) {
+pub(crate) fn stuck(seat: &str, _: u32) -> (&'static str, &'static str) {
     example(seat, 1)
 }
 

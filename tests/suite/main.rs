@@ -7,6 +7,7 @@
 )]
 
 mod ask;
+mod assessed;
 mod bad_input;
 mod bad_servers;
 mod browser;

@@ -608,3 +608,157 @@ fn m15_sources_come_with_the_request() {
         .problem(422, "invalid-request");
     assert_eq!(problem["faults"].as_array().unwrap().len(), 2, "{problem}");
 }
+
+/// E-21: the document describes every rule that a protocol has, those of enhanced debates among them.
+#[test]
+fn e21_the_document_describes_every_rule() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let document = serving.get("/api/openapi.json").json();
+    let rules = &document["components"]["schemas"]["NewDebate"]["properties"]["rules"];
+    let rules = rules["properties"].as_object().unwrap();
+    let kind = |name: &str| rules[name]["type"].as_str().unwrap();
+    assert_eq!(
+        [kind("enhanced"), kind("algorithm"), kind("domain")],
+        ["boolean", "string", "string"]
+    );
+    assert_eq!(
+        rules["algorithm"]["examples"],
+        json!([
+            "democratic_majority",
+            "evidence_based_debate",
+            "security_first_veto"
+        ])
+    );
+    for (name, rule) in rules {
+        assert!(rule["description"].is_string(), "{name} is not described");
+    }
+    // What a protocol says that it has is what the document has.
+    for protocol in ["dialectic", "forecast", "modes"] {
+        let wrong = json!({ "protocol": protocol, "question": QUESTION, "model": "lab:x", "rules": { "colour": 1 } });
+        let problem = serving
+            .post("/api/v1/debates", &wrong)
+            .problem(422, "invalid-request");
+        let faults = problem["faults"].as_array().unwrap();
+        let fault = faults
+            .iter()
+            .find(|it| it["at"] == "/rules/colour")
+            .unwrap();
+        let (_, listed) = fault["message"]
+            .as_str()
+            .unwrap()
+            .split_once("it has ")
+            .unwrap();
+        for name in listed.split(", ") {
+            assert!(
+                rules.contains_key(name),
+                "{protocol} has '{name}', the document has not"
+            );
+        }
+    }
+}
+
+/// E-21, E-15: an enhanced debate is ordered over the API; what is wrong with its rules names the rule and what it may be.
+#[test]
+fn e21_an_enhanced_debate_is_ordered_over_the_api() {
+    let server = Server::start(|request, _| {
+        crate::enhanced::answer(
+            request,
+            crate::enhanced::converging,
+            |_, _| json!([{ "of": "N1", "evidence": [{ "type": "EMPIRICAL", "source": "[1]" }], "confidence": 0.9 }]),
+        )
+    });
+    let home = crate::enhanced::measured(&server);
+    let serving = Serving::start(&home, &[]);
+    let body = |rules: Value| json!({ "protocol": "modes", "question": QUESTION, "model": "lab:x", "rules": rules });
+    for (rules, at, said) in [
+        (
+            json!({ "enhanced": "yes" }),
+            "/rules/enhanced",
+            "must be true or false",
+        ),
+        (
+            json!({ "enhanced": null }),
+            "/rules/enhanced",
+            "must be true or false",
+        ),
+        (
+            json!({ "algorithm": "evidence_based_debat" }),
+            "/rules/algorithm",
+            "did you mean 'evidence_based_debate'?",
+        ),
+        (
+            json!({ "algorithm": "oracle" }),
+            "/rules/algorithm",
+            "democratic_majority, evidence_based_debate, security_first_veto",
+        ),
+        (
+            json!({ "algorithm": true }),
+            "/rules/algorithm",
+            "must be the name of an algorithm",
+        ),
+        (
+            json!({ "enhanced": true, "domain": "" }),
+            "/rules/domain",
+            "a domain needs a name",
+        ),
+        (
+            json!({ "enhanced": true, "domain": " " }),
+            "/rules/domain",
+            "a domain needs a name",
+        ),
+        (
+            json!({ "enhanced": true, "domain": "x".repeat(81) }),
+            "/rules/domain",
+            "the name of a domain has 81 characters; the limit is 80",
+        ),
+        (
+            json!({ "enhanced": true, "domain": 7 }),
+            "/rules/domain",
+            "must be the name of a domain",
+        ),
+        (
+            json!({ "domain": "api design" }),
+            "/rules/domain",
+            "a domain needs 'enhanced' too",
+        ),
+        (
+            json!({ "enhanced": false, "domain": "api design" }),
+            "/rules/domain",
+            "a domain needs 'enhanced' too",
+        ),
+        (
+            json!({ "enhanced": false, "algorithm": "security_first_veto" }),
+            "/rules/algorithm",
+            "'enhanced' is false",
+        ),
+    ] {
+        let problem = serving
+            .post("/api/v1/debates", &body(rules.clone()))
+            .problem(422, "invalid-request");
+        let faults = problem["faults"].as_array().unwrap();
+        let fault = faults.iter().find(|it| it["at"] == at);
+        let message = fault
+            .and_then(|it| it["message"].as_str())
+            .unwrap_or_default();
+        assert!(message.contains(said), "{rules}: {problem}");
+    }
+    let all = serving
+        .post(
+            "/api/v1/debates",
+            &body(json!({ "enhanced": 1, "algorithm": 1, "domain": 1 })),
+        )
+        .problem(422, "invalid-request");
+    assert_eq!(all["faults"].as_array().unwrap().len(), 3, "{all}");
+    let rules = json!({ "enhanced": true, "algorithm": "evidence_based_debate", "domain": "API design", "seats": 3 });
+    let reply = serving.post("/api/v1/debates", &body(rules));
+    assert_eq!(reply.status, 202, "{}", reply.text());
+    let id = reply.json()["id"].as_str().unwrap().to_owned();
+    serving.until(&id, "complete");
+    let record = serving.get(&path(&id, "")).json()["record"].clone();
+    assert_eq!(
+        record["result"]["enhanced"]["algorithm"],
+        "evidence_based_debate"
+    );
+    assert_eq!(record["debate_record"]["domain"], "api design");
+}

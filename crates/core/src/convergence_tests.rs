@@ -361,6 +361,34 @@ fn e20_a_move_names_what_is_new_or_is_unexplained() {
     assert_eq!(by(0.0, true, &[]), Explanation::Unexplained);
 }
 
+/// E-05: the mean over each two, whatever the length of their vectors.
+#[test]
+fn e05_similarity_is_the_mean_cosine_of_each_two() {
+    let positions = [vec![2.0, 0.0], vec![3.0, 4.0], vec![0.0, 5.0]];
+    // 0.6, 0 and 0.8
+    let identity = similarity(&positions, &Scale::identity()).unwrap();
+    assert_eq!(written(identity), "0.466667 0.466667");
+    // The scale reads the mean; both values are kept.
+    let scale = Scale::new(vec![[0.0, 0.0], [0.4, 0.5], [1.0, 1.0]]).unwrap();
+    let scaled = similarity(&positions, &scale).unwrap();
+    assert_eq!(written(scaled), "0.466667 0.555556");
+}
+
+/// As exactly as vectors of single precision allow.
+fn written(value: Similarity) -> String {
+    format!("{:.6} {:.6}", value.raw, value.scaled)
+}
+
+/// E-06: one minus the cosine with the seat's own last position; nobody can move further than all the way.
+#[test]
+fn e06_a_shift_is_one_minus_the_cosine_with_the_last_position() {
+    let moved = |now: &[f32]| written(shift(&[2.0, 0.0], now, &Scale::identity()).unwrap());
+    assert_eq!(moved(&[7.0, 0.0]), "0.000000 0.000000");
+    assert_eq!(moved(&[3.0, 4.0]), "0.400000 0.400000");
+    assert_eq!(moved(&[0.0, 1.0]), "1.000000 1.000000");
+    assert_eq!(moved(&[-1.0, 0.0]), "2.000000 1.000000");
+}
+
 #[test]
 fn vectors_that_cannot_be_compared_give_no_number() {
     let scale = Scale::identity();

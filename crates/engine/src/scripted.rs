@@ -162,6 +162,10 @@ impl Dying {
 impl Journal for Dying {
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
         Box::pin(async move {
+            // The dead write nothing.
+            if self.inner.keyed().len() >= self.after {
+                std::future::pending::<()>().await;
+            }
             self.inner.append(entries).await?;
             if self.inner.keyed().len() >= self.after {
                 self.dead.notify_one();

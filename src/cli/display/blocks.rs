@@ -4,7 +4,7 @@ use anstyle::Style;
 use roundtable_engine::report::{
     Align, Bar, Block, Cell, Chart, DotRow, Line, Scale, Section, Table, Threshold, Tone,
 };
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::super::output::{self, BAD, BOLD, GOOD, QUIET, WARN, painted};
 use super::standing;
@@ -131,7 +131,7 @@ pub(super) fn broken(line: &str, room: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// Aligned columns; on a terminal the last one is broken at words.
+/// Aligned columns; on a terminal, where they have not all the room they want, texts are broken at words.
 fn table(table: &Table, look: Look) -> Vec<String> {
     let text = |cell: &Cell| output::short(&cell.text, 400);
     let names: Vec<String> = table.columns.iter().map(|it| it.name.clone()).collect();
@@ -141,38 +141,90 @@ fn table(table: &Table, look: Look) -> Vec<String> {
             *width = (*width).max(text(cell).width());
         }
     }
-    let last = widths.len().saturating_sub(1);
-    let before: usize = widths.iter().take(last).map(|width| width + 2).sum();
-    let room = look
-        .width
-        .map(|width| width.saturating_sub(before + INDENT.len()).max(20));
+    if let Some(width) = look.width {
+        fit(&mut widths, table, width.saturating_sub(INDENT.len()));
+    }
     let mut lines = Vec::new();
     if names.iter().any(|name| !name.is_empty()) {
-        let cells: Vec<String> = (0..)
-            .zip(&names)
-            .map(|(index, name)| padded(name, widths[index], align(table, index)))
-            .collect();
-        lines.push(painted(
-            QUIET,
-            format!("{INDENT}{}", cells.join("  ")).trim_end(),
-        ));
+        let heads: Vec<Cell> = names.into_iter().map(Cell::new).collect();
+        let heads = row_lines(&heads, table, &widths, look);
+        lines.extend(heads.iter().map(|line| painted(QUIET, line)));
     }
     for row in &table.rows {
+        lines.extend(row_lines(row, table, &widths, look));
+    }
+    lines
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+/// No column of texts is made narrower.
+const NARROWEST: usize = 8;
+
+/// Takes from the widest columns of texts what there is no room for.
+fn fit(widths: &mut [usize], table: &Table, room: usize) {
+    let gaps = GAP * widths.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > room {
+        let texts = (0..widths.len()).filter(|index| align(table, *index) == Align::Text);
+        let widest = texts.max_by_key(|index| (widths[*index], *index));
+        let Some(widest) = widest.filter(|index| widths[*index] > NARROWEST) else {
+            return;
+        };
+        widths[widest] -= 1;
+    }
+}
+
+/// One row, on as many lines as its longest cell takes.
+fn row_lines(row: &[Cell], table: &Table, widths: &[usize], look: Look) -> Vec<String> {
+    let width_of = |index: usize| widths.get(index).copied().unwrap_or(0);
+    let cells: Vec<Vec<String>> = row
+        .iter()
+        .enumerate()
+        .map(|(index, cell)| {
+            let text = output::short(&cell.text, 400);
+            let room = look.width.filter(|_| align(table, index) == Align::Text);
+            match room {
+                Some(_) => folded(&text, width_of(index).max(1)),
+                None => vec![text],
+            }
+        })
+        .collect();
+    let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+    let last = row.len().saturating_sub(1);
+    let lines = (0..height).map(|line| {
         let mut out = INDENT.to_owned();
         for (index, cell) in row.iter().enumerate() {
-            let paint = |words: &str| painted(style(cell.tone), words);
-            if index == last && align(table, index) == Align::Text {
-                let parts = broken(&text(cell), room);
-                let gap = format!("\n{INDENT}{}", " ".repeat(before));
-                let parts: Vec<String> = parts.iter().map(|part| paint(part)).collect();
-                out.push_str(&parts.join(&gap));
+            let part = cells[index].get(line).map_or("", String::as_str);
+            let padded = padded(part, width_of(index), align(table, index));
+            let padded = if index == last {
+                padded.trim_end()
             } else {
-                let width = widths.get(index).copied().unwrap_or(0);
-                out.push_str(&paint(&padded(&text(cell), width, align(table, index))));
-                out.push_str(if index == last { "" } else { "  " });
+                &padded
+            };
+            if part.is_empty() {
+                out.push_str(padded);
+            } else {
+                out.push_str(&painted(style(cell.tone), padded));
             }
+            out.push_str(&" ".repeat(if index == last { 0 } else { GAP }));
         }
-        lines.extend(out.lines().map(|line| line.trim_end().to_owned()));
+        out.trim_end().to_owned()
+    });
+    lines.collect()
+}
+
+/// Broken at words; a word that is wider than the column, where it has to be.
+fn folded(text: &str, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in broken(text, Some(room)) {
+        let mut part = String::new();
+        for c in line.chars() {
+            if part.width() + c.width().unwrap_or(0) > room && !part.is_empty() {
+                lines.push(std::mem::take(&mut part));
+            }
+            part.push(c);
+        }
+        lines.push(part);
     }
     lines
 }

@@ -93,3 +93,39 @@ fn c12_nothing_in_a_report_steers_the_terminal() {
         assert!(!line.contains("\u{1b}]") && !line.contains("\u{1b}[2J"));
     }
 }
+
+/// E-11: a table is as wide as the terminal and no wider, however long the texts in it; a word without a gap is broken too, and
+/// numbers never are.
+#[test]
+fn e11_a_table_with_long_texts_fits_the_terminal() {
+    let long = "The sentinel's own handbook of operations, chapter 1 https://example.org/handbook";
+    let rows = [
+        ["E1", long, "C7, C9, C11, C13, C15, C17, C19", "12345678"],
+        ["E2", "x".repeat(90).as_str(), "", "1"],
+    ]
+    .map(|row| row.map(Cell::new).to_vec());
+    let table = Table::new("t", &["id", "reference", "supports", "#tokens"]);
+    let table = rows.into_iter().fold(table, Table::row);
+    for width in [40, 80, 100] {
+        let look = Look {
+            extent: Extent::Whole,
+            width: Some(width),
+        };
+        let lines: Vec<String> = super::table(&table, look)
+            .iter()
+            .map(|line| anstream::adapter::strip_str(line).to_string())
+            .collect();
+        assert!(
+            lines.iter().all(|line| line.width() <= width),
+            "{}",
+            lines.join("\n")
+        );
+        assert!(lines.iter().all(|line| !line.trim().is_empty()));
+        let all = lines.concat();
+        assert_eq!(all.matches('x').count(), 90 + 1);
+        assert!(all.contains("12345678"), "{all}");
+        if width == 80 {
+            insta::assert_snapshot!("table_at_80", lines.join("\n"));
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use roundtable_engine::account::{Account, Item, Outcome, Turn, capital};
 use roundtable_engine::event::State;
 use roundtable_engine::report::{Place, Report, Tone};
+use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BOLD, QUIET, WARN, painted};
 use super::super::reading::Reading;
@@ -27,7 +28,7 @@ fn view(reading: &Reading, look: Look, places: &[Place]) -> Vec<String> {
     let mut lines = vec![String::new()];
     let titles = |role: &str| account.title_of(role);
     lines.extend(sections(report, &titles, look, places));
-    lines.extend(facts(report));
+    lines.extend(facts(report, look));
     lines.extend(shortcoming(account));
     lines.push(painted(QUIET, &used(account)));
     lines
@@ -36,7 +37,7 @@ fn view(reading: &Reading, look: Look, places: &[Place]) -> Vec<String> {
 /// A report of no one debate.
 pub(crate) fn report(report: &Report) -> Vec<String> {
     let look = Look::of_terminal(output::stdout_is_terminal(), Extent::Whole);
-    let mut lines: Vec<String> = facts(report).into_iter().collect();
+    let mut lines: Vec<String> = facts(report, look);
     lines.push(String::new());
     lines.extend(sections(
         report,
@@ -60,17 +61,22 @@ fn sections(report: &Report, titles: Titles<'_>, look: Look, places: &[Place]) -
     lines
 }
 
-/// `Confidence 8 of 10 · Rounds 3`
-fn facts(report: &Report) -> Option<String> {
-    let facts: Vec<String> = report
-        .facts
-        .iter()
-        .map(|fact| {
-            let value = painted(blocks::style(fact.tone), &output::harmless(&fact.value));
-            format!("{} {value}", output::harmless(&fact.name))
-        })
-        .collect();
-    (!facts.is_empty()).then(|| facts.join(" · "))
+/// `Confidence 8 of 10 · Rounds 3`, on a terminal broken between two of them.
+fn facts(report: &Report, look: Look) -> Vec<String> {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for fact in &report.facts {
+        let (name, value) = (output::harmless(&fact.name), output::harmless(&fact.value));
+        let room = name.width() + 1 + value.width();
+        let shown = format!("{name} {}", painted(blocks::style(fact.tone), &value));
+        match lines.last_mut() {
+            Some((line, taken)) if look.width.is_none_or(|width| *taken + 3 + room <= width) => {
+                *line = format!("{line} · {shown}");
+                *taken += 3 + room;
+            }
+            Some(_) | None => lines.push((shown, room)),
+        }
+    }
+    lines.into_iter().map(|(line, _)| line).collect()
 }
 
 /// Why it is not what was asked for.

@@ -1,5 +1,13 @@
 //! Text that comes in pieces, indented and wrapped at words as it comes.
 
+/// A whole text, each of its lines indented and wrapped at words.
+pub(in crate::cli) fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let mut flow = Flow::new(width, indent);
+    let mut out = flow.take(text);
+    out.push_str(&flow.end());
+    out.trim_end_matches('\n').to_owned()
+}
+
 pub(super) struct Flow {
     width: usize,
     indent: usize,

@@ -3,6 +3,7 @@
 use askama::Template;
 use roundtable_engine::account::Account;
 use roundtable_engine::event::State;
+use roundtable_engine::protocols::modes::ANOTHER_ROUND;
 use roundtable_engine::report::Report;
 use roundtable_engine::table::{CONTINUE, STOP};
 
@@ -167,6 +168,7 @@ fn offer(option: &str) -> Choice {
     let label = match option {
         CONTINUE => "Go on".to_owned(),
         STOP => "End it here".to_owned(),
+        ANOTHER_ROUND => "Another round".to_owned(),
         other => roundtable_engine::account::capital(other),
     };
     Choice {

@@ -17,6 +17,11 @@ pub(crate) struct Asked {
     pub model: String,
     /// One a line.
     pub outcomes: String,
+    pub mode: String,
+    /// `on` where it is ticked.
+    pub enhanced: String,
+    pub algorithm: String,
+    pub domain: String,
     pub max_cost: String,
     pub max_tokens: String,
     pub max_minutes: String,
@@ -26,6 +31,10 @@ pub(crate) struct HomeView {
     pub problems: Vec<String>,
     question: String,
     outcomes: String,
+    modes: Vec<Named>,
+    is_enhanced: bool,
+    algorithms: Vec<Named>,
+    domain: String,
     choices: Vec<Way>,
     automatic: String,
     models: Vec<Group>,
@@ -53,11 +62,32 @@ pub(crate) enum Wants {
     Nothing,
     /// The outcomes that probabilities are wanted for.
     Outcomes,
+    /// How the panel is to debate.
+    Mode,
 }
 
 impl Way {
-    fn wants_outcomes(&self) -> bool {
-        self.wants == Wants::Outcomes
+    /// As the page's style sheet knows it.
+    fn needs(&self) -> Option<&'static str> {
+        match self.wants {
+            Wants::Nothing => None,
+            Wants::Outcomes => Some("outcomes"),
+            Wants::Mode => Some("mode"),
+        }
+    }
+}
+
+/// A mode or an algorithm.
+#[derive(Debug, Clone)]
+pub(crate) struct Named {
+    pub name: String,
+    pub summary: String,
+    pub is_chosen: bool,
+}
+
+impl Named {
+    fn title(&self) -> String {
+        capital(&self.name.replace(['-', '_'], " "))
     }
 }
 
@@ -139,6 +169,8 @@ fn rounded(number: u64) -> u64 {
 /// What there is to choose from.
 pub(crate) struct Offer {
     pub ways: Vec<Way>,
+    pub modes: Vec<Named>,
+    pub algorithms: Vec<Named>,
     pub models: Vec<Group>,
     /// The model that is taken where none is chosen, with the reason.
     pub automatic: Option<(String, String)>,
@@ -164,6 +196,14 @@ impl HomeView {
                 index == 0
             };
         }
+        for (named, wanted) in [
+            (&mut offer.modes, &asked.mode),
+            (&mut offer.algorithms, &asked.algorithm),
+        ] {
+            for it in named.iter_mut() {
+                it.is_chosen = it.name == *wanted;
+            }
+        }
         for model in offer.models.iter_mut().flat_map(|group| &mut group.models) {
             model.is_chosen = model.name == asked.model;
         }
@@ -171,6 +211,10 @@ impl HomeView {
             problems: Vec::new(),
             question: asked.question.clone(),
             outcomes: asked.outcomes.clone(),
+            modes: offer.modes,
+            is_enhanced: !asked.enhanced.is_empty(),
+            algorithms: offer.algorithms,
+            domain: asked.domain.clone(),
             choices: offer.ways,
             automatic: match &offer.automatic {
                 Some((model, why)) => format!("{model} ({why})"),

@@ -5,7 +5,7 @@ use roundtable_engine::report::Report;
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, Query, Row};
 use super::gate::{ErrorView, SignInView, safe_next};
-use super::home::{Asked, Group, HomeView, Offer, Offered, Rough, Wants, Way, way_title};
+use super::home::{Asked, Group, HomeView, Named, Offer, Offered, Rough, Wants, Way, way_title};
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
 use super::*;
 use crate::render::samples;
@@ -47,10 +47,10 @@ fn offer() -> Offer {
         title: way_title(cast),
         summary: summary.into(),
         rough: Rough::guessed(calls).told(Some(&price)),
-        wants: if cast == "forecast" {
-            Wants::Outcomes
-        } else {
-            Wants::Nothing
+        wants: match cast {
+            "forecast" => Wants::Outcomes,
+            "panel" => Wants::Mode,
+            _ => Wants::Nothing,
         },
         is_chosen: false,
     };
@@ -71,7 +71,10 @@ fn offer() -> Offer {
                 "Two councils of judges score a piece of content, argue about it, and answer a critic.",
                 24,
             ),
+            way("panel", "Seats with different eyes debate in a mode.", 13),
         ],
+        modes: named(&["collaborative", "red-team-blue-team"]),
+        algorithms: named(&["democratic_majority", "evidence_based_debate"]),
         models: vec![Group {
             provider: "lab".into(),
             models: vec![Offered {
@@ -86,6 +89,15 @@ fn offer() -> Offer {
     }
 }
 
+fn named(names: &[&str]) -> Vec<Named> {
+    let named = names.iter().map(|name| Named {
+        name: (*name).into(),
+        summary: format!("How <{name}> goes."),
+        is_chosen: false,
+    });
+    named.collect()
+}
+
 /// Every page with everything on it, by name.
 fn all() -> Vec<(&'static str, String)> {
     let running = samples::account(&samples::running());
@@ -97,7 +109,10 @@ fn all() -> Vec<(&'static str, String)> {
     };
     let asked = Asked {
         question: "Why </textarea><script>?".into(),
-        cast: "themis".into(),
+        cast: "panel".into(),
+        mode: "red-team-blue-team".into(),
+        enhanced: "on".into(),
+        domain: "API \"design\"".into(),
         max_cost: "0.5".into(),
         ..Asked::default()
     };

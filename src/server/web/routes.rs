@@ -10,9 +10,11 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use roundtable_core::usage::Usage;
 use roundtable_engine::account::Account;
+use roundtable_engine::algorithm::Algorithm;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::Shelf;
 use roundtable_engine::event::{Entry, Event, State};
+use roundtable_engine::mode::Mode;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::report::Report;
 use serde::Deserialize;
@@ -21,7 +23,9 @@ use tokio::sync::Mutex;
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, PER_PAGE, Query, Row};
 use super::gate::{ErrorView, SignInView, safe_next};
-use super::home::{Asked, Basis, Group, HomeView, Offer, Offered, Rough, Wants, Way, way_title};
+use super::home::{
+    Asked, Basis, Group, HomeView, Named, Offer, Offered, Rough, Wants, Way, way_title,
+};
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
 use super::{Frame, Visitor, assets};
 use crate::clock;
@@ -29,6 +33,7 @@ use crate::config::Origin;
 use crate::failure::Fault;
 use crate::figures::{duration, short};
 use crate::models::{Choice, Discovery, Search, Wishes, discover};
+use crate::opening;
 use crate::render;
 use crate::server::App;
 use crate::server::guard::Caller;
@@ -181,6 +186,23 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
     if protocol == Protocol::Forecast.name() && !outcomes.is_empty() {
         rules.insert("outcomes".into(), serde_json::json!(outcomes));
     }
+    if protocol == Protocol::Modes.name() {
+        let named = [
+            ("mode", &asked.mode),
+            ("algorithm", &asked.algorithm),
+            ("domain", &asked.domain),
+        ];
+        for (name, value) in named {
+            let value = value.trim();
+            if !value.is_empty() {
+                rules.insert(name.into(), serde_json::json!(value));
+            }
+        }
+        // Without the tick it is as the configuration says.
+        if !asked.enhanced.is_empty() {
+            rules.insert("enhanced".into(), serde_json::json!(true));
+        }
+    }
     Ok(NewDebate {
         protocol,
         question: asked.question.clone(),
@@ -233,7 +255,8 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
                 cast: cast.name,
                 wants: match protocol {
                     Protocol::Forecast => Wants::Outcomes,
-                    Protocol::Dialectic | Protocol::Councils | Protocol::Modes => Wants::Nothing,
+                    Protocol::Modes => Wants::Mode,
+                    Protocol::Dialectic | Protocol::Councils => Wants::Nothing,
                 },
                 is_chosen: false,
             },
@@ -247,6 +270,8 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
     let recent = app.store.list(&recent).await?.debates;
     Ok(Offer {
         ways: ways.into_iter().map(|(_, way)| way).collect(),
+        modes: modes(app)?,
+        algorithms: algorithms(app)?,
         models: offered(&found),
         automatic: chosen.map(|choice| (choice.model.to_string(), choice.why.clone())),
         advice: found.advice.clone(),
@@ -255,6 +280,36 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
             .map(|row| Row::new(&listed(row), false))
             .collect(),
     })
+}
+
+/// The one that is taken where none is named comes first.
+fn modes(app: &App) -> Result<Vec<Named>, Problem> {
+    let data = &app.workshop.data;
+    let mut names = Mode::names(data).map_err(data_problem)?;
+    names.sort_by_key(|name| name != opening::MODE);
+    let modes = names.into_iter().filter_map(|name| {
+        let summary = Mode::load(data, &name).ok()?.summary;
+        Some(named(name, summary))
+    });
+    Ok(modes.collect())
+}
+
+fn algorithms(app: &App) -> Result<Vec<Named>, Problem> {
+    let data = &app.workshop.data;
+    let names = Algorithm::names(data).map_err(data_problem)?;
+    let algorithms = names.into_iter().filter_map(|name| {
+        let summary = Algorithm::load(data, &name).ok()?.summary;
+        Some(named(name, summary))
+    });
+    Ok(algorithms.collect())
+}
+
+fn named(name: String, summary: String) -> Named {
+    Named {
+        name,
+        summary,
+        is_chosen: false,
+    }
 }
 
 fn data_problem(error: roundtable_engine::data::DataError) -> Problem {

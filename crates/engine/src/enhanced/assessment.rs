@@ -99,16 +99,89 @@ pub struct LessonLearned {
     pub estimated_impact: Option<String>,
 }
 
+/// What became of a piece of evidence, or of all that a claim rested on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WrittenMark", into = "WrittenMark")]
+#[schemars(with = "WrittenMark")]
 pub struct MarkedEvidence {
-    pub citation: String,
+    pub of: Marked,
+    pub mark: Mark,
+    pub note: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Marked {
+    /// By its words; the type is needed only for evidence that nobody cited.
+    Citation {
+        words: String,
+        kind: Option<EvidenceType>,
+    },
+    /// By the claim's id in the record.
+    Claim(String),
+}
+
+/// A mark as it is written in a file: one of `citation` and `claim`.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "MarkedEvidence")]
+struct WrittenMark {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    citation: Option<String>,
+    /// The id of a claim of the debate, such as `C3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claim: Option<String>,
     /// Needed only for evidence that nobody cited.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<EvidenceType>,
-    pub mark: Mark,
+    kind: Option<EvidenceType>,
+    mark: Mark,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    note: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum WrittenMarkError {
+    #[error("a mark needs either the 'citation' of a piece of evidence or the id of a 'claim'")]
+    Neither,
+    #[error("a mark is of a 'citation' or of a 'claim', not of both")]
+    Both,
+    #[error("the evidence of a claim has its types already: leave 'type' out")]
+    TypeOfClaim,
+}
+
+impl TryFrom<WrittenMark> for MarkedEvidence {
+    type Error = WrittenMarkError;
+
+    fn try_from(written: WrittenMark) -> Result<Self, WrittenMarkError> {
+        let kind = written.kind;
+        let of = match (written.citation, written.claim) {
+            (Some(words), None) => Marked::Citation { words, kind },
+            (None, Some(_)) if kind.is_some() => return Err(WrittenMarkError::TypeOfClaim),
+            (None, Some(claim)) => Marked::Claim(claim),
+            (None, None) => return Err(WrittenMarkError::Neither),
+            (Some(_), Some(_)) => return Err(WrittenMarkError::Both),
+        };
+        Ok(Self {
+            of,
+            mark: written.mark,
+            note: written.note,
+        })
+    }
+}
+
+impl From<MarkedEvidence> for WrittenMark {
+    fn from(marked: MarkedEvidence) -> Self {
+        let (citation, claim, kind) = match marked.of {
+            Marked::Citation { words, kind } => (Some(words), None, kind),
+            Marked::Claim(claim) => (None, Some(claim), None),
+        };
+        Self {
+            citation,
+            claim,
+            kind,
+            mark: marked.mark,
+            note: marked.note,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

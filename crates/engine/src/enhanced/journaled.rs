@@ -169,6 +169,7 @@ fn plain_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
         domain: domain.map(str::to_owned),
         required_questions: questions_of(rules),
         rounds,
+        claims: Vec::new(),
         final_consensus: answer
             .filter(|_| is_decided)
             .map(|decision| FinalConsensus {

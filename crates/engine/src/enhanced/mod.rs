@@ -14,15 +14,15 @@ mod updates;
 
 pub use assessment::{
     AgentVerdict, Assessment, AssessmentFile, Finding, ImplementationTracking, LessonLearned,
-    MarkedEvidence, NewQuestion, QuestionAsked, TypeAccuracy, TypeVerdict, WantedSkill,
+    Marked, MarkedEvidence, NewQuestion, QuestionAsked, TypeAccuracy, TypeVerdict, WantedSkill,
 };
 pub use journaled::{after, assessment_of, course_of, is_with_learning, record_of};
 pub use knowledge::{history_table, knowledge_report};
 pub use pieces::{Piece, pieces};
 pub use post_mortem::{PostMortem, PostMortemError};
 pub use record::{
-    AgentPosition, DebateRecord, DissentingOpinion, FinalConsensus, RecordFile, RoundMetrics,
-    RoundRecord, SupportingEvidence, TokenEfficiency,
+    AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, DissentingOpinion, FinalConsensus,
+    RecordFile, RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
 };
 pub use report::report;
 pub use time_cost::{TimeCost, TimeCostError};

@@ -273,3 +273,93 @@ fn e14_a_report_without_learning_says_so() {
         "{last}"
     );
 }
+
+/// The design's record with three claims: two that share a piece, and a mere guess.
+fn claimed() -> String {
+    let claims = "  claims:
+    - {id: C1, claim: The team is fast with REST, agent: GPT-4, round: 1, evidence: [{type: EMPIRICAL, citation: \"Team survey: 5/5 engineers have REST exp, 0/5 GraphQL\"}]}
+    - {id: C2, claim: Nobody needs filters, agent: GPT-4, round: 2, evidence: [{type: EMPIRICAL, citation: \"Team survey: 5/5 engineers have REST exp, 0/5 GraphQL\"}, {type: LOGICAL, citation: \"Learning curve: est. 2-3 weeks\"}]}
+    - {id: C3, claim: Mobile will not matter, agent: Gemini-Pro, round: 2}
+
+  final_consensus:";
+    RECORD.replacen("  final_consensus:", claims, 1)
+}
+
+fn marks(assessment: &str) -> Vec<(String, Option<Mark>, Option<String>)> {
+    let pieces = read(&claimed(), assessment).unwrap().pieces;
+    let of_claims = pieces.into_iter().filter(|it| !it.claims.is_empty());
+    of_claims
+        .map(|it| (it.claims.join(" "), it.mark, it.note))
+        .collect()
+}
+
+/// E-14: what became of a claim became of what it rests on; a piece whose claims came out differently held in part; a word on
+/// a piece itself goes before that; a guess that is judged is a piece by itself.
+#[test]
+fn e14_evidence_is_marked_by_the_ids_of_claims() {
+    let given = |evidence: &str| {
+        format!("post_mortem_assessment:\n  decision_accuracy: 0.5\n  evidence:\n{evidence}")
+    };
+    let found = marks(&given(
+        "    - {claim: C1, mark: validated, note: they were}\n    - {claim: \"[c2]\", mark: refuted, note: they did}\n    - {claim: C3, mark: refuted}\n",
+    ));
+    let note = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        found,
+        [
+            (
+                "C1 C2".to_owned(),
+                Some(Mark::Incomplete),
+                note("C1: they were; C2: they did")
+            ),
+            ("C2".to_owned(), Some(Mark::Refuted), note("C2: they did")),
+            ("C3".to_owned(), Some(Mark::Refuted), None),
+        ]
+    );
+    let found = marks(&given(
+        "    - {claim: C2, mark: refuted}\n    - {citation: Team survey, mark: validated}\n",
+    ));
+    assert_eq!(
+        found,
+        [
+            ("C1 C2".to_owned(), Some(Mark::Validated), None),
+            ("C2".to_owned(), Some(Mark::Refuted), None),
+        ]
+    );
+    let held = marks(&given(
+        "    - {claim: C1, mark: dismissed_but_relevant}\n    - {claim: C2, mark: validated}\n",
+    ));
+    assert_eq!(held[0].1, Some(Mark::Validated));
+}
+
+/// E-14: a guess that came out counts for guesses, and for whoever made it.
+#[test]
+fn e15_a_guess_that_is_judged_teaches_what_guesses_are_worth() {
+    let text = "post_mortem_assessment:\n  decision_accuracy: 0.5\n  evidence:\n    - {claim: C3, mark: validated}\n";
+    let lesson = read(&claimed(), text).unwrap().lesson(domain(), ASSESSED);
+    let seen: Vec<_> = lesson
+        .evidence
+        .iter()
+        .map(|it| (it.kind, it.held.value(), it.pieces))
+        .collect();
+    assert_eq!(seen, [(EvidenceType::Speculative, 1.0, 1)]);
+    let agents: Vec<_> = lesson.agents.iter().map(|it| it.agent.as_str()).collect();
+    assert_eq!(agents, ["Gemini-Pro"]);
+}
+
+/// A claim that nobody made, one that is judged twice, and a record without any.
+#[test]
+fn e14_marks_of_claims_that_do_not_fit_are_refused() {
+    let text = "post_mortem_assessment:\n  decision_accuracy: 0.5\n  evidence:\n    - {claim: C9, mark: validated}\n    - {claim: C1, mark: validated}\n    - {claim: c1, mark: refuted}\n";
+    assert_eq!(
+        faults(&claimed(), text),
+        [
+            "nobody made a claim 'C9'; there are: C1, C2, C3",
+            "'C1' is marked twice"
+        ]
+    );
+    assert_eq!(
+        faults(RECORD, text)[0],
+        "nobody made a claim 'C9': the record has no claims with ids; mark evidence by its citation"
+    );
+}

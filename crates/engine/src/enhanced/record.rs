@@ -32,6 +32,9 @@ pub struct DebateRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_questions: Vec<String>,
     pub rounds: Vec<RoundRecord>,
+    /// What was claimed under which id, so that an assessment can say what became of a claim.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<ClaimRecord>,
     /// `None` while it runs, and where it ended without any.
     pub final_consensus: Option<FinalConsensus>,
     pub token_efficiency: TokenEfficiency,
@@ -63,6 +66,28 @@ pub struct AgentPosition {
     /// `None` where the agent gave none that could be read: it is never filled in.
     pub confidence: Option<Confidence>,
     pub tokens_used: u64,
+}
+
+/// A claim and what it rests on, by the last word of everybody who spoke of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRecord {
+    pub id: String,
+    pub claim: String,
+    /// Who made it, and when.
+    pub agent: String,
+    pub round: u32,
+    /// Empty for a mere guess (E-02).
+    #[serde(default)]
+    pub evidence: Vec<ClaimEvidence>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimEvidence {
+    #[serde(rename = "type")]
+    pub kind: EvidenceType,
+    pub citation: String,
 }
 
 /// The three measures of convergence; `None` where one could not be taken (the first round has no shift).

@@ -171,7 +171,7 @@ fn evidence(it: &PostMortem, updates: Option<&LearningUpdates>) -> Vec<Block> {
             table.row(vec![
                 Cell::new(sign).toned(tone),
                 Cell::new(piece.kind.name()),
-                Cell::new(piece.citation.clone()),
+                Cell::new(cited(piece)),
                 Cell::new(outcome),
             ])
         });
@@ -200,6 +200,14 @@ fn evidence(it: &PostMortem, updates: Option<&LearningUpdates>) -> Vec<Block> {
         ));
     }
     blocks
+}
+
+/// With the claims that rest on it, as an assessment names them.
+fn cited(piece: &Piece) -> String {
+    if piece.claims.is_empty() {
+        return piece.citation.clone();
+    }
+    format!("{} ({})", piece.citation, piece.claims.join(", "))
 }
 
 /// Full marks, well, so-so, badly.

@@ -3,18 +3,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::future::BoxFuture;
 use serde_json::Value;
-use tokio::sync::Notify;
 
 use super::*;
 use crate::cast::Cast;
 use crate::data::Data;
-use crate::event::{Entry, Event, Millis, Seated, Setup, State};
-use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
+use crate::event::{Event, Millis, Seated, Setup, State};
+use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, Deltas, Model, ModelError, Request};
 use crate::protocols::{Protocol, play, record};
-use crate::scripted::{Scripted, entries, kit, name, timeless};
+use crate::scripted::{Dying, Scripted, entries, kit, name, timeless};
 use crate::table::{Budget, Chair, Clock, Kit};
 use crate::tokens;
 
@@ -408,33 +406,6 @@ async fn c15_the_same_forecast_twice_is_the_same_journal() {
     assert_eq!(timeless(&first), timeless(&second));
 }
 
-/// A journal whose process dies right after the entry with this number is safe.
-struct Dying {
-    inner: Arc<MemoryJournal>,
-    after: usize,
-    dead: Arc<Notify>,
-}
-
-impl Journal for Dying {
-    fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
-        Box::pin(async move {
-            if self.inner.keyed().len() >= self.after {
-                std::future::pending::<()>().await;
-            }
-            self.inner.append(entries).await?;
-            if self.inner.keyed().len() >= self.after {
-                self.dead.notify_one();
-                std::future::pending::<()>().await;
-            }
-            Ok(())
-        })
-    }
-
-    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
-        self.inner.load()
-    }
-}
-
 /// By key: what runs side by side may be journaled in another order after a kill.
 fn by_key(journal: &MemoryJournal) -> BTreeMap<String, Value> {
     let entries = timeless(journal).into_iter();
@@ -485,12 +456,7 @@ async fn c08_a_forecast_killed_after_every_entry_and_resumed_loses_and_repeats_n
     for after in 1..=length {
         let model = rewriting_model();
         let inner: Arc<MemoryJournal> = Arc::default();
-        let dead = Arc::new(Notify::new());
-        let dying = Dying {
-            inner: Arc::clone(&inner),
-            after,
-            dead: Arc::clone(&dead),
-        };
+        let (dying, dead) = Dying::after(after, &inner);
         let setup = setup_of(&request());
         let first_life = async {
             let kit = forecast_kit(&model, &setup, Arc::new(dying));

@@ -2,24 +2,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
-use tokio::sync::Notify;
 
 use super::*;
 use crate::cast::{Cast, Part};
 use crate::data::Data;
-use crate::event::{End, Entry, Event, Seated, Setup, State};
-use crate::journal::{Journal, JournalError, Keyed, MemoryJournal};
+use crate::event::{End, Event, Seated, Setup, State};
+use crate::journal::{Journal, MemoryJournal};
 use crate::mode::Mode;
 use crate::model::{Deltas, Model, ModelError, Request};
 use crate::protocols::{self, Protocol, play};
-use crate::scripted::{Scripted, entries, kit, name, timeless};
+use crate::scripted::{Dying, Scripted, entries, kit, name, timeless};
 use crate::table::{Budget, Chair, Kit, decide, say_meanwhile};
 use crate::tokens;
 
 #[path = "modes/tools_tests.rs"]
 mod tools;
+
+type Script = fn(&Request, usize) -> Result<String, ModelError>;
 
 const QUESTION: &str = "Should we put a queue in front of the database?";
 const MODES: [&str; 7] = [
@@ -407,30 +407,6 @@ async fn c13_the_shared_part_is_identical_for_all_seats_of_a_round() {
     }
 }
 
-/// A journal whose process dies right after the entry with this number is safe.
-struct Dying {
-    inner: Arc<MemoryJournal>,
-    after: usize,
-    dead: Arc<Notify>,
-}
-
-impl Journal for Dying {
-    fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
-        Box::pin(async move {
-            self.inner.append(entries).await?;
-            if self.inner.keyed().len() >= self.after {
-                self.dead.notify_one();
-                std::future::pending::<()>().await;
-            }
-            Ok(())
-        })
-    }
-
-    fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
-        self.inner.load()
-    }
-}
-
 /// The journal in the order of its keys: who of a parallel round was first does not matter.
 fn by_key(journal: &MemoryJournal) -> BTreeMap<String, Value> {
     timeless(journal)
@@ -439,52 +415,49 @@ fn by_key(journal: &MemoryJournal) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// What is left of a debate whose process dies after so many entries.
+async fn killed(setup: Setup, script: Script, after: usize) -> Arc<MemoryJournal> {
+    let model = Scripted::new(script);
+    let journal = Arc::<MemoryJournal>::default();
+    let (dying, dead) = Dying::after(after, &journal);
+    let life = async {
+        let kit = kit_of(&setup, &model, Arc::new(dying));
+        let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+        play(&table, Protocol::Modes).await.unwrap();
+    };
+    tokio::select! {
+        () = life => {}
+        () = dead.notified() => {}
+    }
+    journal
+}
+
+/// Killed after every single journal entry and resumed: the journal is the same, and nothing that `is_paid` is paid again.
+async fn holds_over_kills(setup: impl Fn() -> Setup, script: Script, is_paid: fn(&Event) -> bool) {
+    let (whole, model) = (Arc::<MemoryJournal>::default(), Scripted::new(script));
+    played(setup(), &model, &whole).await;
+    let (length, calls) = (whole.keyed().len(), model.asked().len());
+    assert!(length > 8, "{length}");
+    for after in 1..length {
+        let journal = killed(setup(), script, after).await;
+        let kept = entries(&journal);
+        let kept = kept.iter().filter(|it| is_paid(&it.event)).count();
+        let again = Scripted::new(script);
+        played(setup(), &again, &journal).await;
+        assert_eq!(by_key(&journal), by_key(&whole), "killed after {after}");
+        assert_eq!(again.asked().len(), calls - kept, "killed after {after}");
+    }
+}
+
+fn is_finished_step(event: &Event) -> bool {
+    matches!(event, Event::StepFinished(_))
+}
+
 /// C-08: killed after every single journal entry and resumed, in each order of speaking, nothing is lost or repeated.
 #[tokio::test]
 async fn c08_killed_after_every_entry_and_resumed_the_debate_is_the_same() {
     for mode in ["delphi", "devils-advocate", "red-team-blue-team"] {
-        let (whole, model) = (Arc::<MemoryJournal>::default(), Scripted::new(story));
-        played(setup(mode, 3, 5), &model, &whole).await;
-        let (length, calls) = (whole.keyed().len(), model.asked().len());
-        assert!(length > 8, "{length}");
-        for after in 1..length {
-            let model = Scripted::new(story);
-            let inner = Arc::<MemoryJournal>::default();
-            let dead = Arc::new(Notify::new());
-            let dying = Dying {
-                inner: Arc::clone(&inner),
-                after,
-                dead: Arc::clone(&dead),
-            };
-            let first_life = async {
-                let setup = setup(mode, 3, 5);
-                let kit = kit_of(&setup, &model, Arc::new(dying));
-                let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
-                play(&table, Protocol::Modes).await.unwrap();
-            };
-            tokio::select! {
-                () = first_life => {}
-                () = dead.notified() => {}
-            }
-            let done = inner.keyed().len();
-            let again = Scripted::new(story);
-            played(setup(mode, 3, 5), &again, &inner).await;
-            assert_eq!(
-                by_key(&inner),
-                by_key(&whole),
-                "{mode}, killed after {after}"
-            );
-            let kept = entries(&inner)
-                .iter()
-                .take(done)
-                .filter(|it| matches!(it.event, Event::StepFinished(_)))
-                .count();
-            assert_eq!(
-                again.asked().len(),
-                calls - kept,
-                "{mode}, killed after {after}"
-            );
-        }
+        holds_over_kills(|| setup(mode, 3, 5), story, is_finished_step).await;
     }
 }
 

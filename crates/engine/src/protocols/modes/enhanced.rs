@@ -20,7 +20,7 @@ pub(super) use play::Chosen;
 pub use play::{MeasuredRound, PersonDecision, Play, SeatPosition, SecurityObjection};
 pub use record::record;
 pub use replies::{Backing, CritiqueSaid, Piece};
-pub use report::{facts, progress, sections};
+pub use report::{Stage, facts, progress, sections};
 pub use rules::{Enhanced, Learning};
 pub use told::Told;
 pub use verdict::Enhancement;

@@ -35,7 +35,11 @@ pub fn report(entries: &[Entry]) -> Report {
         sections.push(worth(verdict));
     }
     let total = Totals::of(entries).debate.usage.total();
-    sections.extend(enhanced::sections(&debate, total));
+    let stage = match &verdict {
+        Some(_) => enhanced::Stage::Over,
+        None => enhanced::Stage::Under,
+    };
+    sections.extend(enhanced::sections(&debate, total, stage));
     sections.extend(open(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
         sections.push(Section::main(

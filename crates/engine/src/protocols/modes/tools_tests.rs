@@ -147,42 +147,12 @@ fn seat_of_shared(request: &Request) -> String {
 /// C-08: a kill between two calls of one step repeats none of them.
 #[tokio::test]
 async fn m15_killed_after_every_entry_and_resumed_no_call_is_repeated() {
+    let is_paid = |event: &Event| {
+        let of_tools = matches!(event, Event::Noted { key, .. } if key.contains("/tools-"));
+        of_tools || is_finished_step(event)
+    };
     let start = || with_sources("adversarial", &ALL, Ability::Full);
-    let (whole, model) = (Arc::<MemoryJournal>::default(), Scripted::new(researcher));
-    played(start(), &model, &whole).await;
-    let (length, asked) = (whole.keyed().len(), model.asked().len());
-    for after in 1..length {
-        let inner = Arc::<MemoryJournal>::default();
-        let dead = Arc::new(Notify::new());
-        let dying = Dying {
-            inner: Arc::clone(&inner),
-            after,
-            dead: Arc::clone(&dead),
-        };
-        let model = Scripted::new(researcher);
-        let first_life = async {
-            let setup = start();
-            let kit = kit_of(&setup, &model, Arc::new(dying));
-            let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
-            play(&table, Protocol::Modes).await.unwrap();
-        };
-        tokio::select! {
-            () = first_life => {}
-            () = dead.notified() => {}
-        }
-        let kept = entries(&inner)
-            .iter()
-            .filter(|it| {
-                let of_tools =
-                    matches!(&it.event, Event::Noted { key, .. } if key.contains("/tools-"));
-                of_tools || matches!(it.event, Event::StepFinished(_))
-            })
-            .count();
-        let again = Scripted::new(researcher);
-        played(start(), &again, &inner).await;
-        assert_eq!(by_key(&inner), by_key(&whole), "killed after {after}");
-        assert_eq!(again.asked().len(), asked - kept, "killed after {after}");
-    }
+    holds_over_kills(start, researcher, is_paid).await;
 }
 
 /// A loop that never ends is ended, and the others go on.

@@ -8,9 +8,8 @@ use roundtable_core::state::ClaimStatus;
 use super::super::enhanced::{self, Enhanced, OVERRIDE};
 use super::*;
 use crate::algorithm::{self, Algorithm};
+use crate::journal::Keyed;
 use crate::table::Halt;
-
-type Script = fn(&Request, usize) -> Result<String, ModelError>;
 
 fn enhanced_by(algorithm: &str, mode: &str, max_rounds: u32) -> Rules {
     let algorithm = Algorithm::load(&Data::built_in(), algorithm).unwrap();
@@ -183,42 +182,7 @@ async fn e08_every_mode_can_be_enhanced() {
 #[tokio::test]
 async fn c08_an_enhanced_debate_killed_after_every_entry_is_the_same() {
     for mode in ["collaborative", "adversarial"] {
-        let (whole, model) = (Arc::<MemoryJournal>::default(), Scripted::new(converging));
-        played(enhanced_setup(mode, 3, 5), &model, &whole).await;
-        let (length, calls) = (whole.keyed().len(), model.asked().len());
-        for after in 1..length {
-            let model = Scripted::new(converging);
-            let inner = Arc::<MemoryJournal>::default();
-            let (dying, dead) = crate::scripted::Dying::after(after, &inner);
-            let first_life = async {
-                let setup = enhanced_setup(mode, 3, 5);
-                let kit = kit_of(&setup, &model, Arc::new(dying));
-                let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
-                play(&table, Protocol::Modes).await.unwrap();
-            };
-            tokio::select! {
-                () = first_life => {}
-                () = dead.notified() => {}
-            }
-            let done = inner.keyed().len();
-            let again = Scripted::new(converging);
-            played(enhanced_setup(mode, 3, 5), &again, &inner).await;
-            assert_eq!(
-                by_key(&inner),
-                by_key(&whole),
-                "{mode}, killed after {after}"
-            );
-            let kept = entries(&inner)
-                .iter()
-                .take(done)
-                .filter(|it| matches!(it.event, Event::StepFinished(_)))
-                .count();
-            assert_eq!(
-                again.asked().len(),
-                calls - kept,
-                "{mode}, killed after {after}"
-            );
-        }
+        holds_over_kills(|| enhanced_setup(mode, 3, 5), converging, is_finished_step).await;
     }
 }
 

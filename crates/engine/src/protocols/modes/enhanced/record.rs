@@ -14,8 +14,8 @@ use super::super::verdict::Verdict;
 use super::play::{MeasuredRound, Play};
 use super::verdict::{Enhancement, evidence};
 use crate::enhanced::{
-    AgentPosition, DebateRecord, DissentingOpinion, FinalConsensus, RoundMetrics, RoundRecord,
-    SupportingEvidence, TokenEfficiency,
+    AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, DissentingOpinion, FinalConsensus,
+    RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
 };
 use crate::event::{Entry, Event, Millis, Setup, State};
 use crate::totals::Totals;
@@ -51,6 +51,7 @@ pub fn record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
         domain: play.rules.domain.clone(),
         required_questions: play.rules.required_questions.clone(),
         rounds,
+        claims: claims(&debate, play),
         token_efficiency: TokenEfficiency {
             total_tokens,
             rounds: count,
@@ -185,6 +186,31 @@ fn cited(play: &Play, round: &MeasuredRound, seat: &str) -> (Vec<EvidenceType>, 
             Some((ground.kind, source.cited.shown()))
         })
         .unzip()
+}
+
+/// The claims that anybody spoke of the evidence of, in the order in which they were made.
+fn claims(debate: &Debate, play: &Play) -> Vec<ClaimRecord> {
+    let known = debate.state.claims.iter();
+    let spoken_of = known.filter(|it| play.ledger.claims.contains_key(&it.id));
+    spoken_of
+        .map(|claim| {
+            let grounds = play.ledger.grounds_of(&claim.id).into_iter();
+            let evidence = grounds.filter_map(|ground| {
+                let source = play.ledger.sources.get(ground.source?)?;
+                Some(ClaimEvidence {
+                    kind: ground.kind,
+                    citation: source.cited.shown(),
+                })
+            });
+            ClaimRecord {
+                id: claim.id.clone(),
+                claim: claim.text.clone(),
+                agent: claim.introduced_by.clone(),
+                round: claim.introduced_round,
+                evidence: evidence.collect(),
+            }
+        })
+        .collect()
 }
 
 fn consensus(verdict: &Verdict, debate: &Debate, play: &Play) -> Option<FinalConsensus> {

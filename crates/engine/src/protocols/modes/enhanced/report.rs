@@ -8,6 +8,7 @@ use roundtable_core::evidence::{Calibration, Flagged, Level, Standing};
 use roundtable_core::sources::Checked;
 use roundtable_core::wording::one_line;
 
+use super::super::ANOTHER_ROUND;
 use super::super::debate::{Debate, Hidden};
 use super::super::verdict::Verdict;
 use super::overhead::Overhead;
@@ -60,13 +61,20 @@ fn tone_of(level: Level) -> Tone {
     }
 }
 
+/// Whether anything is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Under,
+    Over,
+}
+
 /// Nothing for a plain debate.
-pub fn sections(debate: &Debate, total_tokens: u64) -> Vec<Section> {
+pub fn sections(debate: &Debate, total_tokens: u64, stage: Stage) -> Vec<Section> {
     let Some(play) = &debate.enhanced else {
         return Vec::new();
     };
     let mut sections = Vec::new();
-    sections.extend(outcome(debate, play));
+    sections.extend(outcome(debate, play, stage));
     sections.extend(convergence_section(play));
     if play.rules.is_measured() {
         let rounds = play.rounds.iter();
@@ -89,13 +97,20 @@ fn note(text: impl Into<String>, tone: Tone) -> Block {
 }
 
 /// What most stand for, what became of it, and who said so.
-fn outcome(debate: &Debate, play: &Play) -> Option<Section> {
+fn outcome(debate: &Debate, play: &Play, stage: Stage) -> Option<Section> {
     let mut blocks = Vec::new();
     if let Some(last) = play.rounds.last().filter(|_| play.rules.is_measured()) {
-        blocks.push(note(
-            last.decision.status.shown(),
-            status_tone(last.decision.status),
-        ));
+        // Nothing goes on any more where it is over.
+        blocks.push(match (last.decision.status, stage) {
+            (Status::Continue, Stage::Over) => note("NO CONSENSUS", Tone::Caution),
+            (
+                status @ (Status::Continue
+                | Status::ConsensusReached
+                | Status::ConsensusWithDiverseEvidence
+                | Status::DiminishingReturns),
+                _,
+            ) => note(status.shown(), status_tone(status)),
+        });
         if last.decision.status.is_consensus()
             && let Some(seat) = last.positions.first()
         {
@@ -160,7 +175,10 @@ fn outcome(debate: &Debate, play: &Play) -> Option<Section> {
                 "{who} decided after round {}, {}: {}{why}.",
                 decision.round,
                 decision.matter.name().replace('-', " "),
-                decision.choice
+                match decision.choice.as_str() {
+                    ANOTHER_ROUND => "another round",
+                    choice => choice,
+                }
             ),
             Tone::Caution,
         ));
@@ -204,11 +222,11 @@ fn convergence_section(play: &Play) -> Option<Section> {
             .map(|it| format!("R{}", it.number))
             .collect(),
         lines: vec![
-            line("semantic similarity", &|it| {
+            line("similarity", &|it| {
                 it.metrics.similarity.map(|it| it.scaled)
             }),
-            line("position shift", &|it| it.metrics.shift),
-            line("evidence convergence", &|it| Some(it.metrics.evidence)),
+            line("shift", &|it| it.metrics.shift),
+            line("evidence", &|it| Some(it.metrics.evidence)),
         ],
         thresholds: vec![
             threshold("consensus at", thresholds.similarity),
