@@ -117,7 +117,7 @@ fn throughput() {
         );
     }
     for workers in [1, 2, 4] {
-        let fast = |request: &Value, before| Answer::Reply(good(request, before % CALLS));
+        let fast = |request: &Value, before| Answer::AtOnce(good(request, before % CALLS));
         let steps = steps_a_second(workers, MANY, 800, fast);
         let cores = thread::available_parallelism().unwrap().get() as f64;
         report(

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 pub(crate) enum Answer {
     /// A whole reply, streamed.
     Reply(String),
+    /// The same in one write, where what the server itself takes of the machine must not count.
+    #[allow(dead_code, reason = "only a benchmark needs it")]
+    AtOnce(String),
     /// The same, after a while.
     Late(Duration, String),
     /// The same, with a pause after every piece of it.
@@ -182,6 +185,11 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         take(&mut reader, LAST.min(body.len()))?;
         match answer {
             Answer::Reply(text) => streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?,
+            Answer::AtOnce(text) => {
+                let mut all = Vec::new();
+                streamed(&mut all, &text, &Pace::Free, Ending::Whole)?;
+                writer.write_all(&all)?;
+            }
             Answer::Slow(pause, text) => {
                 streamed(&mut writer, &text, &Pace::Slow(pause), Ending::Whole)?;
             }
