@@ -132,7 +132,7 @@ fn home(server: &Server) -> Home {
     let home = Home::empty();
     let text = format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\nmax_concurrent = 128\n\n[retry]\nbase_ms = 10\nmax_ms = 2000\n\n\
-         [limits]\ncall_timeout_s = 60\nidle_timeout_s = 2\n",
+         [limits]\ncall_timeout_s = 60\nidle_timeout_s = 4\n",
         server.url()
     );
     home.write("roundtable.toml", &text);
