@@ -136,8 +136,8 @@ async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
     wait_for_answer(&browser).await;
     assert_eq!(
         browser.count("#r4 .turn").await,
-        3 + 1,
-        "three seats and the person"
+        4,
+        "the four seats of a panel"
     );
     let all = browser.text("main").await;
     for words in [
