@@ -24,7 +24,6 @@ pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
 use crate::prompt::given;
 use crate::reasoning::{Retrieval, Template};
-use crate::reply;
 use crate::table::{Exhausted, Halt, Table, Turn};
 
 /// How many templates are offered to the proposer, and how similar they must at least be.
@@ -32,13 +31,6 @@ const TEMPLATES: usize = 3;
 const LEAST_SIMILARITY: f64 = 0.65;
 
 pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
-    table.meanwhile(|| {
-        reply::prepare::<Critique>();
-        reply::prepare::<Revision>();
-        reply::prepare::<Review>();
-        reply::prepare::<Synthesis>();
-        reply::prepare::<Marking>();
-    });
     let retrieval = retrieve(table).await?;
     let mut debate = Debate::default();
 
