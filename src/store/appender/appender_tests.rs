@@ -24,11 +24,7 @@ async fn claims(store: &Store, number: usize) -> Vec<Claim> {
 /// C-08: appends of many debates at once are each all or nothing, and one that is refused does not take the others along.
 async fn c08_appends_at_once_are_each_kept_or_refused(place: Place) {
     let store = place.open().await;
-    let mut claims = Vec::new();
-    for _ in 0..20 {
-        let claim = store.create(Uuid::new_v4(), &setup("Why?"), 1).await;
-        claims.push(claim.unwrap());
-    }
+    let claims = claims(&store, 20).await;
     let journals: Vec<_> = claims.iter().map(Claim::journal).collect();
     // Debate 3 appends what it has already, debate 7 was taken over by somebody else.
     journals[3]
@@ -101,12 +97,6 @@ async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along(plac
     }
 }
 
-on_both!(
-    c08_appends_of_one_debate_at_once_are_all_kept,
-    c08_appends_at_once_are_each_kept_or_refused,
-    c08_one_who_goes_away_while_writing_for_others_takes_nothing_along
-);
-
 /// C-08: of one debate's appends at the same time, each is kept or refused by itself, and in the order they came.
 async fn c08_appends_of_one_debate_at_once_are_all_kept(place: Place) {
     let store = place.open().await;
@@ -126,6 +116,35 @@ async fn c08_appends_of_one_debate_at_once_are_all_kept(place: Place) {
         (20, 40)
     );
 }
+
+/// C-08: many debates that have much to append at once are written with as many statements as it takes.
+async fn c08_more_than_one_statement_takes_is_written_with_several(place: Place) {
+    const DEBATES: usize = 60;
+    const ENTRIES: u64 = 30;
+    assert!(DEBATES * usize::try_from(ENTRIES).unwrap() * 20 > 32_766);
+    let store = place.open().await;
+    let claims = claims(&store, DEBATES).await;
+    let journals: Vec<_> = claims.iter().map(Claim::journal).collect();
+    let appends = journals.iter().map(|journal| {
+        let steps =
+            (1..=ENTRIES).map(|seq| keyed(seq, finished(&format!("r{seq}/a"), spent(None))));
+        journal.append(steps.collect())
+    });
+    assert!(join_all(appends).await.iter().all(Result::is_ok));
+    for claim in &claims {
+        assert_eq!(
+            store.entries(claim.id()).await.unwrap().len() as u64,
+            ENTRIES
+        );
+    }
+}
+
+on_both!(
+    c08_appends_of_one_debate_at_once_are_all_kept,
+    c08_appends_at_once_are_each_kept_or_refused,
+    c08_more_than_one_statement_takes_is_written_with_several,
+    c08_one_who_goes_away_while_writing_for_others_takes_nothing_along
+);
 
 /// C-08: a connection that breaks fails the appends under way; the next ones get a new one.
 #[tokio::test]

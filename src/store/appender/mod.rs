@@ -25,6 +25,8 @@ pub(super) use file::prepare;
 
 /// How many appends go into one statement at most.
 const MOST: usize = 256;
+/// How many entries. Each has twenty values, and `SQLite` takes 32,766 of them.
+const MOST_ENTRIES: usize = 1_000;
 
 /// Entries of one debate that are appended all or not at all, under the epoch of its claim.
 #[derive(Debug)]
@@ -194,11 +196,15 @@ impl Waiting {
     }
 }
 
-/// The first of each debate, and what has to wait for it: a statement changes a row once.
+/// The first of each debate, as many as one statement takes, and what has to wait for it: a statement changes a row once.
 fn one_of_each(all: Vec<Waiting>) -> (Vec<Waiting>, Vec<Waiting>) {
     let mut seen = HashSet::new();
-    all.into_iter()
-        .partition(|waiting| seen.insert(waiting.batch.id))
+    let mut entries = 0;
+    all.into_iter().partition(|waiting| {
+        entries += waiting.batch.entries.len();
+        let is_first = seen.insert(waiting.batch.id);
+        is_first && (entries <= MOST_ENTRIES || seen.len() == 1)
+    })
 }
 
 #[cfg(test)]
