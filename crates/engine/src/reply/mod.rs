@@ -1,6 +1,7 @@
 //! Structured replies (C-05): one Rust type each, from which the schema that is sent, the parser and the validator are
 //! derived.
 
+mod check;
 mod fit;
 mod forms;
 mod main_text;

@@ -64,20 +64,13 @@ pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Written) -> Result<T, M
 }
 
 fn validated<T: Reply>(value: &Value) -> Result<T, Misfit> {
-    let derived = schema::derived::<T>();
-    if let Some(validator) = &derived.validator {
-        let faults: Vec<_> = validator
-            .iter_errors(value)
-            .take(MOST_FAULTS)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "/" } else { &place };
-                format!("at {place}: {}", short(&error.to_string()))
-            })
-            .collect();
-        if !faults.is_empty() {
-            return Err(Misfit::Invalid(faults));
-        }
+    let faults = schema::derived::<T>().faults(value, MOST_FAULTS);
+    if !faults.is_empty() {
+        let said = faults.iter().map(|fault| {
+            let place = Some(fault.place.as_str()).filter(|place| !place.is_empty());
+            format!("at {}: {}", place.unwrap_or("/"), short(&fault.what))
+        });
+        return Err(Misfit::Invalid(said.collect()));
     }
     T::deserialize(value)
         .map_err(|error: serde_json::Error| Misfit::Invalid(vec![error.to_string()]))

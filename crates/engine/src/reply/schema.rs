@@ -2,12 +2,13 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
-use jsonschema::Validator;
+use jsonschema::{ValidationError, Validator};
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use super::check::fits;
 use super::{Reply, forms};
 use crate::model::{Ability, Schema, Written};
 
@@ -25,19 +26,21 @@ pub struct Refinement {
 }
 
 /// A property whose schema has this key accepts more than is asked for: what is sent is the value of the key.
-const SENT: &str = "x-sent";
+pub(super) const SENT: &str = "x-sent";
 
 pub(super) struct Derived {
+    accepted: Value,
+    /// Made when it has to say what is wrong with a reply.
+    validator: OnceLock<Option<Validator>>,
     /// As it is sent.
     json: Arc<Written>,
     /// With the bounds of a small model.
-    bounded: Arc<Written>,
-    pub(super) validator: Option<Validator>,
+    bounded: OnceLock<Arc<Written>>,
 }
 
 static DERIVED: LazyLock<RwLock<HashMap<TypeId, Arc<Derived>>>> = LazyLock::new(RwLock::default);
 
-/// Schema and validator of a type are made once: building a validator costs more than a whole step otherwise does.
+/// The schema of a type is made once.
 pub(super) fn derived<T: Reply>() -> Arc<Derived> {
     let id = TypeId::of::<T>();
     let known = DERIVED
@@ -46,32 +49,73 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
         .get(&id)
         .cloned();
     known.unwrap_or_else(|| {
-        let mut json = SchemaSettings::draft2020_12()
-            .with(|settings| {
-                settings.inline_subschemas = true;
-                settings.meta_schema = None;
-            })
-            .into_generator()
-            .into_root_schema_for::<T>()
-            .to_value();
-        tidy(&mut json);
-        let validator = jsonschema::validator_for(&json).ok();
-        demand(&mut json);
-        let mut bounded = json.clone();
-        each_property(&mut bounded, &mut |name, schema| {
-            shorten(schema, name == T::MAIN);
-        });
-        let made = Arc::new(Derived {
-            validator,
-            json: Arc::new(json.into()),
-            bounded: Arc::new(bounded.into()),
-        });
+        let made = Arc::new(Derived::of::<T>());
         DERIVED
             .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(id, Arc::clone(&made));
         made
     })
+}
+
+/// What a reply of this type must be at least.
+pub(super) fn accepted<T: Reply>() -> Value {
+    let mut accepted = SchemaSettings::draft2020_12()
+        .with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+        })
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    tidy(&mut accepted);
+    accepted
+}
+
+impl Derived {
+    fn of<T: Reply>() -> Self {
+        let accepted = accepted::<T>();
+        let mut json = accepted.clone();
+        demand(&mut json);
+        Self {
+            accepted,
+            validator: OnceLock::new(),
+            json: Arc::new(json.into()),
+            bounded: OnceLock::new(),
+        }
+    }
+
+    fn bounded(&self, main: &str) -> &Arc<Written> {
+        self.bounded.get_or_init(|| {
+            let mut bounded = (**self.json).clone();
+            each_property(&mut bounded, &mut |name, schema| {
+                shorten(schema, name == main);
+            });
+            Arc::new(bounded.into())
+        })
+    }
+
+    /// What keeps a value from being such a reply, as far as the schema says it, and at most so much of it.
+    pub(super) fn faults(&self, value: &Value, most: usize) -> Vec<Fault> {
+        if fits(value, &self.accepted) == Some(true) {
+            return Vec::new();
+        }
+        let validator = self
+            .validator
+            .get_or_init(|| jsonschema::validator_for(&self.accepted).ok());
+        let errors = validator.iter().flat_map(|it| it.iter_errors(value));
+        let fault = |error: ValidationError<'_>| Fault {
+            place: error.instance_path().to_string(),
+            what: error.to_string(),
+        };
+        errors.take(most).map(fault).collect()
+    }
+}
+
+pub(super) struct Fault {
+    /// A pointer into the reply; empty for the whole of it.
+    pub(super) place: String,
+    pub(super) what: String,
 }
 
 /// Titles and number formats are noise to a model, and some servers refuse them.
@@ -98,7 +142,7 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
     let derived = derived::<T>();
     let json = match ability {
         Ability::Full => &derived.json,
-        Ability::Small => &derived.bounded,
+        Ability::Small => derived.bounded(T::MAIN),
     };
     Schema {
         name: T::NAME.to_owned(),
