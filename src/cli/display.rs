@@ -7,6 +7,8 @@ pub(super) mod flow;
 mod standing;
 mod status;
 
+use std::sync::Arc;
+
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use roundtable_engine::account::{Account, Planned, capital};
 use roundtable_engine::envelope::Envelopes;
@@ -84,7 +86,7 @@ impl Display {
             entries: vec![Entry {
                 seq: 0,
                 at: 0,
-                event: Event::Opened(Box::new(setup.clone())),
+                event: Event::Opened(Arc::new(setup.clone())),
             }],
             sum: Sum::default(),
             envelopes: Envelopes::new(setup),

@@ -1,5 +1,7 @@
 //! Debates made up for tests: a journal with every sort of turn, and a report with every sort of block.
 
+use std::sync::Arc;
+
 use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::account::Account;
 use roundtable_engine::cast::Cast;
@@ -73,7 +75,7 @@ fn call(step: &str, seat: &str, round: u32, at: u64) -> Call {
 }
 
 fn said(step: &str, seat: &str, round: u32, at: u64, text: &str) -> Event {
-    Event::StepFinished(Box::new(FinishedStep {
+    Event::StepFinished(Arc::new(FinishedStep {
         call: call(step, seat, round, at),
         reply: json!({}),
         text: text.into(),
@@ -108,12 +110,12 @@ pub(crate) fn journal(state: State) -> Vec<Entry> {
         30_000,
         "Use **REST** with an OpenAPI description.",
     ));
-    events.push(Event::StepFailed(Box::new(FailedStep {
+    events.push(Event::StepFailed(Arc::new(FailedStep {
         call: call("score/judge/mark", "judge", 2, 40_000),
         reason: "the server closed the connection <before> it answered".into(),
         said: None,
     })));
-    events.push(Event::Ended(Box::new(End {
+    events.push(Event::Ended(Arc::new(End {
         state,
         reason: (state != State::Complete).then(|| "score/judge/mark: no answer".into()),
         result: Some(json!({ "stop_reason": "round_cap" })),
@@ -128,7 +130,7 @@ pub(crate) fn running() -> Vec<Entry> {
 
 fn running_events() -> Vec<Event> {
     vec![
-        Event::Opened(Box::new(setup())),
+        Event::Opened(Arc::new(setup())),
         Event::RoundStarted {
             round: 1,
             name: "opening".into(),

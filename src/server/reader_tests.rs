@@ -144,7 +144,7 @@ impl Debate {
 
     fn finished(&self, choice: usize, rest: &str) -> Option<Event> {
         let turn = self.step(choice)?;
-        Some(Event::StepFinished(Box::new(FinishedStep {
+        Some(Event::StepFinished(Arc::new(FinishedStep {
             call: call(&turn),
             reply: Value::Null,
             text: turn.text.clone() + rest,
@@ -156,7 +156,7 @@ impl Debate {
 
     fn fail(&mut self, choice: usize) {
         if let Some(turn) = self.step(choice) {
-            self.record(Event::StepFailed(Box::new(FailedStep {
+            self.record(Event::StepFailed(Arc::new(FailedStep {
                 call: call(&turn),
                 reason: "gone".into(),
                 said: None,
@@ -198,7 +198,7 @@ impl Debate {
     }
 
     fn end(&mut self) {
-        self.record(Event::Ended(Box::new(End {
+        self.record(Event::Ended(Arc::new(End {
             state: State::Complete,
             reason: None,
             result: None,

@@ -1,5 +1,7 @@
 //! Debates to test the store with.
 
+use std::sync::Arc;
+
 use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::cast::{Part, Seat, Tier};
 use roundtable_engine::event::{
@@ -71,11 +73,11 @@ fn call(step: &str, spent: Spent) -> Call {
 }
 
 pub(super) fn opened(question: &str) -> Event {
-    Event::Opened(Box::new(setup(question)))
+    Event::Opened(Arc::new(setup(question)))
 }
 
 pub(super) fn finished(step: &str, spent: Spent) -> Event {
-    Event::StepFinished(Box::new(FinishedStep {
+    Event::StepFinished(Arc::new(FinishedStep {
         call: call(step, spent),
         // These have to come back to the last bit.
         reply: json!({ "text": "né\u{0}\n\"so\"", "floats": [0.1, 1e-7, 2.225_073_858_507_201_4e-308, 0.3] }),
@@ -87,7 +89,7 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
 }
 
 pub(super) fn failed(step: &str, spent: Spent) -> Event {
-    Event::StepFailed(Box::new(FailedStep {
+    Event::StepFailed(Arc::new(FailedStep {
         call: call(step, spent),
         reason: "no JSON".into(),
         said: Some("hm".into()),
@@ -95,7 +97,7 @@ pub(super) fn failed(step: &str, spent: Spent) -> Event {
 }
 
 pub(super) fn ended(state: State) -> Event {
-    Event::Ended(Box::new(End {
+    Event::Ended(Arc::new(End {
         state,
         reason: None,
         result: Some(json!({ "answer": 42 })),

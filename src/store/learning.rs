@@ -1,5 +1,7 @@
 //! The audit of what was learned. It only grows; what it says now is worked out from the whole of it.
 
+use std::sync::Arc;
+
 use roundtable_core::learning::Audit;
 use roundtable_engine::enhanced::{Assessment, Tracked};
 use roundtable_engine::event::{Event, Millis};
@@ -174,14 +176,14 @@ async fn assess<E>(
     for tracked in &follow_up.tracked {
         let event = |number| Event::Tracked {
             number,
-            tracked: Box::new(tracked.clone()),
+            tracked: Arc::new(tracked.clone()),
         };
         append_numbered(connection, &id, "tracked", event, now).await?;
     }
     if let Some(assessment) = &follow_up.assessment {
         let event = |number| Event::Assessed {
             number,
-            assessment: Box::new(assessment.clone()),
+            assessment: Arc::new(assessment.clone()),
         };
         append_numbered(connection, &id, "assessed", event, now).await?;
     }

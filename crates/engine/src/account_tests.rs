@@ -56,7 +56,7 @@ fn call(step: &str, seat: &str, started_at: Millis) -> Call {
 }
 
 fn said(step: &str, seat: &str, started_at: Millis) -> Event {
-    Event::StepFinished(Box::new(FinishedStep {
+    Event::StepFinished(Arc::new(FinishedStep {
         call: call(step, seat, started_at),
         reply: json!({}),
         text: format!("{seat} at {started_at}"),
@@ -67,7 +67,7 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
 }
 
 fn failed(step: &str, seat: &str, started_at: Millis) -> Event {
-    Event::StepFailed(Box::new(FailedStep {
+    Event::StepFailed(Arc::new(FailedStep {
         call: call(step, seat, started_at),
         reason: "no answer".into(),
         said: None,
@@ -75,7 +75,7 @@ fn failed(step: &str, seat: &str, started_at: Millis) -> Event {
 }
 
 fn ended(state: State) -> Event {
-    Event::Ended(Box::new(End {
+    Event::Ended(Arc::new(End {
         state,
         reason: Some("it had to".into()),
         result: Some(json!({ "stop_reason": "budget" })),
@@ -83,7 +83,7 @@ fn ended(state: State) -> Event {
 }
 
 fn journal(events: Vec<Event>) -> Vec<Entry> {
-    let opened = Event::Opened(Box::new(setup("Why?")));
+    let opened = Event::Opened(Arc::new(setup("Why?")));
     (1..)
         .zip(std::iter::once(opened).chain(events))
         .map(|(seq, event)| Entry {

@@ -3,6 +3,8 @@
 //! An event with a [`key`](Event::key) is journaled before anyone hears of it. One without (a chunk of text, a step
 //! that begins) is only announced: whoever was not listening finds the whole in the step that finishes.
 
+use std::sync::Arc;
+
 use roundtable_core::usage::{Money, Usage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +31,7 @@ pub struct Entry {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
     /// The first entry: all that is needed to play the debate again.
-    Opened(Box<Setup>),
+    Opened(Arc<Setup>),
     RoundStarted {
         round: u32,
         name: String,
@@ -59,10 +61,10 @@ pub enum Event {
         step: String,
         reason: String,
     },
-    StepFinished(Box<FinishedStep>),
+    StepFinished(Arc<FinishedStep>),
     /// The seat is absent for this step (C-06).
-    StepFailed(Box<FailedStep>),
-    Ended(Box<End>),
+    StepFailed(Arc<FailedStep>),
+    Ended(Arc<End>),
     /// An ended debate goes on: failures after the last good step no longer count.
     Reopened {
         generation: u32,
@@ -81,12 +83,12 @@ pub enum Event {
     /// What became of the decision since (E-13).
     Tracked {
         number: u32,
-        tracked: Box<Tracked>,
+        tracked: Arc<Tracked>,
     },
     /// How it came out in the end (E-14); the last one counts.
     Assessed {
         number: u32,
-        assessment: Box<Assessment>,
+        assessment: Arc<Assessment>,
     },
     /// A person speaks (E-10).
     Said(Words),

@@ -25,6 +25,7 @@ async fn debate_with(stood_in: &[(&str, &str)]) -> Vec<Entry> {
         if let Event::StepFinished(step) = &mut entry.event
             && let Some((_, other)) = stood_in.iter().find(|(name, _)| *name == step.call.step)
         {
+            let step = Arc::make_mut(step);
             step.instead_of = Some(crate::event::InsteadOf {
                 model: std::mem::replace(&mut step.call.model, (*other).to_owned()),
                 because: "test:scripted: the server failed with status 500".into(),

@@ -462,7 +462,7 @@ async fn read(app: &App, id: &str) -> Result<Reading, Problem> {
         entries.push(Entry {
             seq: 0,
             at: row.created_at,
-            event: Event::Opened(Box::new(setup)),
+            event: Event::Opened(Arc::new(setup)),
         });
     }
     let speaking = overhear(app, &row, &mut entries);

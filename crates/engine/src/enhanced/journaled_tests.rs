@@ -86,7 +86,7 @@ async fn e12_every_finished_debate_has_a_record() {
 }
 
 fn opened(rules: Value) -> Vec<Entry> {
-    let opened = Event::Opened(Box::new(Setup {
+    let opened = Event::Opened(Arc::new(Setup {
         rules,
         ..setup("Why?")
     }));

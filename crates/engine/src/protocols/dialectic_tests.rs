@@ -156,7 +156,7 @@ async fn c08_a_journal_of_another_setup_is_refused() {
     let mut tampered = unfinished;
     for keyed in &mut tampered {
         if let Event::StepFinished(step) = &mut keyed.entry.event {
-            step.call.request = "0000".into();
+            Arc::make_mut(step).call.request = "0000".into();
         }
     }
     let journal = Arc::new(MemoryJournal::holding(tampered));
@@ -325,7 +325,7 @@ async fn c06_a_skeptic_that_never_makes_sense_is_absent() {
             let Event::StepFailed(step) = entry.event else {
                 return None;
             };
-            step.said
+            step.said.clone()
         })
         .collect();
     assert_eq!(said.len(), 2, "what was paid for is kept");

@@ -420,7 +420,7 @@ fn finished(journal: &MemoryJournal) -> BTreeSet<String> {
         let Event::StepFinished(step) = entry.event else {
             return None;
         };
-        Some(step.call.step)
+        Some(step.call.step.clone())
     });
     steps.collect()
 }

@@ -182,7 +182,7 @@ impl Table {
         }
         if is_new {
             table
-                .record(Event::Opened(Box::new(table.setup.clone())))
+                .record(Event::Opened(Arc::new(table.setup.clone())))
                 .await?;
         }
         Ok(table)
@@ -333,7 +333,7 @@ impl Table {
     }
 
     pub async fn end(&self, end: End) -> Result<(), Halt> {
-        Ok(self.record(Event::Ended(Box::new(end))).await?)
+        Ok(self.record(Event::Ended(Arc::new(end))).await?)
     }
 
     /// Whether one more attempt at a call is within what this debate may make: a few, and one for every step (C-07).

@@ -4,6 +4,7 @@
 //! that a replay hears the same words at the same place. A debate that needs a decision does not stay at the table: it
 //! leaves with [`Halt::Waiting`], and is played again once the decision is in its journal.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
@@ -210,7 +211,7 @@ pub async fn end_meanwhile(
     let mut entries = journal.load().await?;
     if entries.is_empty() {
         // It was never begun: what it was to be is still told.
-        let opened = Event::Opened(Box::new(setup.clone()));
+        let opened = Event::Opened(Arc::new(setup.clone()));
         append_one(journal, &entries, now, opened).await?;
         entries = journal.load().await?;
     }
@@ -218,7 +219,7 @@ pub async fn end_meanwhile(
     let generation = reopened.unwrap_or_else(|| Replay::of(entries.clone()).generation);
     let next = entries.last().map_or(1, |last| last.seq + 1);
     let reopening = reopened.map(|generation| Event::Reopened { generation });
-    let events = reopening.into_iter().chain([Event::Ended(Box::new(end))]);
+    let events = reopening.into_iter().chain([Event::Ended(Arc::new(end))]);
     let batch = (next..)
         .zip(events)
         .map(|(seq, event)| {

@@ -1,6 +1,7 @@
 //! What the journal already knows, looked up by position: this is how a debate resumes without repeating a call (C-08).
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -8,15 +9,15 @@ use crate::event::{Decision, Entry, Event, FailedStep, FinishedStep, Setup};
 
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    finished: HashMap<String, Box<FinishedStep>>,
-    failed: HashMap<String, Box<FailedStep>>,
+    finished: HashMap<String, Arc<FinishedStep>>,
+    failed: HashMap<String, Arc<FailedStep>>,
     noted: HashMap<String, Value>,
     asked: HashSet<String>,
     decided: HashMap<String, Decision>,
     rounds: Vec<u32>,
     pub(super) generation: u32,
     pub(super) next_seq: u64,
-    pub(super) setup: Option<Box<Setup>>,
+    pub(super) setup: Option<Arc<Setup>>,
 }
 
 pub(super) enum Known<'a> {

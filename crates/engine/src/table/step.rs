@@ -1,5 +1,6 @@
 //! One step: a question to a seat, from the rendered prompt to the journaled reply.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use minijinja::value::{Serde, merge_maps};
@@ -300,7 +301,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     instead_of,
                 };
                 self.table
-                    .record_meanwhile(Event::StepFinished(Box::new(finished)))
+                    .record_meanwhile(Event::StepFinished(Arc::new(finished)))
                     .await?;
                 Ok(Some(turn))
             }
@@ -312,7 +313,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     said: failure.said,
                 };
                 self.table
-                    .record_meanwhile(Event::StepFailed(Box::new(failed)))
+                    .record_meanwhile(Event::StepFailed(Arc::new(failed)))
                     .await?;
                 Ok(None)
             }
