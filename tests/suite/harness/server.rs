@@ -15,7 +15,10 @@ pub(crate) enum Answer {
     /// The same in one write, where what the server itself takes of the machine must not count.
     #[allow(dead_code, reason = "only a benchmark needs it")]
     AtOnce(String),
-    /// The same, after a while.
+    /// That, exactly so long after the request began to come in: what a call of a server elsewhere looks like from here.
+    #[allow(dead_code, reason = "only a benchmark needs it")]
+    After(Duration, String),
+    /// The same as a reply, after a while.
     Late(Duration, String),
     /// The same, with a pause after every piece of it.
     Slow(Duration, String),
@@ -185,11 +188,8 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         take(&mut reader, LAST.min(body.len()))?;
         match answer {
             Answer::Reply(text) => streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?,
-            Answer::AtOnce(text) => {
-                let mut all = Vec::new();
-                streamed(&mut all, &text, &Pace::Free, Ending::Whole)?;
-                writer.write_all(&all)?;
-            }
+            Answer::AtOnce(text) => at_once(&mut writer, &text, begun)?,
+            Answer::After(wait, text) => at_once(&mut writer, &text, begun + wait)?,
             Answer::Slow(pause, text) => {
                 streamed(&mut writer, &text, &Pace::Slow(pause), Ending::Whole)?;
             }
@@ -217,6 +217,13 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         }
         notes.calls.lock().unwrap().push((begun, Instant::now()));
     }
+}
+
+fn at_once(writer: &mut impl Write, text: &str, when: Instant) -> std::io::Result<()> {
+    let mut all = Vec::new();
+    streamed(&mut all, text, &Pace::Free, Ending::Whole)?;
+    thread::sleep(when.saturating_duration_since(Instant::now()));
+    writer.write_all(&all)
 }
 
 fn half(text: &str) -> &str {

@@ -82,9 +82,9 @@ fn made_up(schema: &Value, whim: &mut Whim<'_>) -> Value {
     if let Some(choices) = schema["enum"].as_array() {
         return choices[usize::from(whim.next()) % choices.len()].clone();
     }
-    let kind = match &schema["type"] {
-        Value::Array(kinds) => kinds[usize::from(whim.next()) % kinds.len()].clone(),
-        kind => kind.clone(),
+    let kind = match schema["type"].as_array() {
+        Some(kinds) => &kinds[usize::from(whim.next()) % kinds.len()],
+        None => &schema["type"],
     };
     let bound = |name: &str, or: u64| schema[name].as_u64().unwrap_or(or);
     match kind.as_str() {
@@ -119,14 +119,14 @@ fn made_up(schema: &Value, whim: &mut Whim<'_>) -> Value {
             json!("ü".repeat(least + usize::from(whim.next() % 4)))
         }
         Some("integer") => {
-            let least = schema["minimum"].as_f64().unwrap_or(0.0);
-            json!(least as i64 + i64::from(whim.next() % 12))
+            let least = schema["minimum"].as_i64().unwrap_or(0);
+            json!(least + i64::from(whim.next() % 12))
         }
         Some("number") => {
             let least = schema["minimum"].as_f64().unwrap_or(0.0);
             json!(least + f64::from(whim.next()) / 200.0)
         }
-        Some("boolean") => json!(whim.next() % 2 == 0),
+        Some("boolean") => json!(whim.next().is_multiple_of(2)),
         _ => Value::Null,
     }
 }
