@@ -16,7 +16,7 @@ cargo xtask TASK
   test [FILTER…]             everything CI runs: formatting, lints, all tests, the build without the embedded model;
                              with a FILTER only the tests whose names contain it
   check                      the fast part: formatting, lints and the tests of core and engine, without the embedded model
-  bench [FILTER…]            the benchmarks, in release
+  bench [FILTER…]            the benchmarks, on the program as it is shipped
   soak [FILTER…]             the tests of endurance with all they have (`test` runs a tenth): failing models, kills at every
                              position, stores that go away; prints the figures of docs/reliability.md
   help                       this text

@@ -1,6 +1,7 @@
 //! The cargo commands that the tasks run: where they build, with which surroundings, and what became of them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -52,7 +53,8 @@ impl Cargo {
             .args([
                 "run",
                 "--quiet",
-                "--release",
+                "--profile",
+                "quick",
                 "--bin",
                 "roundtable",
                 "--manifest-path",
@@ -61,6 +63,12 @@ impl Cargo {
             .arg("--")
             .args(arguments);
         command
+    }
+
+    /// The program as it is shipped, once it is built.
+    pub(crate) fn released(&self) -> PathBuf {
+        let name = format!("roundtable{}", std::env::consts::EXE_SUFFIX);
+        self.folders.built().join("release").join(name)
     }
 
     /// Whether this cargo has the better test runner.
@@ -85,7 +93,7 @@ impl Step {
     }
 
     /// With this in its environment.
-    pub(crate) fn under(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn under(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }

@@ -54,6 +54,15 @@ impl Folders {
         Self::below(cache, workspace, &variables)
     }
 
+    /// Where what cargo builds in the workspace is found.
+    pub(crate) fn built(&self) -> PathBuf {
+        let set = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].map(std::env::var_os);
+        let set = set.into_iter().flatten().find(|value| !value.is_empty());
+        let chosen = self.target.clone().or_else(|| set.map(PathBuf::from));
+        self.workspace
+            .join(chosen.unwrap_or_else(|| "target".into()))
+    }
+
     fn below(cache: Option<PathBuf>, workspace: PathBuf, variables: &Variables) -> Self {
         match cache {
             Some(cache) => Self {

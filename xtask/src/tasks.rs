@@ -19,7 +19,10 @@ pub(crate) fn try_it(question: &OsStr, options: &[OsString]) -> ExitCode {
         Err(code) => return code,
     };
     let mut build = cargo
-        .step("building roundtable", "build --release --bin roundtable")
+        .step(
+            "building roundtable",
+            "build --profile quick --bin roundtable",
+        )
         .which_may_take(FIRST_BUILD);
     if !build.succeeds() {
         return ExitCode::FAILURE;
@@ -91,10 +94,20 @@ pub(crate) fn bench(filters: &[OsString]) -> ExitCode {
         Ok(cargo) => cargo,
         Err(code) => return code,
     };
-    // By name: `cargo bench` alone would also compile all unit tests in release, only to skip them.
+    let mut release = cargo
+        .step(
+            "building the program as it is shipped",
+            "build --release --bin roundtable",
+        )
+        .which_may_take("a quarter of an hour the first time");
+    if !release.succeeds() {
+        return ExitCode::FAILURE;
+    }
+    // By name: `cargo bench` alone would also compile all unit tests, only to skip them.
     let benches = cargo
         .step("benchmarks", "bench --workspace --bench * --")
         .with(filters)
+        .under("SUITE_BINARY", cargo.released())
         .which_may_take(FIRST_BUILD);
     run_all(vec![benches])
 }
