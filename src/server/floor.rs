@@ -826,7 +826,7 @@ impl Floor {
         claim: &Claim,
         prepared: Prepared,
         debate: &Debate,
-    ) -> Result<End, Stopped> {
+    ) -> Result<Arc<End>, Stopped> {
         let journal = claim.journal();
         let cancel = debate.cancel.clone();
         let (table, protocol) = opening::sit(&self.workshop, prepared, journal, cancel)

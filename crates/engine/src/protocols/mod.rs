@@ -5,6 +5,8 @@ pub mod dialectic;
 pub mod forecast;
 pub mod modes;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -60,7 +62,7 @@ pub fn title(name: &str) -> String {
 }
 
 /// Plays a debate to its end and journals that end. An interrupted debate is ended too, as cancelled: it can be resumed.
-pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
+pub async fn play(table: &Table, protocol: Protocol) -> Result<Arc<End>, Halt> {
     let outcome = match protocol {
         Protocol::Dialectic => {
             let rules: dialectic::Rules = rules_of(table)?;
@@ -96,7 +98,8 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<End, Halt> {
         },
         Err(halt) => return Err(halt),
     };
-    table.end(end.clone()).await?;
+    let end = Arc::new(end);
+    table.end(Arc::clone(&end)).await?;
     Ok(end)
 }
 

@@ -5,7 +5,6 @@
 //! values, and for each call the values are put where the marks stand.
 
 use std::any::TypeId;
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -14,18 +13,21 @@ use serde_json::value::RawValue;
 use super::schema::{Refinement, refine};
 use crate::model::{Ability, Written};
 
-/// What a form was made for. The refinement has marks for values.
-type Shape = (TypeId, Ability, Refinement);
-
-/// The text before each mark with the number of the choice whose values follow, and the text after the last.
 struct Form {
+    reply: TypeId,
+    ability: Ability,
+    /// The refinement, with marks for values.
+    marked: Refinement,
+    /// The text before each mark with the number of the choice whose values follow.
     before: Vec<(String, usize)>,
+    /// The text after the last.
     rest: String,
 }
 
-static FORMS: LazyLock<RwLock<HashMap<Shape, Arc<Form>>>> = LazyLock::new(RwLock::default);
+/// There are few of them, and most differ in the first thing that is looked at.
+static FORMS: LazyLock<RwLock<Vec<Arc<Form>>>> = LazyLock::new(RwLock::default);
 
-/// Keys come from questions, so there is no end to shapes.
+/// Keys come from questions, so there is no end to forms.
 const MOST: usize = 256;
 
 /// No name of ours begins with it. One from outside that does gets no form.
@@ -42,19 +44,19 @@ pub(super) fn filled(
     if keys.any(|key| key.starts_with(MARK)) {
         return Arc::new(refined(json, refinement).into());
     }
-    let shape = (reply, ability, marked(refinement));
     let known = FORMS
         .read()
         .unwrap_or_else(PoisonError::into_inner)
-        .get(&shape)
+        .iter()
+        .find(|form| form.serves(reply, ability, refinement))
         .cloned();
     let form = known.unwrap_or_else(|| {
-        let form = Arc::new(Form::of(json, &shape.2));
+        let form = Arc::new(Form::of(reply, ability, json, refinement));
         let mut forms = FORMS.write().unwrap_or_else(PoisonError::into_inner);
         if forms.len() >= MOST {
             forms.clear();
         }
-        forms.insert(shape, Arc::clone(&form));
+        forms.push(Arc::clone(&form));
         form
     });
     Arc::new(match RawValue::from_string(form.fill(refinement)) {
@@ -69,7 +71,6 @@ fn refined(json: &Value, refinement: &Refinement) -> Value {
     json
 }
 
-/// Whether there is anything to choose from decides more than the values: where there is not, that stays.
 fn marked(refinement: &Refinement) -> Refinement {
     let mut marked = refinement.clone();
     for (number, (_, values)) in marked.choices.iter_mut().enumerate() {
@@ -81,8 +82,9 @@ fn marked(refinement: &Refinement) -> Refinement {
 }
 
 impl Form {
-    fn of(json: &Value, marked: &Refinement) -> Self {
-        let text = refined(json, marked).to_string();
+    fn of(reply: TypeId, ability: Ability, json: &Value, refinement: &Refinement) -> Self {
+        let marked = marked(refinement);
+        let text = refined(json, &marked).to_string();
         let mark = Value::from(MARK).to_string();
         let mark = mark.trim_end_matches('"');
         let mut before = Vec::new();
@@ -94,9 +96,32 @@ impl Form {
             piece = rest;
         }
         Self {
+            reply,
+            ability,
+            marked,
             before,
             rest: piece.to_owned(),
         }
+    }
+
+    /// Whether there is anything to choose from decides more than the values.
+    fn serves(&self, reply: TypeId, ability: Ability, refinement: &Refinement) -> bool {
+        let Refinement {
+            choices,
+            keys,
+            omitted,
+            items,
+        } = &self.marked;
+        let shape = |(name, values): &(&'static str, Vec<String>)| (*name, values.is_empty());
+        self.reply == reply
+            && self.ability == ability
+            && *omitted == refinement.omitted
+            && *items == refinement.items
+            && choices
+                .iter()
+                .map(shape)
+                .eq(refinement.choices.iter().map(shape))
+            && *keys == refinement.keys
     }
 
     fn fill(&self, refinement: &Refinement) -> String {

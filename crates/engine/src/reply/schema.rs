@@ -13,7 +13,7 @@ use super::{Reply, forms};
 use crate::model::{Ability, Schema, Written};
 
 /// What is known only when the question is put: which ids exist, how much the model can write.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refinement {
     /// Properties of this name, at any depth, may only take these values; where the property is a list, its items may.
     pub choices: Vec<(&'static str, Vec<String>)>,

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use futures::StreamExt;
+use futures::stream::FuturesOrdered;
 use roundtable_core::scale::Scale;
 use roundtable_core::timing;
 use roundtable_core::usage::Price;
@@ -260,8 +262,8 @@ impl Table {
         lock(&self.asked).sum
     }
 
-    pub async fn end(&self, end: End) -> Result<(), Halt> {
-        Ok(self.record(Event::Ended(Arc::new(end))).await?)
+    pub async fn end(&self, end: Arc<End>) -> Result<(), Halt> {
+        Ok(self.record(Event::Ended(end)).await?)
     }
 
     /// Whether one more attempt at a call is within what this debate may make: a few, and one for every step (C-07).
@@ -285,7 +287,7 @@ impl Table {
 pub async fn all<T>(
     asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
 ) -> Result<Vec<T>, Halt> {
-    futures::future::join_all(asks).await.into_iter().collect()
+    side_by_side(asks).await.into_iter().collect()
 }
 
 /// Several seats at once, keeping what the others said when one of them halts.
@@ -293,7 +295,7 @@ pub async fn each<T>(
     asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
 ) -> (Vec<Option<T>>, Result<(), Halt>) {
     let mut halted = Ok(());
-    let kept = futures::future::join_all(asks)
+    let kept = side_by_side(asks)
         .await
         .into_iter()
         .map(|answer| match answer {
@@ -307,6 +309,14 @@ pub async fn each<T>(
         })
         .collect();
     (kept, halted)
+}
+
+/// Each goes on when something has come for it, and is left alone when it has come for another: with ten seats that answer word by
+/// word, looking at all of them for every word is most of the work.
+pub fn side_by_side<F: Future>(
+    work: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Vec<F::Output>> {
+    FuturesOrdered::from_iter(work).collect()
 }
 
 /// Two kinds of work side by side; neither waits for the other.
