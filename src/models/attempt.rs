@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::stream;
-use futures::{FutureExt, StreamExt};
+use futures::FutureExt;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
+use super::drawn::{Item, Source, drawn_from};
 use super::endpoint::{Clock, Endpoint, LARGEST_BODY, Times};
 use super::failure::Refusal;
 use super::frames::{Frames, Framing};
@@ -77,11 +77,7 @@ pub(super) struct Hosted {
 impl Model for Hosted {
     fn stream(&self, request: Request) -> Deltas {
         let attempt = Attempt::new(Arc::clone(&self.backend), request);
-        stream::unfold(attempt, |mut attempt| async move {
-            let item = attempt.next().await?;
-            Some((item, attempt))
-        })
-        .boxed()
+        drawn_from(attempt)
     }
 
     fn profile(&self) -> Profile {
@@ -125,22 +121,8 @@ enum Form {
     Whole(Vec<u8>),
 }
 
-impl Attempt {
-    fn new(backend: Arc<Backend>, request: Request) -> Self {
-        let progress = Progress::of(&request);
-        Self {
-            clock: Clock::start(backend.endpoint.times),
-            backend,
-            request,
-            conceded: Concessions::default(),
-            answer: None,
-            progress,
-            failure: None,
-            over: false,
-        }
-    }
-
-    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+impl Source for Attempt {
+    async fn next(&mut self) -> Option<Item> {
         loop {
             if let Some(delta) = self.progress.deltas.pop_front() {
                 return Some(Ok(delta));
@@ -160,6 +142,22 @@ impl Attempt {
                 self.failure = Some(error);
                 self.over = true;
             }
+        }
+    }
+}
+
+impl Attempt {
+    fn new(backend: Arc<Backend>, request: Request) -> Self {
+        let progress = Progress::of(&request);
+        Self {
+            clock: Clock::start(backend.endpoint.times),
+            backend,
+            request,
+            conceded: Concessions::default(),
+            answer: None,
+            progress,
+            failure: None,
+            over: false,
         }
     }
 

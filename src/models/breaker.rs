@@ -3,10 +3,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use roundtable_core::breaker::{Admission, Breaker, Settings};
 use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
 use tokio::time::Instant;
+
+use super::drawn::{Item, Source, drawn_from};
 
 /// The breaker of one provider.
 pub(super) struct Fuse {
@@ -64,11 +66,7 @@ impl Model for Guarded {
             },
             over: false,
         };
-        stream::unfold(attempt, |mut attempt| async move {
-            let item = attempt.next().await?;
-            Some((item, attempt))
-        })
-        .boxed()
+        drawn_from(attempt)
     }
 
     fn profile(&self) -> Profile {
@@ -137,8 +135,8 @@ struct Attempt {
     over: bool,
 }
 
-impl Attempt {
-    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+impl Source for Attempt {
+    async fn next(&mut self) -> Option<Item> {
         if self.over {
             return None;
         }

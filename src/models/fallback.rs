@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use roundtable_core::usage::Price;
 use roundtable_engine::model::{Delta, Deltas, Instead, Model, ModelError, Profile, Request};
 
+use super::drawn::{Item, Source, drawn_from};
 use crate::config::ModelName;
 
 /// One of those that answer in its place.
@@ -34,11 +35,7 @@ impl Model for FallingBack {
             others: self.others.clone().into_iter().collect(),
             over: false,
         };
-        stream::unfold(call, |mut call| async move {
-            let item = call.next().await?;
-            Some((item, call))
-        })
-        .boxed()
+        drawn_from(call)
     }
 
     fn profile(&self) -> Profile {
@@ -62,8 +59,8 @@ struct Call {
     over: bool,
 }
 
-impl Call {
-    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+impl Source for Call {
+    async fn next(&mut self) -> Option<Item> {
         if self.over {
             return None;
         }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use futures::{StreamExt, stream};
-use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
+use futures::StreamExt;
+use roundtable_engine::model::{Delta, Deltas, Model, Profile, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::drawn::{Item, Source, drawn_from};
 
 /// A model that waits for a place at its provider and keeps it until its stream has ended or is dropped.
 pub(super) struct Limited {
@@ -19,7 +21,7 @@ impl Model for Limited {
             places: Arc::clone(&self.places),
             request,
         };
-        stream::unfold(waiting, |state| async move { state.next().await }).boxed()
+        drawn_from(waiting)
     }
 
     fn profile(&self) -> Profile {
@@ -43,32 +45,34 @@ enum State {
     },
     Running {
         stream: Deltas,
-        // `None` only if the semaphore were closed, which nobody does.
+        /// Given back with the stream. `None` only if the semaphore were closed, which nobody does.
+        #[expect(dead_code, reason = "it is held, not looked at")]
         place: Option<OwnedSemaphorePermit>,
     },
     Over,
 }
 
-impl State {
-    async fn next(self) -> Option<(Result<Delta, ModelError>, Self)> {
-        let (mut stream, place) = match self {
-            Self::Over => return None,
-            Self::Running { stream, place } => (stream, place),
-            Self::Waiting {
+impl Source for State {
+    async fn next(&mut self) -> Option<Item> {
+        if matches!(self, Self::Waiting { .. })
+            && let Self::Waiting {
                 inner,
                 places,
                 request,
-            } => {
-                let place = places.acquire_owned().await.ok();
-                (inner.stream(request), place)
-            }
+            } = std::mem::replace(self, Self::Over)
+        {
+            let place = places.acquire_owned().await.ok();
+            let stream = inner.stream(request);
+            *self = Self::Running { stream, place };
+        }
+        let Self::Running { stream, .. } = self else {
+            return None;
         };
         let item = stream.next().await?;
-        let state = match &item {
-            Err(_) | Ok(Delta::Finish(_)) => Self::Over,
-            Ok(_) => Self::Running { stream, place },
-        };
-        Some((item, state))
+        if matches!(item, Err(_) | Ok(Delta::Finish(_))) {
+            *self = Self::Over;
+        }
+        Some(item)
     }
 }
 

@@ -2,7 +2,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
-use roundtable_engine::model::Finish;
+use futures::stream;
+use roundtable_engine::model::{Finish, ModelError};
 
 use super::super::retry::Retrying;
 use super::super::testing::{Reply, Server, call, drain, fleet_of, plain_request};

@@ -7,6 +7,7 @@ mod anthropic;
 mod attempt;
 mod breaker;
 mod discovery;
+mod drawn;
 mod embed;
 mod endpoint;
 mod failure;

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
+use futures::StreamExt;
 use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
 
+use super::drawn::{Item, Source, drawn_from};
 use crate::config::Retry;
 
 /// A model whose calls are made up to `policy.attempts` times. Before each further attempt it says that all text so far
@@ -27,11 +28,7 @@ impl Model for Retrying {
             pause: None,
             over: false,
         };
-        stream::unfold(call, |mut call| async move {
-            let item = call.next().await?;
-            Some((item, call))
-        })
-        .boxed()
+        drawn_from(call)
     }
 
     fn profile(&self) -> Profile {
@@ -57,8 +54,8 @@ struct Call {
     over: bool,
 }
 
-impl Call {
-    async fn next(&mut self) -> Option<Result<Delta, ModelError>> {
+impl Source for Call {
+    async fn next(&mut self) -> Option<Item> {
         if self.over {
             return None;
         }

@@ -1,6 +1,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use futures::stream;
 use roundtable_engine::model::Finish;
 use tokio::time::Instant;
 
