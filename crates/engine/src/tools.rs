@@ -296,7 +296,7 @@ impl Exchange {
     pub fn of<'k>(key: &'k str, value: &Value) -> Option<(&'k str, Self)> {
         let (step, number) = key.rsplit_once("/tools-")?;
         number.parse::<u32>().ok()?;
-        Some((step, serde_json::from_value(value.clone()).ok()?))
+        Some((step, Deserialize::deserialize(value).ok()?))
     }
 }
 

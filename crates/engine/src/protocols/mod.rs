@@ -158,7 +158,7 @@ fn protocol_of(entries: &[Entry]) -> Option<Protocol> {
 }
 
 fn rules_of<R: DeserializeOwned>(table: &Table) -> Result<R, Halt> {
-    serde_json::from_value(table.setup().rules.clone()).map_err(|error| corrupt(&error))
+    R::deserialize(&table.setup().rules).map_err(|error| corrupt(&error))
 }
 
 fn end_of(state: State, reason: Option<String>, result: &impl Serialize) -> Result<End, Halt> {

@@ -3,6 +3,7 @@
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::step::{Ask, Turn, deadline};
@@ -195,7 +196,7 @@ impl<T: Reply> Work<'_, '_, T> {
 
     fn recall(&mut self, key: &str, value: &Value) -> Result<Exchange, Halt> {
         let exchange: Exchange =
-            serde_json::from_value(value.clone()).map_err(|error| JournalError::Corrupt {
+            Exchange::deserialize(value).map_err(|error| JournalError::Corrupt {
                 detail: format!("'{key}': {error}"),
             })?;
         if exchange.request != self.hash {

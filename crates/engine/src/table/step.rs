@@ -246,10 +246,8 @@ impl<'t, T: Reply> Ask<'t, T> {
                 step: step.call.step.clone(),
             }),
             Known::Finished(step) => {
-                let reply = serde_json::from_value(step.reply.clone()).map_err(|error| {
-                    JournalError::Corrupt {
-                        detail: format!("step '{}': {error}", step.call.step),
-                    }
+                let reply = T::deserialize(&step.reply).map_err(|error| JournalError::Corrupt {
+                    detail: format!("step '{}': {error}", step.call.step),
                 })?;
                 Ok(Some(Turn {
                     reply,

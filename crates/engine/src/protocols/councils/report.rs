@@ -6,6 +6,7 @@ mod scorecard;
 
 use roundtable_core::councils::BiasFigures;
 use roundtable_core::forensics::LIMITS;
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::card::{DimensionResult, card};
@@ -122,7 +123,7 @@ fn verb(step: &FinishedStep) -> &str {
 
 fn turn<T: Reply>(step: &FinishedStep) -> Option<Turn<T>> {
     Some(Turn {
-        reply: serde_json::from_value(step.reply.clone()).ok()?,
+        reply: Deserialize::deserialize(&step.reply).ok()?,
         text: step.text.clone(),
         remarks: step.remarks.clone(),
         withheld: step.withheld.clone(),

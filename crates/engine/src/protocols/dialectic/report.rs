@@ -2,6 +2,8 @@
 
 use roundtable_core::issues::{Issue, Severity, Status};
 
+use serde::Deserialize;
+
 use super::follow::Follower;
 use super::replies::{Change, Critique, Review};
 use super::rules::Rules;
@@ -18,7 +20,7 @@ pub fn report(entries: &[Entry]) -> Report {
     let mut rules: Option<Rules> = None;
     for entry in entries {
         match &entry.event {
-            Event::Opened(setup) => rules = serde_json::from_value(setup.rules.clone()).ok(),
+            Event::Opened(setup) => rules = Deserialize::deserialize(&setup.rules).ok(),
             Event::StepFinished(step) => {
                 follower.take_up(step);
                 scores.extend(score_of(step).map(|score| (step.call.round, score)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::contract::{
@@ -16,7 +16,7 @@ use super::extras::Extras;
 use super::resolution::{Resolution, Scored, resolution_of, scored};
 use super::rules::Rules;
 use super::verdict::{Circumstances, Ending, Verdict};
-use crate::event::{Entry, Event, Millis, Setup, State};
+use crate::event::{End, Entry, Event, Millis, Setup, State};
 use crate::stand_ins::{StandIn, stand_ins};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
@@ -86,11 +86,12 @@ impl Folded {
             .iter()
             .find_map(|entry| entry.event.setup())?
             .clone();
-        let rules: Rules = serde_json::from_value(setup.rules.clone()).ok()?;
+        let rules = Rules::deserialize(&setup.rules).ok()?;
         let mut debate = Debate::new(&rules, &setup.seats);
         let mut missing: BTreeMap<String, Missing> = BTreeMap::new();
         let mut steps = 0;
-        let mut ended: Option<Verdict> = None;
+        let ended = end_of(entries).and_then(|end| end.result.as_ref());
+        let ended = ended.and_then(|result| Verdict::deserialize(result).ok());
         let (mut state, mut reason, mut ended_at) = (State::Running, None, None);
         let mut user_rating = None;
         for entry in entries {
@@ -98,7 +99,9 @@ impl Folded {
                 Event::StepFinished(step) => {
                     steps += 1;
                     missing.remove(&step.call.step);
-                    debate.take_up(step);
+                    if ended.is_none() {
+                        debate.take_up(step);
+                    }
                 }
                 Event::StepFailed(step) => {
                     steps += 1;
@@ -110,12 +113,9 @@ impl Folded {
                     missing.insert(step.call.step.clone(), absent);
                 }
                 Event::Ended(end) => {
-                    let result = end.result.clone();
-                    ended = result.and_then(|result| serde_json::from_value(result).ok());
                     (state, reason, ended_at) = (end.state, end.reason.clone(), Some(entry.at));
                 }
                 Event::Reopened { .. } => {
-                    ended = None;
                     (state, reason, ended_at) = (State::Running, None, None);
                 }
                 Event::Rated { rating, .. } => user_rating = Some(*rating),
@@ -151,6 +151,16 @@ impl Folded {
             ended_at,
             user_rating,
         })
+    }
+}
+
+/// How the debate has ended, unless it was opened again since.
+fn end_of(entries: &[Entry]) -> Option<&End> {
+    let is_turn = |entry: &&Entry| matches!(entry.event, Event::Ended(_) | Event::Reopened { .. });
+    if let Event::Ended(end) = &entries.iter().rfind(is_turn)?.event {
+        Some(end)
+    } else {
+        None
     }
 }
 

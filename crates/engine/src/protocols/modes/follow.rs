@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use roundtable_core::groupthink::Diversity;
 
+use serde::Deserialize;
+
 use super::checks::Kind;
 use super::debate::{Cast, Debate};
 use super::enhanced::{Matter, Measurement, PersonDecision, round_of};
@@ -15,7 +17,7 @@ use crate::table::Turn;
 /// `None` before the first entry, or where the rules are not those of the modes.
 pub fn followed(entries: &[Entry]) -> Option<Debate> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
-    let rules: Rules = serde_json::from_value(setup.rules.clone()).ok()?;
+    let rules: Rules = Deserialize::deserialize(&setup.rules).ok()?;
     let mut debate = Debate::new(setup, &rules);
     let mut heard = Heard::default();
     for entry in entries {
@@ -50,7 +52,7 @@ impl Heard {
                 self.turns.insert(place, None);
             }
             Event::Noted { key, value, .. } if round_of(key).is_some() => {
-                let measured = serde_json::from_value(value.clone()).ok();
+                let measured = Deserialize::deserialize(value).ok();
                 self.measurements.extend(round_of(key).zip(measured));
             }
             Event::Decided(decision) => {
@@ -64,7 +66,7 @@ impl Heard {
                     .strip_prefix('r')
                     .and_then(|key| key.split_once("/diversity-of-"));
                 let round = place.and_then(|(round, _)| round.parse().ok());
-                if let (Some(round), Ok(value)) = (round, serde_json::from_value(value.clone())) {
+                if let (Some(round), Ok(value)) = (round, Deserialize::deserialize(value)) {
                     self.diversities.insert(round, value);
                 }
             }
