@@ -212,10 +212,15 @@ pub(crate) async fn sit(
             setup.protocol
         ))
     })?;
+    let library = match protocol {
+        Protocol::Dialectic => workshop.library()?,
+        // Only the dialectic looks anything up.
+        Protocol::Councils | Protocol::Forecast | Protocol::Modes => Arc::default(),
+    };
     let kit = Kit {
         scale: workshop.scale(setup.embedder.as_deref().unwrap_or_default())?,
         prompts: workshop.prompts()?,
-        library: workshop.library()?,
+        library,
         chairs: prepared.chairs,
         embedder: prepared.embedder,
         journal,

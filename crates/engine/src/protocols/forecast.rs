@@ -32,6 +32,7 @@ pub use rules::{Before, Opening, Rules, open};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;
+use crate::prompt::given;
 use crate::reply;
 use crate::table::{Halt, Table, Turn, both, each};
 use assessment::{assess, assess_all, settle};
@@ -68,13 +69,10 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
             debate.listen(table.interlude(&format!("r{round}")).await?);
         }
         table.round(round, debate.phase(round).name());
+        let material = Material::of(table, debate, round);
+        let speakers = debate.speakers(round).into_iter();
         let ((spoken, halted), assessed) = both(
-            each(
-                debate
-                    .speakers(round)
-                    .into_iter()
-                    .map(|role| speak(table, debate, role, round)),
-            ),
+            each(speakers.map(|role| speak(table, debate, role, round, &material))),
             assess_all(table, debate, round - 1),
         )
         .await;
@@ -92,8 +90,13 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         }
     }
     let judge = debate.judge().cloned();
+    let material = Material::of(table, debate, last);
     let ((spoken, halted), assessed) = both(
-        each(judge.iter().map(|judge| speak(table, debate, judge, last))),
+        each(
+            judge
+                .iter()
+                .map(|judge| speak(table, debate, judge, last, &material)),
+        ),
         assess_all(table, debate, last),
     )
     .await;
@@ -127,8 +130,9 @@ async fn speak(
     debate: &Debate<'_>,
     role: &Role,
     round: u32,
+    material: &Material,
 ) -> Result<Answer, Halt> {
-    let turn = put(table, debate, role, round, Attempt::First).await?;
+    let turn = put(table, debate, role, round, material, Attempt::First).await?;
     Ok((role.name.clone(), turn))
 }
 
@@ -145,6 +149,7 @@ async fn put(
     debate: &Debate<'_>,
     role: &Role,
     round: u32,
+    Material { facts, points }: &Material,
     attempt: Attempt,
 ) -> Result<Option<Turn<Argument>>, Halt> {
     let rules = debate.rules();
@@ -153,8 +158,7 @@ async fn put(
     let outcomes = debate.outcomes();
     let is_judge = role.duty == Some(Duty::Judge);
     let waited = is_judge && round == rules.rounds;
-    let Material { facts, points } = Material::of(table, debate, round);
-    let latest = if waited { points.latest } else { Vec::new() };
+    let latest = if waited { &points.latest[..] } else { &[] };
     let ids = debate.point_ids(round);
     let owes_precedents = debate.owes_precedents(role);
     let others: Vec<String> = debate
@@ -166,7 +170,7 @@ async fn put(
         Attempt::First => ("argue", None),
         Attempt::Again(score) => ("rewrite", Some(format!("{score:.2}"))),
     };
-    let context = json!({
+    let context = given!({
         "question": table.setup().question,
         "outcomes": rules.request.prediction_context.outcomes,
         "facts": facts,
@@ -247,11 +251,11 @@ async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         .in_phase("synthesis", debate.last_round())
         .prompt(
             "forecast/synthesise",
-            json!({
+            given!({
                 "question": table.setup().question,
                 "outcomes": rules.request.prediction_context.outcomes,
                 "facts": Vec::<String>::new(),
-                "context": null,
+                "context": None::<String>,
                 "person": debate.person(),
                 "arguments": arguments,
                 "forecast": shares.join(", "),

@@ -1,12 +1,13 @@
 //! What an argument is worth by the rubric, and what becomes of one that is worth too little (F-05, F-06).
 
 use roundtable_core::forecast::WEAK;
-use serde_json::json;
 
 use super::debate::{Debate, Marks, Version};
+use super::material::Material;
 use super::replies::{Argument, Scoring};
 use super::{Attempt, put, seat_for};
 use crate::cast::Duty;
+use crate::prompt::given;
 use crate::table::{Halt, Table, Turn, side_by_side};
 
 /// What became of one argument before the rubric.
@@ -58,7 +59,8 @@ async fn assess_into(
     let Some(known) = debate.roles().iter().find(|it| it.name == role) else {
         return Ok(());
     };
-    assessed.rewritten = put(table, debate, known, round, Attempt::Again(weak)).await?;
+    let material = Material::of(table, debate, round);
+    assessed.rewritten = put(table, debate, known, round, &material, Attempt::Again(weak)).await?;
     if let Some(turn) = &assessed.rewritten {
         assessed.again = score(table, debate, round, &role, Version::Again, &turn.reply).await?;
     }
@@ -89,11 +91,11 @@ async fn score(
         .in_round(round)
         .prompt(
             "forecast/score",
-            json!({
+            given!({
                 "question": table.setup().question,
                 "outcomes": rules.request.prediction_context.outcomes,
                 "facts": Vec::<String>::new(),
-                "context": null,
+                "context": None::<String>,
                 "rubric": rules.rubric,
                 "supports": argument.supports,
                 "argument": text,
