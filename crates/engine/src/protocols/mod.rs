@@ -4,6 +4,7 @@ pub mod councils;
 pub mod dialectic;
 pub mod forecast;
 pub mod modes;
+mod outcome;
 
 use std::sync::Arc;
 

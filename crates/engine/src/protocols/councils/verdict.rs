@@ -22,6 +22,7 @@ use super::settle::{AnsweredFinding, settle};
 use super::sitting::{Bench, Second, Sitting};
 use crate::event::{Spent, State};
 use crate::panel::{Extra, ExtraKind, Panel, Part};
+use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 
 /// How the hearing ended.
@@ -412,30 +413,21 @@ impl Verdict {
         }
     }
 
-    fn ran_out(&self) -> bool {
-        self.stop_reason == "budget"
+    fn played(&self) -> Outcome<'_> {
+        Outcome {
+            is_there: self.overall.is_some(),
+            ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
+            missing: &self.missing,
+        }
     }
 
     pub fn state(&self) -> State {
-        if self.overall.is_none() && !self.ran_out() {
-            State::Failed
-        } else if self.ran_out() || !self.missing.is_empty() {
-            State::Partial
-        } else {
-            State::Complete
-        }
+        self.played().state()
     }
 
     /// Why it is not complete, for people.
     pub fn reason(&self) -> Option<String> {
-        if self.ran_out() {
-            return Some(self.stop_explanation.clone());
-        }
-        let absent = self.missing.iter();
-        let absent: Vec<_> = absent
-            .map(|it| format!("{}: {}", it.step, it.reason))
-            .collect();
-        (!absent.is_empty()).then(|| absent.join("; "))
+        self.played().reason()
     }
 }
 

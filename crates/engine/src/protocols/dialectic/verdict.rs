@@ -12,6 +12,7 @@ use super::debate::Debate;
 use super::replies::{Change, Marking, Synthesis};
 use super::rules::Rules;
 use crate::event::State;
+use crate::protocols::outcome::Outcome;
 use crate::reasoning::Retrieval;
 use crate::table::{Missing, Table, Turn};
 
@@ -69,7 +70,7 @@ pub struct Verdict {
     pub fruitless_strategies: Vec<Strategy>,
     pub retrieval: Retrieval,
     pub worth: Worth,
-    pub missing: Vec<MissingStep>,
+    pub missing: Vec<Missing>,
     /// Rules that a reply broke even after it was sent back.
     pub remarks: Vec<String>,
 }
@@ -100,23 +101,6 @@ pub struct Side {
     pub cost: Option<Money>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissingStep {
-    pub step: String,
-    pub seat: String,
-    pub reason: String,
-}
-
-impl From<Missing> for MissingStep {
-    fn from(missing: Missing) -> Self {
-        Self {
-            step: missing.step,
-            seat: missing.seat,
-            reason: missing.reason,
-        }
-    }
-}
-
 impl Verdict {
     pub(super) fn of(
         table: &Table,
@@ -127,7 +111,7 @@ impl Verdict {
         synthesis: Option<Turn<Synthesis>>,
         marking: Option<Turn<Marking>>,
     ) -> Self {
-        let missing: Vec<MissingStep> = table.missing().into_iter().map(Into::into).collect();
+        let missing = table.missing();
         let answer = synthesis.as_ref().map_or_else(
             || debate.latest_answer().map(str::to_owned),
             |turn| Some(turn.reply.answer.clone()),
@@ -167,31 +151,21 @@ impl Verdict {
         }
     }
 
-    fn ran_out(&self) -> bool {
-        self.stop_reason == "budget"
+    fn played(&self) -> Outcome<'_> {
+        Outcome {
+            is_there: self.answer.is_some(),
+            ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
+            missing: &self.missing,
+        }
     }
 
     pub fn state(&self) -> State {
-        if self.answer.is_none() && !self.ran_out() {
-            State::Failed
-        } else if self.ran_out() || !self.missing.is_empty() {
-            State::Partial
-        } else {
-            State::Complete
-        }
+        self.played().state()
     }
 
     /// Why it is not complete, for people.
     pub fn reason(&self) -> Option<String> {
-        if self.ran_out() {
-            return Some(self.stop_explanation.clone());
-        }
-        let absent: Vec<_> = self
-            .missing
-            .iter()
-            .map(|missing| format!("{}: {}", missing.step, missing.reason))
-            .collect();
-        (!absent.is_empty()).then(|| absent.join("; "))
+        self.played().reason()
     }
 }
 

@@ -12,6 +12,7 @@ use super::debate::{Debate, Heard, Marks};
 use super::extras::Extras;
 use super::words::share;
 use crate::event::State;
+use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 use crate::totals::Sum;
 
@@ -133,27 +134,24 @@ impl Verdict {
         }
     }
 
-    pub fn state(&self) -> State {
-        let ran_out = matches!(self.roundtable.ending, Ending::Budget(_));
-        if self.probability_distribution.is_empty() && !ran_out {
-            State::Failed
-        } else if ran_out || !self.roundtable.missing.is_empty() {
-            State::Partial
-        } else {
-            State::Complete
+    fn played(&self) -> Outcome<'_> {
+        Outcome {
+            is_there: !self.probability_distribution.is_empty(),
+            ran_out: match &self.roundtable.ending {
+                Ending::Budget(limit) => Some(limit),
+                Ending::Played | Ending::Running => None,
+            },
+            missing: &self.roundtable.missing,
         }
+    }
+
+    pub fn state(&self) -> State {
+        self.played().state()
     }
 
     /// Why it is not complete, for people.
     pub fn reason(&self) -> Option<String> {
-        if let Ending::Budget(limit) = &self.roundtable.ending {
-            return Some(limit.clone());
-        }
-        let missing = self.roundtable.missing.iter();
-        let absent: Vec<_> = missing
-            .map(|it| format!("{}: {}", it.step, it.reason))
-            .collect();
-        (!absent.is_empty()).then(|| absent.join("; "))
+        self.played().reason()
     }
 }
 

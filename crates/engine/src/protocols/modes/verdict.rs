@@ -16,6 +16,7 @@ use super::debate::{Debate, Hidden};
 use super::enhanced::Enhancement;
 use super::replies::{Conclusion, RiskLevel};
 use crate::event::{Spent, State};
+use crate::protocols::outcome::Outcome;
 use crate::safety::{Alarm, Withheld};
 use crate::table::{Missing, Table, Turn};
 
@@ -86,7 +87,7 @@ pub struct Verdict {
     pub violations: BTreeMap<String, usize>,
     pub sent_back: usize,
     pub worth: Worth,
-    pub missing: Vec<MissingStep>,
+    pub missing: Vec<Missing>,
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enhanced: Option<Enhancement>,
@@ -166,23 +167,6 @@ pub struct Share {
     pub seats: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MissingStep {
-    pub step: String,
-    pub seat: String,
-    pub reason: String,
-}
-
-impl From<Missing> for MissingStep {
-    fn from(missing: Missing) -> Self {
-        Self {
-            step: missing.step,
-            seat: missing.seat,
-            reason: missing.reason,
-        }
-    }
-}
-
 impl Verdict {
     pub(super) fn of(
         table: &Table,
@@ -191,7 +175,7 @@ impl Verdict {
         groupthink: Vec<Groupthink>,
         conclusion: Option<&Turn<Conclusion>>,
     ) -> Self {
-        let missing: Vec<MissingStep> = table.missing().into_iter().map(Into::into).collect();
+        let missing = table.missing();
         let last: Option<Figures> = debate.history().pop();
         let stated = last.as_ref().and_then(Figures::mean_confidence);
         let sum = table.spent();
@@ -230,32 +214,21 @@ impl Verdict {
         }
     }
 
-    fn ran_out(&self) -> bool {
-        self.stop_reason == "budget"
+    fn played(&self) -> Outcome<'_> {
+        Outcome {
+            is_there: !self.state.agent_status.is_empty(),
+            ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
+            missing: &self.missing,
+        }
     }
 
     pub fn outcome(&self) -> State {
-        let nobody_spoke = self.state.agent_status.is_empty();
-        if nobody_spoke && !self.ran_out() {
-            State::Failed
-        } else if self.ran_out() || !self.missing.is_empty() {
-            State::Partial
-        } else {
-            State::Complete
-        }
+        self.played().state()
     }
 
     /// Why it is not complete, for people.
     pub fn reason(&self) -> Option<String> {
-        if self.ran_out() {
-            return Some(self.stop_explanation.clone());
-        }
-        let absent: Vec<_> = self
-            .missing
-            .iter()
-            .map(|missing| format!("{}: {}", missing.step, missing.reason))
-            .collect();
-        (!absent.is_empty()).then(|| absent.join("; "))
+        self.played().reason()
     }
 }
 
