@@ -31,6 +31,12 @@ fn clones_share_one_target_folder_in_the_cache() {
 }
 
 #[test]
+fn what_is_built_is_found_where_it_is_built() {
+    let shared = folders(Some("/cache"), None, false);
+    assert_eq!(shared.built(), Path::new("/cache/roundtable/target"));
+}
+
+#[test]
 fn a_target_folder_that_the_user_chose_stays() {
     assert_eq!(folders(None, Some("/home/ada"), true).target, None);
 }
