@@ -311,8 +311,8 @@ pub async fn each<T>(
     (kept, halted)
 }
 
-/// Each goes on when something has come for it, and is left alone when it has come for another: with ten seats that answer word by
-/// word, looking at all of them for every word is most of the work.
+/// Each goes on when something has come for it, and is left alone when it has come for another: ten seats that answer word by word
+/// would else all be looked at for every word of one.
 pub fn side_by_side<F: Future>(
     work: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Vec<F::Output>> {
