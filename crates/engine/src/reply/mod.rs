@@ -17,8 +17,7 @@ pub use main_text::MainText;
 pub use read::{Misfit, read, without_reasoning};
 pub use schema::{Refinement, schema_for};
 
-/// Derives what is needed for replies of this type, which takes far longer than anything else that is done for a call: better
-/// while models are waited for than when it is needed.
+/// Derives what is needed for replies of this type, once: better while models are waited for than when one is to be asked.
 pub fn prepare<T: Reply>() {
     schema::derived::<T>();
 }

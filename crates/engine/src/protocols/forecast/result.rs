@@ -90,7 +90,7 @@ impl Folded {
         let mut debate = Debate::new(&rules, &setup.seats);
         let mut missing: BTreeMap<String, Missing> = BTreeMap::new();
         let mut steps = 0;
-        let ended = end_of(entries).and_then(|end| end.result.as_ref());
+        let ended = last_end(entries).and_then(|end| end.result.as_ref());
         let ended = ended.and_then(|result| Verdict::deserialize(result).ok());
         let (mut state, mut reason, mut ended_at) = (State::Running, None, None);
         let mut user_rating = None;
@@ -155,7 +155,7 @@ impl Folded {
 }
 
 /// How the debate has ended, unless it was opened again since.
-fn end_of(entries: &[Entry]) -> Option<&End> {
+fn last_end(entries: &[Entry]) -> Option<&End> {
     let is_turn = |entry: &&Entry| matches!(entry.event, Event::Ended(_) | Event::Reopened { .. });
     if let Event::Ended(end) = &entries.iter().rfind(is_turn)?.event {
         Some(end)
