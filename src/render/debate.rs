@@ -3,7 +3,7 @@
 use askama::Template;
 use roundtable_core::usage::Usage;
 use roundtable_engine::account::{Account, Item, Outcome, Round, Turn, Voice};
-use roundtable_engine::event::{Spent, State};
+use roundtable_engine::event::{Millis, Spent, State};
 use roundtable_engine::protocols;
 use roundtable_engine::report::{Place, Report};
 
@@ -130,6 +130,7 @@ impl Stage {
 #[template(path = "turn.html")]
 struct Shown<'a> {
     step: &'a str,
+    began: Millis,
     class: String,
     title: &'a str,
     verb: Option<&'a str>,
@@ -147,6 +148,7 @@ pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
     };
     Html::of(&Shown {
         step: &turn.step,
+        began: turn.started_at,
         class: roles.class(&turn.seat),
         title: &turn.title,
         verb: verb(&turn.step, &turn.seat),
@@ -161,6 +163,7 @@ pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
 #[template(path = "voice.html")]
 struct Heard<'a> {
     seq: u64,
+    at: Millis,
     who: &'a str,
     decides: Option<&'a str>,
     text: Html,
@@ -170,6 +173,7 @@ struct Heard<'a> {
 pub(crate) fn voice(voice: &Voice) -> Html {
     Html::of(&Heard {
         seq: voice.seq,
+        at: voice.at,
         who: voice.by.as_deref().unwrap_or("A person"),
         decides: voice.decides.as_deref(),
         text: markdown::html(&voice.text),

@@ -49,12 +49,12 @@ pub(crate) fn speaker(request: &Value) -> (String, u32) {
     (seat, round_of(&text))
 }
 
+/// The round that the instructions speak of ("This is round 2", "Round 3 is a critical-objection round"); what was said in this round so far
+/// stands before them.
 fn round_of(text: &str) -> u32 {
-    let at = text.rfind("is round ").map(|at| at + 9);
-    let at = at
-        .or_else(|| text.rfind("Round ").map(|at| at + 6))
-        .unwrap();
-    let digits = text[at..].split(|c: char| !c.is_ascii_digit()).next();
+    let (_, instructions) = text.rsplit_once("## What to do").unwrap();
+    let (_, after) = instructions.split_once("ound ").unwrap();
+    let digits = after.split(|c: char| !c.is_ascii_digit()).next();
     digits.unwrap().parse().unwrap()
 }
 

@@ -29,15 +29,21 @@ fn backing(seat: &str, _: u32) -> Value {
 fn panel() -> (Server, Gate) {
     let gate = Gate::default();
     let held = gate.clone();
-    let server = Server::start(move |request, _| {
-        let is_held = schema_name(request) == "contribution" && speaker(request).1 == 2;
+    (held_by(move |_| held.clone()), gate)
+}
+
+/// In the second round every seat stands still until its gate is opened.
+fn held_by(gate_of: impl Fn(&str) -> Gate + Send + Sync + 'static) -> Server {
+    Server::start(move |request, _| {
         let answer = answer(request, position, backing);
-        if let (true, Answer::Reply(text)) = (is_held, &answer) {
-            return Answer::Gated(held.clone(), text.clone());
+        if let Answer::Reply(text) = &answer
+            && schema_name(request) == "contribution"
+            && let (seat, 2) = speaker(request)
+        {
+            return Answer::Gated(gate_of(&seat), text.clone());
         }
         answer
-    });
-    (server, gate)
+    })
 }
 
 fn home(server: &Server) -> Home {
@@ -161,6 +167,42 @@ async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
         "a reload shows the same page"
     );
     assert_eq!(browser.complaints().await, Vec::<String>::new());
+    browser.close().await;
+}
+
+/// A page that comes late hears of turns only when they end. It shows them in the order in which they began all the same.
+#[tokio::test]
+async fn e11_turns_stand_in_the_order_in_which_they_began() {
+    let (last, others) = (Gate::default(), Gate::default());
+    let gates = (last.clone(), others.clone());
+    let server = held_by(move |seat| {
+        if seat == "ecologist" {
+            gates.0.clone()
+        } else {
+            gates.1.clone()
+        }
+    });
+    let home = home(&server);
+    let served = Serving::start(&home, &[]);
+    let browser = Browser::open(DESKTOP).await;
+    ordered(&browser, &served).await;
+    let all_speak = "return document.querySelectorAll('#r2 .speaking').length === 4";
+    browser.until("all speak", all_speak).await;
+    let forget = "for (const it of document.querySelectorAll('#r2 .turn')) it.remove()";
+    browser.run(forget, Vec::new()).await;
+
+    last.open();
+    browser.find("#r2 [data-began]").await;
+    others.open();
+    browser.find(".decide").await;
+    let steps = "const all = [...document.querySelectorAll('#r2 [data-began]')].map((it) => it.id); \
+        return all.length === 4 ? all : null";
+    assert_eq!(
+        browser.until("all turns", steps).await,
+        json!(
+            ["sentinel", "builder", "analyst", "ecologist"].map(|seat| format!("r2/{seat}/speak"))
+        )
+    );
     browser.close().await;
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -92,8 +93,14 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (notes, behaviour) = (notes.clone(), Arc::clone(&behaviour));
-                // A client that goes away ends its own connection and nothing else.
-                thread::spawn(move || drop(serve(stream, &notes, behaviour.as_ref())));
+                thread::spawn(move || {
+                    // A client that goes away ends its own connection and nothing else. A behaviour that panics ends the test: the
+                    // program would take it for a model that is away, and go on.
+                    let serving = AssertUnwindSafe(|| serve(stream, &notes, behaviour.as_ref()));
+                    if catch_unwind(serving).is_err() {
+                        std::process::abort();
+                    }
+                });
             }
         });
         Self { port, heard, calls }

@@ -55,6 +55,20 @@
     return turn;
   };
 
+  // A transcript is in the order in which turns began, and seats that began together in theirs. A page that comes late hears of
+  // turns as they end.
+  const places = [...seats.keys()];
+  const placeOf = (turn) => places.indexOf(turn.id.split("/")[1]);
+  const since = (turn, other) => turn.dataset.began - other.dataset.began || placeOf(turn) - placeOf(other);
+  const inOrder = (turn) => {
+    const ended = [...turn.parentElement.querySelectorAll(":scope > [data-began]")];
+    const at = ended.indexOf(turn);
+    const later = ended.slice(0, at).find((it) => since(it, turn) > 0);
+    const earlier = ended.slice(at + 1).findLast((it) => since(it, turn) < 0);
+    if (later) later.before(turn);
+    else if (earlier) earlier.after(turn);
+  };
+
   // Text comes in many small pieces; it is put on the page once a frame.
   const waiting = new Map();
   let frame = 0;
@@ -86,7 +100,11 @@
       const turn = content.firstElementChild;
       const old = document.getElementById(step);
       if (!turn) return;
-      keepingPlace(() => (old ? old.replaceWith(turn) : roundOf(step).append(turn)));
+      keepingPlace(() => {
+        if (old) old.replaceWith(turn);
+        else roundOf(step).append(turn);
+        inOrder(turn);
+      });
     } catch { /* The text is there; a reload brings the rest. */ }
   };
 
