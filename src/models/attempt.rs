@@ -10,7 +10,7 @@ use reqwest::{Method, Response};
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
 use super::drawn::{Item, Source, drawn_from};
-use super::endpoint::{Clock, Endpoint, LARGEST_BODY, Times};
+use super::endpoint::{Alarm, Clock, Endpoint, LARGEST_BODY, Times};
 use super::failure::Refusal;
 use super::frames::{Frames, Framing};
 use super::wire::{Concession, Concessions, Listed, Progress, Unread, Wire};
@@ -108,6 +108,7 @@ struct Attempt {
 struct Answer {
     response: Response,
     form: Form,
+    alarm: Alarm,
 }
 
 enum Form {
@@ -181,6 +182,7 @@ impl Attempt {
                         head: Vec::new(),
                     },
                     response,
+                    alarm: Alarm::default(),
                 });
                 return Ok(());
             }
@@ -210,7 +212,8 @@ impl Attempt {
     }
 
     async fn read(&mut self, mut answer: Answer) -> Result<(), ModelError> {
-        let chunk = self.clock.within(answer.response.chunk()).await;
+        let coming = answer.response.chunk();
+        let chunk = self.clock.within_by(&mut answer.alarm, coming).await;
         let chunk = match chunk {
             Ok(Ok(chunk)) => chunk,
             // A reply that is finished is not thrown away because the goodbye is missing.

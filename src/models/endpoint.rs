@@ -1,11 +1,13 @@
 //! One provider's address: the connection pool, the headers that every request carries, and the time that one may take.
 
+use std::pin::Pin;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Response};
 use roundtable_engine::model::ModelError;
+use tokio::time::Sleep;
 
 use super::failure::{Callee, Refusal};
 use crate::config::{Kind, Provider};
@@ -41,15 +43,60 @@ impl Clock {
     }
 
     pub(super) async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelError> {
-        let left = self.times.call.saturating_sub(self.elapsed());
-        let (limit, after) = if left < self.times.idle {
-            (left, self.times.call)
-        } else {
-            (self.times.idle, self.times.idle)
-        };
+        let (limit, after) = self.limit();
         tokio::time::timeout(limit, work)
             .await
             .map_err(|_| ModelError::Timeout { after })
+    }
+
+    /// The same for one of many pieces of an answer.
+    pub(super) async fn within_by<T>(
+        &self,
+        alarm: &mut Alarm,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ModelError> {
+        let (limit, after) = self.limit();
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            () = alarm.ring(limit) => Err(ModelError::Timeout { after }),
+        }
+    }
+
+    /// How long the server may be silent now, and what that is.
+    fn limit(&self) -> (Duration, Duration) {
+        let left = self.times.call.saturating_sub(self.elapsed());
+        if left < self.times.idle {
+            (left, self.times.call)
+        } else {
+            (self.times.idle, self.times.idle)
+        }
+    }
+}
+
+/// Rings when nothing has come for too long. A timer set and taken back for each of a thousand pieces would take as long as reading
+/// them; this one stays where it was set, and is set anew only when it rings too early.
+#[derive(Debug, Default)]
+pub(super) struct Alarm {
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Alarm {
+    async fn ring(&mut self, limit: Duration) {
+        let due = tokio::time::Instant::now() + limit;
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+        if timer.deadline() > due {
+            timer.as_mut().reset(due);
+        }
+        loop {
+            timer.as_mut().await;
+            if timer.deadline() >= due {
+                return;
+            }
+            timer.as_mut().reset(due);
+        }
     }
 }
 

@@ -39,3 +39,35 @@ fn no_proxy_stands_before_this_machine() {
         assert!(!is_loopback(address), "{address}");
     }
 }
+
+/// C-07: the alarm goes by the last piece, wherever it was set before.
+#[tokio::test(start_paused = true)]
+async fn c07_an_alarm_rings_after_silence_and_not_before() {
+    let ms = Duration::from_millis;
+    let (clock, mut alarm) = (
+        Clock::start(Times {
+            call: ms(10_000),
+            idle: ms(100),
+        }),
+        Alarm::default(),
+    );
+    let begun = tokio::time::Instant::now();
+    for _ in 0..5 {
+        let piece = clock
+            .within_by(&mut alarm, tokio::time::sleep(ms(99)))
+            .await;
+        assert_eq!(piece, Ok(()));
+    }
+    assert_eq!(begun.elapsed(), ms(495));
+    let silence = std::future::pending::<()>();
+    let late = clock.within_by(&mut alarm, silence).await;
+    assert_eq!(late, Err(ModelError::Timeout { after: ms(100) }));
+    assert_eq!(begun.elapsed(), ms(595));
+    // An alarm that has rung can be set again, and to an earlier time than before.
+    alarm.ring(ms(50)).await;
+    assert_eq!(begun.elapsed(), ms(645));
+    let cut_short = tokio::time::timeout(ms(10), alarm.ring(ms(500))).await;
+    assert!(cut_short.is_err());
+    alarm.ring(ms(20)).await;
+    assert_eq!(begun.elapsed(), ms(675));
+}
