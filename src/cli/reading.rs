@@ -1,11 +1,12 @@
 //! A stored debate as commands read it: its account and its report for people, its protocol's record for programs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, poll};
 use roundtable_engine::account::Account;
-use roundtable_engine::event::{Entry, Millis};
+use roundtable_engine::event::{Entry, Event, Millis};
 use roundtable_engine::journal::{Journal, JournalError, Keyed};
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::report::Report;
@@ -59,21 +60,49 @@ impl Reading {
 
 /// A journal that remembers what went through it, so that nobody has to read it again.
 pub(crate) struct Remembering {
+    id: Uuid,
+    created_at: Millis,
     journal: Arc<dyn Journal>,
-    entries: Mutex<Vec<Entry>>,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    entries: Vec<Entry>,
+    /// The debate with its end, read while that was being written.
+    reading: Option<Reading>,
 }
 
 impl Remembering {
-    pub(crate) fn new(journal: Arc<dyn Journal>) -> Self {
+    pub(crate) fn new(id: Uuid, created_at: Millis, journal: Arc<dyn Journal>) -> Self {
         Self {
+            id,
+            created_at,
             journal,
-            entries: Mutex::default(),
+            memory: Mutex::default(),
         }
     }
 
     /// All that the journal holds. It is empty afterwards.
-    pub(crate) fn take(&self) -> Vec<Entry> {
-        std::mem::take(&mut *self.entries.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take(&self) -> Result<Reading, Failure> {
+        let memory = std::mem::take(&mut *self.memory());
+        let reading = memory.reading;
+        reading.map_or_else(|| self.reading(memory.entries), Ok)
+    }
+
+    fn reading(&self, entries: Vec<Entry>) -> Result<Reading, Failure> {
+        Reading::from(self.id, self.created_at, entries)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The disk takes its time; what is shown afterwards is made ready meanwhile.
+    fn read_ahead(&self, copies: &[Entry]) -> Option<Reading> {
+        let ends = matches!(copies.last()?.event, Event::Ended(_));
+        let entries = || [&self.memory().entries, copies].concat();
+        ends.then(|| self.reading(entries()).ok())?
     }
 }
 
@@ -81,9 +110,19 @@ impl Journal for Remembering {
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
         let copies: Vec<Entry> = entries.iter().map(|keyed| keyed.entry.clone()).collect();
         async move {
-            self.journal.append(entries).await?;
-            let mut kept = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend(copies);
+            let mut writing = self.journal.append(entries);
+            let mut reading = None;
+            let written = match poll!(&mut writing) {
+                Poll::Ready(written) => written,
+                Poll::Pending => {
+                    reading = self.read_ahead(&copies);
+                    writing.await
+                }
+            };
+            written?;
+            let mut memory = self.memory();
+            memory.entries.extend(copies);
+            memory.reading = reading;
             Ok(())
         }
         .boxed()
@@ -92,10 +131,13 @@ impl Journal for Remembering {
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
         async move {
             let entries = self.journal.load().await?;
-            let mut kept = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.clone_from(&entries);
+            self.memory().entries.clone_from(&entries);
             Ok(entries)
         }
         .boxed()
     }
 }
+
+#[cfg(test)]
+#[path = "reading_tests.rs"]
+mod tests;

@@ -136,7 +136,7 @@ async fn play_with(
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string(), seat.person);
     display.recall(&debate.past);
     let created_at = debate.claim.created_at();
-    let journal = Arc::new(Remembering::new(debate.claim.journal()));
+    let journal = Arc::new(Remembering::new(id, created_at, debate.claim.journal()));
     let (table, protocol) =
         opening::sit(workshop, debate.prepared, journal.clone(), cancel.clone()).await?;
     let lost = debate.claim.lost();
@@ -151,7 +151,7 @@ async fn play_with(
     drop(table);
     drop(debate.claim);
     played?;
-    Ok((display, Reading::from(id, created_at, journal.take())?))
+    Ok((display, journal.take()?))
 }
 
 async fn watch(
