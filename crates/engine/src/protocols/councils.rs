@@ -318,6 +318,7 @@ async fn synthesise(
             faults.extend(verdict::faults_of_extras(extras, &reply.extras));
             faults
         })
+        .last()
         .send()
         .await
 }

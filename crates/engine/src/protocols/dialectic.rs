@@ -270,6 +270,7 @@ async fn mark(
             "dialectic/mark",
             given!({ "question": question, "answer": synthesis.reply.answer }),
         )
+        .last()
         .send()
         .await
 }

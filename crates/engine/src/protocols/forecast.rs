@@ -264,6 +264,7 @@ async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         .choices("role", debate.role_names())
         .choices("source_role", debate.role_names())
         .choices("affected_outcomes", debate.outcomes().to_vec())
+        .last()
         .send()
         .await?;
     if let Some(turn) = turn {

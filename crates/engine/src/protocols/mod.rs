@@ -97,7 +97,10 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<Arc<End>, Halt> {
             reason: Some("interrupted".into()),
             result: None,
         },
-        Err(halt) => return Err(halt),
+        Err(halt) => {
+            table.write_rest().await?;
+            return Err(halt);
+        }
     };
     let end = Arc::new(end);
     table.end(Arc::clone(&end)).await?;

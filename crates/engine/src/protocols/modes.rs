@@ -515,6 +515,7 @@ async fn conclude(
                 "ending": ending.explanation(),
             }),
         )
+        .last()
         .send()
         .await
 }

@@ -441,6 +441,11 @@ async fn holds_over_kills(setup: impl Fn() -> Setup, script: Script, is_paid: fn
     for after in 1..length {
         let journal = killed(setup(), script, after).await;
         let kept = entries(&journal);
+        if matches!(kept.last().map(|it| &it.event), Some(Event::Ended(_))) {
+            // The last step and the end are written together.
+            assert_eq!(by_key(&journal), by_key(&whole), "killed after {after}");
+            continue;
+        }
         let kept = kept.iter().filter(|it| is_paid(&it.event)).count();
         let again = Scripted::new(script);
         played(setup(), &again, &journal).await;

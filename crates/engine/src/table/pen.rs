@@ -99,11 +99,15 @@ impl Pen {
         }
     }
 
+    /// Whether no step is at work.
+    pub(super) fn is_idle(&self) -> bool {
+        self.working.load(Ordering::Relaxed) == 0
+    }
+
     /// Whether no step is at work, and all who wait for the journal may go on before it is written.
     pub(super) fn may_go_on(&self, all: &[Waiting]) -> bool {
         let authors = all.iter().filter_map(|waiting| waiting.author.as_ref());
-        self.working.load(Ordering::Relaxed) == 0
-            && authors.into_iter().all(|it| it.needs == Needs::Underway)
+        self.is_idle() && authors.into_iter().all(|it| it.needs == Needs::Underway)
     }
 
     pub(super) fn working(&self) -> Working<'_> {
@@ -169,6 +173,12 @@ impl Pen {
             is_untold: true,
         });
         told
+    }
+
+    /// Whether something waits to be written that matters, and not only what travels along.
+    pub(super) fn is_awaited(&self) -> bool {
+        let queue = lock(&self.queue);
+        queue.waiting.iter().any(|it| it.author.is_some())
     }
 
     pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {

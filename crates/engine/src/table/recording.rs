@@ -75,8 +75,31 @@ impl Table {
         // What others have heard already is written along.
         for _ in 0..GATHERING {
             tokio::task::yield_now().await;
+            if self.pen.is_idle() {
+                break;
+            }
         }
         self.write(told).await
+    }
+
+    /// The last step: one wait for the disk does for it and the end. Where no end follows, [`Table::write_rest`] writes it.
+    pub(super) fn record_with_the_end(&self, event: Event) {
+        let now = self.kit.clock.now();
+        // Nobody waits for it: whoever ends the debate does.
+        drop(self.pen.put(now, event, Needs::Underway));
+    }
+
+    /// What was to be written with an end that did not come.
+    pub(crate) async fn write_rest(&self) -> Result<(), JournalError> {
+        self.settled().await?;
+        let turn = self.pen.turn().await;
+        if !self.pen.is_awaited() {
+            return Ok(());
+        }
+        let mut append = self.append(turn);
+        let outcome = (&mut append.writing).await;
+        self.written(append, &outcome);
+        outcome
     }
 
     /// Writes all that waits, unless somebody does.

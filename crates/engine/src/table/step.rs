@@ -45,6 +45,7 @@ pub struct Ask<'t, T> {
     context: minijinja::Value,
     refinement: Refinement,
     images: Vec<Image>,
+    is_last: bool,
     pub(super) toolbox: Option<Toolbox>,
     pub(super) check: Check<'t, T>,
     pub(super) demand: Check<'t, T>,
@@ -63,6 +64,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             context: minijinja::Value::UNDEFINED,
             refinement: Refinement::default(),
             images: Vec::new(),
+            is_last: false,
             toolbox: None,
             check: Box::new(|_| Vec::new()),
             demand: Box::new(|_| Vec::new()),
@@ -79,6 +81,12 @@ impl<'t, T: Reply> Ask<'t, T> {
     pub fn in_phase(mut self, phase: &'static str, round: u32) -> Self {
         self.phase = Some(phase);
         self.in_round(round)
+    }
+
+    /// The debate ends with this step: it is written together with the end, which follows at once.
+    pub fn last(mut self) -> Self {
+        self.is_last = true;
+        self
     }
 
     /// The template to render; `seat` and `small` are added to its context, and `person` (what a person said) as nobody
@@ -298,9 +306,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     withheld: turn.withheld.clone(),
                     instead_of,
                 };
-                self.table
-                    .record_meanwhile(Event::StepFinished(Arc::new(finished)))
-                    .await?;
+                self.record(Event::StepFinished(Arc::new(finished))).await?;
                 Ok(Some(turn))
             }
             Err(failure) => {
@@ -310,12 +316,18 @@ impl<'t, T: Reply> Ask<'t, T> {
                     reason: failure.reason,
                     said: failure.said,
                 };
-                self.table
-                    .record_meanwhile(Event::StepFailed(Arc::new(failed)))
-                    .await?;
+                self.record(Event::StepFailed(Arc::new(failed))).await?;
                 Ok(None)
             }
         }
+    }
+
+    async fn record(&self, event: Event) -> Result<(), JournalError> {
+        if self.is_last {
+            self.table.record_with_the_end(event);
+            return Ok(());
+        }
+        self.table.record_meanwhile(event).await
     }
 
     /// The chunks of a turn put together are its text: what has not been streamed follows now.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use super::*;
+use crate::event::State;
 use crate::journal::{JournalError, Keyed, MemoryJournal};
 use crate::model::{Delta, Deltas, Finish, Instead, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
@@ -397,6 +398,53 @@ async fn c08_answers_that_come_together_are_written_together() {
         announced.extend(notice.seq);
     }
     assert_eq!(announced, [2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+/// A table whose journal keeps each append apart, after one step that is said to be the last.
+async fn after_the_last_step() -> (Arc<Slow>, Table) {
+    let model = Scripted::new(good_script);
+    let journal = Arc::<Slow>::default();
+    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        .await
+        .unwrap();
+    table.round(1, "proposal");
+    let turn = opening(&table, "proposer").last().send().await;
+    assert!(turn.unwrap().is_some());
+    (journal, table)
+}
+
+/// C-08: the last step and the end wait for the disk once, and are announced when they are written.
+#[tokio::test]
+async fn c08_the_last_step_is_written_with_the_end() {
+    let (journal, table) = after_the_last_step().await;
+    let mut notices = table.listen();
+    assert_eq!(journal.keys().len(), 1, "only the opening is written");
+    let end = End {
+        state: State::Complete,
+        reason: None,
+        result: None,
+    };
+    table.end(Arc::new(end)).await.unwrap();
+    assert_eq!(
+        journal.keys()[1..],
+        [["r1", "r1/proposer/propose", "ended!0"]]
+    );
+    let mut announced = Vec::new();
+    while let Ok(notice) = notices.try_recv() {
+        announced.extend(notice.seq);
+    }
+    assert_eq!(announced, [3, 4]);
+}
+
+/// C-08: where no end follows, the last step is written all the same, and nothing is written twice.
+#[tokio::test]
+async fn c08_without_an_end_the_last_step_is_written_too() {
+    let (journal, table) = after_the_last_step().await;
+    for _ in 0..2 {
+        table.write_rest().await.unwrap();
+        assert_eq!(journal.keys()[1..], [["r1", "r1/proposer/propose"]]);
+    }
 }
 
 /// C-08: an append that fails takes down those who waited for it and nobody else, and leaves no gap.
