@@ -19,6 +19,11 @@ pub fn load_meanwhile() {
     BEGUN.call_once(|| drop(std::thread::spawn(load)));
 }
 
+/// Whether a text has at most so many tokens. A token has at least one byte, so a short text needs no counting.
+pub fn fits(text: &str, limit: u64) -> bool {
+    text.len() as u64 <= limit || count(text) <= limit
+}
+
 /// About four bytes a token. Costs nothing, and loads no vocabulary.
 pub fn estimate(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
@@ -26,8 +31,7 @@ pub fn estimate(text: &str) -> u64 {
 
 /// As much of the beginning of a text as fits into so many tokens, with a mark where something is left out.
 pub fn shorten(text: &str, limit: u64) -> String {
-    // A token has at least one byte, so a short text needs no counting.
-    if text.len() as u64 <= limit || count(text) <= limit {
+    if fits(text, limit) {
         return text.to_owned();
     }
     let tokenizer = bpe_openai::o200k_base();
@@ -51,7 +55,7 @@ pub fn shorten(text: &str, limit: u64) -> String {
             whole
         };
         let short = format!("{} …", cut.trim_end());
-        if kept == 0 || count(&short) <= limit {
+        if kept == 0 || fits(&short, limit) {
             return short;
         }
     }

@@ -7,4 +7,4 @@ mod window;
 
 pub use state::{EVIDENCE_TEXT, render_state};
 pub use summaries::{Consensus, PositionRow, RoundSummary};
-pub use window::{Context, Limits, Material, PastTurn, Shown, Window};
+pub use window::{Context, Fixed, Limits, Material, PastTurn, Shown, Window};

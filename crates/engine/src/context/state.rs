@@ -24,7 +24,6 @@ struct Item {
     group: Group,
     lengths: Vec<String>,
     /// What each length takes.
-    costs: Vec<u64>,
     chosen: usize,
     /// Whether it may be left out at the end.
     may_go: bool,
@@ -78,12 +77,9 @@ impl Group {
 
 impl Item {
     fn new(group: Group, lengths: Vec<String>, may_go: bool) -> Self {
-        // One more for the line break.
-        let costs = lengths.iter().map(|text| tokens::count(text) + 1).collect();
         Self {
             group,
             lengths,
-            costs,
             chosen: 0,
             may_go,
         }
@@ -93,8 +89,9 @@ impl Item {
         self.lengths.get(self.chosen).map(String::as_str)
     }
 
-    fn cost(&self) -> u64 {
-        self.costs.get(self.chosen).copied().unwrap_or(0)
+    /// One more than its text for the line break.
+    fn cost(&self, measure: fn(&str) -> u64) -> u64 {
+        self.text().map_or(0, |text| measure(text) + 1)
     }
 
     /// Whether it could be told shorter, and was.
@@ -114,11 +111,16 @@ impl Item {
 pub fn render_state(state: &DebateState, visibility: Visibility, budget: u64) -> String {
     let head = standings(state, visibility);
     let mut items = items(state, visibility);
-    let titles: u64 = Group::ALL
-        .iter()
-        .map(|group| tokens::count(group.title()) + 2)
-        .sum();
-    let mut total = tokens::count(&head) + titles + items.iter().map(Item::cost).sum::<u64>();
+    let size = |measure: fn(&str) -> u64| {
+        let titles = Group::ALL.iter().map(|group| measure(group.title()) + 2);
+        let items = items.iter().map(|item| item.cost(measure));
+        measure(&head) + titles.chain(items).sum::<u64>()
+    };
+    // A token has at least one byte, so what is short needs no counting.
+    if size(|text| text.len() as u64) <= budget {
+        return written(&head, &items);
+    }
+    let mut total = size(tokens::count);
     'fitting: for group in Group::GIVING_WAY {
         // Each length is gone through from the oldest to the newest before the next shorter one.
         loop {
@@ -127,10 +129,10 @@ pub fn render_state(state: &DebateState, visibility: Visibility, budget: u64) ->
                 if total <= budget {
                     break 'fitting;
                 }
-                let before = item.cost();
+                let before = item.cost(tokens::count);
                 if item.shorten() {
                     changed = true;
-                    total = total - before + item.cost();
+                    total = total - before + item.cost(tokens::count);
                 }
             }
             if !changed {

@@ -140,7 +140,7 @@ impl RoundSummary {
         let mut text = String::new();
         for words in [EVIDENCE_TEXT, 16, 10, 6, 0] {
             text = self.at(visibility, words);
-            if tokens::count(&text) <= budget {
+            if tokens::fits(&text, budget) {
                 return text;
             }
         }

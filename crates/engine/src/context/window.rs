@@ -69,8 +69,16 @@ pub struct Material<'a> {
     pub summaries: &'a [RoundSummary],
     pub previous: &'a [PastTurn],
     pub visibility: Visibility,
-    /// Tokens of everything else in the prompt: the mode, the question, the instructions.
-    pub fixed: u64,
+    /// Everything else in the prompt: the mode, the question, the instructions.
+    pub fixed: &'a Fixed<'a>,
+}
+
+/// What does not give way.
+#[derive(Debug, Clone, Default)]
+pub struct Fixed<'a> {
+    pub texts: Vec<&'a str>,
+    /// Tokens of what is not at hand as text.
+    pub others: u64,
 }
 
 /// What is shown: the same for every seat of the round.
@@ -79,7 +87,24 @@ pub struct Context {
     pub state: String,
     pub summaries: Vec<Shown>,
     pub previous: Vec<Shown>,
-    pub tokens: u64,
+}
+
+impl Context {
+    /// As it stands in the prompt, by a measure of texts.
+    fn size(&self, measure: impl Fn(&str) -> u64) -> u64 {
+        let quoted = self.summaries.iter().chain(&self.previous);
+        measure(&self.state) + quoted.map(|it| measure(&it.text) + QUOTE).sum::<u64>()
+    }
+
+    /// Whether it has at most so many tokens together with what does not give way.
+    fn fits(&self, fixed: &Fixed<'_>, limit: u64) -> bool {
+        let size = |measure: fn(&str) -> u64| {
+            let texts = fixed.texts.iter().map(|text| measure(text));
+            self.size(measure) + fixed.others + texts.sum::<u64>()
+        };
+        // A token has at least one byte, so what is short needs no counting.
+        size(|text| text.len() as u64) <= limit || size(tokens::count) <= limit
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -107,7 +132,7 @@ impl Window {
         };
         let mut context = shown(material, &budget);
         // Over the target the oldest gives way first: summaries, then the previous round, then the state.
-        while context.tokens + material.fixed > limits.total.0 && budget.tighten(&limits) {
+        while !context.fits(material.fixed, limits.total.0) && budget.tighten(&limits) {
             context = shown(material, &budget);
         }
         if material.round == SETTLED {
@@ -178,14 +203,10 @@ fn shown(material: &Material<'_>, budget: &Budget) -> Context {
             text: summary.text(material.visibility, *budget),
         })
         .collect();
-    let previous = fitted(material.previous, budget.previous);
-    let all = summaries.iter().chain(&previous);
-    let tokens = tokens::count(&state) + all.map(|it| tokens::count(&it.text) + QUOTE).sum::<u64>();
     Context {
         state,
         summaries,
-        previous,
-        tokens,
+        previous: fitted(material.previous, budget.previous),
     }
 }
 
@@ -194,13 +215,15 @@ const QUOTE: u64 = 24;
 
 /// Turns within a budget that they share: what short ones leave over goes to the longer ones.
 fn fitted(turns: &[PastTurn], budget: u64) -> Vec<Shown> {
-    let heads: Vec<u64> = turns.iter().map(|turn| tokens::count(&turn.head)).collect();
-    let lengths: Vec<u64> = turns
-        .iter()
-        .map(|turn| tokens::count(&turn.argument))
-        .collect();
-    let left = budget.saturating_sub(heads.iter().sum());
-    let share = fair_share(&lengths, left);
+    let bytes = turns.iter().map(|it| it.head.len() + it.argument.len());
+    let share = if bytes.sum::<usize>() as u64 <= budget {
+        budget
+    } else {
+        let heads = turns.iter().map(|turn| tokens::count(&turn.head));
+        let lengths = turns.iter().map(|turn| tokens::count(&turn.argument));
+        let left = budget.saturating_sub(heads.sum());
+        fair_share(&lengths.collect::<Vec<_>>(), left)
+    };
     turns
         .iter()
         .map(|turn| {

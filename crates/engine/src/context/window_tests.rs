@@ -116,7 +116,10 @@ fn played(
             summaries: &summaries,
             previous: &previous,
             visibility,
-            fixed: FIXED,
+            fixed: &Fixed {
+                texts: Vec::new(),
+                others: FIXED,
+            },
         };
         let context = window.compose(&material);
         each(round, &state, &context);
@@ -162,7 +165,10 @@ fn check_limits(round: u32, state: &DebateState, context: &Context) {
     );
     assert!(context.summaries.len() <= 2);
     assert!(all(&context.previous) <= 5000, "previous in round {round}");
-    assert!(context.tokens + FIXED <= 10_000, "all in round {round}");
+    assert!(
+        context.size(tokens::count) + FIXED <= 10_000,
+        "all in round {round}"
+    );
     let words: Vec<&str> = context.state.split([' ', '\n']).collect();
     for claim in state.contested() {
         assert!(
@@ -196,7 +202,7 @@ proptest! {
         words in prop::collection::vec(40..900_usize, 5),
     ) {
         let played = played(&rounds, &words, Visibility::Named, check_limits);
-        let size = |round: usize| played.contexts[round - 1].tokens + FIXED;
+        let size = |round: usize| played.contexts[round - 1].size(tokens::count) + FIXED;
         prop_assert!(
             size(12) * 10 <= size(4) * 11,
             "round 12 takes {}, round 4 took {} ({} claims, {} contested)",
@@ -378,4 +384,64 @@ fn m13_a_rounds_summary_is_made_from_the_state() {
     let taken = state.take(2, &reply);
     let figures = state.figures(2, taken.new_facts.len());
     insta::assert_json_snapshot!(RoundSummary::of(&state, &taken, &figures));
+}
+
+/// M-12: what fits by its bytes fits by its tokens; what does not is counted, on both sides of the limit.
+#[test]
+fn m12_short_contexts_are_not_counted_and_long_ones_are() {
+    let words = "queue ".repeat(100);
+    let context = Context {
+        state: words.clone(),
+        summaries: Vec::new(),
+        previous: vec![Shown {
+            by: "seat".into(),
+            text: words.clone(),
+        }],
+    };
+    let fixed = Fixed {
+        texts: vec![&words],
+        others: 10,
+    };
+    let bytes = 3 * words.len() as u64 + QUOTE + 10;
+    let counted = 3 * tokens::count(&words) + QUOTE + 10;
+    assert!(counted < bytes / 2);
+    for (limit, fits) in [
+        (bytes, true),
+        (bytes - 1, true),
+        (counted, true),
+        (counted - 1, false),
+    ] {
+        assert_eq!(context.fits(&fixed, limit), fits, "{limit}");
+    }
+}
+
+/// M-12: turns that fit together are told as they are, whichever way that was found out.
+#[test]
+fn m12_turns_that_fit_are_left_alone() {
+    let turn = |words: usize| PastTurn {
+        by: "seat".into(),
+        head: "MINOR 0.60".into(),
+        argument: "queue ".repeat(words).trim().to_owned(),
+    };
+    let turns = [turn(10), turn(200)];
+    let whole: Vec<String> = turns
+        .iter()
+        .map(|it| format!("{}\n\n{}", it.head, it.argument))
+        .collect();
+    let texts = |budget| {
+        let fitted = fitted(&turns, budget).into_iter();
+        fitted.map(|it| it.text).collect::<Vec<_>>()
+    };
+    let bytes: usize = turns
+        .iter()
+        .map(|it| it.head.len() + it.argument.len())
+        .sum();
+    let heads = turns.iter().map(|it| tokens::count(&it.head));
+    let arguments = turns.iter().map(|it| tokens::count(&it.argument));
+    let counted = heads.chain(arguments).sum::<u64>();
+    assert_eq!(texts(bytes as u64), whole);
+    assert_eq!(texts(counted), whole);
+    let cut = texts(counted - 1);
+    assert_eq!(cut[0], whole[0]);
+    assert!(cut[1].ends_with('…') && cut[1].len() < whole[1].len());
 }

@@ -14,7 +14,7 @@ use super::panel::{Panel, Panelist};
 use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
 use super::rules::Rules;
-use crate::context::{Context, Limits, Material, PastTurn, RoundSummary, Shown, Window};
+use crate::context::{Context, Fixed, Limits, Material, PastTurn, RoundSummary, Shown, Window};
 use crate::event::{Setup, Spent, Words};
 use crate::mode::{Caution, Order, Visibility};
 use crate::safety::{self, Alarm, Withheld};
@@ -254,20 +254,23 @@ impl Debate {
             .iter()
             .filter_map(|round| round.summary.clone())
             .collect();
+        // Before anybody has spoken there is nothing that could give way.
+        let fixed = if self.rounds.is_empty() {
+            Fixed::default()
+        } else {
+            self.fixed(round)
+        };
         let material = Material {
             round,
             state: &self.state,
             summaries: &summaries,
             previous: &previous,
             visibility: self.rules.mode.visibility,
-            // Before anybody has spoken there is nothing that could give way.
-            fixed: if self.rounds.is_empty() {
-                0
-            } else {
-                self.fixed_tokens(round)
-            },
+            fixed: &fixed,
         };
-        let context = self.window.compose(&material);
+        let mut window = self.window.clone();
+        let context = window.compose(&material);
+        self.window = window;
         Context {
             state: self.unnamed(&context.state),
             summaries: context
@@ -283,26 +286,27 @@ impl Debate {
     }
 
     /// Everything in a prompt that is not the debate itself.
-    fn fixed_tokens(&self, round: u32) -> u64 {
-        let mode: u64 = self.rules.mode.texts().map(tokens::count).sum();
-        let person: u64 = self
-            .person
-            .iter()
-            .map(|words| tokens::count(&words.text))
-            .sum();
-        let focus = self
-            .rules
-            .focus
-            .get(&round)
-            .map_or(0, |text| tokens::count(text));
+    fn fixed(&self, round: u32) -> Fixed<'_> {
+        let person = self.person.iter().map(|words| words.text.as_str());
+        let focus = self.rules.focus.get(&round).map(String::as_str);
+        let passages = self.passages.iter().map(String::as_str);
         let current = match self.rules.mode.order {
             Order::Parallel => 0,
             Order::Sequence | Order::RedThenBlue => Limits::FULL.current,
         };
         let told = self.told.as_ref().map_or(0, Told::tokens);
-        let passages: u64 = self.passages.iter().map(|text| tokens::count(text)).sum();
-        let more = person + focus + current + passages + told;
-        TEMPLATE + mode + more + tokens::count(&self.question)
+        Fixed {
+            texts: self
+                .rules
+                .mode
+                .texts()
+                .chain(person)
+                .chain(focus)
+                .chain(passages)
+                .chain([self.question.as_str()])
+                .collect(),
+            others: TEMPLATE + current + told,
+        }
     }
 
     /// What every seat of this round reads of the debate.
