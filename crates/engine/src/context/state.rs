@@ -23,7 +23,6 @@ const BRIEF: u64 = 7;
 struct Item {
     group: Group,
     lengths: Vec<String>,
-    /// What each length takes.
     chosen: usize,
     /// Whether it may be left out at the end.
     may_go: bool,
