@@ -1,11 +1,11 @@
 //! One provider's address: the connection pool, the headers that every request carries, and the time that one may take.
 
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Method, Response};
+use reqwest::{Client, Method, Response, Url};
 use roundtable_engine::model::ModelError;
 use tokio::time::Sleep;
 
@@ -107,6 +107,8 @@ pub(super) struct Endpoint {
     /// What the paths of calls are added to.
     root: String,
     headers: HeaderMap,
+    /// The path that was called last, with its address: reading one takes longer than finding it here.
+    called: Mutex<Option<(String, Url)>>,
     // Built at the first call: reading the system's certificates takes a while.
     client: OnceLock<Client>,
 }
@@ -137,6 +139,7 @@ impl Endpoint {
             times,
             root: root(provider),
             headers: headers(provider),
+            called: Mutex::default(),
             client: OnceLock::new(),
         }
     }
@@ -164,6 +167,19 @@ impl Endpoint {
         Ok(self.client.get_or_init(|| client))
     }
 
+    fn address(&self, path: &str) -> Result<Url, String> {
+        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, address)) = &*called
+            && known == path
+        {
+            return Ok(address.clone());
+        }
+        let text = format!("{}{path}", self.root);
+        let address = Url::parse(&text).map_err(|_| text)?;
+        *called = Some((path.to_owned(), address.clone()));
+        Ok(address)
+    }
+
     /// Sends a request and waits for the head of the answer, whatever its status.
     pub(super) async fn send(
         &self,
@@ -173,11 +189,13 @@ impl Endpoint {
         model: &str,
         clock: &Clock,
     ) -> Result<Response, ModelError> {
-        let request = self
-            .client(model)?
-            .request(method, format!("{}{path}", self.root))
-            .headers(self.headers.clone())
-            .body(body);
+        let client = self.client(model)?;
+        let request = match self.address(path) {
+            Ok(address) => client.request(method, address),
+            // The client says what is wrong with it.
+            Err(text) => client.request(method, text),
+        };
+        let request = request.headers(self.headers.clone()).body(body);
         clock
             .within(request.send())
             .await?
@@ -287,16 +305,14 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 }
 
 fn is_loopback(address: &str) -> bool {
-    let host = reqwest::Url::parse(address).ok();
-    host.as_ref()
-        .and_then(reqwest::Url::host_str)
-        .is_some_and(|host| {
-            let bare = host.trim_start_matches('[').trim_end_matches(']');
-            host == "localhost"
-                || bare
-                    .parse::<std::net::IpAddr>()
-                    .is_ok_and(|address| address.is_loopback())
-        })
+    let host = Url::parse(address).ok();
+    host.as_ref().and_then(Url::host_str).is_some_and(|host| {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost"
+            || bare
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
+    })
 }
 
 #[cfg(test)]

@@ -23,6 +23,21 @@ fn base_addresses_may_have_the_version_or_not() {
 }
 
 #[test]
+fn each_path_has_its_own_address_whichever_was_called_before() {
+    let text = "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://a/v1\"";
+    let config = Config::parse(text, None, &Environment::default()).unwrap();
+    let times = Times {
+        call: Duration::from_secs(1),
+        idle: Duration::from_secs(1),
+    };
+    let endpoint = Endpoint::new(&config.providers["lab"], times);
+    for path in ["/chat", "/chat", "/models", "/chat"] {
+        let address = endpoint.address(path).map(String::from);
+        assert_eq!(address, Ok(format!("http://a/v1{path}")));
+    }
+}
+
+#[test]
 fn no_proxy_stands_before_this_machine() {
     for address in [
         "http://127.0.0.1:80",

@@ -193,12 +193,21 @@ impl PartialEq for Written {
 
 impl Eq for Written {}
 
+impl Written {
+    fn raw(&self) -> Option<&RawValue> {
+        let write = || serde_json::value::to_raw_value(&**self).ok();
+        self.text.get_or_init(write).as_deref()
+    }
+
+    /// As it is sent.
+    pub fn text(&self) -> &str {
+        self.raw().map_or("", RawValue::get)
+    }
+}
+
 impl Serialize for Written {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let text = self
-            .text
-            .get_or_init(|| serde_json::value::to_raw_value(&**self).ok());
-        match text {
+        match self.raw() {
             Some(text) => text.serialize(serializer),
             None => (**self).serialize(serializer),
         }

@@ -5,7 +5,7 @@
 //! values, and for each call the values are put where the marks stand.
 
 use std::any::TypeId;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -22,7 +22,11 @@ struct Form {
     before: Vec<(String, usize)>,
     /// The text after the last.
     rest: String,
+    /// What it was filled with last, and what came of it: all seats of a round choose from the same.
+    last: Mutex<Option<(Choices, Arc<Written>)>>,
 }
+
+type Choices = Vec<(&'static str, Vec<String>)>;
 
 /// There are few of them, and most differ in the first thing that is looked at.
 static FORMS: LazyLock<RwLock<Vec<Arc<Form>>>> = LazyLock::new(RwLock::default);
@@ -59,10 +63,18 @@ pub(super) fn filled(
         forms.push(Arc::clone(&form));
         form
     });
-    Arc::new(match RawValue::from_string(form.fill(refinement)) {
+    let mut last = form.last.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((choices, filled)) = &*last
+        && *choices == refinement.choices
+    {
+        return Arc::clone(filled);
+    }
+    let filled = Arc::new(match RawValue::from_string(form.fill(refinement)) {
         Ok(text) => text.into(),
         Err(_) => refined(json, refinement).into(),
-    })
+    });
+    *last = Some((refinement.choices.clone(), Arc::clone(&filled)));
+    filled
 }
 
 fn refined(json: &Value, refinement: &Refinement) -> Value {
@@ -101,6 +113,7 @@ impl Form {
             marked,
             before,
             rest: piece.to_owned(),
+            last: Mutex::default(),
         }
     }
 

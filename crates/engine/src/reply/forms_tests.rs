@@ -49,3 +49,20 @@ fn c05_a_key_that_looks_like_a_mark_stays_a_key() {
         assert_eq!(**filled, refined(&json, &refinement), "{key:?}");
     }
 }
+
+/// What all seats of a round choose from is filled in once, and anew as soon as it is something else.
+#[test]
+fn c05_what_was_filled_in_last_is_not_filled_in_again() {
+    struct OfThisTest;
+    let json =
+        serde_json::json!({ "type": "object", "properties": { "issue": { "type": "string" } } });
+    let fill = |values: &[&str]| {
+        let reply = TypeId::of::<OfThisTest>();
+        filled(reply, Ability::Full, &json, &choosing(values))
+    };
+    let first = fill(&["S1", "S2"]);
+    assert!(Arc::ptr_eq(&first, &fill(&["S1", "S2"])));
+    let next = fill(&["S1"]);
+    assert_eq!(**next, refined(&json, &choosing(&["S1"])));
+    assert_eq!(**first, refined(&json, &choosing(&["S1", "S2"])));
+}

@@ -3,6 +3,7 @@
 
 mod budget;
 mod calls;
+mod fingerprint;
 mod pen;
 mod person;
 mod recording;

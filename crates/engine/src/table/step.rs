@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::calls::{self, Failure, Work};
 use super::replay::Known;
-use super::{Exhausted, Halt, Missing, Table, lock};
+use super::{Exhausted, Halt, Missing, Table, fingerprint, lock};
 use crate::event::{Call, Event, FailedStep, FinishedStep, InsteadOf, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
@@ -164,7 +164,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         let (seated, chair) = table.seated(&self.seat)?;
         let request = self.request(seated)?;
         let step = self.step();
-        let hash = fingerprint(&seated.model, &request);
+        let hash = fingerprint::of(&seated.model, &request);
         lock(&table.asked).count += 1;
         if let Some(known) = table.replay.step(&step) {
             return self.recall(&known, &hash);
@@ -379,17 +379,4 @@ fn seed_for(seed: u64, step: &str) -> u64 {
     bytes.copy_from_slice(&digest[..8]);
     // Some servers read the seed as a signed 32-bit number.
     u64::from_be_bytes(bytes) >> 33
-}
-
-fn fingerprint(model: &str, request: &Request) -> String {
-    let mut hasher = Sha256::new();
-    hasher.update(model.as_bytes());
-    hasher.update(serde_json::to_vec(request).unwrap_or_default());
-    let digest = hasher.finalize();
-    digest.iter().take(16).fold(String::new(), |mut hex, byte| {
-        use std::fmt::Write;
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }

@@ -22,7 +22,7 @@ use crate::table::Turn;
 
 pub fn report(entries: &[Entry]) -> Report {
     let setup = entries.iter().find_map(|entry| entry.event.setup());
-    let rules = setup.and_then(|it| serde_json::from_value::<Rules>(it.rules.clone()).ok());
+    let rules = setup.and_then(|it| Rules::deserialize(&it.rules).ok());
     let Some(rules) = rules else {
         return Report::default();
     };

@@ -1,6 +1,7 @@
 //! Where the issues stand, for someone who follows the journal while the debate runs.
 
 use roundtable_core::issues::{Ledger, Severity};
+use serde::Deserialize;
 
 use super::replies::{Critique, Review, Revision};
 use crate::event::FinishedStep;
@@ -16,17 +17,17 @@ impl Follower {
         let verb = step.call.step.rsplit('/').next().unwrap_or_default();
         match verb {
             "criticise" => {
-                if let Ok(reply) = serde_json::from_value::<Critique>(step.reply.clone()) {
+                if let Ok(reply) = Critique::deserialize(&step.reply) {
                     self.ledger.raise(round, reply.issues);
                 }
             }
             "revise" => {
-                if let Ok(reply) = serde_json::from_value::<Revision>(step.reply.clone()) {
+                if let Ok(reply) = Revision::deserialize(&step.reply) {
                     self.ledger.answer(round, reply.responses);
                 }
             }
             "review" => {
-                if let Ok(reply) = serde_json::from_value::<Review>(step.reply.clone()) {
+                if let Ok(reply) = Review::deserialize(&step.reply) {
                     self.ledger.judge(round, reply.verdicts);
                     self.ledger.raise(round, reply.new_issues);
                 }

@@ -26,8 +26,8 @@ pub fn report(entries: &[Entry]) -> Report {
                 scores.extend(score_of(step).map(|score| (step.call.round, score)));
             }
             Event::Ended(end) => {
-                let result = end.result.clone();
-                verdict = result.and_then(|result| serde_json::from_value(result).ok());
+                let result = end.result.as_ref();
+                verdict = result.and_then(|result| Deserialize::deserialize(result).ok());
             }
             Event::Reopened { .. } => verdict = None,
             Event::RoundStarted { .. }
@@ -100,19 +100,10 @@ fn open_issues(follower: &Follower) -> Option<Fact> {
 
 /// The skeptic's mark in a step that gave one.
 fn score_of(step: &FinishedStep) -> Option<f64> {
-    let reply = || step.reply.clone();
     let verb = step.call.step.rsplit('/').next().unwrap_or_default();
     let score = match verb {
-        "criticise" => {
-            serde_json::from_value::<Critique>(reply())
-                .ok()?
-                .quality_score
-        }
-        "review" => {
-            serde_json::from_value::<Review>(reply())
-                .ok()?
-                .quality_score
-        }
+        "criticise" => Critique::deserialize(&step.reply).ok()?.quality_score,
+        "review" => Review::deserialize(&step.reply).ok()?.quality_score,
         _ => return None,
     };
     Some(f64::from(score.value()))
