@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
 use roundtable_engine::journal::JournalError;
@@ -165,7 +167,8 @@ async fn watch(
     let mut notices = table.listen();
     let play = protocols::play(table, protocol);
     tokio::pin!(play);
-    let mut interrupted = std::pin::pin!(interruption());
+    // Looked at only when a signal has come, and not for every word that does.
+    let mut interrupted = FuturesUnordered::from_iter([interruption()]);
     let end = loop {
         tokio::select! {
             biased;
@@ -175,9 +178,7 @@ async fn watch(
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => break play.await,
             },
-            () = &mut interrupted, if !cancel.is_cancelled() => {
-                cancel.cancel();
-            }
+            Some(()) = interrupted.next() => cancel.cancel(),
             error = &mut speaking => return Err(Halt::from(error).into()),
             end = &mut play => break end,
         }

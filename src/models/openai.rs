@@ -195,7 +195,7 @@ impl Wire for OpenAi {
         }
         for choice in chunk.choices.unwrap_or_default() {
             let whole = choice.message.is_some();
-            if let Some(said) = choice.delta.or(choice.message) {
+            if let Some(said) = choice.delta.or(choice.message.map(|it| *it)) {
                 if let Some(Words(thought)) = said.reasoning_content.or(said.reasoning) {
                     progress.reasoning(thought);
                 }
@@ -282,8 +282,8 @@ struct Chunk {
 #[derive(Deserialize)]
 struct Choice {
     delta: Option<Said>,
-    /// In place of `delta` where the server does not stream.
-    message: Option<Said>,
+    /// In place of `delta` where the server does not stream. Boxed, because every piece of a stream would make room for it.
+    message: Option<Box<Said>>,
     finish_reason: Option<String>,
 }
 

@@ -324,16 +324,21 @@ impl Account {
             .zip(&self.seats)
             .map(|(index, place)| (place.seat.clone(), index))
             .collect();
+        let mut spans: HashMap<String, Vec<(Millis, Millis)>> = HashMap::new();
+        for entry in entries {
+            if let (Some(key), Some(span)) = (entry.event.key(0), span_of(entry)) {
+                let group = group_of(&key).to_owned();
+                spans.entry(group).or_default().push(span);
+            }
+        }
         self.rounds
             .retain(|round| round.number.is_some() || !round.items().is_empty());
         for round in &mut self.rounds {
             round
                 .turns
                 .sort_by_key(|turn| (turn.started_at, order.get(&turn.seat).copied()));
-            round.busy_ms = busy(entries.iter().filter_map(|entry| {
-                let key = entry.event.key(0)?;
-                (group_of(&key) == round.key).then(|| span_of(entry))?
-            }));
+            let spans = spans.get(&round.key).into_iter().flatten();
+            round.busy_ms = busy(spans.copied());
         }
     }
 

@@ -134,20 +134,28 @@ fn parts(content: &str) -> Vec<(Option<String>, usize, String)> {
     clippy::needless_pass_by_value,
     reason = "the signature is the template engine's"
 )]
-fn quoted(text: String, options: Kwargs) -> Result<Value, minijinja::Error> {
-    let by: String = options.get("by")?;
+fn quoted(text: &str, options: Kwargs) -> Result<Value, minijinja::Error> {
+    let by: &str = options.get("by")?;
     options.assert_all_used()?;
-    Ok(Value::from(quote(&text, &by)))
+    Ok(Value::from(quote(text, by)))
 }
 
 /// See [`quoted`].
 pub fn quote(text: &str, by: &str) -> String {
-    let by = by.replace(['"', '<', '>', '\n'], "'");
-    format!("<quote by=\"{by}\">\n{}\n</quote>", harmless(text).trim())
+    const AROUND: usize = "<quote by=\"\">\n\n</quote>".len();
+    let mut quote = String::with_capacity(text.len() + by.len() + AROUND);
+    quote.push_str("<quote by=\"");
+    quote.extend(by.chars().map(|c| match c {
+        '"' | '<' | '>' | '\n' => '\'',
+        other => other,
+    }));
+    quote.push_str("\">\n");
+    push_harmless(&mut quote, text.trim());
+    quote.push_str("\n</quote>");
+    quote
 }
 
-fn harmless(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
+fn push_harmless(safe: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
@@ -163,7 +171,6 @@ fn harmless(text: &str) -> String {
         rest = &tag[1..];
     }
     safe.push_str(rest);
-    safe
 }
 
 #[cfg(test)]
