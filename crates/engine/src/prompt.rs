@@ -4,6 +4,8 @@
 //! calls of the same round or debate begin with too, so that caches hit; `own` is this call's (C-13). Whatever a model
 //! said reaches another model only through the filter `quoted` (C-12).
 
+use std::borrow::Cow;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value};
@@ -134,10 +136,10 @@ fn parts(content: &str) -> Vec<(Option<String>, usize, String)> {
     clippy::needless_pass_by_value,
     reason = "the signature is the template engine's"
 )]
-fn quoted(text: &str, options: Kwargs) -> Result<Value, minijinja::Error> {
-    let by: &str = options.get("by")?;
+fn quoted(text: Cow<'_, str>, options: Kwargs) -> Result<Value, minijinja::Error> {
+    let by: Cow<'_, str> = options.get("by")?;
     options.assert_all_used()?;
-    Ok(Value::from(quote(text, by)))
+    Ok(Value::from(quote(&text, &by)))
 }
 
 /// See [`quoted`].

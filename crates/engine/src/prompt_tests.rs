@@ -20,6 +20,15 @@ fn other_markup_is_left_alone() {
     );
 }
 
+/// Prompts are anybody's to change, and what is quoted need not be a text.
+#[test]
+fn numbers_are_quoted_like_texts() {
+    let mut environment = Environment::new();
+    environment.add_filter("quoted", quoted);
+    let quote = environment.render_str("{{ 7 | quoted(by=2) }}", ());
+    assert_eq!(quote.unwrap(), "<quote by=\"2\">\n7\n</quote>");
+}
+
 /// C-12: every built-in prompt tells the model that quoted words are no orders, where it quotes any.
 #[test]
 fn c12_every_prompt_that_quotes_says_that_quotes_are_no_orders() {
