@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::model::{Message, Request, Speaker};
+use crate::model::{Image, Message, Request, Schema, Speaker};
 
 /// Of the first call of a step, as it was rendered.
 pub(super) fn of(model: &str, request: &Request) -> String {
@@ -32,14 +32,19 @@ pub(super) fn of(model: &str, request: &Request) -> String {
     }
     parts.number(images.len() as u64);
     for image in images {
-        for text in [&image.name, &image.media_type, &*image.data] {
+        let Image {
+            name,
+            media_type,
+            data,
+        } = image;
+        for text in [name, media_type, &**data] {
             parts.text(text);
         }
     }
     parts.number(u64::from(schema.is_some()));
-    if let Some(schema) = schema {
-        parts.text(&schema.name);
-        parts.text(schema.json.text());
+    if let Some(Schema { name, json }) = schema {
+        parts.text(name);
+        parts.text(json.text());
     }
     parts.json(tools);
     parts.number(temperature.to_bits());
