@@ -91,6 +91,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
 
 async fn migrate(workshop: &Workshop, as_json: bool) -> Result<ExitCode, Failure> {
     let store = workshop.store().await?;
+    store.prepare_for_workers().await?;
     let version = store.version().await?;
     let place = store.place();
     store.close().await;

@@ -644,11 +644,11 @@ impl Floor {
     fn submit(self: &Arc<Self>, mut place: Place, job: Job) {
         if self.store.is_shared() && matches!(job.ready, Ready::Stored { .. }) {
             // It is in the store as one to be run, and whoever has a place runs it: this server, or another.
-            let store = self.store.clone();
+            let (store, id) = (self.store.clone(), job.id);
             self.tasks.spawn(async move {
-                // What was let go of is free a moment later. Not told, they find it by themselves.
+                // What was let go of is free a moment later. Whoever looks next finds it if this is too soon.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let _ = store.call_for_work().await;
+                let _ = store.hand_out(id).await;
             });
             return;
         }

@@ -14,14 +14,12 @@ use super::floor::{Floor, PATIENCE, Unable};
 use super::log;
 use crate::store::{Answer, DebateRow, News, Order, StoreError, Wish};
 
-/// How often there is a look for work that nobody has called out, such as that of a process that died.
+/// How often there is a look for debates that nobody has been handed, such as those of a process that died.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long nothing is taken after a debate has stopped without an end: what stopped it may stop the next.
 pub(super) const REST: Duration = Duration::from_secs(2);
 /// How often there is a look for the answer to an order.
 const ASK: Duration = Duration::from_millis(50);
-/// How many debates are taken with one statement.
-const AT_ONCE: usize = 8;
 
 /// Who runs the debates of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +77,15 @@ impl Floor {
     /// Takes work and orders as they come.
     async fn attend(self: Arc<Self>) {
         let mut traffic = self.traffic();
+        let mut next_look = Instant::now();
         loop {
             traffic.mark_unchanged();
+            if Instant::now() >= next_look {
+                next_look = Instant::now() + LOOK;
+                if let Err(error) = self.store().hand_out_all().await {
+                    log::note(&format!("cannot hand out debates: {error}"));
+                }
+            }
             if let Err(error) = self.take_what_there_is().await {
                 log::note(&format!("cannot look for work: {error}"));
             }
@@ -88,7 +93,7 @@ impl Floor {
                 () = self.closing().cancelled() => return,
                 () = self.called() => {}
                 _ = traffic.changed() => {}
-                () = tokio::time::sleep(LOOK) => {}
+                () = tokio::time::sleep_until(next_look) => {}
             }
         }
     }
@@ -99,7 +104,7 @@ impl Floor {
             self.tasks().spawn(async move { floor.obey(order).await });
         }
         while self.rested() {
-            let free = self.free_places().min(AT_ONCE);
+            let free = self.free_places();
             if free == 0 {
                 break;
             }

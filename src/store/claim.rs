@@ -17,6 +17,7 @@ use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::home::Held;
 use super::journal::DebateJournal;
 use super::ownership::LEASE;
+use super::queue::Job;
 use super::served::{Sent, note_request};
 use super::{Store, signed, unsigned};
 
@@ -28,6 +29,8 @@ pub(crate) struct Claim {
     created_at: Millis,
     journal: Arc<DebateJournal>,
     held: Held,
+    /// The job that brought it here. It is over when this is dropped.
+    _job: Option<Job>,
 }
 
 impl Claim {
@@ -47,6 +50,13 @@ impl Claim {
     /// Keep the claim as long as the journal is written to.
     pub(crate) fn journal(&self) -> Arc<dyn Journal> {
         self.journal.clone()
+    }
+
+    pub(super) fn for_job(self, job: Job) -> Self {
+        Self {
+            _job: Some(job),
+            ..self
+        }
     }
 
     /// Cancelled when others may have taken the debate over: nothing more may be done for it.
@@ -160,6 +170,7 @@ impl Store {
             created_at,
             journal: Arc::new(DebateJournal::new(self.clone(), id, epoch)),
             held,
+            _job: None,
         }
     }
 

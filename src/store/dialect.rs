@@ -14,7 +14,7 @@ impl Dialect {
     /// `SQLite`: FULL, because an answer that was paid for survives a power cut. `PostgreSQL`: the same, where somebody has
     /// switched it off; and a process that stops in the middle of a transaction (its machine sleeps) must not keep others
     /// from taking its debates over.
-    const fn settings(self) -> &'static str {
+    pub(super) const fn settings(self) -> &'static str {
         match self {
             Self::Sqlite => {
                 "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"

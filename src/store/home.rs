@@ -9,11 +9,19 @@ use super::dialect::server_now;
 use super::errors::{Failure, StoreError};
 use super::folder::{self, Folder, PATIENCE, PAUSE};
 use super::ownership::{Lease, Ownership};
+use super::queue::Queue;
 
 #[derive(Debug)]
 pub(super) enum Home {
     Folder(Folder),
-    Server { url: Url, ownership: Ownership },
+    Server(Box<Server>),
+}
+
+#[derive(Debug)]
+pub(super) struct Server {
+    pub(super) url: Url,
+    pub(super) ownership: Ownership,
+    pub(super) queue: Queue,
 }
 
 /// A debate that is held by us. It ends with this value or with the process, however that dies.
@@ -50,7 +58,7 @@ impl Home {
     pub(super) fn report(&self, failure: Failure) -> StoreError {
         match self {
             Self::Folder(folder) => folder.report(failure),
-            Self::Server { url, .. } => failure.at_server(url),
+            Self::Server(server) => failure.at_server(&server.url),
         }
     }
 }
@@ -63,10 +71,10 @@ impl Store {
     pub(super) async fn try_hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
         match &*self.home {
             Home::Folder(folder) => Ok(folder.try_hold(id)?.map(|lock| Held::File { _lock: lock })),
-            Home::Server { ownership, .. } => {
+            Home::Server(server) => {
                 let deadline = tokio::time::Instant::now() + SOON;
                 loop {
-                    let held = self.take(ownership, id).await;
+                    let held = self.take(&server.ownership, id).await;
                     let held = held.map_err(|failure| self.failed(failure))?;
                     if held.is_some() || tokio::time::Instant::now() >= deadline {
                         return Ok(held);
@@ -93,8 +101,8 @@ impl Store {
     pub(super) async fn hold_new(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
         match &*self.home {
             Home::Folder(folder) => Ok(folder.try_hold(id)?.map(|lock| Held::File { _lock: lock })),
-            Home::Server { ownership, .. } => {
-                let owner = ownership.owner().await;
+            Home::Server(server) => {
+                let owner = server.ownership.owner().await;
                 let owner = owner.map_err(|failure| self.failed(failure))?;
                 Ok(Some(Held::Lease(Lease::new(id, owner))))
             }

@@ -20,6 +20,7 @@ mod open;
 mod orders;
 mod ownership;
 mod query;
+mod queue;
 mod rate;
 mod resolve;
 mod row;
@@ -73,8 +74,9 @@ impl Store {
     /// Waits until everything is written back. Without it nothing is lost, but the log file stays for the next run.
     pub(crate) async fn close(&self) {
         self.appender.close().await;
-        if let Home::Server { ownership, .. } = &*self.home {
-            ownership.close().await;
+        if let Home::Server(server) = &*self.home {
+            server.ownership.close().await;
+            server.queue.close().await;
         }
         self.reader.close().await;
         self.writer.close().await;
@@ -82,7 +84,7 @@ impl Store {
 
     /// Whether processes on other machines may use it too.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(&*self.home, Home::Server { .. })
+        matches!(&*self.home, Home::Server(_))
     }
 
     fn failed(&self, failure: Failure) -> StoreError {

@@ -15,8 +15,9 @@ use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
 use super::folder::{Folder, PATIENCE};
-use super::home::Home;
+use super::home::{Home, Server};
 use super::ownership::{self, Ownership};
+use super::queue::Queue;
 use super::writer::Writer;
 
 const READERS: u32 = 3;
@@ -155,10 +156,11 @@ async fn connect_to(url: &Url) -> Result<Store, Refusal> {
         .after_connect(|connection, _| Dialect::Postgres.configure(connection).boxed())
         .connect_lazy_with(options.clone());
     Ok(Store {
-        home: Arc::new(Home::Server {
+        home: Arc::new(Home::Server(Box::new(Server {
             url: url.clone(),
             ownership: Ownership::new(options.clone()),
-        }),
+            queue: Queue::new(url)?,
+        }))),
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
         appender: Arc::new(Appender::to_server(options)),
         reader,

@@ -48,7 +48,7 @@ impl Store {
             Ok::<_, Failure>(())
         };
         placed.await.map_err(|failure| self.failed(failure))?;
-        self.call_for_work().await?;
+        self.call_for_orders().await?;
         Ok(id)
     }
 
@@ -74,11 +74,11 @@ impl Store {
 
     /// What is wanted of debates that this process holds. Each is given out once.
     pub(crate) async fn take_orders(&self) -> Result<Vec<Order>, StoreError> {
-        let Home::Server { ownership, .. } = &*self.home else {
+        let Home::Server(server) = &*self.home else {
             return Ok(Vec::new());
         };
         let taken = async {
-            let owner = ownership.owner().await?;
+            let owner = server.ownership.owner().await?;
             let rows = sqlx::query(
                 "UPDATE orders SET answer = '' FROM debates \
                  WHERE orders.answer IS NULL AND debates.id = orders.debate_id AND debates.owner = $1 \

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use super::{Address, Store};
 
 #[path = "../../tests/postgres/mod.rs"]
-mod postgres;
+pub(super) mod postgres;
 
 /// An empty store, gone with this value.
 pub(super) enum Place {

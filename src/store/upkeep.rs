@@ -54,7 +54,7 @@ impl Store {
     pub(crate) fn place(&self) -> String {
         match &*self.home {
             Home::Folder(folder) => folder.database().display().to_string(),
-            Home::Server { url, .. } => url.to_string(),
+            Home::Server(server) => server.url.to_string(),
         }
     }
 
@@ -195,10 +195,10 @@ impl Store {
     /// Writes the store as it is at this moment into a file of its own, while others go on using it.
     pub(crate) async fn back_up(&self, file: &Path) -> Result<u64, BackupError> {
         let name = file.display().to_string();
-        if let Home::Server { url, .. } = &*self.home {
+        if let Home::Server(server) = &*self.home {
             return Err(BackupError::OnServer {
                 file: name,
-                database: url.to_string(),
+                database: server.url.to_string(),
             });
         }
         make_empty(file).map_err(|source| {

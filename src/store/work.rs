@@ -1,7 +1,7 @@
 //! Debates that wait for somebody to run them, where any number of processes on any machines do (B-04).
 //!
-//! The rows of the debates are the queue: a debate is to be run while its state says so and its owner is dead or nobody. There is
-//! no second record of that which could say something else.
+//! Whether a debate is to be run is in its own row: while its state says so and its owner is dead or nobody. Who runs it is found
+//! by the `queue`, which may be wrong about it without harm.
 
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::table::Budget;
@@ -13,12 +13,15 @@ use super::claim::{By, Made};
 use super::dialect::server_now;
 use super::errors::{ClaimError, Failure, Fault, StoreError};
 use super::home::{Held, Home};
-use super::ownership::Lease;
+use super::ownership::{Lease, Ownership};
+use super::queue::{Job, NEW_JOBS, Which};
 use super::row::parse_id;
 use super::{Claim, Created, DebateRow, Sent, Store, signed, unsigned};
 
 const JOURNAL: &str = "roundtable_journal";
-const WORK: &str = "roundtable_work";
+const ORDERS: &str = "roundtable_work";
+/// How many debates are taken with one statement, which has as many places for their ids.
+const AT_ONCE: usize = 8;
 
 /// Something has happened in the store, here or on another machine. It carries no content: whoever cares looks for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,25 +58,25 @@ impl Listening {
 impl Store {
     /// `None` where nobody else could have news: everything happens in this process, or is looked for.
     pub(crate) async fn listen(&self) -> Result<Option<Listening>, StoreError> {
-        let Home::Server { url, .. } = &*self.home else {
+        let Home::Server(server) = &*self.home else {
             return Ok(None);
         };
         let listening = async {
-            let mut listener = PgListener::connect(url.expose()).await?;
-            listener.listen_all([JOURNAL, WORK]).await?;
+            let mut listener = PgListener::connect(server.url.expose()).await?;
+            listener.listen_all([JOURNAL, ORDERS, NEW_JOBS]).await?;
             Ok::<_, sqlx::Error>(listener)
         };
         let listener = listening.await.map_err(|error| self.failed(error.into()))?;
         Ok(Some(Listening { listener }))
     }
 
-    /// Tells all who could run debates that there is something for them. They look now and then in any case.
-    pub(crate) async fn call_for_work(&self) -> Result<(), StoreError> {
+    /// Tells all who run debates that something is wanted of one. They look now and then in any case.
+    pub(super) async fn call_for_orders(&self) -> Result<(), StoreError> {
         if !self.is_shared() {
             return Ok(());
         }
         let called = sqlx::query("SELECT CAST(pg_notify($1, '') AS text) AS told")
-            .bind(WORK)
+            .bind(ORDERS)
             .fetch_one(&self.reader)
             .await;
         called.map(drop).map_err(|error| self.failed(error.into()))
@@ -94,7 +97,8 @@ impl Store {
         };
         match self.insert_debate(id, setup, now, made).await {
             Ok(_) => {
-                self.call_for_work().await?;
+                // It is in the store: whoever looks next hands it out if this failed.
+                let _ = self.hand_out(id).await;
                 Ok(Created::Before(id))
             }
             Err(failure) if failure.fault == Fault::Taken => {
@@ -133,15 +137,60 @@ impl Store {
             .map_err(|error| self.failed(error.into()))
     }
 
-    /// Claims up to `most` debates that nobody living runs, those that have waited longest first. Two who ask at the same time
-    /// get different ones.
+    /// Makes what workers need in the database, where it is missing.
+    pub(crate) async fn prepare_for_workers(&self) -> Result<(), StoreError> {
+        match &*self.home {
+            Home::Folder(_) => Ok(()),
+            Home::Server(server) => server.queue.set_up().await.map_err(|it| self.failed(it)),
+        }
+    }
+
+    /// Sees to it that every debate that is to be run and that nobody living runs is handed to somebody.
+    pub(crate) async fn hand_out_all(&self) -> Result<(), StoreError> {
+        self.hand_out_some(Which::All).await
+    }
+
+    /// The same for one debate, at once.
+    pub(crate) async fn hand_out(&self, id: Uuid) -> Result<(), StoreError> {
+        self.hand_out_some(Which::This(id)).await
+    }
+
+    async fn hand_out_some(&self, which: Which) -> Result<(), StoreError> {
+        match &*self.home {
+            Home::Folder(_) => Ok(()),
+            Home::Server(server) => {
+                let handed = server.queue.hand_out(which).await;
+                handed.map_err(|it| self.failed(it))
+            }
+        }
+    }
+
+    /// Claims up to `most` debates that were handed out, those that have waited longest first. Two who ask at the same time get
+    /// different ones. None where there is nothing to do.
     pub(crate) async fn take_work(&self, most: usize) -> Result<Vec<Claim>, ClaimError> {
-        let ids = self.take_ids(most).await;
-        let held = ids.map_err(|failure| self.failed(failure))?;
+        let Home::Server(server) = &*self.home else {
+            return Ok(Vec::new());
+        };
+        loop {
+            let jobs = server.queue.take(most.min(AT_ONCE)).await;
+            let jobs = jobs.map_err(|failure| self.failed(failure))?;
+            if jobs.is_empty() {
+                return Ok(Vec::new());
+            }
+            let held = self.take_debates(&server.ownership, jobs).await;
+            let held = held.map_err(|failure| self.failed(failure))?;
+            let claims = self.claim_all(held).await?;
+            if !claims.is_empty() {
+                return Ok(claims);
+            }
+        }
+    }
+
+    async fn claim_all(&self, held: Vec<(Job, Uuid, Held)>) -> Result<Vec<Claim>, ClaimError> {
         let mut claims = Vec::with_capacity(held.len());
-        for (id, held) in held {
+        for (job, id, held) in held {
             match self.claim_held(id, By::Server, held).await {
-                Ok(claim) => claims.push(claim),
+                Ok(claim) => claims.push(claim.for_job(job)),
                 Err(error @ ClaimError::Store(_)) if claims.is_empty() => return Err(error),
                 // Deleted, somebody else's by now, or nothing to make a fuss about: it is free again.
                 Err(
@@ -152,27 +201,38 @@ impl Store {
         Ok(claims)
     }
 
-    async fn take_ids(&self, most: usize) -> Result<Vec<(Uuid, Held)>, Failure> {
-        let Home::Server { ownership, .. } = &*self.home else {
-            return Ok(Vec::new());
-        };
+    /// Holds the debates of these jobs, as far as they are to be run and nobody living holds them. The other jobs are over: a
+    /// debate whose holder dies gets a new one.
+    async fn take_debates(
+        &self,
+        ownership: &Ownership,
+        mut jobs: Vec<Job>,
+    ) -> Result<Vec<(Job, Uuid, Held)>, Failure> {
         let owner = ownership.owner().await?;
-        let taking = sqlx::query(concat!(
-            "WITH free AS MATERIALIZED (SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') \
+        let mut taking = sqlx::query(concat!(
+            "WITH free AS MATERIALIZED (SELECT id FROM debates WHERE id IN ($2, $3, $4, $5, $6, $7, $8, $9) \
+             AND served = 1 AND state IN ('queued', 'running') \
              AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
             server_now!(),
-            ") ORDER BY created_at, id LIMIT $2 FOR UPDATE SKIP LOCKED) \
+            ") FOR UPDATE SKIP LOCKED) \
              UPDATE debates SET owner = $1, epoch = epoch + 1 FROM free WHERE debates.id = free.id RETURNING debates.id"
         ))
-        .bind(owner.id().to_owned())
-        .bind(signed(most as u64));
+        .bind(owner.id().to_owned());
+        for at in 0..AT_ONCE {
+            let debate = jobs.get(at).and_then(Job::debate);
+            taking = taking.bind(debate.map_or_else(String::new, |id| id.to_string()));
+        }
         let place = self.writer.turn().await;
         let rows = self.writer.at_once(place, taking).await?;
-        let read = |row: &sqlx::any::AnyRow| {
+        let mut held = Vec::with_capacity(rows.len());
+        for row in &rows {
             let id = parse_id(row.try_get("id")?)?;
-            Ok((id, Held::Lease(Lease::new(id, owner.clone()))))
-        };
-        rows.iter().map(read).collect()
+            let lease = Held::Lease(Lease::new(id, owner.clone()));
+            if let Some(at) = jobs.iter().position(|job| job.debate() == Some(id)) {
+                held.push((jobs.swap_remove(at), id, lease));
+            }
+        }
+        Ok(held)
     }
 
     /// What a debate is to go on with, where that is another budget than it was opened with.

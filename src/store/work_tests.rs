@@ -117,6 +117,7 @@ async fn b04_one_that_was_taken_for_dead_is_fenced_and_knows_it() {
         unreachable!()
     };
     database.sql("UPDATE owners SET lives_until = 0 WHERE id = (SELECT owner FROM debates)");
+    next.hand_out_all().await.unwrap();
     let claim = next.take_work(1).await.unwrap().pop().unwrap();
     assert_eq!(claim.id(), id);
     let step = keyed(3, finished("r1/b", spent(None)));
