@@ -112,7 +112,7 @@ pub(crate) const NEEDS: &[Need] = &[
         because: "is the other database that the store's tests run on, in a cluster of their own",
         find: |_| a_database_server_is_there().then(Surroundings::default),
         ways: &[Way::Apt(&["postgresql"])],
-        by_hand: "Debian, Ubuntu: apt-get install postgresql | Fedora: dnf install postgresql-server | macOS: brew install postgresql",
+        by_hand: "Debian, Ubuntu: apt-get install postgresql | Fedora: dnf install postgresql-server postgresql-contrib | macOS: brew install postgresql",
     },
     Need {
         name: "a browser",
