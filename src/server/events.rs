@@ -13,6 +13,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
+use roundtable_engine::event::State as RowState;
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -25,7 +26,7 @@ use super::problem::Problem;
 use super::reader::{Cursor, Frame, Reader};
 use super::rest::find;
 use crate::failure::Fault;
-use crate::store::StoreError;
+use crate::store::{DebateRow, StoreError};
 
 /// Text is gathered for this long before it goes out.
 const GATHER: Duration = Duration::from_millis(40);
@@ -50,7 +51,7 @@ pub(super) async fn stream(
     let past = app.store.entries(row.id).await?;
     let reader = Reader::resuming(cursor, &past);
     let has_more = past.last().is_some_and(|last| last.seq > reader.seq());
-    if reader.has_ended() && !has_more && !app.floor.has(row.id) {
+    if reader.has_ended() && !has_more && !goes_on(&row) && !app.floor.has(row.id) {
         // Tells a browser not to ask again.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
@@ -82,6 +83,11 @@ pub(super) async fn stream(
             .insert(name, HeaderValue::from_static(value));
     }
     Ok(response)
+}
+
+/// Whether it is to be run, whatever its journal says: it may have been cancelled, and be about to go on.
+fn goes_on(row: &DebateRow) -> bool {
+    matches!(row.state, RowState::Queued | RowState::Running)
 }
 
 /// What a browser says by itself when it comes back counts before what the address says.
@@ -141,7 +147,7 @@ impl Following {
 
     /// Waits for something new and gathers it; `false` when it is time for a sign of life, `None` when all is over.
     async fn wait(&mut self, closing: &CancellationToken) -> Option<bool> {
-        if self.reader.has_ended() && !self.app.floor.has(self.id) {
+        if self.is_over().await {
             return None;
         }
         let sign_of_life = self.sent_at + HEARTBEAT;
@@ -157,6 +163,15 @@ impl Following {
             () = closing.cancelled() => None,
             () = tokio::time::sleep(GATHER) => Some(true),
         }
+    }
+
+    /// Whether nothing more will come. A store that cannot say ends the stream too.
+    async fn is_over(&self) -> bool {
+        if !self.reader.has_ended() || self.app.floor.has(self.id) {
+            return false;
+        }
+        let row = self.app.store.get(self.id).await;
+        !row.is_ok_and(|row| row.is_some_and(|row| goes_on(&row)))
     }
 
     /// Waits until there may be something new.

@@ -88,6 +88,40 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// P-09, B-04: whoever has read a debate to the end of it as it was cancelled is told to go away; once it is to go on, they are not, however
+/// long it takes until somebody runs it.
+#[test]
+fn p09_a_reader_of_a_cancelled_debate_hears_how_it_goes_on() {
+    let (server, database) = (Server::good(), Database::new());
+    let home = Home::with_database(&server, database.url());
+    let serving = Serving::start(&home, &["--no-work"]);
+    let id = serving.debate();
+    let act = |what: &str| {
+        let reply = serving.post(&format!("/api/v1/debates/{id}/{what}"), &json!({}));
+        assert!(reply.status < 300, "{what}: {}", reply.text());
+    };
+    act("cancel");
+    let last = serving.events(&id, &[]).all().pop().unwrap();
+    let after = [("last-event-id", last.id.as_str())];
+    assert_eq!(serving.events(&id, &after).status, 204);
+
+    act("resume");
+    let events = serving.events(&id, &after);
+    assert_eq!(
+        (events.status, serving.state(&id).as_str()),
+        (200, "queued")
+    );
+    // Longer than a server waits before it looks whether there is anything new.
+    thread::sleep(Duration::from_millis(1_200));
+    let _worker = Worker::start(&home, "worker", &[]);
+    let seen: Vec<String> = events.all().into_iter().map(|event| event.name).collect();
+    assert_eq!(
+        seen.last().map(String::as_str),
+        Some("complete"),
+        "{seen:?}"
+    );
+}
+
 /// B-04, P-09: a server that runs nothing takes the request, a worker runs it, and a reader of the server gets all of it as it
 /// happens: the same as whoever comes later.
 #[test]
