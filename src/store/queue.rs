@@ -7,6 +7,7 @@
 //! So nothing rests on the queue. A job that is lost is made again, one too many finds nothing to do, and what makes an append
 //! correct is the epoch alone.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex as Lock, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -62,7 +63,7 @@ struct Registered {
 }
 
 /// Jobs whose debates were let go of and that are still in the queue.
-type Over = Arc<Lock<Vec<String>>>;
+type Over = Arc<Lock<BTreeSet<String>>>;
 
 /// A job that was taken. Dropped, it is over.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl Drop for Job {
     fn drop(&mut self) {
         let id = std::mem::take(&mut self.id);
         let over = self.over.lock();
-        over.unwrap_or_else(PoisonError::into_inner).push(id);
+        over.unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 }
 
@@ -181,7 +182,7 @@ impl Queue {
     /// Takes up to `most` jobs, those that have waited longest first.
     pub(super) async fn take(&self, most: usize) -> Result<Vec<Job>, Failure> {
         self.set_up().await?;
-        in_time(async {
+        let taken = in_time(async {
             let mut worker = self.worker.lock().await;
             let context = self.registered(&mut worker).await?;
             let config = config().batch_size(most.max(1));
@@ -191,7 +192,15 @@ impl Queue {
                 .map_err(failed)?;
             Ok(taken.iter().map(|task| self.taken(task)).collect())
         })
-        .await
+        .await;
+        if taken.is_err()
+            && let Some(worker) = &*self.worker.lock().await
+        {
+            // It may have been given jobs without getting to know them. Nobody else has them as long as this worker lives, so it
+            // dies, and comes back as another.
+            worker.gone.cancel();
+        }
+        taken
     }
 
     fn taken(&self, task: &PgTask) -> Job {
@@ -224,9 +233,10 @@ impl Queue {
 
     /// What is over says so nowhere else: the debate's row tells how it ended.
     async fn take_out(&self) -> Result<(), Failure> {
-        let over = {
-            let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *over)
+        // They stay in the list until they are known to be out: whoever waits for that may go away.
+        let over: Vec<String> = {
+            let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+            over.iter().cloned().collect()
         };
         let name = {
             let worker = self.worker.lock().await;
@@ -236,16 +246,13 @@ impl Queue {
             return Ok(());
         };
         // Not those that others have been given since this process was taken for dead.
-        let taken_out = sqlx::query("DELETE FROM apalis.jobs WHERE id = ANY($1) AND lock_by = $2")
+        sqlx::query("DELETE FROM apalis.jobs WHERE id = ANY($1) AND lock_by = $2")
             .bind(&over)
             .bind(name)
             .execute(&self.pool)
-            .await;
-        if let Err(error) = taken_out {
-            let mut still = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-            still.extend(over);
-            return Err(error.into());
-        }
+            .await?;
+        let mut still = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        still.retain(|id| !over.contains(id));
         Ok(())
     }
 

@@ -136,6 +136,33 @@ async fn b04_jobs_of_a_dead_worker_come_back() {
     assert_eq!(story.jobs(), story.job("Pending", 1));
 }
 
+/// B-04: a job that the queue has given out and whose taker never got to know of it is not lost with the answer.
+#[tokio::test]
+async fn b04_a_job_whose_taker_never_heard_of_it_comes_back() {
+    let story = Story::new().await;
+    let Home::Server(server) = &*story.store.home else {
+        unreachable!()
+    };
+    // As if the answer had been lost.
+    std::mem::forget(server.queue.take(1).await.unwrap());
+    assert_eq!(story.jobs(), story.job("Queued", 1));
+    let rename = |from: &str, to: &str| {
+        let sql = format!("ALTER FUNCTION apalis.{from}(text, text, integer) RENAME TO {to}");
+        story.database().sql(&sql);
+    };
+    rename("get_jobs", "away");
+    server.queue.take(1).await.unwrap_err();
+    rename("away", "get_jobs");
+    let orphaned = config().orphaned_duration().as_secs();
+    story.database().sql(&format!(
+        "UPDATE apalis.workers SET last_seen = now() - INTERVAL '{orphaned} seconds'"
+    ));
+    assert_eq!(story.store.take_work(1).await.unwrap().len(), 0);
+    tokio::time::sleep(BEAT + BEAT / 4).await;
+    let claim = story.store.take_work(1).await.unwrap().pop().unwrap();
+    assert_eq!(claim.id(), story.debate);
+}
+
 /// B-04: what a worker that ends has not brought to its end is handed to the others at once.
 #[tokio::test]
 async fn b04_a_worker_that_leaves_hands_over() {
