@@ -19,6 +19,8 @@ mod harness;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -163,46 +165,57 @@ fn wall_of_modes() {
     }
 }
 
-/// The difference between long and short debates, so that starting the program does not count, nor what a first call of its kind
-/// prepares for all that follow: short ones have one of each. Whatever else the machine does only adds to it, so the least of
-/// several batches counts for each.
+/// What a process takes from one call to another twenty calls later: so starting it does not count, nor what a first call of its
+/// kind prepares for all that follow. Half of the debates take less, half take more.
 fn cpu_per_call() {
-    const DEBATES: u32 = 40;
-    let server = Server::good();
-    let home = Home::with(&server);
-    home.ask(&["--quiet"]).expect(0, &[]);
-    let batch = |rounds: &str| {
-        let (calls, ticks) = (server.count(), cpu_of_children());
-        for _ in 0..DEBATES {
-            home.ask(&["--quiet", "--rounds", rounds]).expect(0, &[]);
-        }
-        (server.count() - calls, cpu_of_children() - ticks)
+    const DEBATES: usize = 60;
+    /// The first of round 3: by then there was one of each kind.
+    const FROM: usize = 4;
+    /// The synthesis, after the last of round 12.
+    const TO: usize = 24;
+    let child = Arc::new(AtomicU32::new(0));
+    let taken: Arc<Mutex<Vec<Duration>>> = Arc::default();
+    let server = {
+        let (child, taken) = (Arc::clone(&child), Arc::clone(&taken));
+        Server::start(move |request, before| {
+            // It has asked and waits: what it took so far is known exactly.
+            let so_far = cpu_of(child.load(Ordering::SeqCst));
+            taken.lock().unwrap().push(so_far);
+            Answer::Reply(good(request, before))
+        })
     };
-    let (mut short, mut long) = ((0, u64::MAX), (0, u64::MAX));
-    for _ in 0..RUNS {
-        short = less(short, batch("2"));
-        long = less(long, batch("12"));
-    }
+    let home = Home::with(&server);
+    home.run(&["list"]).expect(0, &[]);
+    let args = [
+        "ask", QUESTION, "--model", "lab:x", "--quiet", "--rounds", "12",
+    ];
+    let mut debates: Vec<Duration> = (0..DEBATES)
+        .map(|_| {
+            taken.lock().unwrap().clear();
+            let mut process = home.command(&args).stdout(Stdio::null()).spawn().unwrap();
+            child.store(process.id(), Ordering::SeqCst);
+            assert!(process.wait().unwrap().success());
+            let taken = taken.lock().unwrap();
+            taken[TO] - taken[FROM]
+        })
+        .collect();
+    debates.sort_unstable();
     report(
         "CPU time per model call, journaled and streamed",
-        (long.1 - short.1) as f64 * 10.0 / (long.0 - short.0) as f64,
+        debates[DEBATES / 2].as_secs_f64() * 1000.0 / (TO - FROM) as f64,
         "ms",
         0.5,
     );
 }
 
-/// Of two batches, each with its calls and what they took, the one that took less.
-fn less(one: (usize, u64), other: (usize, u64)) -> (usize, u64) {
-    if other.1 < one.1 { other } else { one }
-}
-
-/// User and system time of all finished children in hundredths of a second. The kernel adds them up exactly and rounds only
-/// what it shows.
-fn cpu_of_children() -> u64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
-    let after_name = stat.rsplit(')').next().unwrap();
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    fields[13].parse::<u64>().unwrap() + fields[14].parse::<u64>().unwrap()
+/// How long the threads of a process have run, in user's code and the kernel's.
+fn cpu_of(process: u32) -> Duration {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("Linux");
+    let nanoseconds = threads.flatten().filter_map(|thread| {
+        let ran = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        ran.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
 }
 
 fn first_request(server: &Server, before: usize) -> Duration {
