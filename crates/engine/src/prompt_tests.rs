@@ -20,13 +20,38 @@ fn other_markup_is_left_alone() {
     );
 }
 
+fn filled(template: &str) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("quoted", quoted);
+    environment.render_str(template, ())
+}
+
 /// Prompts are anybody's to change, and what is quoted need not be a text.
 #[test]
 fn numbers_are_quoted_like_texts() {
-    let mut environment = Environment::new();
-    environment.add_filter("quoted", quoted);
-    let quote = environment.render_str("{{ 7 | quoted(by=2) }}", ());
-    assert_eq!(quote.unwrap(), "<quote by=\"2\">\n7\n</quote>");
+    let quote = filled("{{ 7 | quoted(2) }}").unwrap();
+    assert_eq!(quote, "<quote by=\"2\">\n7\n</quote>");
+}
+
+/// C-12: whoever is named may be named by a model.
+#[test]
+fn c12_who_is_quoted_cannot_end_the_tag() {
+    let quote = filled(r#"{{ "a" | quoted("the <", '"S1">', "\n, round ", 2) }}"#).unwrap();
+    let tag = r#"<quote by="the ''S1''', round 2">"#;
+    assert_eq!(quote, format!("{tag}\na\n</quote>"));
+}
+
+#[test]
+fn a_quote_says_who_is_quoted() {
+    for template in [
+        r#"{{ "a" | quoted }}"#,
+        r#"{{ "a" | quoted(nobody) }}"#,
+        r#"{{ "a" | quoted("the ", nobody) }}"#,
+        r#"{{ "a" | quoted(by="the skeptic") }}"#,
+    ] {
+        assert!(filled(template).is_err(), "{template}");
+    }
 }
 
 /// C-12: every built-in prompt tells the model that quoted words are no orders, where it quotes any.

@@ -1,5 +1,6 @@
 //! The state of a debate between proposer and skeptic: a fold over their turns, kept by the program.
 
+use minijinja::Value;
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::issues::{Issue, Ledger, Severity};
 use roundtable_core::stopping::Assessment;
@@ -7,11 +8,13 @@ use serde::Serialize;
 
 use super::replies::{Critique, Opening, Review, Revision};
 use crate::event::Words;
+use crate::prompt::given;
 use crate::table::Turn;
 
 #[derive(Debug, Default)]
 pub struct Debate {
     exchanges: Vec<Exchange>,
+    past: Vec<PastTurn>,
     ledger: Ledger,
     answer: Option<String>,
     first: Option<First>,
@@ -38,11 +41,11 @@ pub(super) struct First {
     pub(super) spent: crate::event::Spent,
 }
 
-#[derive(Debug, Serialize)]
-pub struct PastTurn<'a> {
+/// A turn as prompts are given it. It is made once: all that follow tell it again.
+#[derive(Debug)]
+struct PastTurn {
     round: u32,
-    seat: &'static str,
-    text: &'a str,
+    told: Value,
 }
 
 impl Debate {
@@ -69,6 +72,7 @@ impl Debate {
             spent: turn.spent,
         });
         self.answer = Some(turn.reply.answer);
+        self.spoke("proposer", &turn.text);
         self.current().proposer = Some(turn.text);
     }
 
@@ -76,6 +80,7 @@ impl Debate {
         let round = self.rounds();
         self.ledger.answer(round, turn.reply.responses);
         self.answer = Some(turn.reply.answer);
+        self.spoke("proposer", &turn.text);
         self.current().proposer = Some(turn.text);
     }
 
@@ -84,6 +89,7 @@ impl Debate {
         self.assess(turn.reply.overall());
         self.remarks = Some(turn.reply.assessment);
         self.ledger.raise(round, turn.reply.issues);
+        self.spoke("skeptic", &turn.text);
         self.current().skeptic = Some(turn.text);
     }
 
@@ -93,12 +99,19 @@ impl Debate {
         self.remarks = Some(turn.reply.assessment);
         self.ledger.judge(round, turn.reply.verdicts);
         self.ledger.raise(round, turn.reply.new_issues);
+        self.spoke("skeptic", &turn.text);
         self.current().skeptic = Some(turn.text);
     }
 
     fn assess(&mut self, said: Assessment) {
         self.last_quality = Some(said.quality);
         self.assessment = Some(said);
+    }
+
+    fn spoke(&mut self, seat: &'static str, text: &str) {
+        let round = self.current().round;
+        let told = given!({ "round": round, "seat": seat, "text": text });
+        self.past.push(PastTurn { round, told });
     }
 
     fn current(&mut self) -> &mut Exchange {
@@ -243,30 +256,15 @@ impl Debate {
         (self.last_critique(), self.remarks.as_deref())
     }
 
-    pub fn history(&self) -> Vec<PastTurn<'_>> {
+    /// All turns, in order.
+    pub fn history(&self) -> Vec<&Value> {
         self.history_before(u32::MAX)
     }
 
-    /// All turns of the rounds before this one, in order.
-    pub fn history_before(&self, round: u32) -> Vec<PastTurn<'_>> {
-        self.exchanges
-            .iter()
-            .filter(|exchange| exchange.round < round)
-            .flat_map(|exchange| {
-                [
-                    ("proposer", exchange.proposer.as_deref()),
-                    ("skeptic", exchange.skeptic.as_deref()),
-                ]
-                .into_iter()
-                .filter_map(|(seat, text)| {
-                    text.map(|text| PastTurn {
-                        round: exchange.round,
-                        seat,
-                        text,
-                    })
-                })
-            })
-            .collect()
+    /// Those of the rounds before this one.
+    pub fn history_before(&self, round: u32) -> Vec<&Value> {
+        let before = self.past.iter().filter(|turn| turn.round < round);
+        before.map(|turn| &turn.told).collect()
     }
 }
 
