@@ -74,10 +74,22 @@ pub(super) fn cost(spent: &Spent, price: Option<&Price>, stood: Option<&Stood>) 
     Some(own? + theirs?)
 }
 
+/// A reply that may be passed on, and how it stands in the journal.
+pub(super) struct Judged<T> {
+    pub(super) turn: Turn<T>,
+    pub(super) written: Value,
+}
+
 struct Said {
     text: String,
     calls: Vec<ToolCall>,
     finish: Finish,
+}
+
+impl<T> Judged<T> {
+    fn breaks_more_than(&self, other: &Self) -> bool {
+        self.turn.remarks.len() > other.turn.remarks.len()
+    }
 }
 
 impl<T: Reply> Work<'_, '_, T> {
@@ -85,14 +97,14 @@ impl<T: Reply> Work<'_, '_, T> {
     pub(super) async fn run(
         &mut self,
         mut request: Request,
-    ) -> Result<Result<Turn<T>, Failure>, Halt> {
+    ) -> Result<Result<Judged<T>, Failure>, Halt> {
         let said = match self.converse(&mut request).await? {
             Ok(said) => said,
             Err(error) => return Ok(Err(unsaid(&error))),
         };
         let first = self.judge(&said);
         let (faults, void) = match &first {
-            Ok(turn) => (turn.remarks.clone(), false),
+            Ok(judged) => (judged.turn.remarks.clone(), false),
             // It was called for as often as it may be.
             Err(Misfit::CutOff) => return Ok(Err(unfit(&Misfit::CutOff, &said))),
             Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
@@ -111,7 +123,7 @@ impl<T: Reply> Work<'_, '_, T> {
         };
         Ok(match (first, second) {
             // A reply that only broke a rule is still paid for and usable.
-            (Ok(first), Ok(second)) if second.remarks.len() > first.remarks.len() => Ok(first),
+            (Ok(first), Ok(second)) if second.breaks_more_than(&first) => Ok(first),
             (_, Ok(second)) => Ok(second),
             (Ok(first), Err(_)) => Ok(first),
             (Err(_), Err(failure)) => Err(failure),
@@ -263,20 +275,22 @@ impl<T: Reply> Work<'_, '_, T> {
         }
     }
 
-    fn judge(&self, said: &Said) -> Result<Turn<T>, Misfit> {
-        let (reply, withheld) = monitored(read::<T>(&said.text, said.finish, self.sent)?)?;
+    fn judge(&self, said: &Said) -> Result<Judged<T>, Misfit> {
+        let reply = read::<T>(&said.text, said.finish, self.sent)?;
+        let (reply, written, withheld) = monitored(reply)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
             return Err(Misfit::Unusable(unusable));
         }
         let remarks = (self.ask.check)(&reply);
-        Ok(Turn {
+        let turn = Turn {
             text: (self.ask.render)(&reply),
             reply,
             remarks,
             withheld,
             spent: Spent::default(),
-        })
+        };
+        Ok(Judged { turn, written })
     }
 
     fn again(&self, mut request: Request, said: &Said, faults: &[String], void: bool) -> Request {
@@ -420,14 +434,14 @@ enum Used {
 }
 
 /// The reply without what must not be passed on (M-09). What cannot be examined is not passed on at all.
-fn monitored<T: Reply>(reply: T) -> Result<(T, Vec<Withheld>), Misfit> {
-    let mut value = serde_json::to_value(&reply).map_err(|_| Misfit::Refused)?;
-    let withheld = withhold(&mut value);
+fn monitored<T: Reply>(reply: T) -> Result<(T, Value, Vec<Withheld>), Misfit> {
+    let mut written = serde_json::to_value(&reply).map_err(|_| Misfit::Refused)?;
+    let withheld = withhold(&mut written);
     if withheld.is_empty() {
-        return Ok((reply, withheld));
+        return Ok((reply, written, withheld));
     }
-    let clean = serde_json::from_value(value).map_err(|_| Misfit::Refused)?;
-    Ok((clean, withheld))
+    let clean = T::deserialize(&written).map_err(|_| Misfit::Refused)?;
+    Ok((clean, written, withheld))
 }
 
 fn unfit(misfit: &Misfit, said: &Said) -> Failure {

@@ -7,7 +7,7 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{self, Failure, Work};
+use super::calls::{self, Failure, Judged, Work};
 use super::replay::Known;
 use super::{Exhausted, Halt, Missing, Table, fingerprint, lock};
 use crate::event::{Call, Event, FailedStep, FinishedStep, InsteadOf, Seated, Spent, Words};
@@ -286,21 +286,17 @@ impl<'t, T: Reply> Ask<'t, T> {
     async fn conclude(
         &self,
         call: Call,
-        outcome: Result<Turn<T>, Failure>,
+        outcome: Result<Judged<T>, Failure>,
         instead_of: Option<InsteadOf>,
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
-            Ok(mut turn) => {
+            Ok(Judged { mut turn, written }) => {
                 turn.spent = call.spent;
-                let reply =
-                    serde_json::to_value(&turn.reply).map_err(|error| JournalError::Corrupt {
-                        detail: error.to_string(),
-                    })?;
                 self.announce_rest(&call.step, &turn.text, announced);
                 let finished = FinishedStep {
                     call,
-                    reply,
+                    reply: written,
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
                     withheld: turn.withheld.clone(),
