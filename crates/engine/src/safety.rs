@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::sync::{LazyLock, Once, OnceLock};
 
-use regex::{Regex, RegexSet, RegexSetBuilder, bytes};
+use regex::{Regex, RegexSet, RegexSetBuilder, SetMatches, bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -186,8 +186,14 @@ impl Monitor {
         })
     }
 
+    /// Which rules begin in a text. Nearly always none does, and that is told sooner than which.
+    fn begun(&self, text: &str) -> Option<SetMatches> {
+        let any = self.begins.is_match(text);
+        any.then(|| self.begins.matches(text))
+    }
+
     fn broken(&self, text: &str) -> Option<&Rule> {
-        let begun = self.begins.matches(text);
+        let begun = self.begun(text)?;
         let mut rules = begun.into_iter().filter_map(|index| self.rules.get(index));
         rules.find(|rule| {
             rule.begin
@@ -233,7 +239,8 @@ fn walk(value: &mut Value, at: &mut String, withheld: &mut Vec<Withheld>) {
         }
         Value::Object(fields) => {
             for (name, field) in fields {
-                let _ = write!(at, "/{name}");
+                at.push('/');
+                at.push_str(name);
                 walk(field, at, withheld);
                 at.truncate(length);
             }
@@ -295,12 +302,13 @@ pub fn release(text: &str, heard: usize) -> Release {
     let Some(fresh) = text.get(from..) else {
         return Release::UpTo(heard);
     };
-    let begun = MONITOR.begins.matches(fresh);
-    if begun.matched_any() && MONITOR.broken(fresh).is_some() {
+    let begun = MONITOR.begun(fresh);
+    if begun.is_some() && MONITOR.broken(fresh).is_some() {
         return Release::Nothing;
     }
     let beginnings = begun
         .into_iter()
+        .flatten()
         .filter_map(|index| MONITOR.rules.get(index))
         .flat_map(|rule| {
             let found = rule.begin.regex().find_iter(fresh);
