@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 use roundtable_core::bounded::OutOfTen;
-use roundtable_core::issues::{Issue, Ledger, Severity};
+use roundtable_core::issues::{Issue, Ledger, Severity, Status};
 use roundtable_core::stopping::Assessment;
 use serde::Serialize;
 
@@ -46,6 +46,38 @@ pub(super) struct First {
 struct PastTurn {
     round: u32,
     told: Value,
+}
+
+/// An issue as prompts are given it: not with all that was ever said of it, which grows with every round.
+#[derive(Debug, Serialize)]
+pub struct OpenIssue<'a> {
+    id: &'a str,
+    raised_in: u32,
+    severity: Severity,
+    status: Status,
+    location: &'a str,
+    problem: &'a str,
+    why_it_matters: &'a str,
+    suggested_fix: &'a str,
+    /// Why the last answer to it did not do.
+    last_verdict: Option<&'a str>,
+}
+
+impl<'a> OpenIssue<'a> {
+    fn of(issue: &'a Issue) -> Self {
+        let finding = &issue.finding;
+        Self {
+            id: &issue.id,
+            raised_in: issue.raised_in,
+            severity: finding.severity,
+            status: issue.status,
+            location: &finding.location,
+            problem: &finding.problem,
+            why_it_matters: &finding.why_it_matters,
+            suggested_fix: &finding.suggested_fix,
+            last_verdict: issue.verdicts.last().map(|it| it.what.reason.as_str()),
+        }
+    }
 }
 
 impl Debate {
@@ -204,8 +236,8 @@ impl Debate {
         self.first.as_ref()
     }
 
-    pub fn open_issues(&self) -> Vec<&Issue> {
-        self.ledger.open()
+    pub fn open_issues(&self) -> Vec<OpenIssue<'_>> {
+        self.ledger.open().into_iter().map(OpenIssue::of).collect()
     }
 
     pub fn open_ids(&self) -> Vec<String> {
