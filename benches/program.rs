@@ -178,7 +178,7 @@ fn cpu_per_call() {
     let server = {
         let (child, taken) = (Arc::clone(&child), Arc::clone(&taken));
         Server::start(move |request, before| {
-            // It has asked and waits: what it took so far is known exactly.
+            // It has asked and waits: all that it took so far is accounted for.
             let so_far = cpu_of(child.load(Ordering::SeqCst));
             taken.lock().unwrap().push(so_far);
             Answer::Reply(good(request, before))
