@@ -196,7 +196,7 @@ fn cpu_per_call() {
             child.store(process.id(), Ordering::SeqCst);
             assert!(process.wait().unwrap().success());
             let taken = taken.lock().unwrap();
-            taken[TO] - taken[FROM]
+            taken[TO].saturating_sub(taken[FROM])
         })
         .collect();
     debates.sort_unstable();
