@@ -1,13 +1,13 @@
-//! A debate as a document: Markdown, or one HTML file that needs nothing else (C-14). Both are written from its account and
+//! A debate as a document: Markdown, or one HTML file that needs nothing else (C-14). Both are written from its transcript and
 //! its report, and so know no protocol.
 
 mod markdown;
 
 use askama::Template;
-use roundtable_engine::account::Account;
 use roundtable_engine::report::{Fact, Report};
+use roundtable_engine::transcript::Transcript;
 
-use crate::figures;
+use crate::format;
 use crate::render::{self, Panel};
 
 pub(crate) use markdown::{markdown, report_markdown};
@@ -21,10 +21,10 @@ struct File {
 }
 
 /// One self-contained HTML file: no script, nothing loaded from elsewhere, everything a model wrote sanitised (C-12).
-pub(crate) fn html(account: &Account, report: &Report) -> String {
+pub(crate) fn html(transcript: &Transcript, report: &Report) -> String {
     let file = File {
-        debate: render::Debate::new(account, report),
-        figures: render::panel(&figures::usage(account), &render::Roles::of(account)),
+        debate: render::Debate::new(transcript, report),
+        figures: render::panel(&format::usage(transcript), &render::Roles::of(transcript)),
         style: render::style(),
     };
     // Writing to memory does not fail; if it did, there would be nothing to show.

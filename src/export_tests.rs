@@ -7,7 +7,7 @@ use crate::render::samples;
 #[test]
 fn c14_the_html_file_needs_nothing_and_runs_nothing() {
     let entries = samples::journal(State::Partial);
-    let file = html(&samples::account(&entries), &samples::report());
+    let file = html(&samples::transcript(&entries), &samples::report());
     for needed in [
         "<svg",
         "content=\"default-src 'none'; style-src 'unsafe-inline'",
@@ -41,7 +41,7 @@ fn c14_the_html_file_needs_nothing_and_runs_nothing() {
 #[test]
 fn c14_the_markdown_holds_everything_the_page_does() {
     let entries = samples::journal(State::Partial);
-    insta::assert_snapshot!(markdown(&samples::account(&entries), &samples::report()));
+    insta::assert_snapshot!(markdown(&samples::transcript(&entries), &samples::report()));
 }
 
 /// A debate that has barely begun has its documents too.
@@ -50,8 +50,8 @@ fn c14_a_debate_without_an_answer_is_exported_as_it_stands() {
     let entries = samples::running();
     let report = Report::default();
     for end in 1..=entries.len() {
-        let account = samples::account(&entries[..end]);
-        assert!(markdown(&account, &report).contains("There is no answer."));
-        assert!(html(&account, &report).contains("Running"));
+        let transcript = samples::transcript(&entries[..end]);
+        assert!(markdown(&transcript, &report).contains("There is no answer."));
+        assert!(html(&transcript, &report).contains("Running"));
     }
 }

@@ -10,8 +10,8 @@ use roundtable_engine::table::Halt;
 
 use crate::config::{ConfigError, NameError};
 use crate::embedded::NotReady;
-use crate::models::{FleetError, PricesError};
-use crate::store::{ClaimError, FindError, StoreError};
+use crate::models::{PricesError, RegistryError};
+use crate::store::{FindError, LeaseError, StoreError};
 
 /// Exit codes. 0 is a complete debate, or a command that did what it was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,11 +187,11 @@ impl From<JournalError> for Failure {
     }
 }
 
-impl From<ClaimError> for Failure {
-    fn from(error: ClaimError) -> Self {
+impl From<LeaseError> for Failure {
+    fn from(error: LeaseError) -> Self {
         match error {
-            ClaimError::Store(error) => error.into(),
-            ClaimError::Held { .. } | ClaimError::NotFound { .. } => Self::other(error.to_string()),
+            LeaseError::Store(error) => error.into(),
+            LeaseError::Held { .. } | LeaseError::NotFound { .. } => Self::other(error.to_string()),
         }
     }
 }
@@ -207,14 +207,14 @@ impl From<FindError> for Failure {
     }
 }
 
-impl From<FleetError> for Failure {
-    fn from(error: FleetError) -> Self {
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Self {
         match error {
-            FleetError::Name(error) => error.into(),
-            FleetError::NoEmbedder { .. } => Self::usage(error.to_string()),
-            FleetError::NoKey { .. } | FleetError::NotBuiltIn | FleetError::NoList { .. } => {
-                Self::no_model(error.to_string())
-            }
+            RegistryError::Name(error) => error.into(),
+            RegistryError::NoEmbedder { .. } => Self::usage(error.to_string()),
+            RegistryError::NoKey { .. }
+            | RegistryError::NotBuiltIn
+            | RegistryError::NoList { .. } => Self::no_model(error.to_string()),
         }
     }
 }

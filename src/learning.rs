@@ -4,7 +4,7 @@ use roundtable_core::learning::{
     Audit, Change, Domain, HalfLife, Knowledge, LearnError, Learned, Lesson, Millis, in_force,
     learn, record,
 };
-use roundtable_engine::enhanced::LearningUpdates;
+use roundtable_engine::retrospective::LearningUpdates;
 
 use crate::store::{Store, StoreError};
 
@@ -56,7 +56,7 @@ pub(crate) mod samples {
     //! Three projects like the design's, a week apart, and one of them taken back.
 
     use roundtable_core::learning::{Audit, Domain, HalfLife, Lesson, record, undo};
-    use roundtable_engine::enhanced::{AssessmentFile, Course, PostMortem, RecordFile};
+    use roundtable_engine::retrospective::{AssessmentFile, Course, PostMortem, RecordFile};
 
     use super::lesson_plan;
 

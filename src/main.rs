@@ -2,24 +2,24 @@
 //!
 //! The binary only adapts and wires: commands, configuration, models, store. The rules of debate are in the crates.
 
+mod app_context;
 mod cli;
 mod clock;
 mod config;
 mod embedded;
+mod embedding_cache;
 mod export;
 mod failure;
-mod figures;
+mod forecast_history;
+mod format;
 mod learning;
+mod model_probe;
 mod models;
-mod opening;
-mod remember;
 mod render;
 mod server;
+mod setup;
 mod sources;
 mod store;
-mod track;
-mod trial;
-mod workshop;
 mod yaml;
 
 use std::process::ExitCode;

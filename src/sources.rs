@@ -158,8 +158,8 @@ impl Sources {
         (self.characters > MOST_CHARACTERS).then(|| {
             let message = format!(
                 "the sources have {} characters together; at most {} can be given",
-                crate::figures::grouped(self.characters as u64),
-                crate::figures::grouped(MOST_CHARACTERS as u64)
+                crate::format::grouped(self.characters as u64),
+                crate::format::grouped(MOST_CHARACTERS as u64)
             );
             Fault::new(at, message)
         })

@@ -1,4 +1,4 @@
-use roundtable_engine::enhanced::{AssessmentFile, RecordFile};
+use roundtable_engine::retrospective::{AssessmentFile, RecordFile};
 
 use super::*;
 

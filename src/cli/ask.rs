@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::clock;
-use crate::opening::{self, Ear, Models, Wish};
+use crate::setup::{self, DebateSpec, Models, ProgressSink};
 
 use super::display::Manner;
-use super::failure::Failure;
 use super::run::{self, Debate};
-use super::workshop::Workshop;
 use super::{output, pull};
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Put a question to a proposer, a skeptic and a synthesizer.
 #[derive(Debug, clap::Args)]
@@ -92,36 +92,36 @@ pub(crate) struct Limits {
     timeout: Option<String>,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let wish = Wish {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let spec = DebateSpec {
         question: read_text(&args.question, "ask")?,
         cast: Some(args.cast.clone()),
         models: args.choice.models()?,
         rules: rules(&args)?,
-        budget: args.limits.budget(workshop)?,
+        budget: args.limits.budget(app)?,
         seed: args.seed,
         history: Vec::new(),
         learned: None,
         sources: Vec::new(),
     };
-    let order = opening::order(workshop, Protocol::Dialectic, wish)?;
-    let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
-    let store = workshop.store().await?;
-    let claim = store
+    let validated = setup::validate(app, Protocol::Dialectic, spec)?;
+    let prepared = setup::prepare(app, validated, &progress_sink(&args.manner)).await?;
+    let store = app.store().await?;
+    let lease = store
         .create(Uuid::new_v4(), &prepared.setup, clock::now())
         .await?;
     let debate = Debate {
-        claim,
+        lease,
         prepared,
         past: Vec::new(),
     };
-    run::run(workshop, &store, debate, &args.manner).await
+    run::run(app, &store, debate, &args.manner).await
 }
 
 /// What is going on is told on standard error, unless nobody wants to hear it.
-pub(crate) fn ear(manner: &Manner) -> Ear {
+pub(crate) fn progress_sink(manner: &Manner) -> ProgressSink {
     let loud = !manner.quiet;
-    Ear {
+    ProgressSink {
         fetching: pull::reporter(loud),
         say: Box::new(move |text| {
             if loud {
@@ -191,8 +191,8 @@ impl Limits {
         self.max_tokens_total.is_some() || self.max_cost.is_some() || self.timeout.is_some()
     }
 
-    pub(crate) fn budget(&self, workshop: &Workshop) -> Result<Budget, Failure> {
-        let limits = &workshop.config.limits;
+    pub(crate) fn budget(&self, app: &AppContext) -> Result<Budget, Failure> {
+        let limits = &app.config.limits;
         let max_cost = match self.max_cost {
             Some(dollars) => Some(Money::from_dollars(dollars).ok_or_else(|| {
                 Failure::usage(format!("--max-cost {dollars} is no amount of money"))

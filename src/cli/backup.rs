@@ -7,9 +7,9 @@ use serde_json::json;
 
 use crate::store::BackupError;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Write all debates into one file, while servers and other commands go on using them.
 #[derive(Debug, clap::Args)]
@@ -34,8 +34,8 @@ impl From<BackupError> for Failure {
     }
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let bytes = store.back_up(&args.file).await?;
     store.close().await;
     let file = args.file.display();

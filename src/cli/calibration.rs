@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use roundtable_engine::protocols::forecast::{Calibration, calibration_report};
 
-use crate::{clock, export, track};
+use crate::{clock, export, forecast_history};
 
 use super::display::closing;
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// How good the forecasts were: scores beside the baselines, the reliability diagram, what each role has earned.
 #[derive(Debug, clap::Args)]
@@ -26,10 +26,10 @@ pub(crate) struct Args {
     html: Option<PathBuf>,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let now = clock::now();
-    let store = workshop.store().await?;
-    let scored = track::scored_debates(&store, now).await?;
+    let store = app.store().await?;
+    let scored = forecast_history::scored_debates(&store, now).await?;
     store.close().await;
     let calibration = Calibration::of(scored, now);
     let report = calibration_report(&calibration);

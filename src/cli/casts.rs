@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::{Origin, Shelf};
-use roundtable_engine::panel::Panel;
+use roundtable_engine::protocols::councils::cast::CouncilsSpec;
 use serde_json::json;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// The casts: who sits at the table.
 #[derive(Debug, clap::Args)]
@@ -46,20 +46,20 @@ enum Command {
     },
 }
 
-pub(crate) fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     match &args.command {
-        None | Some(Command::List) => list(workshop, args.json)?,
-        Some(Command::Show { name }) => show(workshop, name, args.json)?,
-        Some(Command::New { name, from }) => new(workshop, name, from)?,
-        Some(Command::Check { name }) => check(workshop, name, args.json)?,
+        None | Some(Command::List) => list(app, args.json)?,
+        Some(Command::Show { name }) => show(app, name, args.json)?,
+        Some(Command::New { name, from }) => new(app, name, from)?,
+        Some(Command::Check { name }) => check(app, name, args.json)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
+fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
-    for (file, text) in workshop.data.all(Shelf::Casts)? {
-        let cast = Cast::load(&workshop.data, file.trim_end_matches(".toml"))?;
+    for (file, text) in app.data.all(Shelf::Casts)? {
+        let cast = Cast::load(&app.data, file.trim_end_matches(".toml"))?;
         let origin = match &text.origin {
             Origin::BuiltIn => "built in".to_owned(),
             Origin::File(path) => path.display().to_string(),
@@ -86,8 +86,8 @@ fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(workshop: &Workshop, name: &str, as_json: bool) -> Result<(), Failure> {
-    let cast = Cast::named_or_file(&workshop.data, name)?;
+fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
+    let cast = Cast::named_or_file(&app.data, name)?;
     if as_json {
         return output::json(&cast);
     }
@@ -116,7 +116,7 @@ fn show(workshop: &Workshop, name: &str, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show_panel(panel: &Panel) {
+fn show_panel(panel: &CouncilsSpec) {
     output::line(&format!("Judges {}", panel.subject));
     let tiers: Vec<String> = panel
         .tiers
@@ -157,8 +157,8 @@ fn show_panel(panel: &Panel) {
     }
 }
 
-fn check(workshop: &Workshop, name: &str, as_json: bool) -> Result<(), Failure> {
-    let cast = Cast::named_or_file(&workshop.data, name)?;
+fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
+    let cast = Cast::named_or_file(&app.data, name)?;
     let councils = cast.panel.as_ref().map_or(0, |panel| panel.councils.len());
     let judges = cast
         .panel
@@ -184,7 +184,7 @@ fn check(workshop: &Workshop, name: &str, as_json: bool) -> Result<(), Failure> 
 }
 
 /// Writes a copy under another name, to be changed.
-fn new(workshop: &Workshop, name: &str, from: &str) -> Result<(), Failure> {
+fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || !name.chars().all(is_name) {
         return Err(Failure::usage(format!(
@@ -192,11 +192,11 @@ fn new(workshop: &Workshop, name: &str, from: &str) -> Result<(), Failure> {
         )));
     }
     // Names the nearest where there is none of this name.
-    Cast::load(&workshop.data, from)?;
-    let Some(text) = workshop.data.one(Shelf::Casts, &format!("{from}.toml"))? else {
+    Cast::load(&app.data, from)?;
+    let Some(text) = app.data.one(Shelf::Casts, &format!("{from}.toml"))? else {
         return Err(Failure::usage(format!("there is no cast named '{from}'")));
     };
-    let folders = workshop.environment.folders.as_ref().ok_or_else(|| {
+    let folders = app.environment.folders.as_ref().ok_or_else(|| {
         Failure::usage(
             "there is no home folder to keep casts in; write the file yourself and give its path",
         )

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::failure::Failure;
 use super::{Cli, output};
+use crate::failure::Failure;
 
 /// Print a completion script for a shell.
 #[derive(Debug, clap::Args)]

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::config::{self, Origin};
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Show or change the configuration.
 #[derive(Debug, clap::Args)]
@@ -38,31 +38,26 @@ enum Command {
     Path,
 }
 
-pub(crate) fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
-        None | Some(Command::Show) => show(workshop, args.json)?,
+        None | Some(Command::Show) => show(app, args.json)?,
         Some(Command::Set { key, value }) => {
-            let path = path(workshop);
-            config::set(&path, &key, &value, &workshop.environment)?;
+            let path = path(app);
+            config::set(&path, &key, &value, &app.environment)?;
             output::note(&format!("{key} = {value} in {}", path.display()));
         }
-        Some(Command::SetAlgorithm { name }) => set_algorithm(workshop, &name)?,
-        Some(Command::Algorithms) => algorithms(workshop, args.json)?,
-        Some(Command::Path) if args.json => output::json(&json!({ "path": path(workshop) }))?,
-        Some(Command::Path) => output::line(&path(workshop).display().to_string()),
+        Some(Command::SetAlgorithm { name }) => set_algorithm(app, &name)?,
+        Some(Command::Algorithms) => algorithms(app, args.json)?,
+        Some(Command::Path) if args.json => output::json(&json!({ "path": path(app) }))?,
+        Some(Command::Path) => output::line(&path(app).display().to_string()),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn set_algorithm(workshop: &Workshop, name: &str) -> Result<(), Failure> {
-    let algorithm = Algorithm::load(&workshop.data, name)?;
-    let path = path(workshop);
-    config::set(
-        &path,
-        "debate.algorithm",
-        &algorithm.name,
-        &workshop.environment,
-    )?;
+fn set_algorithm(app: &AppContext, name: &str) -> Result<(), Failure> {
+    let algorithm = Algorithm::load(&app.data, name)?;
+    let path = path(app);
+    config::set(&path, "debate.algorithm", &algorithm.name, &app.environment)?;
     output::note(&format!(
         "Debates are decided by {} from now on ({}): {}",
         algorithm.name,
@@ -72,17 +67,17 @@ fn set_algorithm(workshop: &Workshop, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn algorithms(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
-    let names = Algorithm::names(&workshop.data)?;
+fn algorithms(app: &AppContext, as_json: bool) -> Result<(), Failure> {
+    let names = Algorithm::names(&app.data)?;
     let all: Result<Vec<_>, _> = names
         .iter()
-        .map(|name| Algorithm::load(&workshop.data, name))
+        .map(|name| Algorithm::load(&app.data, name))
         .collect();
     let all = all?;
     if as_json {
         return output::json(&all);
     }
-    let chosen = workshop.config.debate.algorithm.as_deref();
+    let chosen = app.config.debate.algorithm.as_deref();
     for it in &all {
         let mark = if chosen == Some(it.name.as_str()) {
             "*"
@@ -94,16 +89,15 @@ fn algorithms(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn path(workshop: &Workshop) -> PathBuf {
-    workshop
-        .config
+fn path(app: &AppContext) -> PathBuf {
+    app.config
         .source
         .clone()
-        .unwrap_or_else(|| config::default_path(&workshop.environment))
+        .unwrap_or_else(|| config::default_path(&app.environment))
 }
 
-fn show(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
-    let settings = workshop.config.settings();
+fn show(app: &AppContext, as_json: bool) -> Result<(), Failure> {
+    let settings = app.config.settings();
     if as_json {
         let all: Vec<_> = settings
             .iter()

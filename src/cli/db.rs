@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use crate::clock;
-use crate::figures::counted;
-use crate::store::{Address, ClaimError, Content, CopyError, Keep, Store};
+use crate::format::counted;
+use crate::store::{Address, Content, CopyError, Keep, LeaseError, Store};
 
-use super::failure::{Code, Failure};
 use super::output;
 use super::rm::confirmed;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::{Code, Failure};
 
 /// Look after the store: bring it up to date, check it, copy it to another database, delete what is old.
 #[derive(Debug, clap::Args)]
@@ -58,11 +58,11 @@ enum Command {
     },
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let as_json = args.json;
     match args.command {
-        Command::Migrate => migrate(workshop, as_json).await,
-        Command::Check => check(workshop, as_json).await,
+        Command::Migrate => migrate(app, as_json).await,
+        Command::Check => check(app, as_json).await,
         Command::Copy { source, target } => copy(&source, &target, as_json).await,
         Command::Prune {
             older_than,
@@ -84,13 +84,13 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
                     (false, false) => Consent::Ask,
                 },
             };
-            prune(workshop, &pruning, as_json).await
+            prune(app, &pruning, as_json).await
         }
     }
 }
 
-async fn migrate(workshop: &Workshop, as_json: bool) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     store.prepare_for_workers().await?;
     let version = store.version().await?;
     let place = store.place();
@@ -103,8 +103,8 @@ async fn migrate(workshop: &Workshop, as_json: bool) -> Result<ExitCode, Failure
     Ok(ExitCode::SUCCESS)
 }
 
-async fn check(workshop: &Workshop, as_json: bool) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+async fn check(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let found = store.check().await?;
     let place = store.place();
     store.close().await;
@@ -193,14 +193,14 @@ enum Consent {
     Ask,
 }
 
-async fn prune(workshop: &Workshop, pruning: &Pruning, as_json: bool) -> Result<ExitCode, Failure> {
+async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<ExitCode, Failure> {
     const SHOWN: usize = 20;
     if as_json && pruning.consent == Consent::Ask {
         return Err(Failure::usage(
             "with --json nothing is asked: give --yes, or --dry-run to see what would go",
         ));
     }
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     let old = store.older_than(pruning.cutoff, pruning.keep).await?;
     if !as_json {
         for (id, question) in old.iter().take(SHOWN) {
@@ -222,9 +222,9 @@ async fn prune(workshop: &Workshop, pruning: &Pruning, as_json: bool) -> Result<
             match store.delete(*id).await {
                 Ok(()) => deleted.push(*id),
                 // Somebody else was quicker.
-                Err(ClaimError::NotFound { .. }) => {}
-                Err(ClaimError::Held { .. }) => in_use.push(*id),
-                Err(ClaimError::Store(error)) => return Err(error.into()),
+                Err(LeaseError::NotFound { .. }) => {}
+                Err(LeaseError::Held { .. }) => in_use.push(*id),
+                Err(LeaseError::Store(error)) => return Err(error.into()),
             }
         }
     }

@@ -9,17 +9,17 @@ use roundtable_engine::protocols::Protocol;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::opening::{self, Wish};
+use crate::setup::{self, DebateSpec};
 use crate::sources;
 use crate::{clock, learning};
 
-use super::ask::{Choice, Limits, ear, read_text};
+use super::ask::{Choice, Limits, progress_sink, read_text};
 use super::display::Manner;
-use super::failure::Failure;
 use super::output;
 use super::post_mortem::domain;
 use super::run::{self, Debate, Person, Seat};
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Have a panel of three to eight seats debate a question in one of seven modes.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ number or a forecast: delphi. To see both sides of a decision: devils-advocate. 
 The panel votes ACCEPT, MINOR or BLOCKER after each round. It ends when at least 80% accept, no BLOCKER is open and all are sure
 enough (0.70), when two rounds change nothing, or after the last round. A panel that agrees too easily has to object first.
 
-With --enhanced every claim carries evidence of one of six types, with a source and a confidence; after each round the likeness of
+With --enhanced every lease carries evidence of one of six types, with a source and a confidence; after each round the likeness of
 the positions, their movement and the common sources are measured, and what they show decides when it is over. Where there is no
 progress, the debate waits for you: `roundtable resume --decide CHOICE`. It works with every mode.
 
@@ -106,16 +106,16 @@ enum StakesArgument {
     High,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     if args.interactive && args.question == "-" {
         return Err(Failure::usage(
             "--interactive reads what you type, so the question cannot come from standard input too; give it as text or as a file",
         ));
     }
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     let learned = match &args.domain {
         Some(domain) => {
-            let half_life = workshop.config.learning.half_life;
+            let half_life = app.config.learning.half_life;
             learning::learned(&store, domain, half_life, clock::now()).await?
         }
         None => None,
@@ -123,24 +123,24 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     for line in learned.iter().flat_map(Learned::said) {
         output::note(&line);
     }
-    let wish = Wish {
+    let spec = DebateSpec {
         question: read_text(&args.question, "debate")?,
         cast: args.cast.clone(),
         models: args.choice.models()?,
         rules: rules(&args)?,
-        budget: args.limits.budget(workshop)?,
+        budget: args.limits.budget(app)?,
         seed: args.seed,
         history: Vec::new(),
         learned,
         sources: sources::files(&args.source)?,
     };
-    let order = opening::order(workshop, Protocol::Modes, wish)?;
-    let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
-    let claim = store
+    let validated = setup::validate(app, Protocol::Modes, spec)?;
+    let prepared = setup::prepare(app, validated, &progress_sink(&args.manner)).await?;
+    let lease = store
         .create(Uuid::new_v4(), &prepared.setup, clock::now())
         .await?;
     let debate = Debate {
-        claim,
+        lease,
         prepared,
         past: Vec::new(),
     };
@@ -149,7 +149,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     } else {
         Person::Watches
     };
-    run::run_with(workshop, &store, debate, &args.manner, Seat::of(person)).await
+    run::run_with(app, &store, debate, &args.manner, Seat::of(person)).await
 }
 
 fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {

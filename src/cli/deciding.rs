@@ -1,22 +1,22 @@
 //! A debate that waits for a person (E-09): whoever sits at the terminal is asked, and it goes on; elsewhere it is said what is
 //! asked and how to answer, and it waits.
 
-use roundtable_engine::account::capital;
 use roundtable_engine::event::Query;
 use roundtable_engine::protocols::modes::ANOTHER_ROUND;
 use roundtable_engine::table::{CONTINUE, STOP, decide, open_question};
+use roundtable_engine::transcript::capital;
 use uuid::Uuid;
 
 use crate::store::Store;
-use crate::{clock, opening};
+use crate::{clock, setup};
 
-use super::ask::ear;
+use super::ask::progress_sink;
 use super::display::{Manner, flow};
-use super::failure::Failure;
 use super::output::{self, BOLD, QUIET, painted};
 use super::run::{Debate, interruption};
 use super::typed::Typed;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// What somebody decided, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,23 +104,23 @@ pub(super) fn told_to_others(query: &Query, id: Uuid) -> String {
 
 /// The debate with the decision in its journal, to be played on.
 pub(super) async fn decided(
-    workshop: &Workshop,
+    app: &AppContext,
     store: &Store,
     id: Uuid,
     verdict: Verdict,
     manner: &Manner,
 ) -> Result<Debate, Failure> {
-    let claim = store.claim_patiently(id).await?;
+    let lease = store.claim_patiently(id).await?;
     let Verdict { choice, note } = verdict;
-    decide(claim.journal().as_ref(), clock::now(), choice, None, note)
+    decide(lease.journal().as_ref(), clock::now(), choice, None, note)
         .await
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let setup = claim.setup().clone();
+    let setup = lease.setup().clone();
     let past = store.entries(id).await?;
     let budget = setup.budget;
-    let prepared = opening::again(workshop, setup, budget, &ear(manner)).await?;
+    let prepared = setup::again(app, setup, budget, &progress_sink(manner)).await?;
     Ok(Debate {
-        claim,
+        lease,
         prepared,
         past,
     })

@@ -10,17 +10,17 @@ mod status;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use roundtable_engine::account::{Account, Planned, capital};
 use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
 use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::{Sum, call_of};
+use roundtable_engine::transcript::{Planned, Transcript, capital};
 
-use super::failure::Failure;
 use super::output::{self, BOLD, QUIET, WARN, painted};
 use super::reading::Reading;
 use super::run::Person;
+use crate::failure::Failure;
 use blocks::{Extent, Look};
 use flow::Flow;
 
@@ -364,8 +364,8 @@ impl Display {
     }
 
     fn title_of(&self, seat: &str) -> String {
-        Account::of(&self.id, &self.entries)
-            .map_or_else(|| capital(seat), |account| account.title_of(seat))
+        Transcript::of(&self.id, &self.entries)
+            .map_or_else(|| capital(seat), |transcript| transcript.title_of(seat))
     }
 
     /// The final answer is printed as a whole, rendered; on the same screen it is not streamed before.
@@ -395,7 +395,7 @@ impl Display {
         if self.manner.quiet {
             return Ok(());
         }
-        match reading.account.state {
+        match reading.transcript.state {
             State::Cancelled | State::Running => output::note(&format!(
                 "\nInterrupted; everything so far is saved. Go on with:\n  roundtable resume {}",
                 self.id

@@ -9,12 +9,12 @@ use roundtable_engine::reasoning::Library;
 use serde_json::json;
 
 use crate::config::ModelName;
-use crate::models::{Search, Wishes, discover};
-use crate::trial::trial;
+use crate::model_probe::trial;
+use crate::models::{ModelPreferences, Search, discover};
 
-use super::failure::{Code, Failure};
-use super::workshop::Workshop;
 use super::{output, pull};
+use crate::app_context::AppContext;
+use crate::failure::{Code, Failure};
 
 /// Check every part with a real small call, and say what to do about what fails.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ struct Check {
     advice: Option<String>,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let loud = !args.json;
     let mut checks = Vec::new();
     let mut add = |check: Check| {
@@ -39,11 +39,11 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         }
         checks.push(check);
     };
-    add(configuration(workshop));
-    add(data_files(workshop));
-    add(store(workshop).await);
-    add(embedder(workshop, loud).await);
-    let found = discover(&workshop.fleet, &Wishes::default(), Search::FirstFit).await;
+    add(configuration(app));
+    add(data_files(app));
+    add(store(app).await);
+    add(embedder(app, loud).await);
+    let found = discover(&app.models, &ModelPreferences::default(), Search::FirstFit).await;
     let chosen: BTreeSet<ModelName> = [found.deliberate, found.fast]
         .into_iter()
         .flatten()
@@ -57,7 +57,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         });
     }
     for name in chosen {
-        add(model(workshop, &name, loud).await);
+        add(model(app, &name, loud).await);
     }
     let failed = checks.iter().any(|check| check.outcome.is_err());
     if args.json {
@@ -94,8 +94,8 @@ fn print(check: &Check) {
     }
 }
 
-fn configuration(workshop: &Workshop) -> Check {
-    let found = match &workshop.config.source {
+fn configuration(app: &AppContext) -> Check {
+    let found = match &app.config.source {
         Some(path) => path.display().to_string(),
         None => "no file; defaults and environment".into(),
     };
@@ -106,11 +106,11 @@ fn configuration(workshop: &Workshop) -> Check {
     }
 }
 
-fn data_files(workshop: &Workshop) -> Check {
-    let loaded = Library::load(&workshop.data)
+fn data_files(app: &AppContext) -> Check {
+    let loaded = Library::load(&app.data)
         .map_err(|error| error.to_string())
         .and_then(|library| {
-            Prompts::load(&workshop.data).map_err(|error| error.to_string())?;
+            Prompts::load(&app.data).map_err(|error| error.to_string())?;
             Ok(format!(
                 "{} reasoning templates, prompts and casts",
                 library.all().len()
@@ -125,13 +125,13 @@ fn data_files(workshop: &Workshop) -> Check {
     }
 }
 
-async fn store(workshop: &Workshop) -> Check {
+async fn store(app: &AppContext) -> Check {
     let started = Instant::now();
     let opened = async {
-        let store = workshop.store().await?;
+        let store = app.store().await?;
         let page = store.list(&crate::store::Filter::default()).await?;
         store.close().await;
-        let place = workshop.address()?;
+        let place = app.address()?;
         Ok::<_, Failure>(format!(
             "{} debates in {place}, opened in {}",
             page.total,
@@ -145,11 +145,11 @@ async fn store(workshop: &Workshop) -> Check {
     }
 }
 
-async fn embedder(workshop: &Workshop, loud: bool) -> Check {
-    let name = workshop.embedder_name();
+async fn embedder(app: &AppContext, loud: bool) -> Check {
+    let name = app.embedder_name();
     let started = Instant::now();
     let tried = async {
-        let embedder = workshop.embedder(pull::reporter(loud)).await?;
+        let embedder = app.embedder(pull::reporter(loud)).await?;
         let vectors = embedder
             .embed(vec!["a small check".into()])
             .await
@@ -173,9 +173,9 @@ async fn embedder(workshop: &Workshop, loud: bool) -> Check {
     }
 }
 
-async fn model(workshop: &Workshop, name: &ModelName, loud: bool) -> Check {
+async fn model(app: &AppContext, name: &ModelName, loud: bool) -> Check {
     let started = Instant::now();
-    let tried = trial(workshop, name, pull::reporter(loud)).await;
+    let tried = trial(app, name, pull::reporter(loud)).await;
     let outcome = match tried {
         Ok((real, said)) => Ok(format!(
             "{real} answered {} in {}",

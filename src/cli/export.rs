@@ -10,10 +10,10 @@ use roundtable_engine::protocols::dialectic::{Sort, Trace, candidate, example, p
 use crate::export;
 use crate::store::{DebateRow, Store};
 
-use super::failure::Failure;
 use super::output;
 use super::reading::Reading;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
 #[derive(Debug, clap::Args)]
@@ -60,10 +60,10 @@ enum Kind {
     Preference,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let text = match args.format {
-        Format::Jsonl => training(workshop, &store, &args).await?,
+        Format::Jsonl => training(app, &store, &args).await?,
         Format::Json | Format::Yaml | Format::Md | Format::Html => {
             let row = store.find(args.id.as_deref().unwrap_or("last")).await?;
             let reading = Reading::of(&store, &row).await?;
@@ -91,12 +91,12 @@ fn written(reading: &Reading, format: Format) -> Result<String, Failure> {
             .map_err(|error| unwritable(error.to_string())),
         Format::Yaml => serde_saphyr::to_string(&reading.record())
             .map_err(|error| unwritable(error.to_string())),
-        Format::Html => Ok(export::html(&reading.account, &reading.report)),
-        Format::Md | Format::Jsonl => Ok(export::markdown(&reading.account, &reading.report)),
+        Format::Html => Ok(export::html(&reading.transcript, &reading.report)),
+        Format::Md | Format::Jsonl => Ok(export::markdown(&reading.transcript, &reading.report)),
     }
 }
 
-async fn training(workshop: &Workshop, store: &Store, args: &Args) -> Result<String, Failure> {
+async fn training(app: &AppContext, store: &Store, args: &Args) -> Result<String, Failure> {
     let mut rows: Vec<DebateRow> = Vec::new();
     match &args.id {
         Some(id) => rows.push(store.find(id).await?),
@@ -109,7 +109,7 @@ async fn training(workshop: &Workshop, store: &Store, args: &Args) -> Result<Str
     let mut traces = Vec::new();
     let mut candidates = Vec::new();
     for row in &rows {
-        let Ok(trace) = workshop.trace(store, row).await else {
+        let Ok(trace) = app.trace(store, row).await else {
             continue;
         };
         if let Some(candidate) = candidate(&trace, row.created_at) {

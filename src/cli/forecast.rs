@@ -7,14 +7,14 @@ use roundtable_engine::protocols::Protocol;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::opening::{self, Wish};
-use crate::{clock, track};
+use crate::setup::{self, DebateSpec};
+use crate::{clock, forecast_history};
 
-use super::ask::{Choice, Limits, ear, read_text};
+use super::ask::{Choice, Limits, progress_sink, read_text};
 use super::display::Manner;
-use super::failure::Failure;
 use super::run::{self, Debate};
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Have five roles argue about what will happen, and get a probability for every outcome.
 #[derive(Debug, clap::Args)]
@@ -63,34 +63,34 @@ pub(crate) struct Args {
     manner: Manner,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let question = match &args.question {
         Some(given) => read_text(given, "forecast")?,
         None => String::new(),
     };
-    let store = workshop.store().await?;
-    let wish = Wish {
+    let store = app.store().await?;
+    let spec = DebateSpec {
         question,
         cast: Some(args.cast.clone()),
         models: args.choice.models()?,
         rules: rules(&args)?,
-        budget: args.limits.budget(workshop)?,
+        budget: args.limits.budget(app)?,
         seed: args.seed,
-        history: track::history(&store, clock::now()).await?,
+        history: forecast_history::history(&store, clock::now()).await?,
         learned: None,
         sources: Vec::new(),
     };
-    let order = opening::order(workshop, Protocol::Forecast, wish)?;
-    let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
-    let claim = store
+    let validated = setup::validate(app, Protocol::Forecast, spec)?;
+    let prepared = setup::prepare(app, validated, &progress_sink(&args.manner)).await?;
+    let lease = store
         .create(Uuid::new_v4(), &prepared.setup, clock::now())
         .await?;
     let debate = Debate {
-        claim,
+        lease,
         prepared,
         past: Vec::new(),
     };
-    run::run(workshop, &store, debate, &args.manner).await
+    run::run(app, &store, debate, &args.manner).await
 }
 
 fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {

@@ -4,13 +4,13 @@ use std::io::{self, BufRead, IsTerminal};
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::learning::Mark;
-use roundtable_engine::enhanced::{
+use roundtable_engine::retrospective::{
     AgentVerdict, Assessment, DebateRecord, Finding, LessonLearned, Marked, MarkedEvidence,
     NewQuestion, QuestionAsked, WantedSkill, pieces,
 };
 
-use super::failure::Failure;
 use super::output;
+use crate::failure::Failure;
 
 /// Nobody can be asked where nobody sits.
 pub(super) fn ask(record: &DebateRecord) -> Result<Assessment, Failure> {

@@ -1,4 +1,4 @@
-use roundtable_engine::enhanced::RecordFile;
+use roundtable_engine::retrospective::RecordFile;
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! `roundtable judge`: two councils, a critic, an orchestrator; several contents in an order.
+//! `roundtable judge`: two councils, a critic, an orchestrator; several contents in an validated.
 
 mod content;
 mod ranking;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::clock;
-use crate::opening::{self, Wish};
+use crate::setup::{self, DebateSpec};
 use crate::store::Store;
 
-use super::ask::{Choice, Limits, ear};
+use super::ask::{Choice, Limits, progress_sink};
 use super::display::Manner;
-use super::failure::Failure;
 use super::run::{self, Debate};
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Have content judged by councils that keep their disagreements; rank several.
 #[derive(Debug, clap::Args)]
@@ -58,20 +58,20 @@ pub(crate) struct Args {
     manner: Manner,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     if args.rank {
-        return ranking::run(workshop, &args).await;
+        return ranking::run(app, &args).await;
     }
     let mut parts = content::read(&args.content)?;
     parts.extend(content::transcripts(&args.transcript)?);
     parts.extend(content::metadata(&args.meta)?);
-    let store = workshop.store().await?;
-    let debate = open(workshop, &store, &args, parts).await?;
-    run::run(workshop, &store, debate, &args.manner).await
+    let store = app.store().await?;
+    let debate = open(app, &store, &args, parts).await?;
+    run::run(app, &store, debate, &args.manner).await
 }
 
 async fn open(
-    workshop: &Workshop,
+    app: &AppContext,
     store: &Store,
     args: &Args,
     parts: Vec<Value>,
@@ -81,24 +81,24 @@ async fn open(
     rules.insert("mode".into(), json!(mode));
     rules.insert("parts".into(), json!(parts));
     rules.insert("images".into(), json!(content::images(&args.image)?));
-    let wish = Wish {
+    let spec = DebateSpec {
         question: String::new(),
         cast: Some(args.cast.clone()),
         models: args.choice.models()?,
         rules,
-        budget: args.limits.budget(workshop)?,
+        budget: args.limits.budget(app)?,
         seed: args.seed,
         history: Vec::new(),
         learned: None,
         sources: Vec::new(),
     };
-    let order = opening::order(workshop, Protocol::Councils, wish)?;
-    let prepared = opening::prepare(workshop, order, &ear(&args.manner)).await?;
-    let claim = store
+    let validated = setup::validate(app, Protocol::Councils, spec)?;
+    let prepared = setup::prepare(app, validated, &progress_sink(&args.manner)).await?;
+    let lease = store
         .create(Uuid::new_v4(), &prepared.setup, clock::now())
         .await?;
     Ok(Debate {
-        claim,
+        lease,
         prepared,
         past: Vec::new(),
     })

@@ -9,18 +9,18 @@ use roundtable_core::learning::{
     Audit, Change, Domain, Export, FORMAT, HalfLife, ImportError, Knowledge, UndoError, domains,
     import, in_force, lessons, record, undo,
 };
-use roundtable_engine::enhanced::{history_table, knowledge_report};
 use roundtable_engine::report::{Block, Report, Section};
+use roundtable_engine::retrospective::{history_table, knowledge_report};
 use serde_json::{Value, json};
 
 use crate::store::{LearningError, Store};
 use crate::{clock, export};
 
 use super::display::closing;
-use super::failure::Failure;
 use super::output;
 use super::post_mortem::domain;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// What was learned from post-mortems, and how it can be taken back, moved and forgotten.
 #[derive(Debug, clap::Args)]
@@ -101,9 +101,9 @@ struct Of {
     json: bool,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
-    let half_life = workshop.config.learning.half_life;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
+    let half_life = app.config.learning.half_life;
     let done = match args.command {
         Command::Show { of, html } => show(&store, half_life, &of, html).await,
         Command::History { of } => history(&store, &of).await,
@@ -239,7 +239,7 @@ async fn reset(store: &Store, half_life: HalfLife, of: &Of, all: bool) -> Result
     };
     let done = store.learn(plan).await.map_err(|error| match error {
         LearningError::Refused(_) => Failure::usage("there is nothing to forget"),
-        LearningError::Claim(error) => error.into(),
+        LearningError::Lease(error) => error.into(),
     })?;
     told(&done, of)
 }
@@ -294,7 +294,7 @@ async fn import_from(
     };
     let done = store.learn(plan).await.map_err(|error| match error {
         LearningError::Refused(error) => Failure::usage(format!("{name}: {error}")),
-        LearningError::Claim(error) => error.into(),
+        LearningError::Lease(error) => error.into(),
     })?;
     told(&done, of)
 }
@@ -332,7 +332,7 @@ fn without_place(error: &serde_json::Error) -> String {
 fn refused(error: LearningError<UndoError>) -> Failure {
     match error {
         LearningError::Refused(error) => Failure::usage(error.to_string()),
-        LearningError::Claim(error) => error.into(),
+        LearningError::Lease(error) => error.into(),
     }
 }
 

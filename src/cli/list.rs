@@ -8,9 +8,9 @@ use roundtable_engine::event::State;
 use crate::clock;
 use crate::store::{DebateRow, Filter};
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// List debates, the newest first.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let filter = Filter {
         state: args.state.as_deref().map(parse_state).transpose()?,
         protocol: args.protocol,
@@ -44,7 +44,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         offset: args.offset,
         ..Filter::default()
     };
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     let page = store.list(&filter).await?;
     store.close().await;
     if args.json {

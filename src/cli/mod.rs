@@ -43,10 +43,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 use crate::store::Address;
-use crate::{failure, workshop};
-use failure::Failure;
-use workshop::Workshop;
 
 /// A panel of language models argues a question out before you rely on the answer.
 #[derive(Debug, Parser)]
@@ -185,36 +184,36 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         (None, Some(folder)) => Some(Address::Folder(folder)),
         (None, None) => None,
     };
-    let workshop = Workshop::open(cli.config.as_deref(), given)?;
+    let app = AppContext::open(cli.config.as_deref(), given)?;
     match cli.command {
-        Command::Ask(args) => ask::run(&workshop, *args).await,
-        Command::Debate(args) => debate::run(&workshop, *args).await,
-        Command::Forecast(args) => forecast::run(&workshop, *args).await,
-        Command::Resolve(args) => resolve::run(&workshop, args).await,
-        Command::Calibration(args) => calibration::run(&workshop, args).await,
-        Command::Record(args) => record::run(&workshop, args).await,
-        Command::Judge(args) => judge::run(&workshop, *args).await,
-        Command::Resume(args) => resume::run(&workshop, args).await,
-        Command::List(args) => list::run(&workshop, args).await,
-        Command::Show(args) => show::run(&workshop, args).await,
-        Command::Export(args) => export::run(&workshop, args).await,
-        Command::Rate(args) => rate::run(&workshop, args).await,
-        Command::Track(args) => track::run(&workshop, *args).await,
-        Command::PostMortem(args) => post_mortem::run(&workshop, args).await,
-        Command::Learning(args) => learning::run(&workshop, args).await,
-        Command::Rm(args) => rm::run(&workshop, args).await,
-        Command::Backup(args) => backup::run(&workshop, args).await,
-        Command::Db(args) => db::run(&workshop, args).await,
-        Command::Templates(args) => templates::run(&workshop, args).await,
-        Command::Modes(args) => modes::run(&workshop, &args),
-        Command::Casts(args) => casts::run(&workshop, &args),
-        Command::Models(args) => models::run(&workshop, args).await,
-        Command::Pull(args) => pull::run(&workshop, args).await,
-        Command::Config(args) => config::run(&workshop, args),
-        Command::Doctor(args) => doctor::run(&workshop, args).await,
-        Command::Serve(args) => serve::run(workshop, args).await,
-        Command::Worker(args) => worker::run(workshop, args).await,
-        Command::Token(args) => token::run(&workshop, args).await,
+        Command::Ask(args) => ask::run(&app, *args).await,
+        Command::Debate(args) => debate::run(&app, *args).await,
+        Command::Forecast(args) => forecast::run(&app, *args).await,
+        Command::Resolve(args) => resolve::run(&app, args).await,
+        Command::Calibration(args) => calibration::run(&app, args).await,
+        Command::Record(args) => record::run(&app, args).await,
+        Command::Judge(args) => judge::run(&app, *args).await,
+        Command::Resume(args) => resume::run(&app, args).await,
+        Command::List(args) => list::run(&app, args).await,
+        Command::Show(args) => show::run(&app, args).await,
+        Command::Export(args) => export::run(&app, args).await,
+        Command::Rate(args) => rate::run(&app, args).await,
+        Command::Track(args) => track::run(&app, *args).await,
+        Command::PostMortem(args) => post_mortem::run(&app, args).await,
+        Command::Learning(args) => learning::run(&app, args).await,
+        Command::Rm(args) => rm::run(&app, args).await,
+        Command::Backup(args) => backup::run(&app, args).await,
+        Command::Db(args) => db::run(&app, args).await,
+        Command::Templates(args) => templates::run(&app, args).await,
+        Command::Modes(args) => modes::run(&app, &args),
+        Command::Casts(args) => casts::run(&app, &args),
+        Command::Models(args) => models::run(&app, args).await,
+        Command::Pull(args) => pull::run(&app, args).await,
+        Command::Config(args) => config::run(&app, args),
+        Command::Doctor(args) => doctor::run(&app, args).await,
+        Command::Serve(args) => serve::run(app, args).await,
+        Command::Worker(args) => worker::run(app, args).await,
+        Command::Token(args) => token::run(&app, args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
     }

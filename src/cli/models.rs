@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::models::{Choice, Search, Wishes, discover};
+use crate::models::{Choice, ModelPreferences, Search, discover};
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Which models were found, which would be used, and why.
 #[derive(Debug, clap::Args)]
@@ -18,9 +18,14 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let found = discover(&workshop.fleet, &Wishes::default(), Search::Everything).await;
-    let price = |choice: &Choice| workshop.fleet.price(&choice.model);
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let found = discover(
+        &app.models,
+        &ModelPreferences::default(),
+        Search::Everything,
+    )
+    .await;
+    let price = |choice: &Choice| app.models.price(&choice.model);
     if args.json {
         let tier = |choice: Option<&Choice>| {
             choice.map(|choice| json!({ "model": choice.model, "why": choice.why, "price": price(choice) }))
@@ -33,10 +38,10 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         output::json(&json!({
             "deliberate": tier(found.deliberate.as_ref()),
             "fast": tier(found.fast.as_ref()),
-            "embedder": workshop.embedder_name(),
+            "embedder": app.embedder_name(),
             "found": findings,
             "advice": found.advice,
-            "prices_as_of": workshop.fleet.prices_as_of(),
+            "prices_as_of": app.models.prices_as_of(),
         }))?;
     } else {
         for (tier, choice) in [("deliberate", &found.deliberate), ("fast", &found.fast)] {
@@ -60,7 +65,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
                 None => output::line(&format!("{tier:<11} none")),
             }
         }
-        output::line(&format!("{:<11} {}", "embedder", workshop.embedder_name()));
+        output::line(&format!("{:<11} {}", "embedder", app.embedder_name()));
         output::line("\nFound:");
         for finding in &found.findings {
             output::line(&format!("  {:<12} {}", finding.provider, finding.note));
@@ -74,7 +79,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         if let Some(advice) = &found.advice {
             output::line(&format!("\n{advice}"));
         }
-        if let Some(day) = workshop.fleet.prices_as_of() {
+        if let Some(day) = app.models.prices_as_of() {
             output::note(&format!(
                 "Built-in prices are of {day}; prices.toml in your configuration folder overrides them."
             ));

@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use roundtable_core::verification::{HIGH_STAKES, UNIVERSAL};
 use roundtable_engine::data::{Origin, Shelf, Text};
-use roundtable_engine::mode::{Mode, Order, SKELETON, Section, Visibility};
+use roundtable_engine::mode::{Mode, SKELETON, Section, SpeakingOrder, Visibility};
 use serde_json::json;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// The modes of debate: what a panel does, who speaks when, who sees what.
 #[derive(Debug, clap::Args)]
@@ -37,19 +37,19 @@ enum Command {
     New { name: String },
 }
 
-pub(crate) fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Failure> {
+pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     match &args.command {
-        None | Some(Command::List) => list(workshop, args.json)?,
-        Some(Command::Show { name }) => show(workshop, name, args.json)?,
+        None | Some(Command::List) => list(app, args.json)?,
+        Some(Command::Show { name }) => show(app, name, args.json)?,
         Some(Command::Check { file }) => check(file, args.json)?,
-        Some(Command::New { name }) => new(workshop, name)?,
+        Some(Command::New { name }) => new(app, name)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
+fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut modes = Vec::new();
-    for text in workshop.data.all(Shelf::Modes)?.into_values() {
+    for text in app.data.all(Shelf::Modes)?.into_values() {
         let origin = match &text.origin {
             Origin::BuiltIn => "built in".to_owned(),
             Origin::File(path) => path.display().to_string(),
@@ -76,8 +76,8 @@ fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(workshop: &Workshop, name: &str, as_json: bool) -> Result<(), Failure> {
-    let mode = Mode::load(&workshop.data, name)?;
+fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
+    let mode = Mode::load(&app.data, name)?;
     if as_json {
         return output::json(&mode);
     }
@@ -99,8 +99,8 @@ fn check(file: &Path, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn new(workshop: &Workshop, name: &str) -> Result<(), Failure> {
-    let folders = workshop.environment.folders.as_ref();
+fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
+    let folders = app.environment.folders.as_ref();
     let folders = folders
         .ok_or_else(|| Failure::usage("there is no home folder to keep your modes in; set HOME"))?;
     let folder = folders.config.join(Shelf::Modes.folder());
@@ -130,9 +130,11 @@ fn new(workshop: &Workshop, name: &str) -> Result<(), Failure> {
 
 fn as_markdown(mode: &Mode) -> String {
     let order = match mode.order {
-        Order::Parallel => "all at once",
-        Order::Sequence => "one after the other, each having heard those before",
-        Order::RedThenBlue => "the red team at once, then the blue team at once, having heard red",
+        SpeakingOrder::Parallel => "all at once",
+        SpeakingOrder::Sequence => "one after the other, each having heard those before",
+        SpeakingOrder::RedThenBlue => {
+            "the red team at once, then the blue team at once, having heard red"
+        }
     };
     let visibility = match mode.visibility {
         Visibility::Named => "by name",

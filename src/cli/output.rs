@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
-use super::failure::Failure;
-pub(crate) use crate::figures::{duration, grouped, money, short};
+use crate::failure::Failure;
+pub(crate) use crate::format::{duration, grouped, money, short};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();

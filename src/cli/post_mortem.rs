@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use jiff::tz::TimeZone;
 use roundtable_core::learning::{Domain, Knowledge};
-use roundtable_engine::enhanced::{
+use roundtable_engine::report::Report;
+use roundtable_engine::retrospective::{
     Assessment, AssessmentFile, Course, DebateRecord, LearningUpdates, PostMortem, RecordFile,
     Tracked, assessment_of, course_of, is_with_learning, record_of, report,
 };
-use roundtable_engine::report::Report;
 use serde_json::json;
 
 use crate::failure::Fault;
@@ -19,11 +19,11 @@ use crate::store::{DebateRow, FollowUp, LearningError, Store};
 use crate::{clock, export, yaml};
 
 use super::display::closing;
-use super::failure::Failure;
 use super::interview;
 use super::output;
 use super::track;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
 #[derive(Debug, clap::Args)]
@@ -79,14 +79,14 @@ struct Case {
     assessed: Option<Assessment>,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let file: Option<AssessmentFile> = args.from.as_deref().map(yaml::read).transpose()?;
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     let mut case = match (&args.record, &args.id) {
         (Some(path), _) => from_file(path, file.as_ref())?,
         (None, id) => from_store(&store, id.as_deref().unwrap_or("last")).await?,
     };
-    let half_life = workshop.config.learning.half_life;
+    let half_life = app.config.learning.half_life;
     let is_repeat = file.is_none() && case.assessed.is_some();
     let new_events = timeline(&mut case, file.as_ref());
     let assessment = match (&file, case.assessed.take()) {
@@ -132,7 +132,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
 fn refused(error: LearningError<roundtable_core::learning::LearnError>) -> Failure {
     match error {
         LearningError::Refused(error) => Failure::usage(error.to_string()),
-        LearningError::Claim(error) => error.into(),
+        LearningError::Lease(error) => error.into(),
     }
 }
 

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use crate::embedded::{Fetching, Report};
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Fetch the weights of the embedded model and embedder.
 #[derive(Debug, clap::Args)]
@@ -28,13 +28,13 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let report = reporter(true);
-    workshop.local.ready_embedder(report.clone()).await?;
+    app.local.ready_embedder(report.clone()).await?;
     let model = if args.embedder_only {
         None
     } else {
-        Some(workshop.local.ready_model(&args.model, report).await?)
+        Some(app.local.ready_model(&args.model, report).await?)
     };
     if args.json {
         output::json(&json!({ "embedder": "local:all-MiniLM-L6-v2", "model": model }))?;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use crate::clock;
 use crate::store::Rating;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Say how good an answer was, from 1 to 10.
 #[derive(Debug, clap::Args)]
@@ -23,10 +23,10 @@ pub(crate) struct Args {
     comment: Option<String>,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let rating = Rating::new(args.rating)
         .ok_or_else(|| Failure::usage(format!("{} is no rating: give 1 to 10", args.rating)))?;
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     let row = store.find(&args.id).await?;
     store
         .rate(row.id, rating, args.comment, clock::now())

@@ -1,25 +1,25 @@
-//! A stored debate as commands read it: its account and its report for people, its protocol's record for programs.
+//! A stored debate as commands read it: its transcript and its report for people, its protocol's record for programs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt, poll};
-use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, Event, Millis};
 use roundtable_engine::journal::{Journal, JournalError, Keyed};
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::report::Report;
+use roundtable_engine::transcript::Transcript;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::clock;
 use crate::store::{DebateRow, Store};
 
-use super::failure::Failure;
+use crate::failure::Failure;
 
 pub(crate) struct Reading {
-    pub account: Account,
+    pub transcript: Transcript,
     pub report: Report,
     created_at: Millis,
     entries: Vec<Entry>,
@@ -32,19 +32,19 @@ impl Reading {
     }
 
     pub(crate) fn from(id: Uuid, created_at: Millis, entries: Vec<Entry>) -> Result<Self, Failure> {
-        let Some(account) = Account::of(&id.to_string(), &entries) else {
+        let Some(transcript) = Transcript::of(&id.to_string(), &entries) else {
             return Err(Failure::other(format!(
                 "debate {id} was created but has nothing in its journal yet; `roundtable resume {id}` starts it"
             )));
         };
-        if Protocol::named(&account.protocol).is_none() {
+        if Protocol::named(&transcript.protocol).is_none() {
             return Err(Failure::other(format!(
                 "this version does not know the protocol '{}'",
-                account.protocol
+                transcript.protocol
             )));
         }
         Ok(Self {
-            account,
+            transcript,
             report: protocols::report(&entries),
             created_at,
             entries,
@@ -54,12 +54,12 @@ impl Reading {
     /// What programs get.
     pub(crate) fn record(&self) -> Value {
         let opened = clock::stamp(self.created_at);
-        protocols::record(&self.account.id, opened, &self.entries).unwrap_or_default()
+        protocols::record(&self.transcript.id, opened, &self.entries).unwrap_or_default()
     }
 }
 
 /// A journal that remembers what went through it, so that nobody has to read it again.
-pub(crate) struct Remembering {
+pub(crate) struct RecordingJournal {
     id: Uuid,
     created_at: Millis,
     journal: Arc<dyn Journal>,
@@ -73,7 +73,7 @@ struct Memory {
     reading: Option<Reading>,
 }
 
-impl Remembering {
+impl RecordingJournal {
     pub(crate) fn new(id: Uuid, created_at: Millis, journal: Arc<dyn Journal>) -> Self {
         Self {
             id,
@@ -106,7 +106,7 @@ impl Remembering {
     }
 }
 
-impl Journal for Remembering {
+impl Journal for RecordingJournal {
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
         let copies: Vec<Entry> = entries.iter().map(|keyed| keyed.entry.clone()).collect();
         async move {

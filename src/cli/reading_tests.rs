@@ -46,7 +46,7 @@ async fn what_is_read_ahead_is_what_is_there() {
     let id = Uuid::nil();
     let expected = Reading::from(id, 7, all.clone()).unwrap();
     let journal = Arc::<Slow>::default();
-    let remembering = Remembering::new(id, 7, journal.clone());
+    let remembering = RecordingJournal::new(id, 7, journal.clone());
     let (past, last) = all.split_at(all.len() - 2);
     remembering.append(keyed(past)).await.unwrap();
     assert!(remembering.memory().reading.is_none(), "it goes on");
@@ -54,7 +54,7 @@ async fn what_is_read_ahead_is_what_is_there() {
     remembering.append(keyed(last)).await.unwrap();
     assert!(remembering.memory().reading.is_some());
     let reading = remembering.take().unwrap();
-    assert_eq!(reading.account, expected.account);
+    assert_eq!(reading.transcript, expected.transcript);
     assert_eq!(reading.report, expected.report);
     assert_eq!(reading.record(), expected.record());
 }
@@ -65,7 +65,7 @@ async fn what_was_read_ahead_can_be_void() {
     let mut all = samples::journal(State::Complete);
     let id = Uuid::nil();
     let journal = Arc::<Slow>::default();
-    let remembering = Remembering::new(id, 7, journal.clone());
+    let remembering = RecordingJournal::new(id, 7, journal.clone());
     let (past, last) = all.split_at(all.len() - 1);
     remembering.append(keyed(past)).await.unwrap();
     journal.refuses.store(true, Ordering::Relaxed);
@@ -86,5 +86,5 @@ async fn what_was_read_ahead_can_be_void() {
     all.push(rated.clone());
     remembering.append(keyed(&[rated])).await.unwrap();
     let reading = remembering.take().unwrap();
-    assert_eq!(reading.account.rating.map(|it| it.rating), Some(4));
+    assert_eq!(reading.transcript.rating.map(|it| it.rating), Some(4));
 }

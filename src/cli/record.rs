@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use roundtable_engine::enhanced::RecordFile;
 use roundtable_engine::protocols::modes::enhanced;
+use roundtable_engine::retrospective::RecordFile;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// The record of an enhanced debate: every round with positions, evidence and measures, and what came out.
 #[derive(Debug, clap::Args)]
@@ -33,8 +33,8 @@ enum Format {
     Json,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let row = store.find(&args.id).await?;
     let entries = store.entries(row.id).await?;
     store.close().await;

@@ -7,9 +7,9 @@ use roundtable_engine::protocols::forecast::{Outcome, Rules, scored};
 use crate::clock;
 use crate::store::Resolving;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Say what happened, so that a forecast can be scored.
 #[derive(Debug, clap::Args)]
@@ -30,8 +30,8 @@ pub(crate) struct Args {
     by: Option<String>,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let row = store.find(&args.id).await?;
     let entries = store.entries(row.id).await?;
     let setup = entries.iter().find_map(|entry| entry.event.setup());

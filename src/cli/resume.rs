@@ -6,18 +6,18 @@ use roundtable_engine::event::{Query, State};
 use roundtable_engine::table::{Budget, CONTINUE, decide, open_question};
 
 use crate::clock;
-use crate::opening;
+use crate::setup;
 use crate::store::{DebateRow, Store};
 
 use super::ask::{self, Limits};
 use super::deciding::{self, Verdict};
 use super::display::{Display, Manner};
-use super::failure::Failure;
 use super::output;
 use super::reading::Reading;
 use super::run::{self, Debate, Person, Seat};
 use super::typed::is_somebody_there;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Go on with a debate that was interrupted, killed, cut short or failed.
 #[derive(Debug, clap::Args)]
@@ -37,27 +37,27 @@ pub(crate) struct Args {
     manner: Manner,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let row = store.find(&args.id).await?;
     if row.state == State::Complete {
         return show(&store, &row, &args.manner).await;
     }
-    let claim = store.claim_patiently(row.id).await?;
+    let lease = store.claim_patiently(row.id).await?;
     // Whoever held it until now may have ended it.
     if let Some(row) = store.get(row.id).await?
         && row.state == State::Complete
     {
-        drop(claim);
+        drop(lease);
         return show(&store, &row, &args.manner).await;
     }
-    let setup = claim.setup().clone();
+    let setup = lease.setup().clone();
     let mut seat = Seat::of(Person::Watches);
     let mut past = store.entries(row.id).await?;
     if let Some(query) = open_question(&past) {
         let verdict = verdict_on(query, &args, &mut seat).await?;
         decide(
-            claim.journal().as_ref(),
+            lease.journal().as_ref(),
             clock::now(),
             verdict.choice,
             None,
@@ -68,8 +68,8 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         past = store.entries(row.id).await?;
     }
     let budget = if args.limits.is_given() {
-        args.limits.budget(workshop)?
-    } else if opening::ran_out(&past) {
+        args.limits.budget(app)?
+    } else if setup::ran_out(&past) {
         if !args.manner.quiet {
             output::note(
                 "Its old limit is spent and no longer counts; give a new one to set another.",
@@ -79,13 +79,13 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     } else {
         setup.budget
     };
-    let prepared = opening::again(workshop, setup, budget, &ask::ear(&args.manner)).await?;
+    let prepared = setup::again(app, setup, budget, &ask::progress_sink(&args.manner)).await?;
     let debate = Debate {
-        claim,
+        lease,
         prepared,
         past,
     };
-    run::run_with(workshop, &store, debate, &args.manner, seat).await
+    run::run_with(app, &store, debate, &args.manner, seat).await
 }
 
 async fn show(store: &Store, row: &DebateRow, manner: &Manner) -> Result<ExitCode, Failure> {

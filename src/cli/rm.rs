@@ -3,9 +3,9 @@
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Delete debates.
 #[derive(Debug, clap::Args)]
@@ -19,8 +19,8 @@ pub(crate) struct Args {
     yes: bool,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     // All are looked up before any is deleted: a slip in the third id must not cost the first two.
     let mut rows = Vec::new();
     for id in &args.ids {

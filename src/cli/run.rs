@@ -5,29 +5,29 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use roundtable_engine::account::Account;
 use roundtable_engine::event::{Entry, State};
 use roundtable_engine::journal::JournalError;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::table::{Halt, Table};
+use roundtable_engine::transcript::Transcript;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::opening::{self, Prepared};
-use crate::store::{Claim, Store};
+use crate::setup::{self, PreparedDebate};
+use crate::store::{Lease, Store};
 
 use super::deciding;
 use super::display::{Display, Manner};
-use super::failure::{Code, Failure};
 use super::output;
-use super::reading::{Reading, Remembering};
+use super::reading::{Reading, RecordingJournal};
 use super::typed::{Typed, is_somebody_there};
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::{Code, Failure};
 
 pub(crate) struct Debate {
-    pub claim: Claim,
-    pub prepared: Prepared,
+    pub lease: Lease,
+    pub prepared: PreparedDebate,
     /// What was said before, where the debate goes on.
     pub past: Vec<Entry>,
 }
@@ -41,24 +41,24 @@ pub(crate) enum Person {
 }
 
 pub(crate) async fn run(
-    workshop: &Workshop,
+    app: &AppContext,
     store: &Store,
     debate: Debate,
     manner: &Manner,
 ) -> Result<ExitCode, Failure> {
     let seat = Seat::of(Person::Watches);
-    run_with(workshop, store, debate, manner, seat).await
+    run_with(app, store, debate, manner, seat).await
 }
 
 pub(crate) async fn run_with(
-    workshop: &Workshop,
+    app: &AppContext,
     store: &Store,
     debate: Debate,
     manner: &Manner,
     mut seat: Seat,
 ) -> Result<ExitCode, Failure> {
-    let id = debate.claim.id();
-    let mut played = play_with(workshop, debate, manner, &mut seat).await;
+    let id = debate.lease.id();
+    let mut played = play_with(app, debate, manner, &mut seat).await;
     while played.is_err()
         && let Some(query) = deciding::waiting(store, id).await
     {
@@ -73,8 +73,8 @@ pub(crate) async fn run_with(
             output::note(&deciding::told_to_others(&query, id));
             break;
         };
-        let debate = deciding::decided(workshop, store, id, verdict, manner).await?;
-        played = play_with(workshop, debate, manner, &mut seat).await;
+        let debate = deciding::decided(app, store, id, verdict, manner).await?;
+        played = play_with(app, debate, manner, &mut seat).await;
     }
     let (display, reading) = match played {
         Ok(played) => played,
@@ -87,18 +87,18 @@ pub(crate) async fn run_with(
     let shown = display.result(&reading);
     store.close().await;
     shown?;
-    Ok(exit_code(&reading.account))
+    Ok(exit_code(&reading.transcript))
 }
 
 /// Plays it to its end, without showing the result.
 pub(crate) async fn play(
-    workshop: &Workshop,
+    app: &AppContext,
     debate: Debate,
     manner: &Manner,
 ) -> Result<(Display, Reading), Failure> {
-    let id = debate.claim.id();
+    let id = debate.lease.id();
     let mut seat = Seat::of(Person::Watches);
-    let played = play_with(workshop, debate, manner, &mut seat).await;
+    let played = play_with(app, debate, manner, &mut seat).await;
     played.inspect_err(|_| saved(id))
 }
 
@@ -128,20 +128,24 @@ impl Seat {
 }
 
 async fn play_with(
-    workshop: &Workshop,
+    app: &AppContext,
     debate: Debate,
     manner: &Manner,
     seat: &mut Seat,
 ) -> Result<(Display, Reading), Failure> {
-    let id = debate.claim.id();
+    let id = debate.lease.id();
     let cancel = CancellationToken::new();
     let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string(), seat.person);
     display.recall(&debate.past);
-    let created_at = debate.claim.created_at();
-    let journal = Arc::new(Remembering::new(id, created_at, debate.claim.journal()));
+    let created_at = debate.lease.created_at();
+    let journal = Arc::new(RecordingJournal::new(
+        id,
+        created_at,
+        debate.lease.journal(),
+    ));
     let (table, protocol) =
-        opening::sit(workshop, debate.prepared, journal.clone(), cancel.clone()).await?;
-    let lost = debate.claim.lost();
+        setup::sit(app, debate.prepared, journal.clone(), cancel.clone()).await?;
+    let lost = debate.lease.lost();
     let played = tokio::select! {
         biased;
         () = lost.cancelled() => Err(Failure::other(
@@ -151,7 +155,7 @@ async fn play_with(
     };
     display.close();
     drop(table);
-    drop(debate.claim);
+    drop(debate.lease);
     played?;
     Ok((display, journal.take()?))
 }
@@ -226,10 +230,10 @@ pub(crate) async fn interruption() {
     }
 }
 
-pub(crate) fn exit_code(account: &Account) -> ExitCode {
-    match account.state {
+pub(crate) fn exit_code(transcript: &Transcript) -> ExitCode {
+    match transcript.state {
         State::Complete => ExitCode::SUCCESS,
-        State::Partial if account.ran_out() => Code::Budget.into(),
+        State::Partial if transcript.ran_out() => Code::Budget.into(),
         State::Partial | State::Waiting => Code::Partial.into(),
         State::Failed => Code::NoModel.into(),
         State::Cancelled | State::Running | State::Queued => Code::Interrupted.into(),

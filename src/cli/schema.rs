@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use roundtable_engine::data::closest;
 use roundtable_engine::protocols::{councils, forecast};
 
-use super::failure::Failure;
 use super::output;
+use crate::failure::Failure;
 
 const KNOWN: [&str; 2] = ["councils", "forecast"];
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::server::{self, Limits, Options, Rate, Work};
 
-use super::failure::Failure;
 use super::run::interruption;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Serve debates over HTTP: an API, live events, and pages.
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     answer_within: f64,
 }
 
-pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure> {
     let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let options = Options {
         bind: args.bind,
@@ -65,6 +65,6 @@ pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Fail
             Failure::usage(format!("--answer-within {} is no time", args.answer_within))
         })?,
     };
-    server::serve(Arc::new(workshop), options, interruption()).await?;
+    server::serve(Arc::new(app), options, interruption()).await?;
     Ok(ExitCode::SUCCESS)
 }

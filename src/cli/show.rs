@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use super::display::closing;
-use super::failure::Failure;
 use super::output;
 use super::reading::Reading;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Show one debate: its answer, what was settled, what is open, what it cost.
 #[derive(Debug, clap::Args)]
@@ -23,8 +23,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let row = store.find(&args.id).await?;
     let reading = Reading::of(&store, &row).await?;
     store.close().await;
@@ -34,10 +34,13 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     }
     output::line(&format!(
         "{}\n",
-        output::painted(output::BOLD, &output::harmless(&reading.account.question))
+        output::painted(
+            output::BOLD,
+            &output::harmless(&reading.transcript.question)
+        )
     ));
     if args.transcript {
-        closing::transcript(&reading.account);
+        closing::transcript(&reading.transcript);
     }
     if let Some(answer) = &reading.report.answer {
         output::line(&output::painted(output::BOLD, "Answer\n"));

@@ -7,9 +7,9 @@ use roundtable_engine::data::{Origin, Shelf, Text};
 use roundtable_engine::reasoning::{self, Library, Template, scale_of};
 use serde_json::json;
 
-use super::failure::Failure;
-use super::workshop::Workshop;
 use super::{output, pull};
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// The library of reasoning templates.
 #[derive(Debug, clap::Args)]
@@ -44,20 +44,20 @@ enum Command {
     },
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
-        None | Some(Command::List) => list(workshop, args.json)?,
-        Some(Command::Show { id }) => show(workshop, &id, args.json)?,
+        None | Some(Command::List) => list(app, args.json)?,
+        Some(Command::Show { id }) => show(app, &id, args.json)?,
         Some(Command::Search { question, count }) => {
-            search(workshop, &question, count, args.json).await?;
+            search(app, &question, count, args.json).await?;
         }
-        Some(Command::Add { file, force }) => add(workshop, &file, force)?,
+        Some(Command::Add { file, force }) => add(app, &file, force)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
-    let library = Library::load(&workshop.data)?;
+fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
+    let library = Library::load(&app.data)?;
     if as_json {
         let all: Vec<_> = library
             .all()
@@ -85,8 +85,8 @@ fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(workshop: &Workshop, id: &str, as_json: bool) -> Result<(), Failure> {
-    let library = Library::load(&workshop.data)?;
+fn show(app: &AppContext, id: &str, as_json: bool) -> Result<(), Failure> {
+    let library = Library::load(&app.data)?;
     let template = library.get(id)?;
     if as_json {
         return output::json(template);
@@ -108,14 +108,14 @@ fn as_markdown(template: &Template) -> String {
 }
 
 async fn search(
-    workshop: &Workshop,
+    app: &AppContext,
     question: &str,
     count: usize,
     as_json: bool,
 ) -> Result<(), Failure> {
-    let library = Library::load(&workshop.data)?;
-    let embedder = workshop.embedder(pull::reporter(!as_json)).await?;
-    let scale = scale_of(&workshop.data, embedder.name())?;
+    let library = Library::load(&app.data)?;
+    let embedder = app.embedder(pull::reporter(!as_json)).await?;
+    let scale = scale_of(&app.data, embedder.name())?;
     let found = library
         .search(question, count, embedder.as_ref(), &scale)
         .await
@@ -134,7 +134,7 @@ async fn search(
     Ok(())
 }
 
-fn add(workshop: &Workshop, file: &PathBuf, force: bool) -> Result<(), Failure> {
+fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
     let content = std::fs::read_to_string(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
     let name = file
@@ -146,7 +146,7 @@ fn add(workshop: &Workshop, file: &PathBuf, force: bool) -> Result<(), Failure> 
         content,
     };
     let templates = reasoning::parse(&text)?;
-    let folders = workshop.environment.folders.as_ref().ok_or_else(|| {
+    let folders = app.environment.folders.as_ref().ok_or_else(|| {
         Failure::usage("there is no home folder to keep your templates in; set HOME")
     })?;
     let folder = folders.config.join(Shelf::Templates.folder());

@@ -10,9 +10,9 @@ use crate::clock;
 use crate::server::tokens;
 use crate::store::{Scope, TokenError, TokenRow};
 
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Service tokens: who may use the server, and for what.
 #[derive(Debug, clap::Args)]
@@ -70,12 +70,12 @@ impl From<TokenError> for Failure {
     }
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
-        Command::Add { name, scope } => add(workshop, name, scope.into(), args.json).await?,
-        Command::List => list(workshop, args.json).await?,
+        Command::Add { name, scope } => add(app, name, scope.into(), args.json).await?,
+        Command::List => list(app, args.json).await?,
         Command::Revoke { name } => {
-            let store = workshop.store().await?;
+            let store = app.store().await?;
             store.revoke_token(&name).await?;
             store.close().await;
             output::note(&format!("The token '{name}' no longer counts."));
@@ -84,12 +84,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
     Ok(ExitCode::SUCCESS)
 }
 
-async fn add(
-    workshop: &Workshop,
-    name: String,
-    scope: Scope,
-    as_json: bool,
-) -> Result<(), Failure> {
+async fn add(app: &AppContext, name: String, scope: Scope, as_json: bool) -> Result<(), Failure> {
     let name = name.trim().to_owned();
     let is_short = (1..=100).contains(&name.chars().count());
     if !is_short || name.chars().any(char::is_control) {
@@ -103,7 +98,7 @@ async fn add(
         hash: tokens::hash(&secret),
         created_at: clock::now(),
     };
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     store.add_token(&token).await?;
     store.close().await;
     if as_json {
@@ -115,8 +110,8 @@ async fn add(
     Ok(())
 }
 
-async fn list(workshop: &Workshop, as_json: bool) -> Result<(), Failure> {
-    let store = workshop.store().await?;
+async fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
+    let store = app.store().await?;
     let all = store.tokens().await?;
     store.close().await;
     if as_json {

@@ -6,17 +6,19 @@ use std::process::ExitCode;
 use jiff::civil::Date;
 use roundtable_core::bounded::Probability;
 use roundtable_engine::data::closest;
-use roundtable_engine::enhanced::{AssessmentFile, Course, Status, TimeCost, Tracked, course_of};
 use roundtable_engine::event::State;
 use roundtable_engine::report::Report;
+use roundtable_engine::retrospective::{
+    AssessmentFile, Course, Status, TimeCost, Tracked, course_of,
+};
 
 use crate::store::{DebateRow, FollowUp};
 use crate::{clock, yaml};
 
 use super::display::closing;
-use super::failure::Failure;
 use super::output;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Say what became of a decision, event by event; or list what was said.
 #[derive(Debug, clap::Args)]
@@ -84,8 +86,8 @@ fn share(text: &str) -> Result<Probability, String> {
     Probability::new(number).map_err(|error| error.to_string())
 }
 
-pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Failure> {
-    let store = workshop.store().await?;
+pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
     let row = store.find(&args.id).await?;
     let json = args.json;
     if !args.list {

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::server::{self, Working};
 
-use super::failure::Failure;
 use super::run::interruption;
-use super::workshop::Workshop;
+use crate::app_context::AppContext;
+use crate::failure::Failure;
 
 /// Run debates that servers have taken, on this machine, from the database they share.
 #[derive(Debug, clap::Args)]
@@ -24,11 +24,11 @@ pub(crate) struct Args {
     grace: u64,
 }
 
-pub(crate) async fn run(workshop: Workshop, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure> {
     let working = Working {
         concurrency: usize::try_from(args.concurrency).unwrap_or(usize::MAX),
         grace: Duration::from_secs(args.grace),
     };
-    server::work(Arc::new(workshop), working, interruption).await?;
+    server::work(Arc::new(app), working, interruption).await?;
     Ok(ExitCode::SUCCESS)
 }

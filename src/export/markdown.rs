@@ -5,42 +5,45 @@
 
 use std::fmt::Write;
 
-use roundtable_engine::account::{Account, Item, Outcome, Turn};
 use roundtable_engine::report::{
     Align, Block, Card, Gauge, Place, Position, Report, Section, Table,
 };
+use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 
 use crate::clock;
-use crate::figures::{counted, one_line, short, usage};
+use crate::format::{counted, one_line, short, usage};
 use crate::render::markdown::defused;
 
-pub(crate) fn markdown(account: &Account, report: &Report) -> String {
+pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
     let mut out = String::new();
-    let headline = short(&account.question, 180);
+    let headline = short(&transcript.question, 180);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "# {}\n", inline(&headline));
-    if headline != account.question {
-        let _ = writeln!(out, "{}\n", quoted(&account.question));
+    if headline != transcript.question {
+        let _ = writeln!(out, "{}\n", quoted(&transcript.question));
     }
-    let rounds = account.rounds.iter().filter(|round| round.number.is_some());
+    let rounds = transcript
+        .rounds
+        .iter()
+        .filter(|round| round.number.is_some());
     let _ = writeln!(
         out,
         "*{} · {} · {} · {}*\n",
-        clock::stamp(account.opened_at),
-        account.protocol,
-        account.state.name(),
+        clock::stamp(transcript.opened_at),
+        transcript.protocol,
+        transcript.state.name(),
         counted(rounds.count(), "round")
     );
     match &report.answer {
         Some(answer) => drop(writeln!(out, "## Answer\n\n{}\n", defused(answer).trim())),
         None => drop(writeln!(out, "There is no answer.\n")),
     }
-    if let Some(reason) = &account.reason {
+    if let Some(reason) = &transcript.reason {
         let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
     }
     write_report(&mut out, report);
-    transcript(&mut out, account);
-    write_section(&mut out, &usage(account));
+    push_transcript(&mut out, transcript);
+    write_section(&mut out, &usage(transcript));
     out
 }
 
@@ -117,9 +120,9 @@ fn write_table(out: &mut String, table: &Table, title: &str) {
     out.push('\n');
 }
 
-fn transcript(out: &mut String, account: &Account) {
+fn push_transcript(out: &mut String, transcript: &Transcript) {
     let _ = writeln!(out, "## Transcript\n");
-    for round in &account.rounds {
+    for round in &transcript.rounds {
         for item in round.items() {
             match item {
                 Item::Turn(turn) => write_turn(out, turn, &round.title()),

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use roundtable_engine::model::{Finish, Message, Offer, Request, Speaker, ToolPart, Written};
+use roundtable_engine::model::{Finish, Message, Offer, RawJson, Request, Speaker, ToolPart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -91,7 +91,7 @@ struct Turn<'a> {
 struct Tool<'a> {
     name: Cow<'a, str>,
     description: &'a str,
-    input_schema: &'a Written,
+    input_schema: &'a RawJson,
 }
 
 #[derive(Serialize)]

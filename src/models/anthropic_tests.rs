@@ -5,7 +5,7 @@ use roundtable_engine::model::{Delta, Offer};
 use serde_json::json;
 
 use super::super::testing::{
-    Reply, Server, call, called, calls, fleet, request, text, tool_request,
+    Reply, Server, call, called, calls, registry, request, text, tool_request,
 };
 use super::*;
 
@@ -82,7 +82,7 @@ async fn c11_thinking_text_and_usage_are_read() {
         ],
         "end_turn",
     ))]);
-    let (deltas, error) = call(&fleet("anthropic", &server), request("claude")).await;
+    let (deltas, error) = call(&registry("anthropic", &server), request("claude")).await;
     assert_eq!(None, error);
     assert_eq!(
         vec![
@@ -131,9 +131,9 @@ async fn c05_refused_ways_to_demand_a_schema_lead_to_the_next() {
         refusal("output_config: Extra inputs are not permitted"),
         in_tool,
     ]);
-    let fleet = fleet("anthropic", &server);
-    assert_eq!("{\"score\":3}", text(&fleet, request("claude")).await);
-    assert_eq!("{\"score\":3}", text(&fleet, request("claude")).await);
+    let registry = registry("anthropic", &server);
+    assert_eq!("{\"score\":3}", text(&registry, request("claude")).await);
+    assert_eq!("{\"score\":3}", text(&registry, request("claude")).await);
     let forced: Vec<bool> = server
         .bodies()
         .iter()
@@ -146,7 +146,7 @@ async fn c05_refused_ways_to_demand_a_schema_lead_to_the_next() {
 async fn cut_and_refused_replies_and_whole_ones_are_told() {
     for (reason, expected) in [("max_tokens", Finish::Length), ("refusal", Finish::Refused)] {
         let server = Server::new([Reply::events(&events(&[], reason))]);
-        let (deltas, _) = call(&fleet("anthropic", &server), request("claude")).await;
+        let (deltas, _) = call(&registry("anthropic", &server), request("claude")).await;
         assert_eq!(Some(&Delta::Finish(expected)), deltas.last());
     }
     let whole = json!({ "type": "message", "content": [{ "type": "text", "text": "Yes." }], "stop_reason": "end_turn",
@@ -154,7 +154,7 @@ async fn cut_and_refused_replies_and_whole_ones_are_told() {
     let server = Server::new([Reply::json(200, &whole)]);
     assert_eq!(
         "Yes.",
-        text(&fleet("anthropic", &server), request("claude")).await
+        text(&registry("anthropic", &server), request("claude")).await
     );
 }
 
@@ -164,7 +164,7 @@ async fn the_list_of_models_has_their_age() {
         200,
         &json!({ "data": [{ "type": "model", "id": "claude-x", "created_at": "2023-11-14T22:13:20Z" }] }),
     )]);
-    let list = fleet("anthropic", &server).list("lab").await.unwrap();
+    let list = registry("anthropic", &server).list("lab").await.unwrap();
     let created = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     assert_eq!(
         vec![Listed {
@@ -229,7 +229,7 @@ async fn m15_calls_of_tools_are_put_together_and_a_reply_as_a_tool_is_a_reply() 
         "tool_use",
     ))]);
     let said = calls(
-        &fleet("anthropic", &server),
+        &registry("anthropic", &server),
         tool_request("claude", Offer::Open),
     )
     .await;
@@ -244,9 +244,9 @@ async fn m15_calls_of_tools_are_put_together_and_a_reply_as_a_tool_is_a_reply() 
         &[used(0, "toolu_3", "critique"), input(0, "{\"text\":\"a\"}")],
         "tool_use",
     ))]);
-    let fleet = fleet("anthropic", &server);
+    let registry = registry("anthropic", &server);
     assert_eq!(
         "{\"text\":\"a\"}",
-        text(&fleet, tool_request("claude", Offer::Open)).await
+        text(&registry, tool_request("claude", Offer::Open)).await
     );
 }

@@ -9,7 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
-use super::drawn::{Item, Source, drawn_from};
+use super::delta_stream::{Item, Source, drawn_from};
 use super::endpoint::{Alarm, Clock, Endpoint, LARGEST_BODY, Times};
 use super::failure::Refusal;
 use super::frames::{Frames, Framing};

@@ -3,7 +3,7 @@
 use roundtable_core::usage::Usage;
 use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, fleet, fleet_of, plain_request, text};
+use super::super::testing::{Reply, Server, call, fleet_of, plain_request, registry, text};
 use super::*;
 
 fn said(text: &str) -> String {
@@ -24,7 +24,7 @@ fn interrupted(detail: &str) -> ModelError {
 
 async fn outcome(reply: Reply) -> (Vec<Delta>, Option<ModelError>) {
     let server = Server::new([reply]);
-    let (deltas, error) = call(&fleet("openai", &server), plain_request("m")).await;
+    let (deltas, error) = call(&registry("openai", &server), plain_request("m")).await;
     let error = error.map(|error| {
         if let ModelError::NotAModelServer { detail } = error {
             let detail = detail.replace(&server.address, "SERVER");
@@ -149,7 +149,7 @@ async fn untidy_streams_are_read_all_the_same() {
         let server = Server::new([Reply::chunks("text/plain", &[head, tail])]);
         assert_eq!(
             "né🦀",
-            text(&fleet("openai", &server), plain_request("m")).await
+            text(&registry("openai", &server), plain_request("m")).await
         );
     }
 }
@@ -193,11 +193,11 @@ async fn a_finished_reply_survives_a_server_that_does_not_hang_up() {
     for end in [FINISH.to_owned(), format!("{FINISH}{DONE}")] {
         let reply = Reply::chunks("text/event-stream", &[said("ha") + &end]).endless();
         let server = Server::new([reply]);
-        let fleet = fleet_of(&format!(
+        let registry = fleet_of(&format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[limits]\nidle_timeout_s = 0.1",
             server.address
         ));
-        assert_eq!("ha", text(&fleet, plain_request("m")).await);
+        assert_eq!("ha", text(&registry, plain_request("m")).await);
     }
 }
 
@@ -205,9 +205,9 @@ async fn a_finished_reply_survives_a_server_that_does_not_hang_up() {
 async fn calls_one_after_another_share_a_connection() {
     let body = said("ha") + FINISH + DONE;
     let server = Server::new([Reply::new(200, &["content-type: text/event-stream"], body)]);
-    let fleet = fleet("openai", &server);
+    let registry = registry("openai", &server);
     for _ in 0..5 {
-        assert_eq!("ha", text(&fleet, plain_request("m")).await);
+        assert_eq!("ha", text(&registry, plain_request("m")).await);
     }
     assert_eq!((5, 1), (server.seen().len(), server.connections()));
 }
@@ -218,10 +218,10 @@ async fn a_port_where_nobody_listens_is_unreachable() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let fleet = fleet_of(&format!(
+    let registry = fleet_of(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://{free}/v1\"\n[retry]\nattempts = 1"
     ));
-    let (_, error) = call(&fleet, plain_request("m")).await;
+    let (_, error) = call(&registry, plain_request("m")).await;
     let Some(ModelError::Unreachable { detail }) = error else {
         panic!("{error:?}")
     };
@@ -237,7 +237,7 @@ async fn a_port_where_nobody_listens_is_unreachable() {
 async fn a_refused_key_is_told_by_the_name_of_its_variable() {
     let said = json!({ "error": { "message": "Incorrect API key provided: sk-very-secret" } });
     let server = Server::new([Reply::json(401, &said)]);
-    let (_, error) = call(&fleet("openai", &server), plain_request("m")).await;
+    let (_, error) = call(&registry("openai", &server), plain_request("m")).await;
     assert_eq!(
         Some(ModelError::Unauthorized {
             detail: "lab:m: check LAB_KEY; Incorrect API key provided: ***".to_owned()
@@ -252,10 +252,10 @@ async fn a_refused_key_is_told_by_the_name_of_its_variable() {
 async fn a_server_that_does_not_speak_tls_is_unreachable_over_https() {
     let server = Server::new([Reply::silence()]);
     let address = server.address.replace("http://", "https://");
-    let fleet = fleet_of(&format!(
+    let registry = fleet_of(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{address}\"\n[retry]\nattempts = 1\n[limits]\nidle_timeout_s = 0.2"
     ));
-    let (_, error) = call(&fleet, plain_request("m")).await;
+    let (_, error) = call(&registry, plain_request("m")).await;
     assert!(
         matches!(
             error,

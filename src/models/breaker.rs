@@ -8,16 +8,16 @@ use roundtable_core::breaker::{Admission, Breaker, Settings};
 use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
 use tokio::time::Instant;
 
-use super::drawn::{Item, Source, drawn_from};
+use super::delta_stream::{Item, Source, drawn_from};
 
 /// The breaker of one provider.
-pub(super) struct Fuse {
+pub(super) struct SharedBreaker {
     provider: String,
     breaker: Mutex<Breaker>,
     began: Instant,
 }
 
-impl Fuse {
+impl SharedBreaker {
     pub(super) fn new(provider: &str, settings: Settings) -> Self {
         Self {
             provider: provider.to_owned(),
@@ -49,19 +49,19 @@ impl Fuse {
 }
 
 /// A model whose attempts go through the breaker of its provider.
-pub(super) struct Guarded {
+pub(super) struct WithBreaker {
     pub inner: Arc<dyn Model>,
-    pub fuse: Arc<Fuse>,
+    pub breaker: Arc<SharedBreaker>,
 }
 
-impl Model for Guarded {
+impl Model for WithBreaker {
     fn stream(&self, request: Request) -> Deltas {
         let attempt = Attempt {
             inner: Arc::clone(&self.inner),
             request: Some(request),
             stream: None,
             ticket: Ticket {
-                fuse: Arc::clone(&self.fuse),
+                breaker: Arc::clone(&self.breaker),
                 admitted: None,
             },
             over: false,
@@ -84,7 +84,7 @@ impl Model for Guarded {
 
 /// What was let through and has not shown its outcome. Dropped, it was given up.
 struct Ticket {
-    fuse: Arc<Fuse>,
+    breaker: Arc<SharedBreaker>,
     admitted: Option<Admission>,
 }
 
@@ -93,7 +93,7 @@ impl Ticket {
         let Some(admitted) = self.admitted.take() else {
             return;
         };
-        self.fuse.with(|breaker, now| match error {
+        self.breaker.with(|breaker, now| match error {
             Some(error) if shows_death(error) => breaker.failed(admitted, now),
             Some(_) | None => breaker.answered(admitted),
         });
@@ -103,7 +103,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if let Some(admitted) = self.admitted.take() {
-            self.fuse
+            self.breaker
                 .with(|breaker, now| breaker.abandoned(admitted, now));
         }
     }
@@ -141,10 +141,10 @@ impl Source for Attempt {
             return None;
         }
         if let Some(request) = self.request.take() {
-            let admitted = self.ticket.fuse.with(Breaker::admit);
+            let admitted = self.ticket.breaker.with(Breaker::admit);
             if let Admission::Refused { rest_ms } = admitted {
                 self.over = true;
-                return Some(Err(self.ticket.fuse.refusal(rest_ms)));
+                return Some(Err(self.ticket.breaker.refusal(rest_ms)));
             }
             self.ticket.admitted = Some(admitted);
             self.stream = Some(self.inner.stream(request));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::net::TcpStream;
 
-use super::Fleet;
+use super::ModelRegistry;
 use super::families::{Families, Tier, wished};
 use super::wire::Listed;
 use crate::config::{Config, Kind, ModelName, Provider};
@@ -15,7 +15,7 @@ const KNOCK: Duration = Duration::from_millis(300);
 
 /// What is asked for, beyond the configuration.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wishes {
+pub(crate) struct ModelPreferences {
     /// `--model`: for everything.
     pub model: Option<ModelName>,
     /// Models that the cast would like where the server has them, best first.
@@ -85,9 +85,13 @@ impl Discovery {
 }
 
 /// Models for the tiers. Where the user names them nobody is asked for a list.
-pub(crate) async fn discover(fleet: &Fleet, wishes: &Wishes, search: Search) -> Discovery {
-    let mut discovery = named(&fleet.config, wishes);
-    for candidate in candidates(&fleet.config) {
+pub(crate) async fn discover(
+    registry: &ModelRegistry,
+    wishes: &ModelPreferences,
+    search: Search,
+) -> Discovery {
+    let mut discovery = named(&registry.config, wishes);
+    for candidate in candidates(&registry.config) {
         if search == Search::FirstFit && discovery.is_complete() {
             // Not worth a call, but worth a word.
             if let Some(note) = candidate.at_hand {
@@ -95,12 +99,12 @@ pub(crate) async fn discover(fleet: &Fleet, wishes: &Wishes, search: Search) -> 
             }
             continue;
         }
-        match look(fleet, candidate.provider).await {
+        match look(registry, candidate.provider).await {
             Ok(list) => consider(&mut discovery, &candidate, &list, wishes),
             Err(why_not) => discovery.note(&candidate.provider.name, why_not, Vec::new()),
         }
     }
-    if fleet.has_embedded_model() {
+    if registry.has_embedded_model() {
         let embedded = || Choice {
             model: ModelName::new(Kind::Local.name(), "auto"),
             why: "the embedded model runs in this program and needs nothing else".to_owned(),
@@ -113,12 +117,12 @@ pub(crate) async fn discover(fleet: &Fleet, wishes: &Wishes, search: Search) -> 
             Vec::new(),
         );
     }
-    discovery.advice = advice(&fleet.config, &discovery);
+    discovery.advice = advice(&registry.config, &discovery);
     discovery
 }
 
 /// What the user says outright. One named tier serves the other too: who names one does not want a stranger for the other.
-fn named(config: &Config, wishes: &Wishes) -> Discovery {
+fn named(config: &Config, wishes: &ModelPreferences) -> Discovery {
     let choice = |model: &ModelName, why: &str| {
         Some(Choice {
             model: model.clone(),
@@ -196,11 +200,11 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     configured.chain(with_key).chain(ollama).collect()
 }
 
-async fn look(fleet: &Fleet, provider: &Provider) -> Result<Vec<Listed>, String> {
+async fn look(registry: &ModelRegistry, provider: &Provider) -> Result<Vec<Listed>, String> {
     if provider.kind == Kind::Ollama && !knock(&provider.base_url).await {
         return Err(format!("no Ollama server at {}", provider.base_url));
     }
-    let list = fleet.list(&provider.name).await;
+    let list = registry.list(&provider.name).await;
     list.map_err(|error| error.to_string())
 }
 
@@ -222,7 +226,7 @@ fn consider(
     discovery: &mut Discovery,
     candidate: &Candidate<'_>,
     list: &[Listed],
-    wishes: &Wishes,
+    wishes: &ModelPreferences,
 ) {
     let provider = candidate.provider;
     let families = Families::built_in();

@@ -37,11 +37,11 @@ async fn found(
     text: &str,
     environment: &Environment,
     embedded: Embedded,
-    wishes: &Wishes,
+    wishes: &ModelPreferences,
 ) -> Discovery {
     let config = Config::parse(text, None, environment).unwrap();
-    let fleet = Fleet::new(&config, environment, embedded).unwrap();
-    discover(&fleet, wishes, Search::FirstFit).await
+    let registry = ModelRegistry::new(&config, environment, embedded).unwrap();
+    discover(&registry, wishes, Search::FirstFit).await
 }
 
 fn chosen(discovery: &Discovery) -> [String; 2] {
@@ -79,15 +79,21 @@ async fn c04_what_the_user_names_comes_first_and_without_a_call() {
     let environment = environment()
         .with("ANTHROPIC_API_KEY", "k")
         .with("OPENAI_API_KEY", "k");
-    let discovery = found(&text, &environment, embedded(), &Wishes::default()).await;
+    let discovery = found(
+        &text,
+        &environment,
+        embedded(),
+        &ModelPreferences::default(),
+    )
+    .await;
     assert_eq!(["anthropic:a", "ollama:b"], chosen(&discovery));
     assert_eq!(
         "tiers.deliberate names it",
         discovery.deliberate.as_ref().unwrap().why
     );
-    let wishes = Wishes {
+    let wishes = ModelPreferences {
         model: Some(ModelName::new("openai", "x")),
-        ..Wishes::default()
+        ..ModelPreferences::default()
     };
     let discovery = found(&text, &environment, embedded(), &wishes).await;
     assert_eq!(["openai:x", "openai:x"], chosen(&discovery));
@@ -114,7 +120,7 @@ async fn c04_one_named_tier_serves_the_other_too() {
         "[tiers]\nfast = \"ollama:b\"",
         &environment(),
         embedded(),
-        &Wishes::default(),
+        &ModelPreferences::default(),
     )
     .await;
     assert_eq!(["ollama:b", "ollama:b"], chosen(&discovery));
@@ -135,7 +141,13 @@ async fn c04_the_order_is_kept_and_failures_are_told() {
     let with_ollama = environment().with("OLLAMA_HOST", &ollama.address);
 
     let text = provider("refusing", &refusing) + &provider("working", &lab);
-    let discovery = found(&text, &with_ollama, embedded(), &Wishes::default()).await;
+    let discovery = found(
+        &text,
+        &with_ollama,
+        embedded(),
+        &ModelPreferences::default(),
+    )
+    .await;
     assert_eq!(
         ["working:claude-sonnet-9", "working:claude-haiku-9"],
         chosen(&discovery)
@@ -154,7 +166,7 @@ async fn c04_the_order_is_kept_and_failures_are_told() {
         &provider("refusing", &refusing),
         &with_ollama,
         embedded(),
-        &Wishes::default(),
+        &ModelPreferences::default(),
     )
     .await;
     assert_eq!(
@@ -167,13 +179,19 @@ async fn c04_the_order_is_kept_and_failures_are_told() {
         &provider("refusing", &refusing),
         &environment(),
         embedded(),
-        &Wishes::default(),
+        &ModelPreferences::default(),
     )
     .await;
     assert_eq!(["local:auto", "local:auto"], chosen(&discovery));
     assert!(discovery.advice.unwrap().contains("Ollama"));
 
-    let discovery = found("", &environment(), Embedded::default(), &Wishes::default()).await;
+    let discovery = found(
+        "",
+        &environment(),
+        Embedded::default(),
+        &ModelPreferences::default(),
+    )
+    .await;
     assert_eq!(["none", "none"], chosen(&discovery));
     assert!(discovery.advice.unwrap().starts_with("no model was found"));
 }
@@ -208,9 +226,9 @@ fn c04_keys_in_the_environment_come_before_ollama() {
 async fn c04_a_cast_can_prefer_a_model() {
     let ollama = ollama();
     let environment = environment().with("OLLAMA_HOST", &ollama.address);
-    let wishes = Wishes {
+    let wishes = ModelPreferences {
         deliberate: vec!["qwen3:32b".to_owned()],
-        ..Wishes::default()
+        ..ModelPreferences::default()
     };
     let discovery = found("", &environment, embedded(), &wishes).await;
     assert_eq!(
@@ -236,7 +254,7 @@ async fn a_compatible_server_serves_with_whatever_it_has() {
         &text,
         &environment(),
         Embedded::default(),
-        &Wishes::default(),
+        &ModelPreferences::default(),
     )
     .await;
     assert_eq!(

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::super::testing::{Reply, Server, fleet, fleet_of};
+use super::super::testing::{Reply, Server, fleet_of, registry};
 use super::*;
 
 fn texts() -> Vec<String> {
@@ -8,9 +8,9 @@ fn texts() -> Vec<String> {
 }
 
 async fn embed(kind: &str, server: &Server) -> Result<Vec<Vec<f32>>, ModelError> {
-    let fleet = fleet(kind, server);
-    let name = fleet.config().model_name("lab:nomic").unwrap();
-    let embedder = fleet.embedder(&name).unwrap();
+    let registry = registry(kind, server);
+    let name = registry.config().model_name("lab:nomic").unwrap();
+    let embedder = registry.embedder(&name).unwrap();
     assert_eq!("lab:nomic", embedder.name());
     embedder.embed(texts()).await
 }
@@ -61,12 +61,12 @@ async fn vectors_that_are_missing_or_without_direction_are_an_error() {
 async fn many_texts_go_in_several_requests_and_a_failed_one_is_repeated() {
     let vectors = |count| Reply::json(200, &json!({ "embeddings": vec![[1.0]; count] }));
     let server = Server::new([vectors(128), Reply::json(500, &Value::Null), vectors(2)]);
-    let fleet = fleet_of(&format!(
+    let registry = fleet_of(&format!(
         "[providers.lab]\nkind = \"ollama\"\nbase_url = \"{}\"\n[retry]\nbase_ms = 1",
         server.address
     ));
-    let name = fleet.config().model_name("lab:e").unwrap();
-    let vectors = fleet
+    let name = registry.config().model_name("lab:e").unwrap();
+    let vectors = registry
         .embedder(&name)
         .unwrap()
         .embed(vec!["x".to_owned(); 130])

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use roundtable_core::usage::Price;
 use roundtable_engine::model::{Delta, Deltas, Instead, Model, ModelError, Profile, Request};
 
-use super::drawn::{Item, Source, drawn_from};
+use super::delta_stream::{Item, Source, drawn_from};
 use crate::config::ModelName;
 
 /// One of those that answer in its place.

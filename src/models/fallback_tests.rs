@@ -1,6 +1,6 @@
 use roundtable_engine::model::Finish;
 
-use super::super::Fleet;
+use super::super::ModelRegistry;
 use super::super::testing::{Reply, Server, call, fleet_of, request};
 use super::*;
 
@@ -9,7 +9,7 @@ fn alive(text: &str) -> Reply {
     Reply::events(&[data.to_string(), "[DONE]".to_owned()])
 }
 
-fn fleet_with(first: &Server, second: &Server) -> Fleet {
+fn fleet_with(first: &Server, second: &Server) -> ModelRegistry {
     fleet_of(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\nfallback = [\"spare:y\", \"spare:z\"]\n\
          [providers.spare]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nattempts = 2\nbase_ms = 1\nmax_ms = 2\nopen_after = 2\n",
@@ -24,12 +24,12 @@ async fn c07_another_model_answers_for_a_dead_provider() {
         Server::new([Reply::new(503, &[], "down")]),
         Server::new([alive("yes")]),
     );
-    let fleet = fleet_with(&first, &second);
+    let registry = fleet_with(&first, &second);
     for (asked, because) in [
         (2, "lab:x: the server failed with status 503"),
         (2, "lab:x: not asked (lab failed again and again"),
     ] {
-        let (deltas, error) = call(&fleet, request("x")).await;
+        let (deltas, error) = call(&registry, request("x")).await;
         assert_eq!(None, error);
         let instead = deltas.iter().find_map(|delta| match delta {
             Delta::Instead(instead) => Some(instead.as_ref().clone()),

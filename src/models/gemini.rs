@@ -34,12 +34,12 @@ struct Body<'a> {
 struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    parts: Vec<Written<'a>>,
+    parts: Vec<RawJson<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-enum Written<'a> {
+enum RawJson<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -53,7 +53,7 @@ enum Written<'a> {
     },
 }
 
-impl<'a> Written<'a> {
+impl<'a> RawJson<'a> {
     fn tool(part: &'a ToolPart) -> Self {
         match part {
             ToolPart::Call(call) => Self::Call {
@@ -101,12 +101,12 @@ fn conversation(messages: &[Message]) -> Vec<Content<'_>> {
             Speaker::User => "user",
             Speaker::Assistant => "model",
         });
-        let text = (!message.text.is_empty()).then(|| Written::Text {
+        let text = (!message.text.is_empty()).then(|| RawJson::Text {
             text: Cow::Borrowed(&message.text),
         });
         let parts = text
             .into_iter()
-            .chain(message.tools.iter().map(Written::tool));
+            .chain(message.tools.iter().map(RawJson::tool));
         match contents.last_mut() {
             Some(content) if content.role == role => content.parts.extend(parts),
             Some(_) | None => contents.push(Content {
@@ -157,7 +157,7 @@ impl Wire for Gemini {
         let body = Body {
             system_instruction: (!system.is_empty()).then(|| Content {
                 role: None,
-                parts: vec![Written::Text { text: system }],
+                parts: vec![RawJson::Text { text: system }],
             }),
             contents: conversation(&request.messages),
             tools: tools.into_iter().collect(),

@@ -2,7 +2,7 @@ use roundtable_engine::model::{Delta, Offer, ToolCall};
 use serde_json::json;
 
 use super::super::testing::{
-    Reply, Server, call, called, calls, fleet, request, text, tool_request,
+    Reply, Server, call, called, calls, registry, request, text, tool_request,
 };
 use super::*;
 
@@ -38,7 +38,7 @@ async fn c11_thoughts_text_and_usage_are_read() {
         said(&json!([{ "text": "Ye" }, { "text": "s." }]), None).to_string(),
         said(&json!([{ "text": "" }]), Some("STOP")).to_string(),
     ])]);
-    let (deltas, error) = call(&fleet("gemini", &server), request("gemini-x")).await;
+    let (deltas, error) = call(&registry("gemini", &server), request("gemini-x")).await;
     assert_eq!(None, error);
     assert_eq!(
         vec![
@@ -65,7 +65,7 @@ async fn c11_thoughts_text_and_usage_are_read() {
 async fn blocked_and_cut_replies_are_told_and_an_array_will_do() {
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
     let server = Server::new([Reply::events(&[blocked.to_string()])]);
-    let (deltas, error) = call(&fleet("gemini", &server), request("g")).await;
+    let (deltas, error) = call(&registry("gemini", &server), request("g")).await;
     assert_eq!(
         (vec![Delta::Finish(Finish::Refused)], None),
         (deltas, error)
@@ -76,7 +76,7 @@ async fn blocked_and_cut_replies_are_told_and_an_array_will_do() {
         said(&json!([{ "text": "b" }]), Some("MAX_TOKENS"))
     ]);
     let server = Server::new([Reply::json(200, &array)]);
-    let (deltas, _) = call(&fleet("gemini", &server), request("g")).await;
+    let (deltas, _) = call(&registry("gemini", &server), request("g")).await;
     assert_eq!(Some(&Delta::Finish(Finish::Length)), deltas.last());
 }
 
@@ -86,7 +86,7 @@ async fn a_refused_schema_is_put_into_words() {
         "message": "Invalid value at 'generation_config.response_json_schema'" } });
     let ok = said(&json!([{ "text": "ok" }]), Some("STOP"));
     let server = Server::new([Reply::json(400, &refusal), Reply::events(&[ok.to_string()])]);
-    assert_eq!("ok", text(&fleet("gemini", &server), request("g")).await);
+    assert_eq!("ok", text(&registry("gemini", &server), request("g")).await);
     let config = &server.bodies()[1]["generationConfig"];
     assert_eq!(
         (None, &json!("application/json")),
@@ -106,7 +106,7 @@ async fn the_list_of_models_holds_those_that_write() {
             { "name": "models/embedding-x", "supportedGenerationMethods": ["embedContent"] },
         ]}),
     )]);
-    let list = fleet("gemini", &server).list("lab").await.unwrap();
+    let list = registry("gemini", &server).list("lab").await.unwrap();
     assert_eq!(
         vec![Listed {
             id: "gemini-x".to_owned(),
@@ -136,7 +136,7 @@ async fn m15_calls_of_functions_are_read() {
         said(&json!([{ "functionCall": { "name": "calculate" } }]), Some("STOP")).to_string(),
     ])]);
     let said = calls(
-        &fleet("gemini", &server),
+        &registry("gemini", &server),
         tool_request("gemini-x", Offer::Open),
     )
     .await;

@@ -6,7 +6,7 @@ use futures::StreamExt;
 use roundtable_engine::model::{Delta, Deltas, Model, Profile, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::drawn::{Item, Source, drawn_from};
+use super::delta_stream::{Item, Source, drawn_from};
 
 /// A model that waits for a place at its provider and keeps it until its stream has ended or is dropped.
 pub(super) struct Limited {

@@ -92,12 +92,12 @@ async fn c07_a_provider_never_gets_more_calls_at_once_than_configured() {
         "[DONE]",
     ]);
     let server = Server::new([reply.after(Duration::from_millis(20))]);
-    let fleet = fleet_of(&format!(
+    let registry = fleet_of(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\nmax_concurrent = 2",
         server.address
     ));
     // Different models of one provider share its limit.
-    let calls = (0..6).map(|n| call(&fleet, plain_request(if n % 2 == 0 { "a" } else { "b" })));
+    let calls = (0..6).map(|n| call(&registry, plain_request(if n % 2 == 0 { "a" } else { "b" })));
     join_all(calls).await;
     assert_eq!((6, 2), (server.seen().len(), server.most_in_flight()));
 }

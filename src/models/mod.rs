@@ -6,8 +6,8 @@
 mod anthropic;
 mod attempt;
 mod breaker;
+mod delta_stream;
 mod discovery;
-mod drawn;
 mod embed;
 mod endpoint;
 mod failure;
@@ -36,7 +36,7 @@ use tokio::sync::Semaphore;
 
 use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
 use attempt::{Backend, Hosted};
-use breaker::{Fuse, Guarded};
+use breaker::{SharedBreaker, WithBreaker};
 use embed::{Format, HostedEmbedder};
 use endpoint::{Endpoint, Times};
 use fallback::{FallingBack, Other};
@@ -44,7 +44,7 @@ use limit::Limited;
 use retry::Retrying;
 use wire::Wire;
 
-pub(crate) use discovery::{Choice, Discovery, Search, Wishes, discover};
+pub(crate) use discovery::{Choice, Discovery, ModelPreferences, Search, discover};
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
@@ -56,25 +56,25 @@ pub(crate) struct Embedded {
 }
 
 /// All models by name. Calls to one provider share its connections and its limit.
-pub(crate) struct Fleet {
+pub(crate) struct ModelRegistry {
     config: Config,
     embedded: Embedded,
     own_prices: Prices,
     built_in_prices: OnceLock<Prices>,
-    desks: Mutex<HashMap<String, Desk>>,
+    handles: Mutex<HashMap<String, ProviderHandle>>,
     models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
 }
 
 /// Where the calls to one provider go through.
 #[derive(Clone)]
-struct Desk {
+struct ProviderHandle {
     backend: Arc<Backend>,
     places: Arc<Semaphore>,
-    fuse: Arc<Fuse>,
+    breaker: Arc<SharedBreaker>,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum FleetError {
+pub(crate) enum RegistryError {
     #[error(transparent)]
     Name(#[from] NameError),
     #[error(
@@ -97,7 +97,7 @@ pub(crate) enum FleetError {
     },
 }
 
-impl Fleet {
+impl ModelRegistry {
     pub(crate) fn new(
         config: &Config,
         environment: &Environment,
@@ -112,7 +112,7 @@ impl Fleet {
             embedded,
             own_prices,
             built_in_prices: OnceLock::new(),
-            desks: Mutex::default(),
+            handles: Mutex::default(),
             models: Mutex::default(),
         })
     }
@@ -126,7 +126,7 @@ impl Fleet {
         self.embedded.model.is_some()
     }
 
-    pub(crate) fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, FleetError> {
+    pub(crate) fn model(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
         {
             let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(model) = models.get(name) {
@@ -166,16 +166,16 @@ impl Fleet {
     }
 
     /// A model without those that could stand in for it.
-    fn model_alone(&self, name: &ModelName) -> Result<Arc<dyn Model>, FleetError> {
+    fn model_alone(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
         let provider = self.provider(name)?;
         if provider.kind == Kind::Local {
-            return self.embedded.model.clone().ok_or(FleetError::NotBuiltIn);
+            return self.embedded.model.clone().ok_or(RegistryError::NotBuiltIn);
         }
-        let Desk {
+        let ProviderHandle {
             backend,
             places,
-            fuse,
-        } = self.desk(provider)?;
+            breaker,
+        } = self.handle(provider)?;
         let ability = if provider.is_official() {
             Ability::Full
         } else {
@@ -198,9 +198,9 @@ impl Fleet {
             inner: hosted,
             places,
         });
-        let guarded = Arc::new(Guarded {
+        let guarded = Arc::new(WithBreaker {
             inner: limited,
-            fuse,
+            breaker,
         });
         Ok(Arc::new(Retrying {
             inner: guarded,
@@ -208,23 +208,27 @@ impl Fleet {
         }))
     }
 
-    pub(crate) fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, FleetError> {
+    pub(crate) fn embedder(&self, name: &ModelName) -> Result<Arc<dyn Embedder>, RegistryError> {
         let provider = self.provider(name)?;
         let format = match provider.kind {
             Kind::Local => {
-                return self.embedded.embedder.clone().ok_or(FleetError::NotBuiltIn);
+                return self
+                    .embedded
+                    .embedder
+                    .clone()
+                    .ok_or(RegistryError::NotBuiltIn);
             }
             Kind::Ollama => Format::Ollama,
             Kind::OpenAi => Format::OpenAi,
             Kind::Anthropic | Kind::Gemini => {
-                return Err(FleetError::NoEmbedder {
+                return Err(RegistryError::NoEmbedder {
                     provider: provider.name.clone(),
                 });
             }
         };
-        let Desk {
+        let ProviderHandle {
             backend, places, ..
-        } = self.desk(provider)?;
+        } = self.handle(provider)?;
         let policy = self.config.retry;
         Ok(Arc::new(HostedEmbedder::new(
             name, format, backend, places, policy,
@@ -232,17 +236,17 @@ impl Fleet {
     }
 
     /// The provider's own list of its models, asked for once and not again.
-    pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, FleetError> {
+    pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, RegistryError> {
         let name = ModelName::new(provider, "*");
         let provider = self.provider(&name)?;
         if provider.kind == Kind::Local {
             return Ok(Vec::new());
         }
-        let desk = self.desk(provider)?;
-        desk.backend
+        self.handle(provider)?
+            .backend
             .list()
             .await
-            .map_err(|source| FleetError::NoList {
+            .map_err(|source| RegistryError::NoList {
                 provider: provider.name.clone(),
                 source,
             })
@@ -261,37 +265,37 @@ impl Fleet {
         built_in.as_of.as_deref()
     }
 
-    fn provider(&self, name: &ModelName) -> Result<&Provider, FleetError> {
+    fn provider(&self, name: &ModelName) -> Result<&Provider, RegistryError> {
         match self.config.providers.get(name.provider()) {
             Some(provider) => Ok(provider),
             // Asked for the sake of the error, which lists the providers that there are.
             None => match self.config.model_name(&name.to_string()) {
                 Err(error) => Err(error.into()),
-                Ok(_) => Err(FleetError::NotBuiltIn),
+                Ok(_) => Err(RegistryError::NotBuiltIn),
             },
         }
     }
 
-    fn desk(&self, provider: &Provider) -> Result<Desk, FleetError> {
+    fn handle(&self, provider: &Provider) -> Result<ProviderHandle, RegistryError> {
         if provider.needs_key && provider.key.is_none() {
-            return Err(FleetError::NoKey {
+            return Err(RegistryError::NoKey {
                 provider: provider.name.clone(),
                 variables: provider.key_variables.clone(),
             });
         }
-        let mut desks = self.desks.lock().unwrap_or_else(PoisonError::into_inner);
-        let desk = desks.entry(provider.name.clone()).or_insert_with(|| {
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = handles.entry(provider.name.clone()).or_insert_with(|| {
             let times = Times {
                 call: self.config.call_timeout(provider),
                 idle: self.config.limits.idle_timeout,
             };
-            Desk {
+            ProviderHandle {
                 backend: Arc::new(Backend::new(Endpoint::new(provider, times), wire(provider))),
                 places: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
-                fuse: Arc::new(Fuse::new(&provider.name, self.config.breaker)),
+                breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
             }
         });
-        Ok(desk.clone())
+        Ok(handle.clone())
     }
 }
 
@@ -307,5 +311,5 @@ fn wire(provider: &Provider) -> Box<dyn Wire> {
 }
 
 #[cfg(test)]
-#[path = "fleet_tests.rs"]
+#[path = "registry_tests.rs"]
 mod tests;

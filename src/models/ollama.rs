@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Request, Written};
+use roundtable_engine::model::{Finish, RawJson, Request};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,7 +63,7 @@ struct Body<'a> {
     messages: Vec<Turn<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<&'a Written>,
+    format: Option<&'a RawJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Value>,
     options: Options,

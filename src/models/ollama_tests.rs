@@ -2,7 +2,7 @@ use roundtable_engine::model::{Delta, Offer};
 use serde_json::json;
 
 use super::super::testing::{
-    Reply, Server, call, called, calls, fleet, plain_request, request, tool_request,
+    Reply, Server, call, called, calls, plain_request, registry, request, tool_request,
 };
 use super::*;
 
@@ -49,7 +49,7 @@ async fn c11_thinking_text_and_usage_are_read() {
     // Cut in the middle of a line.
     let (head, tail) = text.split_at(70);
     let server = Server::new([Reply::chunks("application/x-ndjson", &[head, tail])]);
-    let (deltas, error) = call(&fleet("ollama", &server), request("qwen3:32b")).await;
+    let (deltas, error) = call(&registry("ollama", &server), request("qwen3:32b")).await;
     assert_eq!(None, error);
     assert_eq!(
         vec![
@@ -76,7 +76,7 @@ async fn an_error_in_the_stream_is_an_error() {
             "{\"error\":\"model runner has stopped\"}\n",
         ],
     )]);
-    let (deltas, error) = call(&fleet("ollama", &server), request("m")).await;
+    let (deltas, error) = call(&registry("ollama", &server), request("m")).await;
     assert_eq!(vec![Delta::Text("Ye".to_owned())], deltas);
     assert_eq!(
         Some(roundtable_engine::model::ModelError::Server {
@@ -94,7 +94,7 @@ async fn the_list_of_models_has_their_size() {
         200,
         &json!({ "models": [{ "name": "qwen3:32b", "size": 20_201_253_588_u64 }] }),
     )]);
-    let list = fleet("ollama", &server).list("lab").await.unwrap();
+    let list = registry("ollama", &server).list("lab").await.unwrap();
     assert_eq!(
         vec![Listed {
             id: "qwen3:32b".to_owned(),
@@ -130,7 +130,7 @@ async fn m15_calls_of_tools_are_read() {
     let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
     let server = Server::new([Reply::chunks("application/x-ndjson", &lines)]);
     let said = calls(
-        &fleet("ollama", &server),
+        &registry("ollama", &server),
         tool_request("qwen3:32b", Offer::Open),
     )
     .await;

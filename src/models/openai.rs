@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use roundtable_core::usage::Usage;
-use roundtable_engine::model::{Finish, Request, Schema, Written};
+use roundtable_engine::model::{Finish, RawJson, Request, Schema};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -71,7 +71,7 @@ struct JsonSchema<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Form<'a> {
-    AsItIs(&'a Written),
+    AsItIs(&'a RawJson),
     Translated(Value),
 }
 

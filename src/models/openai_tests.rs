@@ -2,7 +2,8 @@ use roundtable_engine::model::{Delta, ModelError, Offer};
 use serde_json::json;
 
 use super::super::testing::{
-    Reply, Server, call, called, calls, fleet, fleet_of, plain_request, request, text, tool_request,
+    Reply, Server, call, called, calls, fleet_of, plain_request, registry, request, text,
+    tool_request,
 };
 use super::*;
 
@@ -66,7 +67,7 @@ async fn c11_text_reasoning_usage_and_finish_arrive_in_order() {
         usage(),
         "[DONE]".to_owned(),
     ])]);
-    let (deltas, error) = call(&fleet("openai", &server), request("qwen3:32b")).await;
+    let (deltas, error) = call(&registry("openai", &server), request("qwen3:32b")).await;
     assert_eq!(None, error);
     assert_eq!(
         vec![
@@ -98,7 +99,7 @@ async fn ends_other_than_stop_are_told_apart() {
             finish(reason),
             "[DONE]".to_owned(),
         ])]);
-        let (deltas, _) = call(&fleet("openai", &server), request("m")).await;
+        let (deltas, _) = call(&registry("openai", &server), request("m")).await;
         assert_eq!(
             vec![Delta::Text("a".to_owned()), Delta::Finish(expected)],
             deltas
@@ -115,7 +116,7 @@ async fn a_server_that_does_not_stream_will_do() {
             "usage": { "prompt_tokens": 3, "completion_tokens": 2 },
         }),
     )]);
-    let (deltas, error) = call(&fleet("openai", &server), request("m")).await;
+    let (deltas, error) = call(&registry("openai", &server), request("m")).await;
     assert_eq!(None, error);
     assert_eq!(
         vec![
@@ -168,10 +169,10 @@ async fn an_unsupported_parameter_is_left_out_and_stays_out_for_that_model() {
         refusal("Unknown parameter: 'seed'.", "seed"),
         ok(),
     ]);
-    let fleet = fleet("openai", &server);
-    assert_eq!("ok", text(&fleet, plain_request("a")).await);
-    assert_eq!("ok", text(&fleet, plain_request("a")).await);
-    assert_eq!("ok", text(&fleet, plain_request("b")).await);
+    let registry = registry("openai", &server);
+    assert_eq!("ok", text(&registry, plain_request("a")).await);
+    assert_eq!("ok", text(&registry, plain_request("a")).await);
+    assert_eq!("ok", text(&registry, plain_request("b")).await);
     let bodies = server.bodies();
     let bare = vec![
         "model",
@@ -207,9 +208,9 @@ async fn c05_a_server_without_schemas_gets_the_schema_in_words() {
         ),
         ok(),
     ]);
-    let fleet = fleet("openai", &server);
-    assert_eq!("ok", text(&fleet, request("a")).await);
-    assert_eq!("ok", text(&fleet, request("a")).await);
+    let registry = registry("openai", &server);
+    assert_eq!("ok", text(&registry, request("a")).await);
+    assert_eq!("ok", text(&registry, request("a")).await);
     let formats: Vec<Value> = server
         .bodies()
         .iter()
@@ -227,7 +228,7 @@ async fn a_refusal_for_length_is_no_reason_to_leave_anything_out() {
         "max_tokens is too large: this model's maximum context length is 4096 tokens",
         "max_tokens",
     )]);
-    let (_, error) = call(&fleet("openai", &server), request("m")).await;
+    let (_, error) = call(&registry("openai", &server), request("m")).await;
     assert!(
         matches!(
             error,
@@ -248,7 +249,7 @@ async fn a_reply_lost_to_thinking_is_asked_for_again_with_room() {
         Reply::events(&[finish("length"), spent.to_string(), "[DONE]".to_owned()]),
         ok(),
     ]);
-    let (deltas, error) = call(&fleet("openai", &server), request("m")).await;
+    let (deltas, error) = call(&registry("openai", &server), request("m")).await;
     assert_eq!(None, error);
     assert_eq!(
         vec![
@@ -279,7 +280,7 @@ async fn the_list_of_models_has_their_age() {
         200,
         &json!({ "object": "list", "data": [{ "id": "a", "created": 1_700_000_000 }, { "id": "b" }] }),
     )]);
-    let list = fleet("openai", &server).list("lab").await.unwrap();
+    let list = registry("openai", &server).list("lab").await.unwrap();
     let created = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
     assert_eq!(
         vec![
@@ -311,7 +312,7 @@ async fn the_habits_of_other_servers_do_no_harm() {
         untidy.to_string(),
         chunk(&json!({ "content": "." })),
     ])]);
-    let (deltas, error) = call(&fleet("openai", &server), request("m")).await;
+    let (deltas, error) = call(&registry("openai", &server), request("m")).await;
     assert_eq!(vec![Delta::Text("Yes.".to_owned())], deltas);
     // The empty reason was no finish.
     assert!(
@@ -368,7 +369,7 @@ async fn m15_calls_of_tools_are_put_together() {
         finish("tool_calls"),
         "[DONE]".to_owned(),
     ])]);
-    let said = calls(&fleet("openai", &server), tool_request("m", Offer::Open)).await;
+    let said = calls(&registry("openai", &server), tool_request("m", Offer::Open)).await;
     assert_eq!(
         vec![
             called("a", "search", "{\"query\":\"é\"}"),
@@ -392,7 +393,7 @@ async fn m15_calls_are_told_apart_however_servers_number_them() {
         ])]);
         assert_eq!(
             wanted,
-            calls(&fleet("openai", &server), tool_request("m", Offer::Open)).await
+            calls(&registry("openai", &server), tool_request("m", Offer::Open)).await
         );
     }
     let server = Server::new([Reply::json(
@@ -402,7 +403,7 @@ async fn m15_calls_are_told_apart_however_servers_number_them() {
             { "index": 1, "function": { "name": "search", "arguments": "{\"query\":\"y\"" } },
         ] }, "finish_reason": "tool_calls" }] }),
     )]);
-    let said = calls(&fleet("openai", &server), tool_request("m", Offer::Open)).await;
+    let said = calls(&registry("openai", &server), tool_request("m", Offer::Open)).await;
     assert_eq!(
         vec![
             called("call_1", "search", "{\"query\":\"x\"}"),
@@ -428,7 +429,7 @@ async fn m15_a_cut_call_is_tried_again() {
         ]
     };
     let server = Server::new(script());
-    let (deltas, error) = call(&fleet("openai", &server), tool_request("m", Offer::Open)).await;
+    let (deltas, error) = call(&registry("openai", &server), tool_request("m", Offer::Open)).await;
     assert!(
         deltas.is_empty() && matches!(error, Some(ModelError::Interrupted { .. })),
         "{error:?}"
@@ -460,7 +461,7 @@ async fn m15_a_server_without_tools_gets_none() {
     ]);
     assert_eq!(
         "{}",
-        text(&fleet("openai", &server), tool_request("m", Offer::Open)).await
+        text(&registry("openai", &server), tool_request("m", Offer::Open)).await
     );
     let bodies = server.bodies();
     assert!(bodies[0]["tools"].is_array() && bodies[1]["tools"].is_null());

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
 
-use super::drawn::{Item, Source, drawn_from};
+use super::delta_stream::{Item, Source, drawn_from};
 use crate::config::Retry;
 
 /// A model whose calls are made up to `policy.attempts` times. Before each further attempt it says that all text so far

@@ -14,7 +14,7 @@ use roundtable_engine::model::{
 };
 use serde_json::{Value, json};
 
-use super::{Embedded, Fleet};
+use super::{Embedded, ModelRegistry};
 use crate::config::{Config, Environment};
 
 #[derive(Debug, Clone)]
@@ -271,27 +271,30 @@ pub(super) fn plain_request(model: &str) -> Request {
     }
 }
 
-/// A fleet with one provider, `lab`, of the kind and at the server, that neither waits nor retries much.
-pub(super) fn fleet(kind: &str, server: &Server) -> Fleet {
+/// A registry with one provider, `lab`, of the kind and at the server, that neither waits nor retries much.
+pub(super) fn registry(kind: &str, server: &Server) -> ModelRegistry {
     fleet_of(&format!(
         "[providers.lab]\nkind = \"{kind}\"\nbase_url = \"{}\"\napi_key_env = \"LAB_KEY\"\n[retry]\nattempts = 1\nbase_ms = 1\n",
         server.address
     ))
 }
 
-pub(super) fn fleet_of(text: &str) -> Fleet {
+pub(super) fn fleet_of(text: &str) -> ModelRegistry {
     let environment = Environment::default().with("LAB_KEY", "sk-very-secret");
     let config = Config::parse(text, None, &environment).unwrap();
-    Fleet::new(&config, &environment, Embedded::default()).unwrap()
+    ModelRegistry::new(&config, &environment, Embedded::default()).unwrap()
 }
 
 /// All deltas of a call, or the deltas before its error and the error.
-pub(super) async fn call(fleet: &Fleet, request: Request) -> (Vec<Delta>, Option<ModelError>) {
-    let name = fleet
+pub(super) async fn call(
+    registry: &ModelRegistry,
+    request: Request,
+) -> (Vec<Delta>, Option<ModelError>) {
+    let name = registry
         .config()
         .model_name(&format!("lab:{}", request.model))
         .unwrap();
-    drain(fleet.model(&name).unwrap().as_ref(), request).await
+    drain(registry.model(&name).unwrap().as_ref(), request).await
 }
 
 /// Text that follows text is one piece: how much of it comes at once is up to the network.
@@ -312,8 +315,8 @@ pub(super) async fn drain(model: &dyn Model, request: Request) -> (Vec<Delta>, O
 }
 
 /// The text of a reply that succeeded.
-pub(super) async fn text(fleet: &Fleet, request: Request) -> String {
-    let (deltas, error) = call(fleet, request).await;
+pub(super) async fn text(registry: &ModelRegistry, request: Request) -> String {
+    let (deltas, error) = call(registry, request).await;
     assert_eq!(None, error);
     let parts = deltas.into_iter().filter_map(|delta| match delta {
         Delta::Text(text) => Some(text),
@@ -373,8 +376,8 @@ pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
 }
 
 /// The calls of a reply: id, name, arguments, signature.
-pub(super) async fn calls(fleet: &Fleet, request: Request) -> Vec<ToolCall> {
-    let (deltas, error) = call(fleet, request).await;
+pub(super) async fn calls(registry: &ModelRegistry, request: Request) -> Vec<ToolCall> {
+    let (deltas, error) = call(registry, request).await;
     assert_eq!(None, error);
     assert!(matches!(deltas.last(), Some(Delta::Finish(_))));
     deltas

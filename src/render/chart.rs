@@ -11,7 +11,7 @@ use roundtable_engine::report::{Chart, Scale};
 use super::blocks;
 use super::html::{Html, escape};
 use super::roles::Roles;
-use crate::figures::short;
+use crate::format::short;
 
 /// A chart with its title, its legend where colours stand for roles, and its figures as a table.
 #[derive(Template)]

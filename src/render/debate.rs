@@ -2,17 +2,17 @@
 
 use askama::Template;
 use roundtable_core::usage::Usage;
-use roundtable_engine::account::{Account, Item, Outcome, Round, Turn, Voice};
 use roundtable_engine::event::{Millis, Spent, State};
 use roundtable_engine::protocols;
 use roundtable_engine::report::{Place, Report};
+use roundtable_engine::transcript::{Item, Outcome, Round, Transcript, Turn, Voice};
 
 use super::blocks::{Panel, panels, tone_class};
 use super::html::Html;
 use super::markdown;
 use super::roles::Roles;
 use crate::clock;
-use crate::figures::{counted, duration, grouped, money, one_line, short};
+use crate::format::{counted, duration, grouped, money, one_line, short};
 
 /// A question longer than this is a text with a question in it; its beginning is the headline.
 const HEADLINE: usize = 180;
@@ -62,33 +62,33 @@ pub(crate) struct ToCome {
 }
 
 impl Debate {
-    pub(crate) fn new(account: &Account, report: &Report) -> Self {
-        let roles = Roles::of(account);
-        let headline = short(&account.question, HEADLINE);
-        let is_whole = headline == one_line(&account.question);
-        let last = account.rounds.len().saturating_sub(1);
-        let rounds = account.rounds.iter().enumerate();
+    pub(crate) fn new(transcript: &Transcript, report: &Report) -> Self {
+        let roles = Roles::of(transcript);
+        let headline = short(&transcript.question, HEADLINE);
+        let is_whole = headline == one_line(&transcript.question);
+        let last = transcript.rounds.len().saturating_sub(1);
+        let rounds = transcript.rounds.iter().enumerate();
         Self {
-            id: account.id.clone(),
-            question: (!is_whole).then(|| markdown::html(&account.question)),
+            id: transcript.id.clone(),
+            question: (!is_whole).then(|| markdown::html(&transcript.question)),
             headline,
-            state: state_word(account.state),
-            tone: state_tone(account.state),
-            is_over: account.is_over(),
-            meta: meta(account),
+            state: state_word(transcript.state),
+            tone: state_tone(transcript.state),
+            is_over: transcript.is_over(),
+            meta: meta(transcript),
             facts: facts(report),
             answer: report.answer.as_deref().map(markdown::html),
-            reason: reason(account),
+            reason: reason(transcript),
             main: panels(report, Place::Main, &roles),
             side: panels(report, Place::Side, &roles),
             rounds: rounds
                 .map(|(index, round)| {
-                    let is_now = index == last && !account.is_over();
+                    let is_now = index == last && !transcript.is_over();
                     Stage::new(round, if is_now { "now" } else { "past" }, &roles)
                 })
                 .collect(),
-            to_come: to_come(account),
-            used: used(account),
+            to_come: to_come(transcript),
+            used: used(transcript),
         }
     }
 }
@@ -213,8 +213,8 @@ fn facts(report: &Report) -> Vec<Named> {
     facts.collect()
 }
 
-fn used(account: &Account) -> Vec<Named> {
-    let sum = &account.totals.debate;
+fn used(transcript: &Transcript) -> Vec<Named> {
+    let sum = &transcript.totals.debate;
     let named = |name: &str, value: String, mark: &'static str| Named {
         name: name.to_owned(),
         value,
@@ -227,55 +227,59 @@ fn used(account: &Account) -> Vec<Named> {
         named("Tokens out", grouped(sum.usage.output), ""),
         named("Calls", sum.calls.to_string(), ""),
         named("Cost", money(sum.cost), "cost"),
-        named("Time", duration(account.busy_ms), ""),
+        named("Time", duration(transcript.busy_ms), ""),
     ]
 }
 
-fn meta(account: &Account) -> Vec<String> {
-    let played = account
+fn meta(transcript: &Transcript) -> Vec<String> {
+    let played = transcript
         .rounds
         .iter()
         .filter_map(|round| round.number)
         .max()
         .unwrap_or(0);
-    let protocol = protocols::title(&account.protocol);
+    let protocol = protocols::title(&transcript.protocol);
     let rounds = counted(usize::try_from(played).unwrap_or(usize::MAX), "round");
     let mut parts = vec![
-        if account.is_over() {
+        if transcript.is_over() {
             format!("{protocol} · {rounds}")
         } else {
             protocol
         },
-        clock::day_and_time(account.opened_at),
+        clock::day_and_time(transcript.opened_at),
     ];
-    if let Some(rating) = &account.rating {
+    if let Some(rating) = &transcript.rating {
         parts.push(format!("rated {} of 10", rating.rating));
     }
     parts
 }
 
 /// Why it is not what was asked for.
-fn reason(account: &Account) -> Option<String> {
-    let what = match account.state {
+fn reason(transcript: &Transcript) -> Option<String> {
+    let what = match transcript.state {
         State::Partial => "Partial result",
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
         State::Waiting => "Waiting for a decision",
         State::Queued | State::Running | State::Complete => return None,
     };
-    Some(match &account.reason {
+    Some(match &transcript.reason {
         Some(reason) => format!("{what}: {reason}"),
         None => what.to_owned(),
     })
 }
 
 /// Rounds that are certain to come, and the one that may be the last.
-fn to_come(account: &Account) -> Vec<ToCome> {
-    let Some(planned) = account.planned.filter(|_| !account.is_over()) else {
+fn to_come(transcript: &Transcript) -> Vec<ToCome> {
+    let Some(planned) = transcript.planned.filter(|_| !transcript.is_over()) else {
         return Vec::new();
     };
-    let played = account.rounds.iter().filter_map(|round| round.number).max();
-    let is_past_rounds = account.rounds.iter().any(|round| round.number.is_none());
+    let played = transcript
+        .rounds
+        .iter()
+        .filter_map(|round| round.number)
+        .max();
+    let is_past_rounds = transcript.rounds.iter().any(|round| round.number.is_none());
     if is_past_rounds {
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! One colour per role, the same in transcript, charts and timeline.
 
-use roundtable_engine::account::{Account, capital};
+use roundtable_engine::transcript::{Transcript, capital};
 
 /// How many colours the style has; a larger cast begins again with the first.
 const COLOURS: usize = 10;
@@ -13,8 +13,8 @@ const UNOWNED: [&str; 6] = ["r0", "r3", "r2", "ink", "r4", "r5"];
 pub(crate) struct Roles(Vec<(String, String)>);
 
 impl Roles {
-    pub(crate) fn of(account: &Account) -> Self {
-        let seats = account.seats.iter();
+    pub(crate) fn of(transcript: &Transcript) -> Self {
+        let seats = transcript.seats.iter();
         Self(
             seats
                 .map(|place| (place.seat.clone(), place.title.clone()))

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use roundtable_core::usage::{Money, Usage};
-use roundtable_engine::account::Account;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::Data;
 use roundtable_engine::event::{
@@ -15,6 +14,7 @@ use roundtable_engine::report::{
     Threshold, Tone, Unit,
 };
 use roundtable_engine::table::Budget;
+use roundtable_engine::transcript::Transcript;
 use serde_json::json;
 
 pub(crate) const ID: &str = "3f2a9c1e-0000-4000-8000-000000000001";
@@ -163,8 +163,8 @@ fn running_events() -> Vec<Event> {
     ]
 }
 
-pub(crate) fn account(entries: &[Entry]) -> Account {
-    Account::of(ID, entries).unwrap()
+pub(crate) fn transcript(entries: &[Entry]) -> Transcript {
+    Transcript::of(ID, entries).unwrap()
 }
 
 /// All blocks, all shapes of chart, all tones.

@@ -1,9 +1,9 @@
 //! A debate as a document, in the formats that the command line exports too (C-14).
 
-use roundtable_engine::account::Account;
 use roundtable_engine::event::Entry;
 use roundtable_engine::protocols;
 use roundtable_engine::protocols::dialectic::{Trace, example};
+use roundtable_engine::transcript::Transcript;
 use serde::Deserialize;
 
 use crate::clock;
@@ -59,7 +59,7 @@ impl Format {
 /// `None` where there is nothing to write yet, or nothing of that sort.
 pub(crate) fn document(row: &DebateRow, entries: &[Entry], format: Format) -> Option<String> {
     let (id, stamp) = (row.id.to_string(), clock::stamp(row.created_at));
-    let account = || Account::of(&id, entries);
+    let transcript = || Transcript::of(&id, entries);
     let trace = || Trace::of(&id, stamp.clone(), entries);
     match format {
         Format::Json => {
@@ -70,8 +70,8 @@ pub(crate) fn document(row: &DebateRow, entries: &[Entry], format: Format) -> Op
             let record = protocols::record(&id, stamp, entries)?;
             serde_saphyr::to_string(&record).ok()
         }
-        Format::Md => account().map(|it| export::markdown(&it, &protocols::report(entries))),
-        Format::Html => account().map(|it| export::html(&it, &protocols::report(entries))),
+        Format::Md => transcript().map(|it| export::markdown(&it, &protocols::report(entries))),
+        Format::Html => transcript().map(|it| export::html(&it, &protocols::report(entries))),
         Format::Jsonl => {
             let line = serde_json::to_string(&example(&trace()?)?).ok()?;
             Some(line + "\n")

@@ -51,13 +51,13 @@ pub(super) async fn stream(
     let past = app.store.entries(row.id).await?;
     let reader = Reader::resuming(cursor, &past);
     let has_more = past.last().is_some_and(|last| last.seq > reader.seq());
-    if reader.has_ended() && !has_more && !goes_on(&row) && !app.floor.has(row.id) {
+    if reader.has_ended() && !has_more && !goes_on(&row) && !app.scheduler.has(row.id) {
         // Tells a browser not to ask again.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let following = Following {
-        traffic: app.floor.traffic(),
-        bell: app.floor.bells().listen(row.id),
+        traffic: app.scheduler.traffic(),
+        bell: app.scheduler.notifiers().listen(row.id),
         app,
         id: row.id,
         reader,
@@ -121,7 +121,7 @@ struct Following {
 impl Following {
     /// The next that goes out; `None` where the debate is over, or the server is closing.
     async fn next(&mut self) -> Option<Bytes> {
-        let closing = self.app.floor.closing().clone();
+        let closing = self.app.scheduler.closing().clone();
         // The first bytes go out at once, so that the reader knows that it is connected.
         let mut out = String::new();
         if std::mem::take(&mut self.is_new) {
@@ -167,7 +167,7 @@ impl Following {
 
     /// Whether nothing more will come. A store that cannot say ends the stream too.
     async fn is_over(&self) -> bool {
-        if !self.reader.has_ended() || self.app.floor.has(self.id) {
+        if !self.reader.has_ended() || self.app.scheduler.has(self.id) {
             return false;
         }
         let row = self.app.store.get(self.id).await;
@@ -177,7 +177,7 @@ impl Following {
     /// Waits until there may be something new.
     async fn change(&mut self) {
         if let Some((_, changed)) = &mut self.feed {
-            // It is told too when the debate leaves the floor.
+            // It is told too when the debate leaves the scheduler.
             if changed.changed().await.is_err() {
                 self.feed = None;
             }
@@ -221,7 +221,7 @@ impl Following {
 
     /// Listens to the debate where it is now.
     fn attach(&mut self) {
-        let now = self.app.floor.feed(self.id);
+        let now = self.app.scheduler.feed(self.id);
         let is_same = match (&self.feed, &now) {
             (Some((old, _)), Some(new)) => Arc::ptr_eq(old, new),
             (None, None) => true,

@@ -7,13 +7,13 @@ use axum::extract::{Query, State};
 use axum::response::Html;
 use axum::{Extension, Json};
 use roundtable_core::learning::{Domain, Knowledge, domains, in_force, lessons};
-use roundtable_engine::enhanced::knowledge_report;
 use roundtable_engine::report::Report;
+use roundtable_engine::retrospective::knowledge_report;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::App;
-use super::guard::Caller;
+use super::access::Caller;
 use super::problem::Problem;
 use super::web::{Choice, Frame, Visitor, learning_page};
 use crate::clock;
@@ -21,7 +21,7 @@ use crate::clock;
 /// Everything: what is known of each domain, and every change that led to it.
 pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
     let audit = app.store.audit().await?;
-    let half_life = app.workshop.config.learning.half_life;
+    let half_life = app.context.config.learning.half_life;
     let now = clock::now();
     let known: Vec<Knowledge> = domains(&audit)
         .iter()
@@ -54,7 +54,7 @@ pub(super) async fn page(
     caller: Option<Extension<Caller>>,
 ) -> Result<Html<String>, Problem> {
     let audit = app.store.audit().await?;
-    let half_life = app.workshop.config.learning.half_life;
+    let half_life = app.context.config.learning.half_life;
     let all = domains(&audit);
     // An address that cannot be read asks for no domain in particular.
     let asked = wanted.ok().and_then(|Query(wanted)| wanted.domain);

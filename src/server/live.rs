@@ -178,7 +178,7 @@ impl Feed {
         }
     }
 
-    /// Wakes all readers: the debate has left the floor.
+    /// Wakes all readers: the debate has left the scheduler.
     pub(super) fn close(&self) {
         self.changed.send_replace(());
     }

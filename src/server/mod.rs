@@ -3,22 +3,22 @@
 //! It promises: bound to this machine unless there are tokens; every error in one form; a debate that it has taken is
 //! played to its end, over restarts; readers get every event once.
 
-mod bells;
+mod access;
+mod cluster;
 mod documents;
 mod events;
-mod floor;
-mod guard;
 mod learning;
 mod live;
 mod log;
+mod notifiers;
 mod openapi;
-mod others;
 mod problem;
 mod reader;
 mod reasoning;
 mod requests;
 mod rest;
 mod rules;
+mod scheduler;
 mod sign_in;
 pub(crate) mod tokens;
 pub(crate) mod web;
@@ -43,15 +43,15 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
+use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::store::Store;
-use crate::workshop::Workshop;
-use floor::Floor;
-pub(crate) use floor::Limits;
-pub(crate) use guard::Rate;
-use guard::{Doors, Peer};
-pub(crate) use others::Work;
+pub(crate) use access::Rate;
+use access::{AccessControl, Peer};
+pub(crate) use cluster::Work;
 use problem::Problem;
+pub(crate) use scheduler::Limits;
+use scheduler::Scheduler;
 pub(crate) use worker::{Working, work};
 
 /// How long a client may take to say what it wants.
@@ -72,10 +72,10 @@ pub(crate) struct Options {
 
 /// What every request works with.
 pub(crate) struct App {
-    pub workshop: Arc<Workshop>,
+    pub context: Arc<AppContext>,
     pub store: Store,
-    pub floor: Arc<Floor>,
-    pub doors: Doors,
+    pub scheduler: Arc<Scheduler>,
+    pub access: AccessControl,
     /// The largest body that is read.
     pub body_limit: usize,
     /// How long a request of the forecasting contract is waited for.
@@ -84,12 +84,12 @@ pub(crate) struct App {
 
 /// Serves until it is told to end. What runs then goes on at the next start.
 pub(crate) async fn serve(
-    workshop: Arc<Workshop>,
+    context: Arc<AppContext>,
     options: Options,
     end: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
     allow_many_files();
-    let store = workshop.store().await?;
+    let store = context.store().await?;
     if options.work == Work::Elsewhere && !store.is_shared() {
         return Err(Failure::usage(
             "--no-work needs workers, and they share a PostgreSQL database: name it with --database",
@@ -109,37 +109,37 @@ pub(crate) async fn serve(
     let address = listener
         .local_addr()
         .map_err(|error| Failure::other(format!("cannot listen on {}: {error}", options.bind)))?;
-    let floor = Floor::open(
-        Arc::clone(&workshop),
+    let scheduler = Scheduler::open(
+        Arc::clone(&context),
         store.clone(),
         options.limits,
         options.work,
     );
     let app = Arc::new(App {
-        body_limit: requests::body_limit(&workshop.config.limits),
+        body_limit: requests::body_limit(&context.config.limits),
         answer_within: options.answer_within,
-        doors: Doors::new(store.clone(), address, options.hosts, options.rate),
-        floor: Arc::clone(&floor),
+        access: AccessControl::new(store.clone(), address, options.hosts, options.rate),
+        scheduler: Arc::clone(&scheduler),
         store: store.clone(),
-        workshop,
+        context,
     });
     announce(address);
     if store.is_shared() {
-        floor.join_others();
+        scheduler.join_others();
     } else {
-        let again = floor.take_up_again().await?;
+        let again = scheduler.take_up_again().await?;
         if again > 0 {
             log::note(&format!("{again} debates go on where they were"));
         }
     }
     let router = router(app);
     tokio::select! {
-        () = accept(&listener, &router, &floor) => {}
+        () = accept(&listener, &router, &scheduler) => {}
         () = end => {}
     }
     drop(listener);
     log::note("ending: requests under way finish, debates go on at the next start");
-    floor.close(GRACE).await;
+    scheduler.close(GRACE).await;
     store.close().await;
     Ok(())
 }
@@ -188,21 +188,21 @@ fn router(app: Arc<App>) -> Router {
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .merge(web::routes())
-        .fallback(nothing_here)
-        .method_not_allowed_fallback(not_so)
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn_with_state(
             Arc::clone(&app),
-            guard::guard,
+            access::guard,
         ))
         .with_state(app)
 }
 
-async fn nothing_here() -> Problem {
+async fn not_found() -> Problem {
     Problem::not_found("there is nothing at this address; /api/docs lists what there is")
 }
 
-async fn not_so() -> Problem {
+async fn method_not_allowed() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method",
@@ -214,16 +214,16 @@ async fn not_so() -> Problem {
 const HEALTH: Duration = Duration::from_secs(1);
 
 async fn health(State(app): State<Arc<App>>) -> Json<Value> {
-    let (running, _) = app.floor.load();
+    let (running, _) = app.scheduler.load();
     // Whoever asks whether this process lives is not kept waiting by a database.
-    let queued = app.floor.queue_length();
+    let queued = app.scheduler.queue_length();
     let queued = tokio::time::timeout(HEALTH, queued).await.unwrap_or(0);
     Json(json!({ "status": "ok", "running": running, "queued": queued }))
 }
 
 async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
     let not_ready = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", why);
-    if app.floor.closing().is_cancelled() {
+    if app.scheduler.closing().is_cancelled() {
         return Err(not_ready("the server is ending"));
     }
     if app.store.ping().await.is_err() {
@@ -239,12 +239,12 @@ fn announce(address: SocketAddr) {
     let _ = out.flush();
 }
 
-async fn accept(listener: &TcpListener, router: &Router, floor: &Arc<Floor>) {
+async fn accept(listener: &TcpListener, router: &Router, scheduler: &Arc<Scheduler>) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let serving = connection(stream, peer, router.clone(), floor.closing().clone());
-                floor.tasks().spawn(serving);
+                let serving = connection(stream, peer, router.clone(), scheduler.closing().clone());
+                scheduler.tasks().spawn(serving);
             }
             // Too many open files, or a client that went away: the next one may fare better.
             Err(error) => {

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::floor::{Full, Unable};
 use super::log;
+use super::scheduler::{Full, Unable};
 use crate::failure::{Code, Failure, Fault};
-use crate::store::{ClaimError, StoreError};
+use crate::store::{LeaseError, StoreError};
 
 /// Why a request was not met. It becomes a body when the id of its request is known.
 #[derive(Debug, Clone)]
@@ -184,8 +184,8 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<ClaimError> for Problem {
-    fn from(error: ClaimError) -> Self {
+impl From<LeaseError> for Problem {
+    fn from(error: LeaseError) -> Self {
         Unable::from(error).into()
     }
 }

@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::App;
-use super::floor::ear;
-use super::guard::Caller;
+use super::access::Caller;
 use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionWish, Sent, configured};
 use super::rest;
+use super::scheduler::progress_sink;
 use super::web::{Frame, Visitor, calibration_page};
 use crate::failure::Fault;
-use crate::opening::{self, Wish};
+use crate::setup::{self, DebateSpec};
 use crate::store::{self, Created, DebateRow, Resolving};
-use crate::{clock, track};
+use crate::{clock, forecast_history};
 
 /// How long a caller should wait before it asks again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
@@ -49,7 +49,7 @@ pub(super) async fn create(
     if prefers_async(&headers) {
         return Ok(pending(id, DebateState::Running, Some("respond-async")));
     }
-    app.floor.wait_for(id, app.answer_within).await;
+    app.scheduler.wait_for(id, app.answer_within).await;
     let row = rest::find(&app, &id.to_string()).await?;
     if row.ended_at.is_none() {
         return Err(too_late(id, app.answer_within));
@@ -64,17 +64,17 @@ async fn start(
 ) -> Result<Created, Problem> {
     let mut rules = serde_json::Map::new();
     rules.insert("request".into(), content.0);
-    let wish = Wish {
+    let spec = DebateSpec {
         rules,
-        budget: configured(&app.workshop.config.limits),
-        history: track::history(&app.store, clock::now()).await?,
+        budget: configured(&app.context.config.limits),
+        history: forecast_history::history(&app.store, clock::now()).await?,
         learned: None,
-        ..Wish::default()
+        ..DebateSpec::default()
     };
-    let order = opening::order(&app.workshop, Protocol::Forecast, wish)?;
-    let place = app.floor.reserve()?;
-    let prepared = opening::prepare(&app.workshop, order, &ear()).await?;
-    Ok(app.floor.create(place, prepared, request).await?)
+    let validated = setup::validate(&app.context, Protocol::Forecast, spec)?;
+    let place = app.scheduler.reserve()?;
+    let prepared = setup::prepare(&app.context, validated, &progress_sink()).await?;
+    Ok(app.scheduler.create(place, prepared, request).await?)
 }
 
 /// The whole result; while the debate runs, that it does.
@@ -168,7 +168,7 @@ pub(super) async fn resolve(
 /// How good the forecasts were.
 pub(super) async fn calibration(State(app): State<Arc<App>>) -> Result<Json<Calibration>, Problem> {
     let now = clock::now();
-    let scored = track::scored_debates(&app.store, now).await?;
+    let scored = forecast_history::scored_debates(&app.store, now).await?;
     Ok(Json(Calibration::of(scored, now)))
 }
 
@@ -178,7 +178,7 @@ pub(super) async fn page(
     caller: Option<Extension<Caller>>,
 ) -> Result<Html<String>, Problem> {
     let now = clock::now();
-    let scored = track::scored_debates(&app.store, now).await?;
+    let scored = forecast_history::scored_debates(&app.store, now).await?;
     let report = calibration_report(&Calibration::of(scored, now));
     let is_signed_in = caller.is_some_and(|caller| caller.token.is_some());
     let visitor = if is_signed_in {
@@ -275,6 +275,6 @@ fn prefers_async(headers: &HeaderMap) -> bool {
     let wishes = lines.filter_map(|line| line.to_str().ok());
     wishes
         .flat_map(|line| line.split(','))
-        .filter_map(|wish| wish.split(';').next())
-        .any(|wish| wish.trim().eq_ignore_ascii_case("respond-async"))
+        .filter_map(|spec| spec.split(';').next())
+        .any(|spec| spec.trim().eq_ignore_ascii_case("respond-async"))
 }

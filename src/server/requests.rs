@@ -21,7 +21,7 @@ use super::problem::Problem;
 use super::rules;
 use crate::config::Limits;
 use crate::failure::Fault;
-use crate::opening::{Models, Wish};
+use crate::setup::{DebateSpec, Models};
 use crate::sources;
 
 /// How long a body may take to arrive.
@@ -32,7 +32,7 @@ const MOST_WORDS: usize = 20_000;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewDebate {
-    /// The order of play.
+    /// The validated of play.
     #[serde(default = "first_protocol")]
     #[schemars(extend("enum" = protocols()))]
     pub protocol: String,
@@ -175,7 +175,7 @@ fn protocols() -> Vec<&'static str> {
 
 impl NewDebate {
     /// The protocol that is named, and what is wished of it.
-    pub(crate) fn wish(self, limits: &Limits) -> Result<(Protocol, Wish), Problem> {
+    pub(crate) fn spec(self, limits: &Limits) -> Result<(Protocol, DebateSpec), Problem> {
         let mut faults = Vec::new();
         let protocol = Protocol::named(&self.protocol);
         if protocol.is_none() {
@@ -204,7 +204,7 @@ impl NewDebate {
         match protocol {
             Some(protocol) if faults.is_empty() => Ok((
                 protocol,
-                Wish {
+                DebateSpec {
                     question: self.question,
                     cast: self.cast,
                     models: Models {

@@ -30,14 +30,14 @@ fn all_faults_are_told_at_once() {
 
 #[test]
 fn a_question_alone_is_enough() {
-    let wish: NewDebate = checked(json!({ "question": "Why?" })).unwrap();
+    let spec: NewDebate = checked(json!({ "question": "Why?" })).unwrap();
     assert_eq!(
-        (wish.protocol.as_str(), wish.question.as_str()),
+        (spec.protocol.as_str(), spec.question.as_str()),
         ("dialectic", "Why?")
     );
-    let (protocol, wish) = wish.wish(&Limits::default()).unwrap();
+    let (protocol, spec) = spec.spec(&Limits::default()).unwrap();
     assert_eq!(
-        (protocol, wish.budget),
+        (protocol, spec.budget),
         (Protocol::Dialectic, Budget::default())
     );
 }

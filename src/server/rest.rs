@@ -17,15 +17,15 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::App;
+use super::access::Caller;
 use super::documents::{Format, document};
-use super::floor::ear;
-use super::guard::Caller;
 use super::problem::Problem;
 use super::requests::{DecisionWish, Input, NewDebate, RatingWish, ResumeWish, Sent};
+use super::scheduler::progress_sink;
 use crate::failure::Fault;
-use crate::opening;
+use crate::setup;
 use crate::store::{self, Created, DebateRow, Filter, Place, Rating};
-use crate::{clock, learning, track};
+use crate::{clock, forecast_history, learning};
 
 /// The longest that a request with `Prefer: wait` waits.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -114,7 +114,7 @@ pub(super) async fn create(
     let id = id_of(&created)?;
     let mut applied = None;
     if let Some(wait) = wait {
-        app.floor.wait_for(id, wait).await;
+        app.scheduler.wait_for(id, wait).await;
         applied = HeaderValue::from_str(&format!("wait={}", wait.as_secs())).ok();
     }
     let row = find(&app, &id.to_string()).await?;
@@ -152,17 +152,17 @@ pub(super) async fn start(
     content: NewDebate,
     request: &store::Sent,
 ) -> Result<Created, Problem> {
-    let (protocol, mut wish) = content.wish(&app.workshop.config.limits)?;
+    let (protocol, mut spec) = content.spec(&app.context.config.limits)?;
     if protocol == Protocol::Forecast {
-        wish.history = track::history(&app.store, clock::now()).await?;
+        spec.history = forecast_history::history(&app.store, clock::now()).await?;
     }
     if protocol == Protocol::Modes {
-        wish.learned = learned(app, &wish.rules).await?;
+        spec.learned = learned(app, &spec.rules).await?;
     }
-    let order = opening::order(&app.workshop, protocol, wish)?;
-    let place = app.floor.reserve()?;
-    let prepared = opening::prepare(&app.workshop, order, &ear()).await?;
-    Ok(app.floor.create(place, prepared, request).await?)
+    let validated = setup::validate(&app.context, protocol, spec)?;
+    let place = app.scheduler.reserve()?;
+    let prepared = setup::prepare(&app.context, validated, &progress_sink()).await?;
+    Ok(app.scheduler.create(place, prepared, request).await?)
 }
 
 /// What was learned in the domain that is named; one that cannot be read is refused with everything else.
@@ -171,7 +171,7 @@ async fn learned(app: &App, rules: &Map<String, Value>) -> Result<Option<Learned
     let Some(domain) = domain.and_then(|name| Domain::new(name).ok()) else {
         return Ok(None);
     };
-    let half_life = app.workshop.config.learning.half_life;
+    let half_life = app.context.config.learning.half_life;
     Ok(learning::learned(&app.store, &domain, half_life, clock::now()).await?)
 }
 
@@ -219,7 +219,7 @@ pub(super) async fn input(
         )]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
-    let number = app.floor.say(row.id, text, by).await?;
+    let number = app.scheduler.say(row.id, text, by).await?;
     Ok((StatusCode::ACCEPTED, Json(Heard { number })))
 }
 
@@ -232,7 +232,7 @@ pub(super) async fn decision(
     let row = find(&app, &id).await?;
     let DecisionWish { choice, by, note } = sent.content;
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
-    let state = app.floor.decide(row.id, choice, by, note).await?;
+    let state = app.scheduler.decide(row.id, choice, by, note).await?;
     Ok(standing(row.id, state))
 }
 
@@ -241,7 +241,7 @@ pub(super) async fn pause(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let state = app.floor.pause(row.id).await?;
+    let state = app.scheduler.pause(row.id).await?;
     Ok(standing(row.id, state))
 }
 
@@ -250,7 +250,7 @@ pub(super) async fn cancel(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let state = app.floor.cancel(row.id).await?;
+    let state = app.scheduler.cancel(row.id).await?;
     Ok(standing(row.id, state))
 }
 
@@ -261,11 +261,11 @@ pub(super) async fn resume(
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let mut faults = Vec::new();
-    let budget = sent.content.budget.map(|wish| wish.budget(&mut faults));
+    let budget = sent.content.budget.map(|spec| spec.budget(&mut faults));
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let state = app.floor.resume(row.id, budget).await?;
+    let state = app.scheduler.resume(row.id, budget).await?;
     Ok(standing(row.id, state))
 }
 
@@ -325,7 +325,7 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
-    if app.floor.has(row.id) {
+    if app.scheduler.has(row.id) {
         return Err(Problem::new(
             StatusCode::CONFLICT,
             "wrong-state",
@@ -350,7 +350,7 @@ pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
 
 /// A debate that waits for its turn to go on is queued, whatever its journal ended with.
 pub(super) fn overlay(app: &App, row: &mut DebateRow) {
-    if app.floor.queue_position(row.id).is_some() {
+    if app.scheduler.queue_position(row.id).is_some() {
         row.state = DebateState::Queued;
     }
 }
@@ -361,8 +361,8 @@ async fn shown(app: &App, row: DebateRow) -> Result<Shown, Problem> {
         .map_err(|error| Problem::internal(&error.to_string()))?;
     let stamp = clock::stamp(row.created_at);
     Ok(Shown {
-        queue_position: app.floor.place_in_queue(&row).await?,
-        pausing: app.floor.is_to_pause(row.id),
+        queue_position: app.scheduler.place_in_queue(&row).await?,
+        pausing: app.scheduler.is_to_pause(row.id),
         waiting_for: open_question(&entries).map(|query| json!(query)),
         seq: entries.last().map_or(0, |last| last.seq),
         record: protocols::record(&row.id.to_string(), stamp, &entries),
@@ -439,8 +439,8 @@ fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     let mut wishes = lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split([',', ';']));
-    let seconds = wishes.find_map(|wish| {
-        let (name, value) = wish.trim().split_once('=')?;
+    let seconds = wishes.find_map(|spec| {
+        let (name, value) = spec.trim().split_once('=')?;
         let is_wait = name.trim().eq_ignore_ascii_case("wait");
         is_wait.then(|| value.trim().trim_matches('"').parse::<u32>().ok())?
     })?;

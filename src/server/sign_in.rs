@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::App;
-use super::guard::COOKIE;
+use super::access::COOKIE;
 use super::problem::Problem;
 use super::requests::read;
 use super::tokens::SESSION_MS;
@@ -24,7 +24,7 @@ pub(super) async fn sign_in(
     let form = read(request, LARGEST_FORM).await?;
     let token = field(&form, "token").unwrap_or_default();
     let next = web::safe_next(&field(&form, "next").unwrap_or_default());
-    let Some(session) = app.doors.sign_in(&token).await? else {
+    let Some(session) = app.access.sign_in(&token).await? else {
         if wants_page {
             let mut address = "/sign-in?failed=1".to_owned();
             if next != "/" {
@@ -49,7 +49,7 @@ pub(super) async fn sign_out(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    app.doors.sign_out(&headers).await?;
+    app.access.sign_out(&headers).await?;
     let cookie = format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     Ok(on_to("/", &cookie))
 }

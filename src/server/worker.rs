@@ -4,11 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::floor::{Floor, Limits};
-use super::others::Work;
+use super::cluster::Work;
+use super::scheduler::{Limits, Scheduler};
 use super::{GRACE, allow_many_files, log};
+use crate::app_context::AppContext;
 use crate::failure::Failure;
-use crate::workshop::Workshop;
 
 pub(crate) struct Working {
     /// How many debates at once.
@@ -19,12 +19,12 @@ pub(crate) struct Working {
 
 /// Works until it is told to end; told so once more, it hands everything over at once.
 pub(crate) async fn work<E: Future<Output = ()>>(
-    workshop: Arc<Workshop>,
+    context: Arc<AppContext>,
     working: Working,
     end: impl Fn() -> E,
 ) -> Result<(), Failure> {
     allow_many_files();
-    let store = workshop.store().await?;
+    let store = context.store().await?;
     if !store.is_shared() {
         return Err(Failure::usage(
             "workers share a PostgreSQL database: name it with --database or under [data] in roundtable.toml. \
@@ -36,16 +36,16 @@ pub(crate) async fn work<E: Future<Output = ()>>(
         running: working.concurrency,
         queued: 0,
     };
-    let floor = Floor::open(workshop, store.clone(), limits, Work::Here);
+    let scheduler = Scheduler::open(context, store.clone(), limits, Work::Here);
     announce(&store.place(), working.concurrency);
-    floor.join_others();
+    scheduler.join_others();
     end().await;
     log::note("ending: no more is taken; what does not end soon is handed over");
     tokio::select! {
-        () = floor.drain(working.grace) => {}
+        () = scheduler.drain(working.grace) => {}
         () = end() => {}
     }
-    floor.close(GRACE).await;
+    scheduler.close(GRACE).await;
     store.close().await;
     Ok(())
 }

@@ -3,13 +3,13 @@
 use uuid::Uuid;
 
 use super::Store;
-use super::errors::{ClaimError, Failure};
+use super::errors::{Failure, LeaseError};
 
 impl Store {
     /// Refused while another process runs the debate.
-    pub(crate) async fn delete(&self, id: Uuid) -> Result<(), ClaimError> {
+    pub(crate) async fn delete(&self, id: Uuid) -> Result<(), LeaseError> {
         let Some(_held) = self.try_hold(id).await? else {
-            return Err(ClaimError::Held { id });
+            return Err(LeaseError::Held { id });
         };
         let deleted = self
             .delete_row(id)
@@ -19,7 +19,7 @@ impl Store {
         if deleted {
             Ok(())
         } else {
-            Err(ClaimError::NotFound { id })
+            Err(LeaseError::NotFound { id })
         }
     }
 

@@ -88,9 +88,9 @@ impl StoreError {
     }
 }
 
-/// Why a debate cannot be claimed, rated or deleted.
+/// Why a debate cannot be leased, rated or deleted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ClaimError {
+pub(crate) enum LeaseError {
     #[error(
         "another process is running debate {id}; follow it there, or end that process and try again"
     )]

@@ -99,13 +99,13 @@ impl Folder {
         }
     }
 
-    /// `None` while another claim holds the debate.
+    /// `None` while another lease holds the debate.
     pub(super) fn try_hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
         let path = self.lock_of(id);
         try_lock(&path).map_err(|error| Failure::from(error).about(&path))
     }
 
-    /// For a debate that is gone. Others may have the file open, but they will find no debate to claim.
+    /// For a debate that is gone. Others may have the file open, but they will find no debate to lease.
     pub(super) fn forget_lock(&self, id: Uuid) {
         // An empty file that stays behind does no harm.
         let _ = fs::remove_file(self.lock_of(id));

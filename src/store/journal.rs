@@ -1,4 +1,4 @@
-//! The journal of one claimed debate.
+//! The journal of one leased debate.
 
 use std::fmt;
 
@@ -11,10 +11,10 @@ use uuid::Uuid;
 
 use super::appender::{Batch, Refusal};
 use super::errors::Failure;
-use super::tally::kind;
+use super::row_delta::kind;
 use super::{Store, signed};
 
-/// Appends under the epoch of its claim. It may outlive the claim; then it can write until the next one.
+/// Appends under the epoch of its lease. It may outlive the lease; then it can write until the next one.
 pub(super) struct DebateJournal {
     store: Store,
     id: Uuid,

@@ -7,41 +7,41 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::store::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
-use crate::store::places::{Place, on_both};
 use crate::store::row::Totals;
-use crate::store::tally::kind;
-use crate::store::{Claim, Store};
+use crate::store::row_delta::kind;
+use crate::store::test_stores::{Place, on_both};
+use crate::store::{Lease, Store};
 
-async fn fresh(place: &Place) -> (Store, Claim) {
+async fn fresh(place: &Place) -> (Store, Lease) {
     let store = place.open().await;
-    let claim = store
+    let lease = store
         .create(Uuid::new_v4(), &setup("Why?"), 5)
         .await
         .unwrap();
-    (store, claim)
+    (store, lease)
 }
 
 /// C-08: what was appended is there, to the last bit, after the process is gone.
 async fn c08_entries_survive_reopening_as_they_were_written(place: Place) {
-    let (store, claim) = fresh(&place).await;
+    let (store, lease) = fresh(&place).await;
     let mut all = vec![keyed(1, opened("Why?"))];
     all.extend((2..=230).map(|seq| keyed(seq, finished(&format!("r{seq}/skeptic"), spent(None)))));
     for one in &all {
-        claim.journal().append(vec![one.clone()]).await.unwrap();
+        lease.journal().append(vec![one.clone()]).await.unwrap();
     }
-    let id = claim.id();
-    drop((claim, store));
+    let id = lease.id();
+    drop((lease, store));
 
     let store = place.open().await;
-    let claim = store.claim(id).await.unwrap();
-    assert_eq!(claim.journal().load().await, Ok(entries(&all)));
-    assert_eq!(claim.setup(), &setup("Why?"));
+    let lease = store.lease(id).await.unwrap();
+    assert_eq!(lease.journal().load().await, Ok(entries(&all)));
+    assert_eq!(lease.setup(), &setup("Why?"));
 }
 
 /// C-08: a step that is there already is not written twice, and nothing that came with it is written.
 async fn c08_a_batch_with_a_known_key_is_refused_whole(place: Place) {
-    let (_store, claim) = fresh(&place).await;
-    let journal = claim.journal();
+    let (_store, lease) = fresh(&place).await;
+    let journal = lease.journal();
     let first = vec![
         keyed(1, opened("Why?")),
         keyed(2, finished("r1/a", spent(None))),
@@ -71,7 +71,7 @@ async fn c08_a_batch_with_a_known_key_is_refused_whole(place: Place) {
 
 /// C-11: totals of finished and failed steps; the cost is unknown as soon as one paid step's price is.
 async fn c11_totals_add_up(place: Place) {
-    let (store, claim) = fresh(&place).await;
+    let (store, lease) = fresh(&place).await;
     let unasked = Spent {
         calls: 0,
         retries: 0,
@@ -83,7 +83,7 @@ async fn c11_totals_add_up(place: Place) {
         keyed(3, failed("r1/b", spent(Some(0.2)))),
         keyed(4, failed("r1/c", unasked)),
     ];
-    claim.journal().append(priced).await.unwrap();
+    lease.journal().append(priced).await.unwrap();
     let mut totals = Totals {
         calls: 4,
         retries: 2,
@@ -92,39 +92,39 @@ async fn c11_totals_add_up(place: Place) {
         cached_tokens: 120,
         cost_usd: Money::from_dollars(0.3),
     };
-    let row = store.get(claim.id()).await.unwrap().unwrap();
+    let row = store.get(lease.id()).await.unwrap().unwrap();
     assert_eq!(row.totals, totals);
 
     let unpriced = [(5, None), (6, Some(0.1))]
         .map(|(seq, cost)| keyed(seq, finished(&format!("r{seq}"), spent(cost))));
-    claim.journal().append(unpriced.into()).await.unwrap();
+    lease.journal().append(unpriced.into()).await.unwrap();
     totals.calls = 8;
     totals.retries = 4;
     totals.input_tokens = 400;
     totals.output_tokens = 80;
     totals.cached_tokens = 240;
     totals.cost_usd = None;
-    let row = store.get(claim.id()).await.unwrap().unwrap();
+    let row = store.get(lease.id()).await.unwrap().unwrap();
     assert_eq!(row.totals, totals);
 }
 
 /// C-10: the row follows the events: running, ended, reopened, waiting for a person.
 async fn c10_the_row_follows_the_journal(place: Place) {
-    let (store, claim) = fresh(&place).await;
+    let (store, lease) = fresh(&place).await;
     let mut seen = Vec::new();
     for one in [
         keyed(1, opened("Why?")),
         keyed(2, ended(State::Partial)),
         keyed(3, Event::Reopened { generation: 1 }),
     ] {
-        claim.journal().append(vec![one]).await.unwrap();
-        let row = store.get(claim.id()).await.unwrap().unwrap();
+        lease.journal().append(vec![one]).await.unwrap();
+        let row = store.get(lease.id()).await.unwrap().unwrap();
         seen.push((row.state, row.updated_at, row.ended_at));
     }
     let mut waiting = keyed(4, ended(State::Waiting));
     waiting.key = "ended!1".into();
-    claim.journal().append(vec![waiting]).await.unwrap();
-    let row = store.get(claim.id()).await.unwrap().unwrap();
+    lease.journal().append(vec![waiting]).await.unwrap();
+    let row = store.get(lease.id()).await.unwrap().unwrap();
     seen.push((row.state, row.updated_at, row.ended_at));
     assert_eq!(
         seen,
@@ -141,8 +141,8 @@ async fn c10_the_row_follows_the_journal(place: Place) {
 #[tokio::test]
 async fn c08_a_full_disk_is_said_and_recovered_from() {
     let place = Place::folder();
-    let (store, claim) = fresh(&place).await;
-    let journal = claim.journal();
+    let (store, lease) = fresh(&place).await;
+    let journal = lease.journal();
     let first = vec![keyed(1, opened("Why?"))];
     journal.append(first.clone()).await.unwrap();
     // SQLite then behaves as if the file system refused another page.
@@ -173,9 +173,9 @@ async fn c08_a_full_disk_is_said_and_recovered_from() {
 #[tokio::test]
 async fn c08_a_database_that_cannot_be_written_is_said() {
     let place = Place::folder();
-    let (store, claim) = fresh(&place).await;
+    let (store, lease) = fresh(&place).await;
     store.writer.run("PRAGMA query_only = ON").await;
-    let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
+    let refused = lease.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
         matches!(refused, Err(JournalError::ReadOnly { .. })),
         "{refused:?}"
@@ -186,7 +186,7 @@ async fn c08_a_database_that_cannot_be_written_is_said() {
 #[tokio::test]
 async fn c08_a_server_that_cannot_be_written_is_said() {
     let place = Place::server();
-    let (_store, claim) = fresh(&place).await;
+    let (_store, lease) = fresh(&place).await;
     let Place::Server(database) = &place else {
         unreachable!()
     };
@@ -195,7 +195,7 @@ async fn c08_a_server_that_cannot_be_written_is_said() {
         "ALTER DATABASE {name} SET default_transaction_read_only = on"
     ));
     // The connection for appends is made with the first of them.
-    let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
+    let refused = lease.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
         matches!(refused, Err(JournalError::ReadOnly { .. })),
         "{refused:?}"
@@ -204,8 +204,8 @@ async fn c08_a_server_that_cannot_be_written_is_said() {
 
 /// C-08: an append that is given up half-way leaves all or nothing, and does not stand in the way of the next.
 async fn c08_an_append_that_is_given_up_leaves_all_or_nothing(place: Place) {
-    let (_store, claim) = fresh(&place).await;
-    let journal = claim.journal();
+    let (_store, lease) = fresh(&place).await;
+    let journal = lease.journal();
     let mut known = 0;
     for polls in 0..12 {
         let batch = [1, 2].map(|more| {
@@ -237,12 +237,12 @@ async fn c08_an_append_that_is_given_up_leaves_all_or_nothing(place: Place) {
 #[tokio::test]
 async fn c08_a_database_that_stays_locked_is_said() {
     let place = Place::folder();
-    let (store, claim) = fresh(&place).await;
+    let (store, lease) = fresh(&place).await;
     let other = place.open().await;
     let _writing = other.writer.begin().await.unwrap();
     // So that the test need not wait as long as the program does.
     store.writer.run("PRAGMA busy_timeout = 1").await;
-    let refused = claim.journal().append(vec![keyed(1, opened("Why?"))]).await;
+    let refused = lease.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
         matches!(&refused, Err(JournalError::Unavailable { detail }) if detail.contains("locked")),
         "{refused:?}"

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use roundtable_core::learning::Audit;
-use roundtable_engine::enhanced::{Assessment, Tracked};
 use roundtable_engine::event::{Event, Millis};
+use roundtable_engine::retrospective::{Assessment, Tracked};
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use super::errors::{ClaimError, Failure, Fault, StoreError};
+use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::rate::append_numbered;
 use super::{Store, signed};
 
@@ -16,12 +16,12 @@ use super::{Store, signed};
 #[derive(Debug)]
 pub(crate) enum LearningError<E> {
     Refused(E),
-    Claim(ClaimError),
+    Lease(LeaseError),
 }
 
 impl<E> From<StoreError> for LearningError<E> {
     fn from(error: StoreError) -> Self {
-        Self::Claim(error.into())
+        Self::Lease(error.into())
     }
 }
 
@@ -65,11 +65,11 @@ impl Store {
         id: Uuid,
         follow_up: FollowUp,
         now: Millis,
-    ) -> Result<(), ClaimError> {
+    ) -> Result<(), LeaseError> {
         let plan = |_: &[Audit]| Ok::<_, std::convert::Infallible>(Vec::new());
         match self.assess(id, follow_up, plan, now).await {
             Ok(_) => Ok(()),
-            Err(LearningError::Claim(error)) => Err(error),
+            Err(LearningError::Lease(error)) => Err(error),
             Err(LearningError::Refused(never)) => match never {},
         }
     }
@@ -83,8 +83,8 @@ impl Store {
         now: Millis,
     ) -> Result<Vec<Audit>, LearningError<E>> {
         let at_rest = self.hold_at_rest(id).await;
-        let Some(_at_rest) = at_rest.map_err(LearningError::Claim)? else {
-            return Err(LearningError::Claim(ClaimError::Held { id }));
+        let Some(_at_rest) = at_rest.map_err(LearningError::Lease)? else {
+            return Err(LearningError::Lease(LeaseError::Held { id }));
         };
         let mut attempts = ATTEMPTS;
         let done = loop {
@@ -97,7 +97,7 @@ impl Store {
         let done = done.map_err(|failure| self.failed(failure))?;
         let Some(done) = done else {
             self.forget_hold(id);
-            return Err(LearningError::Claim(ClaimError::NotFound { id }));
+            return Err(LearningError::Lease(LeaseError::NotFound { id }));
         };
         done.map_err(LearningError::Refused)
     }

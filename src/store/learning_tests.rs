@@ -3,11 +3,11 @@ use roundtable_core::evidence::EvidenceType;
 use roundtable_core::learning::{
     Change, Domain, HalfLife, Knowledge, LearnError, Lesson, TypeObservation, learn, record, undo,
 };
-use roundtable_engine::enhanced::{assessment_of, course_of};
+use roundtable_engine::retrospective::{assessment_of, course_of};
 
 use super::*;
 use crate::store::fixtures::setup;
-use crate::store::places::{Place, on_both};
+use crate::store::test_stores::{Place, on_both};
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 
@@ -142,7 +142,7 @@ async fn e14_a_deleted_debate_can_not_be_assessed(place: Place) {
         .await
         .unwrap_err();
     assert!(
-        matches!(refused, LearningError::Claim(ClaimError::NotFound { .. })),
+        matches!(refused, LearningError::Lease(LeaseError::NotFound { .. })),
         "{refused:?}"
     );
     assert_eq!(store.audit().await.unwrap(), []);

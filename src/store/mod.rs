@@ -8,34 +8,34 @@
 
 mod address;
 mod appender;
-mod claim;
+mod commands;
 mod delete;
 mod dialect;
 mod errors;
 mod folder;
-mod home;
 mod journal;
 mod learning;
+mod lease;
+mod location;
+mod maintenance;
 mod open;
-mod orders;
 mod ownership;
 mod query;
 mod queue;
 mod rate;
 mod resolve;
 mod row;
-mod served;
-mod tally;
+mod row_delta;
+mod server_debates;
 mod tokens;
 mod transfer;
-mod upkeep;
-mod work;
+mod worker_queue;
 mod writer;
 
 #[cfg(test)]
 mod fixtures;
 #[cfg(test)]
-mod places;
+mod test_stores;
 
 use std::sync::Arc;
 
@@ -43,23 +43,23 @@ use roundtable_engine::event::State;
 use sqlx::AnyPool;
 
 pub(crate) use address::Address;
-pub(crate) use claim::Claim;
-pub(crate) use errors::{ClaimError, FindError, StoreError};
+pub(crate) use commands::{Command, CommandOutcome, PendingCommand};
+pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
-pub(crate) use orders::{Answer, Order, Wish};
+pub(crate) use lease::Lease;
+pub(crate) use maintenance::{BackupError, Keep};
 pub(crate) use query::{Filter, Place};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;
-pub(crate) use served::{Created, Sent};
+pub(crate) use server_debates::{Created, Sent};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
-pub(crate) use upkeep::{BackupError, Keep};
-pub(crate) use work::News;
+pub(crate) use worker_queue::News;
 
 use appender::Appender;
 use errors::Failure;
-use home::Home;
+use location::Home;
 use writer::Writer;
 
 #[derive(Debug, Clone)]

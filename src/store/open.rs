@@ -15,7 +15,7 @@ use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
 use super::folder::{Folder, PATIENCE};
-use super::home::{Home, Server};
+use super::location::{Home, Server};
 use super::ownership::{self, Ownership};
 use super::queue::Queue;
 use super::writer::Writer;

@@ -7,7 +7,7 @@ use sqlx::{Executor, Row};
 use uuid::Uuid;
 
 use crate::store::fixtures::{keyed, setup};
-use crate::store::places::Place;
+use crate::store::test_stores::Place;
 use crate::store::{Address, Store, StoreError};
 
 const DATABASE: &str = "roundtable.db";
@@ -81,7 +81,7 @@ async fn the_log_of_a_database_that_vanished_is_kept_aside() {
 async fn damage_found_later_is_kept_aside_by_the_next_run() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
-    let claim = store
+    let lease = store
         .create(Uuid::new_v4(), &setup("Why?"), 5)
         .await
         .unwrap();
@@ -91,9 +91,9 @@ async fn damage_found_later_is_kept_aside_by_the_next_run() {
         started_at: 0,
     };
     let batch = (1..=200).map(|seq| keyed(seq, large(seq))).collect();
-    claim.journal().append(batch).await.unwrap();
-    let id = claim.id();
-    drop(claim);
+    lease.journal().append(batch).await.unwrap();
+    let id = lease.id();
+    drop(lease);
     store.close().await;
 
     let path = folder.path().join(DATABASE);

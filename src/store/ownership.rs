@@ -3,8 +3,8 @@
 //! Every process that holds debates is an owner: one row that says until when it is taken to live, by the clock of the
 //! database, and that it renews all the time. A debate names its owner, and is free as soon as that one is dead or has let go.
 //!
-//! It promises: what an owner held can be claimed within [`LEASE`] of its last sign of life; an owner that could not renew
-//! knows it before anybody may claim, and stops. None of it makes an append correct: the epoch does.
+//! It promises: what an owner held can be leased within [`LEASE_DURATION`] of its last sign of life; an owner that could not renew
+//! knows it before anybody may lease, and stops. None of it makes an append correct: the epoch does.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::folder::PATIENCE;
 use super::signed;
 
 /// How long an owner is taken to live after its last sign of life.
-pub(super) const LEASE: Duration = Duration::from_secs(6);
+pub(super) const LEASE_DURATION: Duration = Duration::from_secs(6);
 const BEAT: Duration = Duration::from_millis(1_500);
 /// After a sign of life that did not get through.
 const AGAIN: Duration = Duration::from_millis(250);
@@ -55,12 +55,12 @@ impl fmt::Debug for Owner {
 
 /// One debate that is held. Dropped, it is free again.
 #[derive(Debug)]
-pub(super) struct Lease {
+pub(super) struct OwnerLease {
     debate: Uuid,
     owner: Owner,
 }
 
-impl Lease {
+impl OwnerLease {
     pub(super) fn new(debate: Uuid, owner: Owner) -> Self {
         Self { debate, owner }
     }
@@ -74,7 +74,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl Drop for OwnerLease {
     fn drop(&mut self) {
         // Nobody hears it only where the owner is gone, and then the debate is free.
         let _ = self.owner.let_go.send(self.debate);
@@ -134,7 +134,7 @@ impl Ownership {
 
 /// The database counts from when it got the message, which is later than when it was sent.
 fn until(sent: Instant) -> Instant {
-    sent + LEASE - MARGIN
+    sent + LEASE_DURATION - MARGIN
 }
 
 pub(super) async fn connect(options: &AnyConnectOptions) -> Result<AnyConnection, Failure> {
@@ -280,5 +280,5 @@ async fn register(connection: &mut AnyConnection, id: &str) -> Result<(), Failur
 }
 
 fn lease() -> i64 {
-    signed(u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX))
+    signed(u64::try_from(LEASE_DURATION.as_millis()).unwrap_or(u64::MAX))
 }

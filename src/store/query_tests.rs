@@ -3,7 +3,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
-use crate::store::places::{Place, on_both};
+use crate::store::test_stores::{Place, on_both};
 use crate::store::{Filter, FindError, Store};
 
 fn id(text: &str) -> Uuid {
@@ -24,11 +24,11 @@ async fn three_debates(store: &Store) {
         .await
         .unwrap();
     store.create(id(SECOND), &judged, 2_000).await.unwrap();
-    let claim = store
+    let lease = store
         .create(id(THIRD), &setup("Is it so?"), 3_000)
         .await
         .unwrap();
-    claim
+    lease
         .journal()
         .append(vec![keyed(1, ended(State::Complete))])
         .await
@@ -139,7 +139,7 @@ async fn c14_a_debate_is_found_by_the_beginning_of_its_id(place: Place) {
 /// C-14: what `list --json` prints.
 async fn c14_a_row_is_plain_json(place: Place) {
     let store = place.open().await;
-    let claim = store
+    let lease = store
         .create(id(FIRST), &setup("Why?"), 1_800_000_000_000)
         .await
         .unwrap();
@@ -148,7 +148,7 @@ async fn c14_a_row_is_plain_json(place: Place) {
         keyed(2, finished("r1/a", spent(Some(0.25)))),
         keyed(3, ended(State::Complete)),
     ];
-    claim.journal().append(batch).await.unwrap();
+    lease.journal().append(batch).await.unwrap();
     let row = store.find("last").await.unwrap();
     assert_eq!(
         serde_json::to_value(row).unwrap(),

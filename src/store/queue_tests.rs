@@ -1,7 +1,7 @@
 use super::*;
 use crate::store::fixtures::{ended, keyed, opened, setup};
-use crate::store::home::Home;
-use crate::store::places::{Place, postgres};
+use crate::store::location::Home;
+use crate::store::test_stores::{Place, postgres};
 use crate::store::{Sent, Store, StoreError};
 use roundtable_engine::event::State;
 
@@ -63,19 +63,19 @@ async fn b04_what_is_to_be_run_has_one_job() {
 #[tokio::test]
 async fn b04_a_job_is_over_when_its_debate_is_let_go_of() {
     let story = Story::new().await;
-    let claim = story.store.take_work(1).await.unwrap().pop().unwrap();
+    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
     story.store.hand_out_all().await.unwrap();
-    // Held, and claimed once: the epoch was raised twice.
+    // Held, and leased once: the epoch was raised twice.
     assert_eq!(story.jobs(), story.job("Queued", 1));
-    drop(claim);
+    drop(lease);
     while !story.jobs().starts_with("Pending") {
         story.store.hand_out_all().await.unwrap();
     }
     assert_eq!(story.jobs(), story.job("Pending", 3));
-    let claim = story.store.take_work(1).await.unwrap().pop().unwrap();
+    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
     let entries = vec![keyed(1, opened("Why?")), keyed(2, ended(State::Complete))];
-    claim.journal().append(entries).await.unwrap();
-    drop(claim);
+    lease.journal().append(entries).await.unwrap();
+    drop(lease);
     story.store.hand_out_all().await.unwrap();
     assert_eq!(story.jobs(), "");
 }
@@ -159,8 +159,8 @@ async fn b04_a_job_whose_taker_never_heard_of_it_comes_back() {
     ));
     assert_eq!(story.store.take_work(1).await.unwrap().len(), 0);
     tokio::time::sleep(BEAT + BEAT / 4).await;
-    let claim = story.store.take_work(1).await.unwrap().pop().unwrap();
-    assert_eq!(claim.id(), story.debate);
+    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
+    assert_eq!(lease.id(), story.debate);
 }
 
 /// B-04: what a worker that ends has not brought to its end is handed to the others at once.
@@ -168,12 +168,12 @@ async fn b04_a_job_whose_taker_never_heard_of_it_comes_back() {
 async fn b04_a_worker_that_leaves_hands_over() {
     let story = Story::new().await;
     let other = story.place.open().await;
-    let claim = story.store.take_work(1).await.unwrap().pop().unwrap();
+    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
     assert_eq!(other.take_work(1).await.unwrap().len(), 0);
-    drop(claim);
+    drop(lease);
     story.store.close().await;
-    let claim = other.take_work(1).await.unwrap().pop().unwrap();
-    assert_eq!(claim.id(), story.debate);
+    let lease = other.take_work(1).await.unwrap().pop().unwrap();
+    assert_eq!(lease.id(), story.debate);
     let workers = "SELECT count(*) FROM apalis.workers";
     assert_eq!(story.database().sql(workers), "1");
 }

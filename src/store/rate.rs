@@ -7,9 +7,9 @@ use roundtable_engine::journal::Keyed;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use super::errors::{ClaimError, Failure};
-use super::home::Held;
+use super::errors::{Failure, LeaseError};
 use super::journal::insert;
+use super::location::Held;
 use super::{Store, signed, unsigned};
 
 /// On the scale of the judge's score, so that one can stand for the other.
@@ -39,21 +39,21 @@ impl Store {
         rating: Rating,
         comment: Option<String>,
         now: Millis,
-    ) -> Result<(), ClaimError> {
+    ) -> Result<(), LeaseError> {
         let Some(_at_rest) = self.hold_at_rest(id).await? else {
-            return Err(ClaimError::Held { id });
+            return Err(LeaseError::Held { id });
         };
         let rated = self.append_rating(id, rating, comment, now).await;
         if rated.map_err(|failure| self.failed(failure))? {
             Ok(())
         } else {
             self.forget_hold(id);
-            Err(ClaimError::NotFound { id })
+            Err(LeaseError::NotFound { id })
         }
     }
 
     /// Waits a little for a process that has ended the debate and is about to go.
-    pub(super) async fn hold_at_rest(&self, id: Uuid) -> Result<Option<Held>, ClaimError> {
+    pub(super) async fn hold_at_rest(&self, id: Uuid) -> Result<Option<Held>, LeaseError> {
         if let Some(held) = self.try_hold(id).await? {
             return Ok(Some(held));
         }

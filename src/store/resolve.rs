@@ -4,7 +4,7 @@ use roundtable_engine::event::{Event, Millis};
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
-use super::errors::{ClaimError, Failure, StoreError};
+use super::errors::{Failure, LeaseError, StoreError};
 use super::rate::append_numbered;
 use super::row::parse_id;
 use super::{Store, signed};
@@ -23,16 +23,16 @@ impl Store {
         id: Uuid,
         resolving: Resolving,
         now: Millis,
-    ) -> Result<(), ClaimError> {
+    ) -> Result<(), LeaseError> {
         let Some(_at_rest) = self.hold_at_rest(id).await? else {
-            return Err(ClaimError::Held { id });
+            return Err(LeaseError::Held { id });
         };
         let resolved = self.append_resolution(id, resolving, now).await;
         if resolved.map_err(|failure| self.failed(failure))? {
             Ok(())
         } else {
             self.forget_hold(id);
-            Err(ClaimError::NotFound { id })
+            Err(LeaseError::NotFound { id })
         }
     }
 

@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::fixtures::setup;
-use crate::store::places::{Place, on_both};
+use crate::store::test_stores::{Place, on_both};
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 
@@ -49,7 +49,7 @@ async fn what_happened_to_an_unknown_debate_is_refused(place: Place) {
     let store = place.open().await;
     let id: Uuid = ID.parse().unwrap();
     let refused = store.resolve(id, word(Some("yes")), 1).await.unwrap_err();
-    assert!(matches!(refused, ClaimError::NotFound { .. }), "{refused}");
+    assert!(matches!(refused, LeaseError::NotFound { .. }), "{refused}");
 }
 
 on_both!(

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
-use super::places::{Place, on_both};
 use super::query::Page;
 use super::row::Totals;
-use super::{ClaimError, DebateRow, Filter, Rating, Store};
+use super::test_stores::{Place, on_both};
+use super::{DebateRow, Filter, LeaseError, Rating, Store};
 
 /// C-10, C-14: the life of a debate, on whatever database the store stands.
 async fn story(store: &Store) {
@@ -42,20 +42,20 @@ fn beginning() -> [roundtable_engine::journal::Keyed; 3] {
 }
 
 async fn it_starts_and_stops(store: &Store, id: Uuid) -> Arc<dyn Journal> {
-    let claim = store.create(id, &setup("Is it so?"), at(0)).await.unwrap();
-    claim.journal().append(beginning().into()).await.unwrap();
-    claim.journal()
+    let lease = store.create(id, &setup("Is it so?"), at(0)).await.unwrap();
+    lease.journal().append(beginning().into()).await.unwrap();
+    lease.journal()
 }
 
 /// Nothing is lost, nothing is written twice, and the former owner writes nothing.
 async fn it_is_resumed(store: &Store, id: Uuid, stale: &Arc<dyn Journal>) -> Vec<Entry> {
-    let claim = store.claim(id).await.unwrap();
-    assert_eq!(claim.setup(), &setup("Is it so?"));
-    assert_eq!(claim.journal().load().await, Ok(entries(&beginning())));
+    let lease = store.lease(id).await.unwrap();
+    assert_eq!(lease.setup(), &setup("Is it so?"));
+    assert_eq!(lease.journal().load().await, Ok(entries(&beginning())));
     let [_, _, known] = beginning();
     let key = known.key.clone();
     assert_eq!(
-        claim.journal().append(vec![known]).await,
+        lease.journal().append(vec![known]).await,
         Err(JournalError::Duplicate { key })
     );
     let rest = [
@@ -64,8 +64,8 @@ async fn it_is_resumed(store: &Store, id: Uuid, stale: &Arc<dyn Journal>) -> Vec
     ];
     let refused = stale.append(rest.clone().into()).await;
     assert_eq!(refused, Err(JournalError::Fenced));
-    claim.journal().append(rest.clone().into()).await.unwrap();
-    assert_eq!(store.delete(id).await, Err(ClaimError::Held { id }));
+    lease.journal().append(rest.clone().into()).await.unwrap();
+    assert_eq!(store.delete(id).await, Err(LeaseError::Held { id }));
     [entries(&beginning()), entries(&rest)].concat()
 }
 
@@ -124,9 +124,9 @@ async fn it_is_listed(store: &Store, id: Uuid) {
 }
 
 async fn it_goes_on(store: &Store, id: Uuid) {
-    let claim = store.claim(id).await.unwrap();
+    let lease = store.lease(id).await.unwrap();
     let reopened = keyed(8, Event::Reopened { generation: 1 });
-    claim.journal().append(vec![reopened]).await.unwrap();
+    lease.journal().append(vec![reopened]).await.unwrap();
     let row = store.get(id).await.unwrap().unwrap();
     assert_eq!((row.state, row.ended_at), (State::Running, None));
 }
@@ -135,7 +135,7 @@ async fn it_is_deleted(store: &Store, id: Uuid) {
     store.delete(id).await.unwrap();
     assert_eq!(store.get(id).await, Ok(None));
     assert_eq!(store.entries(id).await, Ok(vec![]));
-    let gone = Err(ClaimError::NotFound { id });
+    let gone = Err(LeaseError::NotFound { id });
     assert_eq!(store.delete(id).await, gone);
     let rating = Rating::new(1).unwrap();
     assert_eq!(store.rate(id, rating, None, 0).await, gone);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::store::fixtures;
-use crate::store::places::{Place, on_both};
+use crate::store::test_stores::{Place, on_both};
 
 fn token(name: &str, scope: Scope) -> TokenRow {
     TokenRow {
@@ -61,7 +61,7 @@ async fn a_request_with_a_key_makes_one_debate(place: Place) {
     assert!(matches!(other, Some(super::super::Created::OtherRequest)));
     assert_eq!(store.left_by_servers().await.unwrap(), [id]);
     // Whoever takes it over on the command line takes it from the servers.
-    drop(store.claim(id).await.unwrap());
+    drop(store.lease(id).await.unwrap());
     assert!(store.left_by_servers().await.unwrap().is_empty());
 }
 

@@ -6,14 +6,14 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::fixtures::{ended, failed, finished, keyed, opened, setup, spent};
-use crate::store::places::Place;
+use crate::store::test_stores::Place;
 use crate::store::{Rating, Scope, Sent, TokenRow};
 
 /// Something in every table, with everything that texts and numbers can hold.
 async fn fill(store: &Store) {
     for number in 0..3_u32 {
         let question = format!("Grüße № {number}: \u{0} \"'; DROP TABLE debates; -- 🦀");
-        let claim = store
+        let lease = store
             .create(Uuid::new_v4(), &setup(&question), u64::from(number))
             .await
             .unwrap();
@@ -23,9 +23,9 @@ async fn fill(store: &Store) {
         );
         batch.push(keyed(81, failed("r81/a", spent(None))));
         batch.push(keyed(82, ended(State::Partial)));
-        claim.journal().append(batch).await.unwrap();
-        let id = claim.id();
-        drop(claim);
+        lease.journal().append(batch).await.unwrap();
+        let id = lease.id();
+        drop(lease);
         let rating = Rating::new(7).unwrap();
         store.rate(id, rating, Some("so".into()), 9).await.unwrap();
     }
@@ -78,8 +78,8 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
     // And it is not only the same: it can be gone on with.
     for id in to.ids().await.unwrap() {
         assert_eq!(to.entries(id).await, from.entries(id).await);
-        drop(to.claim(id).await.unwrap());
-        drop(between.claim(id).await.unwrap());
+        drop(to.lease(id).await.unwrap());
+        drop(between.lease(id).await.unwrap());
     }
 }
 

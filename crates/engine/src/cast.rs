@@ -6,7 +6,7 @@ use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, Shelf, Text};
-use crate::panel::{Fault, Panel};
+use crate::protocols::councils::cast::{CouncilsSpec, Fault};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,7 +18,7 @@ pub struct Cast {
     pub seats: Vec<Seat>,
     /// Councils and what they judge; for the protocol `councils`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub panel: Option<Panel>,
+    pub panel: Option<CouncilsSpec>,
     /// What arguments are scored by, where the protocol scores them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Rubric>,

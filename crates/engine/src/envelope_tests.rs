@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::journal::MemoryJournal;
 use crate::protocols::{Protocol, play};
-use crate::scripted::{Scripted, good_script, kit, setup};
+use crate::scripted::{Scripted, deps, good_script, setup};
 use crate::table::{Budget, Table};
 
 /// P-09: the design's names and envelope, in the order of the debate; the chunks of the synthesis are the final answer.
@@ -12,10 +12,10 @@ async fn p09_a_debate_in_the_designs_envelopes() {
     let model = Scripted::new(good_script);
     let setup = setup("Why?");
     let mut envelopes = Envelopes::new(&setup);
-    let table = Table::sit(
+    let table = Table::open(
         setup,
         Budget::default(),
-        kit(&model, Arc::<MemoryJournal>::default()),
+        deps(&model, Arc::<MemoryJournal>::default()),
     )
     .await
     .unwrap();

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::cast::Seat;
-use crate::enhanced::{Assessment, Tracked};
 use crate::model::Ability;
+use crate::retrospective::{Assessment, Tracked};
 use crate::safety::Withheld;
-use crate::table::Budget;
 
 /// Milliseconds since 1970. The engine never reads a clock itself.
 pub type Millis = u64;

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::account::Account;
 use crate::protocols::{self, Protocol, play};
-use crate::scripted::{Scripted, entries, good_script, kit, setup};
+use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::{Budget, Table};
+use crate::transcript::Transcript;
 
 /// Any JSON, of a bounded size.
 pub(crate) fn json() -> impl Strategy<Value = Value> {
@@ -49,8 +49,8 @@ fn good() -> Vec<Value> {
     let journal = Arc::<MemoryJournal>::default();
     runtime.block_on(async {
         let model = Scripted::new(good_script);
-        let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-        let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+        let table = Table::open(setup("Why?"), Budget::default(), deps)
             .await
             .unwrap();
         play(&table, Protocol::Dialectic).await.unwrap();
@@ -75,7 +75,7 @@ fn replace(value: &mut Value, nth: &mut usize, with: &Value) -> bool {
 
 /// Everything that is made of a journal.
 fn fold(entries: &[Entry]) {
-    let _ = Account::of("id", entries);
+    let _ = Transcript::of("id", entries);
     let _ = protocols::report(entries);
     let _ = protocols::record("id", "then".into(), entries);
 }

@@ -12,7 +12,7 @@ use crate::data::{Data, DataError, Shelf, Text};
 pub struct Mode {
     pub name: String,
     pub summary: String,
-    pub order: Order,
+    pub order: SpeakingOrder,
     #[serde(default)]
     pub visibility: Visibility,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Mode {
 /// Who speaks when within a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Order {
+pub enum SpeakingOrder {
     /// All at once; nobody hears the others before the next round.
     Parallel,
     /// One after the other, each having heard those before.
@@ -254,9 +254,9 @@ impl Mode {
 
     fn needed_variants(&self) -> &'static [&'static str] {
         match (self.order, self.stances) {
-            (Order::RedThenBlue, _) => &["red", "blue"],
+            (SpeakingOrder::RedThenBlue, _) => &["red", "blue"],
             (_, Stances::Assigned) => &["yes", "no", "neutral"],
-            (Order::Parallel | Order::Sequence, Stances::None) => &[],
+            (SpeakingOrder::Parallel | SpeakingOrder::Sequence, Stances::None) => &[],
         }
     }
 

@@ -12,7 +12,7 @@ fn text(content: &str) -> Text {
 /// M-01, M-02: the seven modes, who speaks when, and what is special about each.
 #[test]
 fn m01_the_seven_modes_are_there() {
-    use {Order::*, Stances::Assigned, Visibility::*};
+    use {SpeakingOrder::*, Stances::Assigned, Visibility::*};
 
     let data = Data::built_in();
     let modes: Vec<_> = Mode::names(&data)

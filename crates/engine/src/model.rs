@@ -98,7 +98,7 @@ pub struct Tool {
     pub name: String,
     pub description: String,
     /// The JSON schema of its arguments: an object.
-    pub parameters: Arc<Written>,
+    pub parameters: Arc<RawJson>,
 }
 
 /// What a model asks of a tool, as it said it: nothing is checked yet.
@@ -138,18 +138,18 @@ pub enum Speaker {
 pub struct Schema {
     pub name: String,
     /// Shared: it is the same for every call of its kind, and often longer than what is said.
-    pub json: Arc<Written>,
+    pub json: Arc<RawJson>,
 }
 
 /// JSON and its text, each made from the other once it is asked for: what is sent with every call is written out once, and
 /// what is only sent is never read.
 #[derive(Debug, Clone, Default)]
-pub struct Written {
+pub struct RawJson {
     value: OnceLock<Value>,
     text: OnceLock<Option<Box<RawValue>>>,
 }
 
-impl From<Value> for Written {
+impl From<Value> for RawJson {
     fn from(value: Value) -> Self {
         Self {
             value: OnceLock::from(value),
@@ -158,7 +158,7 @@ impl From<Value> for Written {
     }
 }
 
-impl From<Box<RawValue>> for Written {
+impl From<Box<RawValue>> for RawJson {
     fn from(text: Box<RawValue>) -> Self {
         Self {
             value: OnceLock::new(),
@@ -167,7 +167,7 @@ impl From<Box<RawValue>> for Written {
     }
 }
 
-impl Deref for Written {
+impl Deref for RawJson {
     type Target = Value;
 
     fn deref(&self) -> &Value {
@@ -179,21 +179,21 @@ impl Deref for Written {
     }
 }
 
-impl fmt::Display for Written {
+impl fmt::Display for RawJson {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(formatter)
     }
 }
 
-impl PartialEq for Written {
+impl PartialEq for RawJson {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
 }
 
-impl Eq for Written {}
+impl Eq for RawJson {}
 
-impl Written {
+impl RawJson {
     fn raw(&self) -> Option<&RawValue> {
         let write = || serde_json::value::to_raw_value(&**self).ok();
         self.text.get_or_init(write).as_deref()
@@ -205,7 +205,7 @@ impl Written {
     }
 }
 
-impl Serialize for Written {
+impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.raw() {
             Some(text) => text.serialize(serializer),

@@ -22,7 +22,7 @@ use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request, T
 use crate::prompt::Prompts;
 use crate::protocols::dialectic::Rules;
 use crate::reasoning::Library;
-use crate::table::{Budget, Chair, Clock, Kit};
+use crate::table::{Budget, Clock, SeatModel, TableDeps};
 
 type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync;
 
@@ -231,8 +231,8 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
     }
 }
 
-pub(crate) fn kit(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> Kit {
-    let chair = Chair {
+pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDeps {
+    let chair = SeatModel {
         model: Arc::clone(model) as Arc<dyn Model>,
         price: Some(Price {
             input: 1.0,
@@ -241,8 +241,8 @@ pub(crate) fn kit(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> Kit {
         }),
     };
     let seats = ["proposer", "skeptic", "synthesizer", "judge"];
-    Kit {
-        chairs: seats
+    TableDeps {
+        seat_models: seats
             .iter()
             .map(|seat| ((*seat).to_owned(), chair.clone()))
             .collect::<HashMap<_, _>>(),

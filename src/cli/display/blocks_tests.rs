@@ -4,11 +4,11 @@ use super::*;
 use crate::render::samples;
 
 fn drawn(report: &Report, look: Look) -> String {
-    let account = samples::account(&samples::running());
+    let transcript = samples::transcript(&samples::running());
     let mut lines = Vec::new();
     for part in &report.sections {
         lines.push(format!("# {}", part.title));
-        lines.extend(section(part, &|seat| account.title_of(seat), look));
+        lines.extend(section(part, &|seat| transcript.title_of(seat), look));
     }
     anstream::adapter::strip_str(&lines.join("\n")).to_string()
 }
@@ -82,12 +82,12 @@ fn c12_nothing_in_a_report_steers_the_terminal() {
         )],
         ..Report::default()
     };
-    let account = samples::account(&samples::running());
+    let transcript = samples::transcript(&samples::running());
     let look = Look {
         extent: Extent::Whole,
         width: Some(40),
     };
-    for line in section(&report.sections[0], &|seat| account.title_of(seat), look) {
+    for line in section(&report.sections[0], &|seat| transcript.title_of(seat), look) {
         let bare = anstream::adapter::strip_str(&line).to_string();
         assert!(!bare.contains(['\u{1b}', '\u{7}']) && !bare.contains("owned\u{7}"));
         assert!(!line.contains("\u{1b}]") && !line.contains("\u{1b}[2J"));

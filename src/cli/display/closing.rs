@@ -1,8 +1,8 @@
 //! What stands below the answer: what the debate was worth, its figures, what is missing, what it cost.
 
-use roundtable_engine::account::{Account, Item, Outcome, Turn, capital};
 use roundtable_engine::event::State;
 use roundtable_engine::report::{Place, Report, Tone};
+use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn, capital};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BOLD, QUIET, WARN, painted};
@@ -23,14 +23,14 @@ pub(crate) fn whole(reading: &Reading) -> Vec<String> {
 
 fn view(reading: &Reading, look: Look, places: &[Place]) -> Vec<String> {
     let Reading {
-        account, report, ..
+        transcript, report, ..
     } = reading;
     let mut lines = vec![String::new()];
-    let titles = |role: &str| account.title_of(role);
+    let titles = |role: &str| transcript.title_of(role);
     lines.extend(sections(report, &titles, look, places));
     lines.extend(facts(report, look));
-    lines.extend(shortcoming(account));
-    lines.push(painted(QUIET, &used(account)));
+    lines.extend(shortcoming(transcript));
+    lines.push(painted(QUIET, &used(transcript)));
     lines
 }
 
@@ -80,19 +80,19 @@ fn facts(report: &Report, look: Look) -> Vec<String> {
 }
 
 /// Why it is not what was asked for.
-fn shortcoming(account: &Account) -> Option<String> {
-    let what = match account.state {
+fn shortcoming(transcript: &Transcript) -> Option<String> {
+    let what = match transcript.state {
         State::Complete => return None,
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
         State::Partial | State::Queued | State::Running | State::Waiting => "Partial result",
     };
-    let reason = output::harmless(account.reason.as_ref()?);
+    let reason = output::harmless(transcript.reason.as_ref()?);
     Some(painted(WARN, &format!("{what}: {reason}")))
 }
 
-fn used(account: &Account) -> String {
-    let sum = &account.totals.debate;
+fn used(transcript: &Transcript) -> String {
+    let sum = &transcript.totals.debate;
     format!(
         "{} calls · {} tokens in ({} cached), {} out · {} · {}",
         sum.calls,
@@ -100,13 +100,13 @@ fn used(account: &Account) -> String {
         output::grouped(sum.usage.cached),
         output::grouped(sum.usage.output),
         output::money(sum.cost),
-        output::duration(account.busy_ms)
+        output::duration(transcript.busy_ms)
     )
 }
 
 /// Everything that was said, round by round, to standard output.
-pub(crate) fn transcript(account: &Account) {
-    for round in &account.rounds {
+pub(crate) fn transcript(transcript: &Transcript) {
+    for round in &transcript.rounds {
         for item in round.items() {
             match item {
                 Item::Turn(turn) => say_turn(turn, &round.title()),

@@ -1,10 +1,10 @@
 //! The small lines between the turns.
 
-use roundtable_engine::account::Planned;
 use roundtable_engine::event::Spent;
 use roundtable_engine::report::Fact;
 use roundtable_engine::tools::{Answered, Exchange};
 use roundtable_engine::totals::Sum;
+use roundtable_engine::transcript::Planned;
 use serde_json::Value;
 
 use super::super::output::{self, QUIET, painted};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use serde_json::{Value, json};
 
-use super::super::failure::Failure;
+use crate::failure::Failure;
 
 /// Files, or standard input for `-`.
 pub(super) fn read(names: &[String]) -> Result<Vec<Value>, Failure> {

@@ -1,4 +1,4 @@
-//! Several contents, each judged on its own and never compared inside a prompt; then an order, with the uncertainty that the
+//! Several contents, each judged on its own and never compared inside a prompt; then an validated, with the uncertainty that the
 //! judges' own spread leaves.
 
 use std::process::ExitCode;
@@ -8,27 +8,27 @@ use roundtable_core::councils::{Pair, Ranking, Verdict, rank};
 use roundtable_engine::event::State;
 use serde_json::{Value, json};
 
-use super::super::failure::{Code, Failure};
 use super::super::output::{self, BOLD, QUIET, painted};
 use super::super::reading::Reading;
 use super::super::run::play;
-use super::super::workshop::Workshop;
 use super::{Args, content, open};
+use crate::app_context::AppContext;
+use crate::failure::{Code, Failure};
 
-pub(super) async fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Failure> {
+pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     if args.content.len() < 2 {
         return Err(Failure::usage(
-            "--rank needs at least two contents to put in an order",
+            "--rank needs at least two contents to put in an validated",
         ));
     }
     // Everything is read before anything is judged: a misspelt last file must not cost the first ones.
     let parts = content::read(&args.content)?;
-    let store = workshop.store().await?;
+    let store = app.store().await?;
     let mut judged: Vec<(String, Reading)> = Vec::new();
     for (name, part) in args.content.iter().zip(parts) {
-        let debate = open(workshop, &store, args, vec![part]).await?;
-        let (_, reading) = play(workshop, debate, &args.manner).await?;
-        if reading.account.state == State::Cancelled {
+        let debate = open(app, &store, args, vec![part]).await?;
+        let (_, reading) = play(app, debate, &args.manner).await?;
+        if reading.transcript.state == State::Cancelled {
             output::note("Interrupted; what was judged is saved. `roundtable list` shows it.");
             return Ok(Code::Interrupted.into());
         }
@@ -57,7 +57,7 @@ pub(super) async fn run(workshop: &Workshop, args: &Args) -> Result<ExitCode, Fa
     }
     let all_complete = judged
         .iter()
-        .all(|(_, reading)| reading.account.state == State::Complete);
+        .all(|(_, reading)| reading.transcript.state == State::Complete);
     Ok(if all_complete {
         ExitCode::SUCCESS
     } else {
@@ -77,7 +77,7 @@ fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, Reading)]) {
             .uncertainty
             .map_or_else(|| "uncertainty unknown".into(), |it| format!("± {it:.1}"));
         let reading = judged.iter().find(|(name, _)| *name == place.name);
-        let id = reading.map_or("", |(_, reading)| reading.account.id.as_str());
+        let id = reading.map_or("", |(_, reading)| reading.transcript.id.as_str());
         output::line(&format!(
             "{range:>7}  {:>5.1} {error}  {}  {}",
             place.score.value(),

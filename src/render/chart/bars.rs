@@ -5,7 +5,7 @@ use std::fmt::Write;
 use roundtable_engine::report::Bar;
 
 use super::{across, down, escape, name, opening};
-use crate::figures::grouped;
+use crate::format::grouped;
 use crate::render::roles::Roles;
 
 const ROW: f64 = 38.0;

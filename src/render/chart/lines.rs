@@ -5,7 +5,7 @@ use std::fmt::Write;
 use roundtable_engine::report::{Line, Scale, Threshold};
 
 use super::{across, down, escape, opening, share};
-use crate::figures::short;
+use crate::format::short;
 use crate::render::roles::Roles;
 
 const TOP: f64 = 22.0;

@@ -1,14 +1,14 @@
 //! The page of a debate: rendered whole at one entry of its journal, followed live from there.
 
 use askama::Template;
-use roundtable_engine::account::Account;
 use roundtable_engine::event::State;
 use roundtable_engine::protocols::modes::ANOTHER_ROUND;
 use roundtable_engine::report::Report;
 use roundtable_engine::table::{CONTINUE, STOP};
+use roundtable_engine::transcript::Transcript;
 
 use super::{Choice, Frame};
-use crate::figures::{grouped, money};
+use crate::format::{grouped, money};
 use crate::render::{self, Roles};
 
 pub(crate) struct DebateView {
@@ -64,30 +64,30 @@ pub(crate) struct Panels {
 }
 
 impl DebateView {
-    pub(crate) fn new(account: &Account, right: Right) -> Self {
-        let roles = Roles::of(account);
-        let sum = &account.totals.debate;
-        let seats = account.seats.iter().map(|place| SeatView {
+    pub(crate) fn new(transcript: &Transcript, right: Right) -> Self {
+        let roles = Roles::of(transcript);
+        let sum = &transcript.totals.debate;
+        let seats = transcript.seats.iter().map(|place| SeatView {
             name: place.seat.clone(),
             title: place.title.clone(),
             model: place.model.clone(),
             class: roles.class(&place.seat),
         });
-        let rated = account.rating.as_ref();
+        let rated = transcript.rating.as_ref();
         Self {
-            seq: account.seq,
+            seq: transcript.seq,
             problems: Vec::new(),
-            status: status(account),
+            status: status(transcript),
             tokens: grouped(sum.usage.total()),
             cost: money(sum.cost),
             seats: seats.collect(),
             can_act: right == Right::Run,
-            can_pause: account.state == State::Running,
-            query: account.waiting_for.as_ref().map(|query| QueryView {
+            can_pause: transcript.state == State::Running,
+            query: transcript.waiting_for.as_ref().map(|query| QueryView {
                 question: query.question.clone(),
                 options: query.options.iter().map(|option| offer(option)).collect(),
             }),
-            resume: match account.state {
+            resume: match transcript.state {
                 State::Cancelled => Some("Go on with it"),
                 State::Partial | State::Failed => Some("Try again what is missing"),
                 State::Queued | State::Running | State::Waiting | State::Complete => None,
@@ -110,8 +110,8 @@ impl DebateView {
     }
 
     /// Seats that speak right now.
-    pub(crate) fn speaking(mut self, account: &Account, seats: &[String]) -> Self {
-        let mut titles: Vec<String> = seats.iter().map(|seat| account.title_of(seat)).collect();
+    pub(crate) fn speaking(mut self, transcript: &Transcript, seats: &[String]) -> Self {
+        let mut titles: Vec<String> = seats.iter().map(|seat| transcript.title_of(seat)).collect();
         titles.dedup();
         match titles.as_slice() {
             [] => {}
@@ -131,28 +131,28 @@ impl DebateView {
         self
     }
 
-    pub(crate) fn page(self, frame: Frame, account: &Account, report: &Report) -> String {
+    pub(crate) fn page(self, frame: Frame, transcript: &Transcript, report: &Report) -> String {
         let page = Page {
             frame,
-            debate: render::Debate::new(account, report),
+            debate: render::Debate::new(transcript, report),
             view: self,
         };
         page.render().unwrap_or_default()
     }
 
-    pub(crate) fn panels(self, account: &Account, report: &Report) -> String {
+    pub(crate) fn panels(self, transcript: &Transcript, report: &Report) -> String {
         let panels = Panels {
-            debate: render::Debate::new(account, report),
+            debate: render::Debate::new(transcript, report),
             view: self,
         };
         panels.render().unwrap_or_default()
     }
 }
 
-fn status(account: &Account) -> String {
-    match account.state {
+fn status(transcript: &Transcript) -> String {
+    match transcript.state {
         State::Queued => "Waiting for a place".into(),
-        State::Running => account
+        State::Running => transcript
             .rounds
             .last()
             .map_or_else(|| "Getting ready".into(), render::title_of_round),
@@ -169,7 +169,7 @@ fn offer(option: &str) -> Choice {
         CONTINUE => "Go on".to_owned(),
         STOP => "End it here".to_owned(),
         ANOTHER_ROUND => "Another round".to_owned(),
-        other => roundtable_engine::account::capital(other),
+        other => roundtable_engine::transcript::capital(other),
     };
     Choice {
         value: option.to_owned(),

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use askama::Template;
 use roundtable_core::usage::Money;
-use roundtable_engine::account::capital;
 use roundtable_engine::event::{Millis, State};
 use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::transcript::capital;
 
 use super::{Choice, Frame};
 use crate::clock;
-use crate::figures::{grouped, money, short};
+use crate::format::{grouped, money, short};
 use crate::render::{state_tone, state_word};
 
 /// How many debates a page has.

@@ -2,11 +2,11 @@
 
 use askama::Template;
 use roundtable_core::usage::{Price, Usage};
-use roundtable_engine::account::capital;
+use roundtable_engine::transcript::capital;
 
 use super::Frame;
 use super::debates::Row;
-use crate::figures::{grouped, money};
+use crate::format::{grouped, money};
 
 /// The form as it was sent; empty where nothing was.
 #[derive(Debug, Clone, Default, serde::Deserialize)]

@@ -100,8 +100,8 @@ fn named(names: &[&str]) -> Vec<Named> {
 
 /// Every page with everything on it, by name.
 fn all() -> Vec<(&'static str, String)> {
-    let running = samples::account(&samples::running());
-    let finished = samples::account(&samples::journal(State::Partial));
+    let running = samples::transcript(&samples::running());
+    let finished = samples::transcript(&samples::journal(State::Partial));
     let query = Query {
         q: "week & \"day\"".into(),
         page: "2".into(),
@@ -332,11 +332,11 @@ fn pages_are_in_order_for_those_who_do_not_see_them() {
 fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
     let entries = samples::running();
     for end in 1..=entries.len() {
-        let account = samples::account(&entries[..end]);
+        let transcript = samples::transcript(&entries[..end]);
         let page = || {
-            DebateView::new(&account, Right::Run).page(
+            DebateView::new(&transcript, Right::Run).page(
                 frame("debates"),
-                &account,
+                &transcript,
                 &Report::default(),
             )
         };
@@ -348,7 +348,7 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
             "without a script it is fetched again"
         );
     }
-    let over = samples::account(&samples::journal(State::Complete));
+    let over = samples::transcript(&samples::journal(State::Complete));
     let page = DebateView::new(&over, Right::Run).page(frame("debates"), &over, &samples::report());
     assert!(
         !page.contains("<script")
@@ -360,10 +360,13 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
 /// What the script swaps while a debate runs is on the page under the same ids.
 #[test]
 fn c09_the_panels_fit_into_the_page() {
-    let account = samples::account(&samples::running());
-    let page =
-        DebateView::new(&account, Right::Run).page(frame("debates"), &account, &samples::report());
-    let panels = DebateView::new(&account, Right::Run).panels(&account, &samples::report());
+    let transcript = samples::transcript(&samples::running());
+    let page = DebateView::new(&transcript, Right::Run).page(
+        frame("debates"),
+        &transcript,
+        &samples::report(),
+    );
+    let panels = DebateView::new(&transcript, Right::Run).panels(&transcript, &samples::report());
     for part in [
         "status", "glance", "timeline", "outcome", "controls", "beside",
     ] {
@@ -419,8 +422,12 @@ fn e15_what_was_learned_is_shown_as_a_page() {
     let audit = crate::learning::samples::audit();
     let domain = audit[0].domain.clone();
     let now = audit[audit.len() - 1].at;
-    let report =
-        roundtable_engine::enhanced::knowledge_report(&audit, &domain, HalfLife::default(), now);
+    let report = roundtable_engine::retrospective::knowledge_report(
+        &audit,
+        &domain,
+        HalfLife::default(),
+        now,
+    );
     let choice = |name: &str, is_chosen| Choice {
         value: name.into(),
         label: name.into(),

@@ -9,7 +9,6 @@ use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use roundtable_core::usage::Usage;
-use roundtable_engine::account::Account;
 use roundtable_engine::algorithm::Algorithm;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::Shelf;
@@ -17,6 +16,7 @@ use roundtable_engine::event::{Entry, Event, State};
 use roundtable_engine::mode::Mode;
 use roundtable_engine::protocols::{self, Protocol};
 use roundtable_engine::report::Report;
+use roundtable_engine::transcript::Transcript;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
@@ -31,17 +31,17 @@ use super::{Frame, Visitor, assets};
 use crate::clock;
 use crate::config::Origin;
 use crate::failure::Fault;
-use crate::figures::{duration, short};
-use crate::models::{Choice, Discovery, Search, Wishes, discover};
-use crate::opening;
+use crate::format::{duration, short};
+use crate::model_probe::trial;
+use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 use crate::render;
 use crate::server::App;
-use crate::server::guard::Caller;
+use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::{BudgetWish, NewDebate};
 use crate::server::rest;
+use crate::setup;
 use crate::store::{self, Created, DebateRow, Filter, Rating, Scope};
-use crate::trial::trial;
 
 /// How long what was found about models is taken for true.
 const FRESH: Duration = Duration::from_mins(2);
@@ -52,11 +52,11 @@ const EXPERIENCE: u32 = 5;
 
 /// What the pages remember between two requests.
 #[derive(Default)]
-struct Desk {
+struct ProviderHandle {
     found: Mutex<Option<(Instant, Discovery)>>,
 }
 
-type Desked = Extension<Arc<Desk>>;
+type Desked = Extension<Arc<ProviderHandle>>;
 type Asking = Option<Extension<Caller>>;
 
 pub(crate) fn routes() -> Router<Arc<App>> {
@@ -78,7 +78,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/sign-in", get(sign_in))
         .route("/assets/{file}", get(asset))
         .route("/favicon.ico", get(favicon))
-        .layer(Extension(Arc::<Desk>::default()))
+        .layer(Extension(Arc::<ProviderHandle>::default()))
 }
 
 fn visitor(caller: Option<&Caller>) -> Visitor {
@@ -157,7 +157,7 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
     let cast = Some(asked.cast.trim().to_owned()).filter(|cast| !cast.is_empty());
     let protocol = match &cast {
         Some(name) => {
-            Cast::load(&app.workshop.data, name)
+            Cast::load(&app.context.data, name)
                 .map_err(|error| Problem::invalid(vec![Fault::new("/cast", error.to_string())]))?
                 .protocol
         }
@@ -232,14 +232,14 @@ fn number<N: std::str::FromStr>(text: &str, unit: &str, faults: &mut Vec<Fault>)
 }
 
 /// What there is to choose from, and what it would roughly cost.
-async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
+async fn offer(app: &App, desk: &ProviderHandle) -> Result<Offer, Problem> {
     let found = found(app, desk).await;
     let chosen = found.deliberate.as_ref();
-    let price = chosen.and_then(|choice| app.workshop.fleet.price(&choice.model));
+    let price = chosen.and_then(|choice| app.context.models.price(&choice.model));
     let mut ways = Vec::new();
-    for (file, _) in app.workshop.data.all(Shelf::Casts).map_err(data_problem)? {
+    for (file, _) in app.context.data.all(Shelf::Casts).map_err(data_problem)? {
         // One that is broken is reported by whoever asks for it; the others serve.
-        let Ok(cast) = Cast::load(&app.workshop.data, file.trim_end_matches(".toml")) else {
+        let Ok(cast) = Cast::load(&app.context.data, file.trim_end_matches(".toml")) else {
             continue;
         };
         let Some(protocol) = Protocol::named(&cast.protocol) else {
@@ -284,9 +284,9 @@ async fn offer(app: &App, desk: &Desk) -> Result<Offer, Problem> {
 
 /// The one that is taken where none is named comes first.
 fn modes(app: &App) -> Result<Vec<Named>, Problem> {
-    let data = &app.workshop.data;
+    let data = &app.context.data;
     let mut names = Mode::names(data).map_err(data_problem)?;
-    names.sort_by_key(|name| name != opening::MODE);
+    names.sort_by_key(|name| name != setup::MODE);
     let modes = names.into_iter().filter_map(|name| {
         let summary = Mode::load(data, &name).ok()?.summary;
         Some(named(name, summary))
@@ -295,7 +295,7 @@ fn modes(app: &App) -> Result<Vec<Named>, Problem> {
 }
 
 fn algorithms(app: &App) -> Result<Vec<Named>, Problem> {
-    let data = &app.workshop.data;
+    let data = &app.context.data;
     let names = Algorithm::names(data).map_err(data_problem)?;
     let algorithms = names.into_iter().filter_map(|name| {
         let summary = Algorithm::load(data, &name).ok()?.summary;
@@ -339,18 +339,18 @@ fn offered(found: &Discovery) -> Vec<Group> {
 }
 
 /// What providers say they have, asked for once in a while; the configuration alone where they take too long.
-async fn found(app: &App, desk: &Desk) -> Discovery {
+async fn found(app: &App, desk: &ProviderHandle) -> Discovery {
     let mut known = desk.found.lock().await;
     if let Some((at, found)) = known.as_ref()
         && at.elapsed() < FRESH
     {
         return found.clone();
     }
-    let wishes = Wishes::default();
-    let looking = discover(&app.workshop.fleet, &wishes, Search::Everything);
+    let wishes = ModelPreferences::default();
+    let looking = discover(&app.context.models, &wishes, Search::Everything);
     let found = match tokio::time::timeout(PATIENCE, looking).await {
         Ok(found) => found,
-        Err(_) => discover(&app.workshop.fleet, &wishes, Search::FirstFit).await,
+        Err(_) => discover(&app.context.models, &wishes, Search::FirstFit).await,
     };
     *known = Some((Instant::now(), found.clone()));
     found
@@ -427,7 +427,7 @@ async fn list(
     let can_delete = may(&caller, Scope::Admin);
     let rows = found.debates.into_iter().map(|mut row| {
         rest::overlay(&app, &mut row);
-        let is_at_rest = !app.floor.has(row.id);
+        let is_at_rest = !app.scheduler.has(row.id);
         Row::new(&listed(&row), can_delete && is_at_rest)
     });
     let mut view = DebatesView::new(&query, rows.collect(), found.total);
@@ -438,7 +438,7 @@ async fn list(
 /// A debate as it stands.
 struct Reading {
     row: DebateRow,
-    account: Account,
+    transcript: Transcript,
     report: Report,
     /// Seats that speak right now.
     speaking: Vec<String>,
@@ -446,9 +446,9 @@ struct Reading {
 
 impl Reading {
     fn view(&self, app: &App, caller: &Asking) -> DebateView {
-        DebateView::new(&self.account, right(caller))
-            .speaking(&self.account, &self.speaking)
-            .pausing(app.floor.is_to_pause(self.row.id))
+        DebateView::new(&self.transcript, right(caller))
+            .speaking(&self.transcript, &self.speaking)
+            .pausing(app.scheduler.is_to_pause(self.row.id))
     }
 }
 
@@ -466,22 +466,22 @@ async fn read(app: &App, id: &str) -> Result<Reading, Problem> {
         });
     }
     let speaking = overhear(app, &row, &mut entries);
-    let mut account = Account::of(&row.id.to_string(), &entries)
+    let mut transcript = Transcript::of(&row.id.to_string(), &entries)
         .ok_or_else(|| Problem::internal("a journal without a beginning"))?;
     if row.state == State::Queued {
-        account.state = State::Queued;
+        transcript.state = State::Queued;
     }
     Ok(Reading {
         report: protocols::report(&entries),
         row,
-        account,
+        transcript,
         speaking,
     })
 }
 
 /// What goes on and is not in the journal yet: a round that has begun is shown, and who speaks is told.
 fn overhear(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<String> {
-    let Some(feed) = app.floor.feed(row.id) else {
+    let Some(feed) = app.scheduler.feed(row.id) else {
         return Vec::new();
     };
     let live = feed.lock();
@@ -511,7 +511,7 @@ async fn show(
     let reading = read(&app, &id).await?;
     let view = reading.view(&app, &caller);
     let frame = frame("debates", &caller);
-    Ok(page(view.page(frame, &reading.account, &reading.report)))
+    Ok(page(view.page(frame, &reading.transcript, &reading.report)))
 }
 
 async fn panels(
@@ -521,18 +521,18 @@ async fn panels(
 ) -> Result<Response, Problem> {
     let reading = read(&app, &id).await?;
     let view = reading.view(&app, &caller);
-    Ok(page(view.panels(&reading.account, &reading.report)))
+    Ok(page(view.panels(&reading.transcript, &reading.report)))
 }
 
 async fn turn(
     Shared(app): Shared<Arc<App>>,
     Path((id, step)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let account = read(&app, &id).await?.account;
-    let turn = account
+    let transcript = read(&app, &id).await?.transcript;
+    let turn = transcript
         .turn(&step)
         .ok_or_else(|| Problem::not_found("there is no such turn, or it is not over"))?;
-    let roles = render::Roles::of(&account);
+    let roles = render::Roles::of(&transcript);
     Ok(page(render::turn(turn, &roles).to_string()))
 }
 
@@ -550,7 +550,7 @@ async fn say(
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     if !said.text.trim().is_empty() {
-        app.floor.say(row.id, said.text, name(&caller)).await?;
+        app.scheduler.say(row.id, said.text, name(&caller)).await?;
     }
     Ok(to_debate(&id))
 }
@@ -561,7 +561,7 @@ fn name(caller: &Asking) -> Option<String> {
 
 async fn pause(Shared(app): Shared<Arc<App>>, Path(id): Path<String>) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
-    app.floor.pause(row.id).await?;
+    app.scheduler.pause(row.id).await?;
     Ok(to_debate(&id))
 }
 
@@ -580,7 +580,7 @@ async fn decide(
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     let note = Some(decided.note).filter(|note| !note.trim().is_empty());
-    app.floor
+    app.scheduler
         .decide(row.id, decided.choice, name(&caller), note)
         .await?;
     Ok(to_debate(&id))
@@ -591,7 +591,7 @@ async fn cancel(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
-    app.floor.cancel(row.id).await?;
+    app.scheduler.cancel(row.id).await?;
     Ok(to_debate(&id))
 }
 
@@ -600,7 +600,7 @@ async fn resume(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
-    app.floor.resume(row.id, None).await?;
+    app.scheduler.resume(row.id, None).await?;
     Ok(to_debate(&id))
 }
 
@@ -642,15 +642,20 @@ async fn models(Shared(app): Shared<Arc<App>>, caller: Asking) -> Response {
 }
 
 async fn models_view(app: &App, caller: &Asking) -> ModelsView {
-    let workshop = &app.workshop;
-    let found = discover(&workshop.fleet, &Wishes::default(), Search::Everything).await;
+    let context = &app.context;
+    let found = discover(
+        &context.models,
+        &ModelPreferences::default(),
+        Search::Everything,
+    )
+    .await;
     let can_test = may(caller, Scope::Run);
     let tier = |title: &str, choice: Option<&Choice>| Tier {
         title: title.to_owned(),
         model: choice.map_or_else(|| "none".into(), |choice| choice.model.to_string()),
         why: choice.map_or_else(|| "no usable model was found".into(), |it| it.why.clone()),
         price: choice.map(|choice| {
-            workshop.fleet.price(&choice.model).map_or_else(
+            context.models.price(&choice.model).map_or_else(
                 || "price unknown".into(),
                 |price| {
                     format!(
@@ -670,7 +675,7 @@ async fn models_view(app: &App, caller: &Asking) -> ModelsView {
             tier("For what must be fast", found.fast.as_ref()),
             Tier {
                 title: "To compare texts".into(),
-                model: workshop.embedder_name().to_string(),
+                model: context.embedder_name().to_string(),
                 why: "turns texts into vectors".into(),
                 price: None,
                 can_test: false,
@@ -686,7 +691,7 @@ async fn models_view(app: &App, caller: &Asking) -> ModelsView {
                 models: short(&finding.models.join(", "), 400),
             })
             .collect(),
-        source: match &workshop.config.source {
+        source: match &context.config.source {
             Some(path) => format!("From {}", path.display()),
             None => "No file; defaults and environment.".into(),
         },
@@ -695,7 +700,7 @@ async fn models_view(app: &App, caller: &Asking) -> ModelsView {
 }
 
 fn settings(app: &App) -> Vec<Setting> {
-    let settings = app.workshop.config.settings().iter();
+    let settings = app.context.config.settings().iter();
     settings
         .map(|setting| Setting {
             key: setting.key.clone(),
@@ -722,8 +727,15 @@ async fn test_model(
 ) -> Response {
     let mut view = models_view(&app, &caller).await;
     let started = Instant::now();
-    let tried = match app.workshop.config.model_name(&wanted.model) {
-        Ok(name) => trial(&app.workshop, &name, crate::server::floor::ear().fetching).await,
+    let tried = match app.context.config.model_name(&wanted.model) {
+        Ok(name) => {
+            trial(
+                &app.context,
+                &name,
+                crate::server::scheduler::progress_sink().fetching,
+            )
+            .await
+        }
         Err(error) => Err(error.into()),
     };
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -9,29 +9,29 @@ use uuid::Uuid;
 
 use crate::store::errors::Failure;
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
-use crate::store::places::{Place, on_both};
-use crate::store::{Claim, Store};
+use crate::store::test_stores::{Place, on_both};
+use crate::store::{Lease, Store};
 
-async fn claims(store: &Store, number: usize) -> Vec<Claim> {
-    let mut claims = Vec::new();
+async fn leases(store: &Store, number: usize) -> Vec<Lease> {
+    let mut leases = Vec::new();
     for _ in 0..number {
-        let claim = store.create(Uuid::new_v4(), &setup("Why?"), 1).await;
-        claims.push(claim.unwrap());
+        let lease = store.create(Uuid::new_v4(), &setup("Why?"), 1).await;
+        leases.push(lease.unwrap());
     }
-    claims
+    leases
 }
 
 /// C-08: appends of many debates at once are each all or nothing, and one that is refused does not take the others along.
 async fn c08_appends_at_once_are_each_kept_or_refused(place: Place) {
     let store = place.open().await;
-    let claims = claims(&store, 20).await;
-    let journals: Vec<_> = claims.iter().map(Claim::journal).collect();
+    let leases = leases(&store, 20).await;
+    let journals: Vec<_> = leases.iter().map(Lease::journal).collect();
     // Debate 3 appends what it has already, debate 7 was taken over by somebody else.
     journals[3]
         .append(vec![keyed(1, opened("Why?"))])
         .await
         .unwrap();
-    let stolen = claims[7].id();
+    let stolen = leases[7].id();
     store.writer.run("UPDATE debates SET epoch = epoch").await;
     let mut writing = store.writer.begin().await.unwrap();
     let raised = sqlx::query("UPDATE debates SET epoch = epoch + 1 WHERE id = $1")
@@ -49,7 +49,7 @@ async fn c08_appends_at_once_are_each_kept_or_refused(place: Place) {
     });
     let outcomes = futures::future::join_all(appends).await;
     for (number, outcome) in outcomes.into_iter().enumerate() {
-        let entries = store.entries(claims[number].id()).await.unwrap().len();
+        let entries = store.entries(leases[number].id()).await.unwrap().len();
         match number {
             3 => {
                 assert!(matches!(outcome, Err(JournalError::Duplicate { .. })));
@@ -100,17 +100,17 @@ async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along(plac
 /// C-08: of one debate's appends at the same time, each is kept or refused by itself, and in the order they came.
 async fn c08_appends_of_one_debate_at_once_are_all_kept(place: Place) {
     let store = place.open().await;
-    let claim = claims(&store, 1).await.pop().unwrap();
-    let journal = claim.journal();
+    let lease = leases(&store, 1).await.pop().unwrap();
+    let journal = lease.journal();
     let appends = (1..=20).map(|seq| {
         let step = keyed(seq, finished(&format!("r{seq}/a"), spent(Some(0.1))));
         journal.append(vec![step])
     });
     assert!(join_all(appends).await.iter().all(Result::is_ok));
-    let row = store.get(claim.id()).await.unwrap().unwrap();
+    let row = store.get(lease.id()).await.unwrap().unwrap();
     assert_eq!(
         (
-            store.entries(claim.id()).await.unwrap().len(),
+            store.entries(lease.id()).await.unwrap().len(),
             row.totals.calls
         ),
         (20, 40)
@@ -123,17 +123,17 @@ async fn c08_more_than_one_statement_takes_is_written_with_several(place: Place)
     const ENTRIES: u64 = 30;
     assert!(DEBATES * usize::try_from(ENTRIES).unwrap() * 20 > 32_766);
     let store = place.open().await;
-    let claims = claims(&store, DEBATES).await;
-    let journals: Vec<_> = claims.iter().map(Claim::journal).collect();
+    let leases = leases(&store, DEBATES).await;
+    let journals: Vec<_> = leases.iter().map(Lease::journal).collect();
     let appends = journals.iter().map(|journal| {
         let steps =
             (1..=ENTRIES).map(|seq| keyed(seq, finished(&format!("r{seq}/a"), spent(None))));
         journal.append(steps.collect())
     });
     assert!(join_all(appends).await.iter().all(Result::is_ok));
-    for claim in &claims {
+    for lease in &leases {
         assert_eq!(
-            store.entries(claim.id()).await.unwrap().len() as u64,
+            store.entries(lease.id()).await.unwrap().len() as u64,
             ENTRIES
         );
     }
@@ -151,9 +151,9 @@ on_both!(
 async fn c08_a_connection_that_breaks_is_made_anew() {
     let place = Place::server();
     let store = place.open().await;
-    let claim = claims(&store, 1).await.pop().unwrap();
+    let lease = leases(&store, 1).await.pop().unwrap();
     let step = |seq| vec![keyed(seq, finished(&format!("r{seq}/a"), spent(None)))];
-    claim.journal().append(step(1)).await.unwrap();
+    lease.journal().append(step(1)).await.unwrap();
     let Place::Server(database) = &place else {
         unreachable!()
     };
@@ -162,9 +162,9 @@ async fn c08_a_connection_that_breaks_is_made_anew() {
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
     // The first may find it out the hard way.
-    let _ = claim.journal().append(step(2)).await;
-    let written = store.entries(claim.id()).await.unwrap().len() as u64;
-    claim.journal().append(step(written + 1)).await.unwrap();
+    let _ = lease.journal().append(step(2)).await;
+    let written = store.entries(lease.id()).await.unwrap().len() as u64;
+    lease.journal().append(step(written + 1)).await.unwrap();
 }
 
 /// How many steps of a hundred debates are journaled in a second.
@@ -175,15 +175,15 @@ async fn steps_a_second() {
     const STEPS: u64 = 200;
     for place in [Place::safe_server(), Place::folder()] {
         let store = place.open().await;
-        let claims = claims(&store, DEBATES).await;
+        let leases = leases(&store, DEBATES).await;
         let started = Instant::now();
-        join_all(claims.iter().map(async |claim| {
+        join_all(leases.iter().map(async |lease| {
             for seq in 1..=STEPS {
                 let step = keyed(
                     seq,
                     finished(&format!("r{seq}/skeptic/review"), spent(Some(0.1))),
                 );
-                claim.journal().append(vec![step]).await.unwrap();
+                lease.journal().append(vec![step]).await.unwrap();
             }
         }))
         .await;

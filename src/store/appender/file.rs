@@ -13,7 +13,7 @@ use sqlx::{Any, AnyConnection, AssertSqlSafe, Executor};
 
 use super::super::errors::{Failure, Fault};
 use super::super::journal::body;
-use super::super::tally::{Tally, kind};
+use super::super::row_delta::{Tally, kind};
 use super::super::writer::Writer;
 use super::super::{State, signed};
 use super::{Batch, Broken, Fenced, Refusal};

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::errors::{Failure, Fault};
 use super::folder::PATIENCE;
-use super::tally::Tally;
+use super::row_delta::Tally;
 use super::writer::Writer;
 
 pub(super) use file::prepare;
@@ -28,7 +28,7 @@ const MOST: usize = 256;
 /// How many entries. Each has twenty values, and `SQLite` takes 32,766 of them.
 const MOST_ENTRIES: usize = 1_000;
 
-/// Entries of one debate that are appended all or not at all, under the epoch of its claim.
+/// Entries of one debate that are appended all or not at all, under the epoch of its lease.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) id: Uuid,
@@ -186,7 +186,7 @@ impl Target {
     }
 }
 
-/// The debates that somebody else has claimed since. Nothing was written to them.
+/// The debates that somebody else has leased since. Nothing was written to them.
 struct Fenced(HashSet<Uuid>);
 
 impl Waiting {

@@ -11,7 +11,7 @@ use super::super::errors::Failure;
 use super::super::folder::PATIENCE;
 use super::super::journal::body;
 use super::super::ownership::connect;
-use super::super::tally::kind;
+use super::super::row_delta::kind;
 use super::super::{State, signed};
 use super::{Batch, Broken, Fenced};
 
@@ -79,7 +79,7 @@ fn is_refusal(error: &sqlx::Error) -> bool {
     })
 }
 
-/// The row first: it is conditional on the epoch, and locks out other claims. Under another epoch nothing is written, and the
+/// The row first: it is conditional on the epoch, and locks out other leases. Under another epoch nothing is written, and the
 /// id does not come back. Whoever listens anywhere is told which debates have something new, and looks for itself.
 const APPEND: &str = "WITH given AS (
         SELECT * FROM json_to_recordset(CAST($1 AS json)) AS given(

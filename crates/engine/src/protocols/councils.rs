@@ -2,36 +2,37 @@
 //! where it can and keeps its differences where it cannot; the councils read each other; a critic examines how they judged; an
 //! orchestrator answers the critic and writes the result.
 
-mod brief;
-mod card;
+pub mod cast;
+mod council_state;
+mod findings;
 mod package;
+mod prompt_context;
 mod record;
 mod replies;
 mod report;
 mod rules;
-mod settle;
-mod sitting;
+mod scorecard;
 mod verdict;
 
 use roundtable_core::councils::{BiasFigures, bias_figures};
 
-pub use card::{DimensionResult, JudgeScore, Standing};
 pub use package::{Given, Kind, Package};
 pub use record::{Record, schema};
 pub use replies::{Critique, Evaluation, Narrative, Response, Revision, Synthesis};
 pub use report::report;
 pub use rules::{Mode, Rules, RulesError};
+pub use scorecard::{DimensionResult, JudgeScore, Standing};
 pub use verdict::Verdict;
 
 use crate::event::Words;
-use crate::panel::{CRITIC, ORCHESTRATOR};
+use crate::protocols::councils::cast::{CRITIC, ORCHESTRATOR};
 use crate::reply;
 use crate::table::{Halt, Table, Turn, all, each};
-use card::{card, faults_of_changes, finals};
-use settle::settle;
-use sitting::{
-    Bench, Second, Sitting, faults_of_evaluation, faults_of_narrative, faults_of_revision,
+use council_state::{
+    Bench, CouncilState, Second, faults_of_evaluation, faults_of_narrative, faults_of_revision,
 };
+use findings::settle;
+use scorecard::{card, faults_of_changes, finals};
 use verdict::{Ending, disagreements};
 
 pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
@@ -43,7 +44,7 @@ pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         reply::prepare::<Synthesis>();
     });
     let mut hearing = Hearing {
-        sittings: rules.panel.councils.iter().map(Sitting::new).collect(),
+        sittings: rules.panel.councils.iter().map(CouncilState::new).collect(),
         critique: None,
         synthesis: None,
         person: Vec::new(),
@@ -58,7 +59,7 @@ pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
 
 /// All that is said, kept whatever ends it.
 pub(crate) struct Hearing<'r> {
-    sittings: Vec<Sitting<'r>>,
+    sittings: Vec<CouncilState<'r>>,
     critique: Option<Turn<Critique>>,
     synthesis: Option<Turn<Synthesis>>,
     /// What the person who asked has said so far. The councils sit apart; it is heard where they meet.
@@ -86,8 +87,12 @@ async fn hear(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result
     Ok(())
 }
 
-/// One council for itself: round 1 blind, round 2 after having read each other, then the lead's account of both.
-async fn deliberate(table: &Table, rules: &Rules, sitting: &mut Sitting<'_>) -> Result<(), Halt> {
+/// One council for itself: round 1 blind, round 2 after having read each other, then the lead's transcript of both.
+async fn deliberate(
+    table: &Table,
+    rules: &Rules,
+    sitting: &mut CouncilState<'_>,
+) -> Result<(), Halt> {
     table.round(1, "independent evaluation");
     let judges = sitting
         .benches
@@ -118,7 +123,7 @@ async fn deliberate(table: &Table, rules: &Rules, sitting: &mut Sitting<'_>) -> 
 async fn evaluate(
     table: &Table,
     rules: &Rules,
-    sitting: &Sitting<'_>,
+    sitting: &CouncilState<'_>,
     bench: &Bench<'_>,
 ) -> Result<Option<Turn<Evaluation>>, Halt> {
     let judge = bench.judge;
@@ -126,7 +131,10 @@ async fn evaluate(
         .ask(&judge.seat, "evaluate")
         .in_round(1)
         .images(&rules.package.images)
-        .prompt("councils/evaluate", brief::evaluate(rules, sitting, judge))
+        .prompt(
+            "councils/evaluate",
+            prompt_context::evaluate(rules, sitting, judge),
+        )
         .choices("dimension", judge.dimensions.clone())
         .items("scores", judge.dimensions.len())
         .choices("name", judge.sub_scores.clone())
@@ -139,7 +147,7 @@ async fn evaluate(
 async fn revise(
     table: &Table,
     rules: &Rules,
-    sitting: &Sitting<'_>,
+    sitting: &CouncilState<'_>,
     bench: &Bench<'_>,
 ) -> Result<Second, Halt> {
     // Who was absent has nothing to revise.
@@ -154,7 +162,7 @@ async fn revise(
         .images(&rules.package.images)
         .prompt(
             "councils/revise",
-            brief::revise(rules, sitting, bench, &peers),
+            prompt_context::revise(rules, sitting, bench, &peers),
         )
         .choices("dimension", judge.dimensions.clone())
         .choices(
@@ -174,7 +182,7 @@ async fn revise(
 async fn narrate(
     table: &Table,
     rules: &Rules,
-    sitting: &Sitting<'_>,
+    sitting: &CouncilState<'_>,
 ) -> Result<Option<Turn<Narrative>>, Halt> {
     let judges: Vec<String> = sitting
         .present()
@@ -188,7 +196,10 @@ async fn narrate(
         .ask(&sitting.council.lead, "narrate")
         .in_phase("consensus", last_round(rules))
         .images(&rules.package.images)
-        .prompt("councils/narrate", brief::narrate(rules, sitting, &results))
+        .prompt(
+            "councils/narrate",
+            prompt_context::narrate(rules, sitting, &results),
+        )
         .choices("judge", judges)
         .check(|reply: &Narrative| faults_of_narrative(sitting, reply))
         .send()
@@ -214,7 +225,7 @@ async fn respond(
     own: usize,
 ) -> Result<Option<Turn<Response>>, Halt> {
     let sittings = &hearing.sittings;
-    let heard = |sitting: &Sitting<'_>| sitting.present().next().is_some();
+    let heard = |sitting: &CouncilState<'_>| sitting.present().next().is_some();
     let others: Vec<_> = (0..sittings.len())
         .filter(|index| *index != own && heard(&sittings[*index]))
         .map(|index| (&sittings[index], cards[index].as_slice()))
@@ -230,8 +241,8 @@ async fn respond(
         .images(&rules.package.images)
         .prompt(
             "councils/respond",
-            brief::heard(
-                brief::respond(rules, (sitting, results), &others),
+            prompt_context::heard(
+                prompt_context::respond(rules, (sitting, results), &others),
                 &hearing.person,
             ),
         )
@@ -267,8 +278,8 @@ async fn criticise(
         .images(&rules.package.images)
         .prompt(
             "councils/criticise",
-            brief::heard(
-                brief::criticise(rules, &hearing.sittings, &cards, &kept, &figures),
+            prompt_context::heard(
+                prompt_context::criticise(rules, &hearing.sittings, &cards, &kept, &figures),
                 &hearing.person,
             ),
         )
@@ -300,8 +311,8 @@ async fn synthesise(
         .images(&rules.package.images)
         .prompt(
             "councils/synthesise",
-            brief::heard(
-                brief::synthesise(rules, &hearing.sittings, &cards, &kept, critique),
+            prompt_context::heard(
+                prompt_context::synthesise(rules, &hearing.sittings, &cards, &kept, critique),
                 &hearing.person,
             ),
         )
@@ -359,7 +370,7 @@ impl Hearing<'_> {
 }
 
 #[cfg(test)]
-mod court;
+mod test_support;
 
 #[cfg(test)]
 #[path = "councils_tests.rs"]

@@ -7,8 +7,10 @@ use std::time::Duration;
 use roundtable_core::councils::Basis;
 use serde_json::{Value, json};
 
-use super::court::{Court, TEXT, allowed, cast, finding, good, judged, judged_with, setup, sit};
 use super::record::schema;
+use super::test_support::{
+    Court, TEXT, allowed, cast, finding, good, judged, judged_with, setup, sit,
+};
 use super::verdict::{Attendance, DisagreementSeverity};
 use super::*;
 use crate::cast::{Cast, Tier};
@@ -154,7 +156,7 @@ fn by_key(journal: &MemoryJournal) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// T-01: nothing waits that need not. The critical path is the slower council's rounds and account, the slower answer, the critic
+/// T-01: nothing waits that need not. The critical path is the slower council's rounds and transcript, the slower answer, the critic
 /// and the orchestrator.
 #[tokio::test(start_paused = true)]
 async fn t01_both_councils_run_at_the_same_time_all_the_way() {

@@ -9,7 +9,7 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::{Protocol, play};
 use crate::scripted::{
-    Dying, Scripted, entries, good_script, kit, name, setup, setup_with, timeless,
+    Dying, Scripted, deps, entries, good_script, name, setup, setup_with, timeless,
 };
 use crate::table::Budget;
 
@@ -25,8 +25,8 @@ async fn played_with(
     setup: crate::event::Setup,
     budget: Budget,
 ) -> Trace {
-    let kit = kit(model, Arc::clone(journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup, budget, kit).await.unwrap();
+    let deps = deps(model, Arc::clone(journal) as Arc<dyn Journal>);
+    let table = Table::open(setup, budget, deps).await.unwrap();
     play(&table, Protocol::Dialectic).await.unwrap();
     Trace::of("id", "then".into(), &entries(journal)).unwrap()
 }
@@ -112,10 +112,10 @@ async fn c08_killed_after_every_entry_and_resumed_nothing_is_lost_or_repeated() 
         let inner: Arc<MemoryJournal> = Arc::default();
         let (dying, dead) = Dying::after(after, &inner);
         let first_life = async {
-            let table = Table::sit(
+            let table = Table::open(
                 setup(QUESTION),
                 Budget::default(),
-                kit(&model, Arc::new(dying)),
+                deps(&model, Arc::new(dying)),
             )
             .await
             .unwrap();
@@ -144,10 +144,10 @@ async fn c08_a_journal_of_another_setup_is_refused() {
     played(&model, &journal).await;
     let unfinished: Vec<_> = journal.keyed().into_iter().take(6).collect();
     let other = Arc::new(MemoryJournal::holding(unfinished.clone()));
-    let error = Table::sit(
+    let error = Table::open(
         setup("Another question?"),
         Budget::default(),
-        kit(&model, other),
+        deps(&model, other),
     )
     .await
     .err();
@@ -160,7 +160,7 @@ async fn c08_a_journal_of_another_setup_is_refused() {
         }
     }
     let journal = Arc::new(MemoryJournal::holding(tampered));
-    let table = Table::sit(setup(QUESTION), Budget::default(), kit(&model, journal))
+    let table = Table::open(setup(QUESTION), Budget::default(), deps(&model, journal))
         .await
         .unwrap();
     let error = play(&table, Protocol::Dialectic).await.unwrap_err();
@@ -444,9 +444,9 @@ async fn an_interrupted_debate_is_saved_and_resumes() {
         }
         good_script(request, before)
     });
-    let mut kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    kit.cancel = cancel;
-    let table = Table::sit(setup(QUESTION), Budget::default(), kit)
+    let mut deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    deps.cancel = cancel;
+    let table = Table::open(setup(QUESTION), Budget::default(), deps)
         .await
         .unwrap();
     let end = play(&table, Protocol::Dialectic).await.unwrap();
@@ -535,8 +535,8 @@ async fn c09_chunks_put_together_are_the_turns_text() {
             _ => good_script(request, before),
         },
     );
-    let kit = kit(&model, Arc::<MemoryJournal>::default());
-    let table = Table::sit(setup(QUESTION), Budget::default(), kit)
+    let deps = deps(&model, Arc::<MemoryJournal>::default());
+    let table = Table::open(setup(QUESTION), Budget::default(), deps)
         .await
         .unwrap();
     let mut notices = table.listen();

@@ -8,15 +8,15 @@ mod contract;
 mod debate;
 mod extras;
 mod facts;
-mod material;
+mod prompt_inputs;
 mod replies;
 mod report;
 mod request;
 mod resolution;
 mod result;
 mod rules;
+mod text_budget;
 mod verdict;
-mod words;
 
 use serde_json::json;
 
@@ -38,9 +38,9 @@ use crate::table::{Halt, Table, Turn, both, each};
 use assessment::{assess, assess_all, settle};
 use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
 use debate::{Role, Version};
-use material::{GIST_WORDS, Material, last_forecast, words_for};
+use prompt_inputs::{GIST_WORDS, Material, last_forecast, words_for};
+use text_budget::share;
 use verdict::{Circumstances, Ending};
-use words::share;
 
 pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     table.meanwhile(|| {

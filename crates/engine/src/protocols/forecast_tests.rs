@@ -12,8 +12,8 @@ use crate::event::{Event, Millis, Seated, Setup, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, Deltas, Model, ModelError, Request};
 use crate::protocols::{Protocol, play, record};
-use crate::scripted::{Dying, Scripted, entries, kit, name, timeless};
-use crate::table::{Budget, Chair, Clock, Kit};
+use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
+use crate::table::{Budget, Clock, SeatModel, TableDeps};
 use crate::tokens;
 
 /// A request of ordinary size: three outcomes, some of everything.
@@ -88,14 +88,14 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
     }
 }
 
-fn forecast_kit(model: &Arc<Scripted>, setup: &Setup, journal: Arc<dyn Journal>) -> Kit {
-    let mut kit = kit(model, journal);
-    let chair = kit.chairs["judge"].clone();
-    kit.chairs = chairs(setup, &chair);
-    kit
+fn forecast_kit(model: &Arc<Scripted>, setup: &Setup, journal: Arc<dyn Journal>) -> TableDeps {
+    let mut deps = deps(model, journal);
+    let chair = deps.seat_models["judge"].clone();
+    deps.seat_models = seat_models(setup, &chair);
+    deps
 }
 
-fn chairs(setup: &Setup, chair: &Chair) -> HashMap<String, Chair> {
+fn seat_models(setup: &Setup, chair: &SeatModel) -> HashMap<String, SeatModel> {
     let seats = setup.seats.iter();
     seats
         .map(|it| (it.seat.name.clone(), chair.clone()))
@@ -112,8 +112,8 @@ async fn played_with(
     setup: Setup,
     budget: Budget,
 ) -> DebateResult {
-    let kit = forecast_kit(model, &setup, Arc::clone(journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup, budget, kit).await.unwrap();
+    let deps = forecast_kit(model, &setup, Arc::clone(journal) as Arc<dyn Journal>);
+    let table = Table::open(setup, budget, deps).await.unwrap();
     play(&table, Protocol::Forecast).await.unwrap();
     DebateResult::of("id", "then".into(), &entries(journal)).unwrap()
 }
@@ -459,8 +459,8 @@ async fn c08_a_forecast_killed_after_every_entry_and_resumed_loses_and_repeats_n
         let (dying, dead) = Dying::after(after, &inner);
         let setup = setup_of(&request());
         let first_life = async {
-            let kit = forecast_kit(&model, &setup, Arc::new(dying));
-            let table = Table::sit(setup.clone(), Budget::default(), kit)
+            let deps = forecast_kit(&model, &setup, Arc::new(dying));
+            let table = Table::open(setup.clone(), Budget::default(), deps)
                 .await
                 .unwrap();
             play(&table, Protocol::Forecast).await.unwrap();
@@ -505,15 +505,15 @@ impl Clock for TokioClock {
 async fn timed(request: &Value, model: Arc<Scripted>, call: Duration) -> (Duration, u64) {
     let setup = setup_of(request);
     let journal: Arc<MemoryJournal> = Arc::default();
-    let mut kit = forecast_kit(&model, &setup, Arc::clone(&journal) as Arc<dyn Journal>);
-    let chair = Chair {
+    let mut deps = forecast_kit(&model, &setup, Arc::clone(&journal) as Arc<dyn Journal>);
+    let chair = SeatModel {
         model: Arc::new(Slow(model, call)),
         price: None,
     };
-    kit.chairs = chairs(&setup, &chair);
+    deps.seat_models = seat_models(&setup, &chair);
     let begin = tokio::time::Instant::now();
-    kit.clock = Arc::new(TokioClock(begin));
-    let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+    deps.clock = Arc::new(TokioClock(begin));
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
     play(&table, Protocol::Forecast).await.unwrap();
     let result = DebateResult::of("id", "then".into(), &entries(&journal)).unwrap();
     (begin.elapsed(), result.metadata.wall_clock_time_ms)

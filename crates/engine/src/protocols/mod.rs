@@ -12,13 +12,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::account::capital;
-use crate::enhanced;
 use crate::event::{End, Entry, State};
+use crate::fallbacks;
 use crate::journal::JournalError;
 use crate::report::{Report, Section};
-use crate::stand_ins;
+use crate::retrospective;
 use crate::table::{Halt, Table};
+use crate::transcript::capital;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
@@ -98,7 +98,7 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<Arc<End>, Halt> {
             result: None,
         },
         Err(halt) => {
-            table.write_rest().await?;
+            table.flush_queue().await?;
             return Err(halt);
         }
     };
@@ -110,8 +110,8 @@ pub async fn play(table: &Table, protocol: Protocol) -> Result<Arc<End>, Halt> {
 /// What a debate has to show, at any moment of its journal, with who really answered and what became of its decision since.
 pub fn report(entries: &[Entry]) -> Report {
     let mut report = debated(entries);
-    report.sections.extend(stand_ins::section(entries));
-    enhanced::after(&mut report, entries);
+    report.sections.extend(fallbacks::section(entries));
+    retrospective::after(&mut report, entries);
     report
 }
 

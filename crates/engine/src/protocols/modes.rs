@@ -32,7 +32,7 @@ pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::algorithm::Veto;
 use crate::event::Decision;
-use crate::mode::{Estimates, Order, Stances, Visibility};
+use crate::mode::{Estimates, SpeakingOrder, Stances, Visibility};
 use crate::model::Ability;
 use crate::reply;
 use crate::table::{Halt, Table, Turn, all};
@@ -188,7 +188,7 @@ async fn speak_in_turn(table: &Table, debate: &mut Debate, round: u32) -> Result
         .collect();
     for (index, group) in groups.into_iter().enumerate() {
         let turns = all(group.iter().map(|seat| speak(table, debate, seat, round)));
-        let turns = if round == 1 && index == 0 && order != Order::Parallel {
+        let turns = if round == 1 && index == 0 && order != SpeakingOrder::Parallel {
             let (ballots, turns) = join(vote_blindly(table, debate), turns).await;
             let turns = turns?;
             debate.ballots = ballots?;
@@ -335,7 +335,7 @@ fn unasked(rules: &Rules, ability: Ability) -> Vec<&'static str> {
 }
 
 /// What each seat would say without a debate (C-17).
-async fn vote_blindly(table: &Table, debate: &Debate) -> Result<Vec<debate::Cast>, Halt> {
+async fn vote_blindly(table: &Table, debate: &Debate) -> Result<Vec<debate::BlindVote>, Halt> {
     let ballots = debate.panel.seats.iter().map(|me| async move {
         let turn: Option<Turn<Ballot>> = table
             .ask(&me.name, "ballot")
@@ -346,7 +346,7 @@ async fn vote_blindly(table: &Table, debate: &Debate) -> Result<Vec<debate::Cast
             )
             .send()
             .await?;
-        Ok(turn.map(|turn| debate::Cast {
+        Ok(turn.map(|turn| debate::BlindVote {
             seat: me.name.clone(),
             ballot: turn.reply,
             spent: turn.spent,
@@ -421,7 +421,7 @@ async fn diversity(table: &Table, debate: &Debate, round: u32) -> Result<Option<
                 })
                 .await?
         }
-        None => table.work_out(&key, || measure(table, debate, None))?,
+        None => table.memoize(&key, || measure(table, debate, None))?,
     };
     Ok(Some(measured))
 }

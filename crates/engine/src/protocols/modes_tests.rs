@@ -12,8 +12,8 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::mode::Mode;
 use crate::model::{Deltas, Model, ModelError, Request};
 use crate::protocols::{self, Protocol, play};
-use crate::scripted::{Dying, Scripted, entries, kit, name, timeless};
-use crate::table::{Budget, Chair, Kit, decide, say_meanwhile};
+use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
+use crate::table::{Budget, SeatModel, TableDeps, decide, say_meanwhile};
 use crate::tokens;
 
 #[path = "modes/tools_tests.rs"]
@@ -69,20 +69,20 @@ fn setup(mode: &str, seats: usize, max_rounds: u32) -> Setup {
     setup_of(&rules(mode, max_rounds), seats, Ability::Full)
 }
 
-fn kit_of(setup: &Setup, model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> Kit {
-    let mut kit = kit(model, journal);
-    let chair = kit.chairs.values().next().unwrap().clone();
-    kit.chairs = setup
+fn kit_of(setup: &Setup, model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDeps {
+    let mut deps = deps(model, journal);
+    let chair = deps.seat_models.values().next().unwrap().clone();
+    deps.seat_models = setup
         .seats
         .iter()
         .map(|it| (it.seat.name.clone(), chair.clone()))
         .collect();
-    kit
+    deps
 }
 
 async fn sit(setup: Setup, model: &Arc<Scripted>, journal: &Arc<MemoryJournal>) -> Table {
-    let kit = kit_of(&setup, model, Arc::clone(journal) as Arc<dyn Journal>);
-    Table::sit(setup, Budget::default(), kit).await.unwrap()
+    let deps = kit_of(&setup, model, Arc::clone(journal) as Arc<dyn Journal>);
+    Table::open(setup, Budget::default(), deps).await.unwrap()
 }
 
 async fn played(setup: Setup, model: &Arc<Scripted>, journal: &Arc<MemoryJournal>) -> Verdict {
@@ -421,8 +421,8 @@ async fn killed(setup: Setup, script: Script, after: usize) -> Arc<MemoryJournal
     let journal = Arc::<MemoryJournal>::default();
     let (dying, dead) = Dying::after(after, &journal);
     let life = async {
-        let kit = kit_of(&setup, &model, Arc::new(dying));
-        let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+        let deps = kit_of(&setup, &model, Arc::new(dying));
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
         play(&table, Protocol::Modes).await.unwrap();
     };
     tokio::select! {
@@ -504,14 +504,14 @@ async fn every_mode_takes_its_critical_path_and_no_longer() {
     ] {
         let model = Scripted::new(story);
         let setup = setup(mode, 5, 5);
-        let mut kit = kit_of(&setup, &model, Arc::<MemoryJournal>::default());
-        for chair in kit.chairs.values_mut() {
-            *chair = Chair {
+        let mut deps = kit_of(&setup, &model, Arc::<MemoryJournal>::default());
+        for chair in deps.seat_models.values_mut() {
+            *chair = SeatModel {
                 model: Arc::new(Slow(Arc::clone(&model))),
                 price: None,
             };
         }
-        let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
         let started = tokio::time::Instant::now();
         play(&table, Protocol::Modes).await.unwrap();
         let took = started.elapsed().as_secs_f64();
@@ -1058,7 +1058,7 @@ async fn m09_withheld_text_reaches_nobody() {
     let table = sit(setup("collaborative", 3, 5), &model, &journal).await;
     let heard = Arc::new(Mutex::new(String::new()));
     let ear = Arc::clone(&heard);
-    table.attend(Box::new(move |notice| {
+    table.set_observer(Box::new(move |notice| {
         let mut ear = ear.lock().unwrap();
         ear.push_str(&serde_json::to_string(&notice.event).unwrap());
         ear.push('\n');
@@ -1257,12 +1257,12 @@ async fn c06_a_debate_in_which_nobody_speaks_fails_and_can_be_resumed() {
 async fn c07_a_budget_ends_the_debate_with_what_there_is() {
     let (model, journal) = (Scripted::new(story), Arc::<MemoryJournal>::default());
     let setup = setup("collaborative", 3, 5);
-    let kit = kit_of(&setup, &model, journal);
+    let deps = kit_of(&setup, &model, journal);
     let budget = Budget {
         max_tokens: Some(300),
         ..Budget::default()
     };
-    let table = Table::sit(setup, budget, kit).await.unwrap();
+    let table = Table::open(setup, budget, deps).await.unwrap();
     let end = play(&table, Protocol::Modes).await.unwrap();
     assert_eq!(end.state, State::Partial);
     let verdict = verdict_of(&end);

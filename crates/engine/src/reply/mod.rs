@@ -1,20 +1,20 @@
 //! Structured replies (C-05): one Rust type each, from which the schema that is sent, the parser and the validator are
 //! derived.
 
-mod check;
-mod fit;
-mod forms;
+mod fast_validate;
 mod main_text;
+mod normalize;
 mod read;
 mod repair;
 mod schema;
+mod schema_templates;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use main_text::MainText;
-pub use read::{Misfit, read, without_reasoning};
+pub use read::{ReplyError, read, without_reasoning};
 pub use schema::{Refinement, schema_for};
 
 /// Derives what is needed for replies of this type, once: better while models are waited for than when one is to be asked.

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::fit::fitted;
+use super::normalize::fitted;
 use super::repair::repaired;
 use super::{Reply, schema};
-use crate::model::{Finish, Written};
+use crate::model::{Finish, RawJson};
 
 /// Why a reply does not fit; the message goes back to the model, once.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misfit {
+pub enum ReplyError {
     #[error("The reply was empty.")]
     Empty,
     /// The call did not finish: nobody is told of it but people.
@@ -29,7 +29,7 @@ pub enum Misfit {
     Unusable(Vec<String>),
 }
 
-impl Misfit {
+impl ReplyError {
     /// Whether the old reply is of no use to the model when it is asked again.
     pub fn leaves_nothing_to_mend(&self) -> bool {
         match self {
@@ -42,18 +42,18 @@ impl Misfit {
 const MOST_FAULTS: usize = 8;
 
 /// `sent` is the schema that the model was given for this reply.
-pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Written) -> Result<T, Misfit> {
+pub fn read<T: Reply>(text: &str, finish: Finish, sent: &RawJson) -> Result<T, ReplyError> {
     let text = without_reasoning(text);
     let text = text.trim();
     match finish {
-        Finish::Refused => return Err(Misfit::Refused),
+        Finish::Refused => return Err(ReplyError::Refused),
         Finish::Length | Finish::Stop => {}
     }
     if text.is_empty() {
         return Err(if finish == Finish::Length {
-            Misfit::CutOff
+            ReplyError::CutOff
         } else {
-            Misfit::Empty
+            ReplyError::Empty
         });
     }
     let value = object_in(text, finish)?;
@@ -63,17 +63,17 @@ pub fn read<T: Reply>(text: &str, finish: Finish, sent: &Written) -> Result<T, M
     })
 }
 
-fn validated<T: Reply>(value: &Value) -> Result<T, Misfit> {
+fn validated<T: Reply>(value: &Value) -> Result<T, ReplyError> {
     let faults = schema::derived::<T>().faults(value, MOST_FAULTS);
     if !faults.is_empty() {
         let said = faults.iter().map(|fault| {
             let place = Some(fault.place.as_str()).filter(|place| !place.is_empty());
             format!("at {}: {}", place.unwrap_or("/"), short(&fault.what))
         });
-        return Err(Misfit::Invalid(said.collect()));
+        return Err(ReplyError::Invalid(said.collect()));
     }
     T::deserialize(value)
-        .map_err(|error: serde_json::Error| Misfit::Invalid(vec![error.to_string()]))
+        .map_err(|error: serde_json::Error| ReplyError::Invalid(vec![error.to_string()]))
 }
 
 fn short(message: &str) -> String {
@@ -85,7 +85,7 @@ fn short(message: &str) -> String {
     format!("{head} … {}", tail.iter().rev().collect::<String>())
 }
 
-fn object_in(text: &str, finish: Finish) -> Result<Value, Misfit> {
+fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     let error = match serde_json::from_str::<Value>(text) {
         Ok(value) if value.is_object() => return Ok(value),
         Ok(_) => "it is another kind of JSON value".to_owned(),
@@ -99,7 +99,7 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, Misfit> {
     }
     // A cut reply repaired would be a reply that its author never finished.
     if finish == Finish::Length {
-        return Err(Misfit::CutOff);
+        return Err(ReplyError::CutOff);
     }
     let from_brace = text.find('{').map(|start| &text[start..]);
     let to_brace = from_brace.and_then(|rest| rest.rfind('}').map(|end| &rest[..=end]));
@@ -107,7 +107,7 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, Misfit> {
     let mut candidates: Vec<&str> = candidates.into_iter().flatten().collect();
     candidates.dedup();
     let object = candidates.into_iter().find_map(repaired);
-    object.ok_or_else(|| Misfit::NotJson(short(&error)))
+    object.ok_or_else(|| ReplyError::NotJson(short(&error)))
 }
 
 /// Some models think aloud inside the reply.

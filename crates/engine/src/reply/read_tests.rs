@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const GOOD: &str = r#"{"answer": "Yes 😀 \"so\".", "assumptions": []}"#;
 
 /// As `read` in the words of the table: with the schema that is sent for it.
-fn read<T: Reply>(text: &str, finish: Finish) -> Result<T, Misfit> {
+fn read<T: Reply>(text: &str, finish: Finish) -> Result<T, ReplyError> {
     let sent = schema::schema_for::<T>(&schema::Refinement::default(), Ability::Full);
     super::read(text, finish, &sent.json)
 }
@@ -40,11 +40,14 @@ fn c05_a_reply_is_found_in_what_surrounds_it() {
 #[test]
 fn c05_what_does_not_fit_says_why() {
     let read = |text: &str, finish| read::<Opening>(text, finish).unwrap_err();
-    assert_eq!(read("", Finish::Stop), Misfit::Empty);
-    assert_eq!(read("<think>on and on", Finish::Stop), Misfit::Empty);
-    assert_eq!(read(GOOD, Finish::Refused), Misfit::Refused);
-    assert!(matches!(read("No.", Finish::Stop), Misfit::NotJson(_)));
-    assert!(matches!(read("[1, 2]", Finish::Stop), Misfit::NotJson(_)));
+    assert_eq!(read("", Finish::Stop), ReplyError::Empty);
+    assert_eq!(read("<think>on and on", Finish::Stop), ReplyError::Empty);
+    assert_eq!(read(GOOD, Finish::Refused), ReplyError::Refused);
+    assert!(matches!(read("No.", Finish::Stop), ReplyError::NotJson(_)));
+    assert!(matches!(
+        read("[1, 2]", Finish::Stop),
+        ReplyError::NotJson(_)
+    ));
     let missing = read(r#"{"answer": ""}"#, Finish::Stop).to_string();
     assert!(
         missing.contains("at /answer") && missing.contains("assumptions"),
@@ -59,7 +62,7 @@ fn c05_what_does_not_fit_says_why() {
 fn a_cut_reply_is_not_repaired() {
     assert_eq!(
         read::<Opening>(&GOOD[..GOOD.len() - 4], Finish::Length),
-        Err(Misfit::CutOff)
+        Err(ReplyError::CutOff)
     );
     assert_eq!(read::<Opening>(GOOD, Finish::Length), Ok(good()));
 }

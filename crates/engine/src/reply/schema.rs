@@ -8,9 +8,9 @@ use jsonschema::{ValidationError, Validator};
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::check::fits;
-use super::{Reply, forms};
-use crate::model::{Ability, Schema, Written};
+use super::fast_validate::fits;
+use super::{Reply, schema_templates};
+use crate::model::{Ability, RawJson, Schema};
 
 /// What is known only when the question is put: which ids exist, how much the model can write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,9 +33,9 @@ pub(super) struct Derived {
     /// Made when it has to say what is wrong with a reply.
     validator: OnceLock<Option<Validator>>,
     /// As it is sent.
-    json: Arc<Written>,
+    json: Arc<RawJson>,
     /// With the bounds of a small model.
-    bounded: OnceLock<Arc<Written>>,
+    bounded: OnceLock<Arc<RawJson>>,
 }
 
 static DERIVED: LazyLock<RwLock<HashMap<TypeId, Arc<Derived>>>> = LazyLock::new(RwLock::default);
@@ -85,7 +85,7 @@ impl Derived {
         }
     }
 
-    fn bounded(&self, main: &str) -> &Arc<Written> {
+    fn bounded(&self, main: &str) -> &Arc<RawJson> {
         self.bounded.get_or_init(|| {
             let mut bounded = (**self.json).clone();
             each_property(&mut bounded, &mut |name, schema| {
@@ -149,7 +149,7 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
         json: if *refinement == Refinement::default() {
             Arc::clone(json)
         } else {
-            forms::filled(TypeId::of::<T>(), ability, json, refinement)
+            schema_templates::filled(TypeId::of::<T>(), ability, json, refinement)
         },
     }
 }

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::step::{Ask, Turn, deadline};
-use super::{Chair, Halt};
+use super::{Halt, SeatModel};
 use crate::event::{Event, Spent};
 use crate::journal::JournalError;
 use crate::model::{
-    Delta, Finish, Instead, Message, ModelError, Offer, Request, Speaker, ToolCall, Written,
+    Delta, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker, ToolCall,
 };
-use crate::reply::{MainText, Misfit, Reply, read};
+use crate::reply::{MainText, Reply, ReplyError, read};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
 use crate::tools::{Exchange, Session, Toolbox};
@@ -32,12 +32,12 @@ const MORE_ROOM: u32 = 2;
 /// The calls behind one step.
 pub(super) struct Work<'a, 't, T> {
     pub(super) ask: &'a Ask<'t, T>,
-    pub(super) chair: &'a Chair,
+    pub(super) chair: &'a SeatModel,
     pub(super) step: &'a str,
     /// Of the request as it was first rendered.
     pub(super) hash: &'a str,
     /// The form that the reply was asked for in.
-    pub(super) sent: &'a Written,
+    pub(super) sent: &'a RawJson,
     /// What all calls of the step used together.
     pub(super) tally: Spent,
     /// Who answered last, where it was not the model that was asked.
@@ -106,7 +106,7 @@ impl<T: Reply> Work<'_, '_, T> {
         let (faults, void) = match &first {
             Ok(judged) => (judged.turn.remarks.clone(), false),
             // It was called for as often as it may be.
-            Err(Misfit::CutOff) => return Ok(Err(unfit(&Misfit::CutOff, &said))),
+            Err(ReplyError::CutOff) => return Ok(Err(unfit(&ReplyError::CutOff, &said))),
             Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
         };
         if faults.is_empty() {
@@ -130,7 +130,7 @@ impl<T: Reply> Work<'_, '_, T> {
         })
     }
 
-    /// Calls until the model replies: what it asks of tools is done, journaled and told to it. What an earlier run has
+    /// Calls until the model replies: what it asks of tools is done, journaled and ack to it. What an earlier run has
     /// journaled is not asked again (C-08).
     async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
         let Some(toolbox) = self.ask.toolbox.clone() else {
@@ -151,7 +151,7 @@ impl<T: Reply> Work<'_, '_, T> {
             let mut used = self.tally;
             used.cost = cost(&used, self.chair.price.as_ref(), self.instead.as_ref());
             // Whoever has spent the budget replies with what there is.
-            let is_over = session.is_over() || !self.ask.table.purse.has_left(&used);
+            let is_over = session.is_over() || !self.ask.table.budget_tracker.has_left(&used);
             if let Some(tools) = request.tools.as_mut().filter(|_| is_over) {
                 tools.offer = Offer::Closed;
             }
@@ -170,7 +170,7 @@ impl<T: Reply> Work<'_, '_, T> {
         session: &Session,
     ) -> Result<Used, Halt> {
         let table = self.ask.table;
-        let started_at = table.kit.clock.now();
+        let started_at = table.deps.clock.now();
         let before = std::mem::take(&mut self.tally);
         let said = self.call(request).await;
         let spent = std::mem::replace(&mut self.tally, before);
@@ -258,7 +258,7 @@ impl<T: Reply> Work<'_, '_, T> {
     fn is_cut(&self, said: &Said) -> bool {
         let read = || read::<T>(&said.text, said.finish, self.sent);
         let may_be = said.finish == Finish::Length && said.calls.is_empty();
-        may_be && matches!(read(), Err(Misfit::CutOff))
+        may_be && matches!(read(), Err(ReplyError::CutOff))
     }
 
     /// A call under way ends when the debate is interrupted or its time is up; writing the journal does not.
@@ -269,18 +269,18 @@ impl<T: Reply> Work<'_, '_, T> {
         let table = self.ask.table;
         tokio::select! {
             biased;
-            () = table.kit.cancel.cancelled() => Err(Halt::Cancelled),
+            () = table.deps.cancel.cancelled() => Err(Halt::Cancelled),
             exhausted = deadline(table) => Err(exhausted.into()),
             said = self.attempt(request) => Ok(said),
         }
     }
 
-    fn judge(&self, said: &Said) -> Result<Judged<T>, Misfit> {
+    fn judge(&self, said: &Said) -> Result<Judged<T>, ReplyError> {
         let reply = read::<T>(&said.text, said.finish, self.sent)?;
         let (reply, written, withheld) = monitored(reply)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
-            return Err(Misfit::Unusable(unusable));
+            return Err(ReplyError::Unusable(unusable));
         }
         let remarks = (self.ask.check)(&reply);
         let turn = Turn {
@@ -294,7 +294,7 @@ impl<T: Reply> Work<'_, '_, T> {
     }
 
     fn again(&self, mut request: Request, said: &Said, faults: &[String], void: bool) -> Request {
-        let prompts = &self.ask.table.kit.prompts;
+        let prompts = &self.ask.table.deps.prompts;
         let text = prompts
             .render_plain("common/again", json!({ "faults": faults, "void": void }))
             .unwrap_or_else(|_| faults.join("\n"));
@@ -434,17 +434,17 @@ enum Used {
 }
 
 /// The reply without what must not be passed on (M-09). What cannot be examined is not passed on at all.
-fn monitored<T: Reply>(reply: T) -> Result<(T, Value, Vec<Withheld>), Misfit> {
-    let mut written = serde_json::to_value(&reply).map_err(|_| Misfit::Refused)?;
+fn monitored<T: Reply>(reply: T) -> Result<(T, Value, Vec<Withheld>), ReplyError> {
+    let mut written = serde_json::to_value(&reply).map_err(|_| ReplyError::Refused)?;
     let withheld = withhold(&mut written);
     if withheld.is_empty() {
         return Ok((reply, written, withheld));
     }
-    let clean = T::deserialize(&written).map_err(|_| Misfit::Refused)?;
+    let clean = T::deserialize(&written).map_err(|_| ReplyError::Refused)?;
     Ok((clean, written, withheld))
 }
 
-fn unfit(misfit: &Misfit, said: &Said) -> Failure {
+fn unfit(misfit: &ReplyError, said: &Said) -> Failure {
     Failure {
         reason: withhold_text(&misfit.to_string()),
         said: Some(withhold_text(&said.text)),

@@ -1,6 +1,6 @@
 //! By what a replay knows that a step is asked for as it was: a hash of all that its model was sent.
 //!
-//! Texts go into it as they are. Written out as JSON first, a long prompt would cost more to prepare for the hash than to hash.
+//! Texts go into it as they are. RawJson out as JSON first, a long prompt would cost more to prepare for the hash than to hash.
 
 use std::fmt::Write;
 

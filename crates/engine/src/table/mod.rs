@@ -1,14 +1,13 @@
 //! The table: the only thing that acts. A protocol asks seats through it and computes with pure functions; looking up the
 //! journal, spending the budget, calling, streaming, validating, recording and announcing are written here, once.
 
-mod budget;
 mod calls;
 mod fingerprint;
-mod pen;
+mod journaling;
 mod person;
-mod recording;
 mod replay;
 mod step;
+mod write_queue;
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -34,14 +33,14 @@ use crate::reply::Reply;
 use crate::safety;
 use crate::totals::{Sum, call_of};
 
-pub use budget::{Budget, Exhausted};
+pub use crate::budget::{Budget, Exhausted};
 pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile};
 pub use step::{Ask, Turn};
 
-use budget::Purse;
-use pen::Pen;
+use crate::budget::BudgetTracker;
 use person::{Person, said_in};
 use replay::Replay;
+use write_queue::WriteQueue;
 
 /// Why a debate stops before its protocol is through. A failed step is not among them: its seat is absent, no more.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -72,14 +71,14 @@ pub trait Clock: Send + Sync {
 
 /// The model in a seat, and its price where that is known.
 #[derive(Clone)]
-pub struct Chair {
+pub struct SeatModel {
     pub model: Arc<dyn Model>,
     pub price: Option<Price>,
 }
 
 /// What the table works with. Everything that could differ between two runs comes in here.
-pub struct Kit {
-    pub chairs: HashMap<String, Chair>,
+pub struct TableDeps {
+    pub seat_models: HashMap<String, SeatModel>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub scale: Scale,
     pub prompts: Arc<Prompts>,
@@ -107,20 +106,20 @@ pub struct Missing {
 
 pub struct Table {
     setup: Setup,
-    kit: Kit,
+    deps: TableDeps,
     replay: Replay,
-    purse: Purse,
+    budget_tracker: BudgetTracker,
     deadline: Option<Millis>,
-    pen: Pen,
+    write_queue: WriteQueue,
     asked: Mutex<Asked>,
     person: Person,
     /// Made for the first who listens: it has a place for every notice that one may lag behind.
     notices: OnceLock<broadcast::Sender<Arc<Notice>>>,
-    witness: OnceLock<Witness>,
+    observer: OnceLock<Observer>,
 }
 
-/// Told of everything at once, in order, by whoever makes it happen. It must not wait.
-pub type Witness = Box<dyn Fn(&Arc<Notice>) + Send + Sync>;
+/// Ack of everything at once, in order, by whoever makes it happen. It must not wait.
+pub type Observer = Box<dyn Fn(&Arc<Notice>) + Send + Sync>;
 
 #[derive(Default)]
 struct Asked {
@@ -141,25 +140,25 @@ impl Table {
     /// Sits down to a new debate, or to one whose journal already holds something; an ended one is opened again.
     ///
     /// `budget` may be larger than the one the debate was opened with.
-    pub async fn sit(setup: Setup, budget: Budget, kit: Kit) -> Result<Self, Halt> {
-        let mut entries = kit.journal.load().await?;
-        let now = kit.clock.now();
+    pub async fn open(setup: Setup, budget: Budget, deps: TableDeps) -> Result<Self, Halt> {
+        let mut entries = deps.journal.load().await?;
+        let now = deps.clock.now();
         if let Some(generation) = next_generation(&entries) {
             let entry = Entry {
                 seq: entries.last().map_or(1, |last| last.seq + 1),
                 at: now,
                 event: Event::Reopened { generation },
             };
-            kit.journal.append(vec![keyed(&entry, generation)]).await?;
+            deps.journal.append(vec![keyed(&entry, generation)]).await?;
             entries.push(entry);
         }
-        let purse = Purse::new(budget);
+        let budget_tracker = BudgetTracker::new(budget);
         let mut asked = Asked::default();
         for call in entries.iter().filter_map(|entry| call_of(&entry.event)) {
-            purse.recall(&call.spent);
+            budget_tracker.recall(&call.spent);
             asked.sum.add(call);
         }
-        let deadline = purse.deadline(now, busy_ms(&entries));
+        let deadline = budget_tracker.deadline(now, busy_ms(&entries));
         let person = Person::having_said(said_in(&entries).cloned().collect());
         let replay = Replay::of(entries);
         if replay.setup.as_ref().is_some_and(|known| **known != setup) {
@@ -167,16 +166,16 @@ impl Table {
         }
         let is_new = replay.setup.is_none();
         let table = Self {
-            pen: Pen::at(replay.next_seq.max(1)),
+            write_queue: WriteQueue::at(replay.next_seq.max(1)),
             setup,
-            kit,
+            deps,
             replay,
-            purse,
+            budget_tracker,
             deadline,
             asked: Mutex::new(asked),
             person,
             notices: OnceLock::new(),
-            witness: OnceLock::new(),
+            observer: OnceLock::new(),
         };
         if !safety::is_ready() {
             table.meanwhile(safety::prepare);
@@ -191,7 +190,7 @@ impl Table {
 
     /// The number of the last entry that the journal holds, or will with the next.
     pub fn last_seq(&self) -> u64 {
-        self.pen.last_seq()
+        self.write_queue.last_seq()
     }
 
     pub fn setup(&self) -> &Setup {
@@ -199,20 +198,20 @@ impl Table {
     }
 
     pub fn library(&self) -> &Library {
-        &self.kit.library
+        &self.deps.library
     }
 
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
-        self.kit.embedder.as_ref()
+        self.deps.embedder.as_ref()
     }
 
     pub fn scale(&self) -> &Scale {
-        &self.kit.scale
+        &self.deps.scale
     }
 
     /// A template without parts, as a prompt would include it.
     pub fn render(&self, name: &str, context: impl Serialize) -> Result<String, Halt> {
-        Ok(self.kit.prompts.render_plain(name, context)?)
+        Ok(self.deps.prompts.render_plain(name, context)?)
     }
 
     /// From now on; what was before is in the journal.
@@ -222,8 +221,8 @@ impl Table {
     }
 
     /// For one who must not miss anything and does not wait: from now on. There can be one; a second is not heard.
-    pub fn attend(&self, witness: Witness) {
-        let _ = self.witness.set(witness);
+    pub fn set_observer(&self, observer: Observer) {
+        let _ = self.observer.set(observer);
     }
 
     /// Puts a question to one seat.
@@ -231,15 +230,15 @@ impl Table {
         Ask::new(self, seat, verb)
     }
 
-    /// Begins a round, unless it has begun: everyone hears of it at once, and it is journaled with the first step that follows.
+    /// Begins a round, unless it has begun: everyone notify of it at once, and it is journaled with the first step that follows.
     pub fn round(&self, round: u32, name: &str) {
         if self.replay.has_round(round) {
             return;
         }
-        if self.pen.begin(round) {
+        if self.write_queue.begin(round) {
             let name = name.to_owned();
             let event = Event::RoundStarted { round, name };
-            self.defer_aloud(event);
+            self.defer_and_announce(event);
         }
     }
 
@@ -274,12 +273,12 @@ impl Table {
         asked.retries <= SPARE_RETRIES + asked.count
     }
 
-    fn seated(&self, seat: &str) -> Result<(&Seated, &Chair), Halt> {
+    fn seated(&self, seat: &str) -> Result<(&Seated, &SeatModel), Halt> {
         let missing = || Halt::NoModel {
             seat: seat.to_owned(),
         };
         let seated = self.setup.seats.iter().find(|it| it.seat.name == seat);
-        let chair = self.kit.chairs.get(seat);
+        let chair = self.deps.seat_models.get(seat);
         Ok((seated.ok_or_else(missing)?, chair.ok_or_else(missing)?))
     }
 }

@@ -1,7 +1,7 @@
 //! A person at the table: speaking between rounds, pausing, deciding (E-09, E-10).
 //!
 //! Whatever a person does is in the journal before it has any effect, and where it takes effect is in the journal too, so
-//! that a replay hears the same words at the same place. A debate that needs a decision does not stay at the table: it
+//! that a replay notify the same words at the same place. A debate that durability a decision does not stay at the table: it
 //! leaves with [`Halt::Waiting`], and is played again once the decision is in its journal.
 
 use std::sync::Arc;
@@ -117,7 +117,7 @@ impl Table {
         if let Some(decision) = self.replay.decision(key) {
             return Ok(decision.clone());
         }
-        if self.kit.cancel.is_cancelled() {
+        if self.deps.cancel.is_cancelled() {
             return Err(Halt::Cancelled);
         }
         if !self.replay.is_asked(key) {
@@ -135,13 +135,13 @@ impl Table {
 
     /// Like [`note`](Table::note), but nothing depends on it before the next entry: it travels with that.
     fn defer_note(&self, key: String, value: serde_json::Value) {
-        let now = self.kit.clock.now();
+        let now = self.deps.clock.now();
         let noted = Event::Noted {
             key,
             value,
             started_at: now,
         };
-        self.pen.defer(now, noted);
+        self.write_queue.defer(now, noted);
     }
 }
 
@@ -210,7 +210,7 @@ pub async fn end_meanwhile(
 ) -> Result<(), JournalError> {
     let mut entries = journal.load().await?;
     if entries.is_empty() {
-        // It was never begun: what it was to be is still told.
+        // It was never begun: what it was to be is still ack.
         let opened = Event::Opened(Arc::new(setup.clone()));
         append_one(journal, &entries, now, opened).await?;
         entries = journal.load().await?;

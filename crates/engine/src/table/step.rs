@@ -170,16 +170,16 @@ impl<'t, T: Reply> Ask<'t, T> {
             return self.recall(&known, &hash);
         }
         let expected = request.texts().map(tokens::estimate).sum();
-        table.settled().await?;
-        let reservation = table.purse.admit(expected, chair.price.as_ref())?;
-        let working = table.pen.working();
+        table.flush().await?;
+        let reservation = table.budget_tracker.admit(expected, chair.price.as_ref())?;
+        let in_flight = table.write_queue.in_flight();
         table.announce(Event::StepStarted {
             step: step.clone(),
             seat: self.seat.clone(),
             round: self.round,
             model: seated.model.clone(),
         });
-        let started_at = table.kit.clock.now();
+        let started_at = table.deps.clock.now();
         let sent = request.schema.clone().unwrap_or_default();
         let mut work = Work {
             ask: &self,
@@ -194,9 +194,9 @@ impl<'t, T: Reply> Ask<'t, T> {
         };
         let outcome = work.run(request).await?;
         let (mut spent, announced, instead) = (work.tally, work.announced, work.instead);
-        spent.latency_ms = table.kit.clock.now().saturating_sub(started_at);
+        spent.latency_ms = table.deps.clock.now().saturating_sub(started_at);
         spent.cost = calls::cost(&spent, chair.price.as_ref(), instead.as_ref());
-        table.purse.settle(reservation, &spent);
+        table.budget_tracker.settle(reservation, &spent);
         let call = Call {
             step,
             seat: self.seat.clone(),
@@ -213,7 +213,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             model: seated.model.clone(),
             because: withhold_text(&instead.who.because),
         });
-        drop(working);
+        drop(in_flight);
         self.conclude(call, outcome, instead_of, &announced).await
     }
 
@@ -225,7 +225,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             self.context.clone(),
             minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
         ]);
-        let prompt = self.table.kit.prompts.render(&self.prompt, &context)?;
+        let prompt = self.table.deps.prompts.render(&self.prompt, &context)?;
         let message = |text: String, shared| Message {
             speaker: Speaker::User,
             text,
@@ -320,10 +320,10 @@ impl<'t, T: Reply> Ask<'t, T> {
 
     async fn record(&self, event: Event) -> Result<(), JournalError> {
         if self.is_last {
-            self.table.record_with_the_end(event);
+            self.table.record_final(event);
             return Ok(());
         }
-        self.table.record_meanwhile(event).await
+        self.table.record_async(event).await
     }
 
     /// The chunks of a turn put together are its text: what has not been streamed follows now.
@@ -355,12 +355,12 @@ impl<'t, T: Reply> Ask<'t, T> {
 pub(super) async fn deadline(table: &Table) -> Exhausted {
     match table.deadline {
         Some(end) => {
-            let left = end.saturating_sub(table.kit.clock.now());
+            let left = end.saturating_sub(table.deps.clock.now());
             tokio::time::sleep(Duration::from_millis(left)).await;
         }
         None => std::future::pending().await,
     }
-    table.purse.time_exhausted()
+    table.budget_tracker.time_exhausted()
 }
 
 /// `qwen3:32b` of `ollama:qwen3:32b`.

@@ -7,7 +7,7 @@ use crate::event::State;
 use crate::journal::{JournalError, Keyed, MemoryJournal};
 use crate::model::{Delta, Deltas, Finish, Instead, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
-use crate::scripted::{CUT, Scripted, good_script, kit, setup};
+use crate::scripted::{CUT, Scripted, deps, good_script, setup};
 use roundtable_core::usage::{Money, Price, Usage};
 use serde_json::json;
 
@@ -29,10 +29,10 @@ async fn c06_in_a_parallel_round_one_failure_leaves_the_rest() {
         }
         good_script(request, before)
     });
-    let table = Table::sit(
+    let table = Table::open(
         setup("Why?"),
         Budget::default(),
-        kit(&model, Arc::<MemoryJournal>::default()),
+        deps(&model, Arc::<MemoryJournal>::default()),
     )
     .await
     .unwrap();
@@ -55,10 +55,10 @@ async fn c07_answers_under_way_are_kept_when_the_budget_ends_the_round() {
         max_tokens: Some(100),
         ..Budget::default()
     };
-    let table = Table::sit(
+    let table = Table::open(
         setup("Why?"),
         budget,
-        kit(&model, Arc::clone(&journal) as Arc<dyn Journal>),
+        deps(&model, Arc::clone(&journal) as Arc<dyn Journal>),
     )
     .await
     .unwrap();
@@ -85,14 +85,14 @@ impl Model for Told {
 
 async fn told(deltas: Vec<Delta>) -> (Arc<MemoryJournal>, Option<Turn<Opening>>) {
     let journal = Arc::<MemoryJournal>::default();
-    let mut kit = kit(
+    let mut deps = deps(
         &Scripted::new(good_script),
         Arc::clone(&journal) as Arc<dyn Journal>,
     );
-    for chair in kit.chairs.values_mut() {
+    for chair in deps.seat_models.values_mut() {
         chair.model = Arc::new(Told(deltas.clone()));
     }
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     let turn = opening(&table, "proposer").send().await.unwrap();
@@ -177,8 +177,8 @@ async fn stepped(
     let says: Vec<_> = says.into_iter().collect();
     let model = Scripted::new(move |_: &Request, before| says[before.min(says.len() - 1)].clone());
     let journal = Arc::<MemoryJournal>::default();
-    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     opening(&table, "proposer").send().await.unwrap();
@@ -245,8 +245,8 @@ async fn c07_a_reply_that_is_cut_again_and_again_is_a_failed_step() {
 #[tokio::test]
 async fn c07_cut_replies_use_up_the_retries_of_a_debate() {
     let model = Scripted::new(|_: &Request, _| Ok(cut()));
-    let kit = kit(&model, Arc::<MemoryJournal>::default());
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let deps = deps(&model, Arc::<MemoryJournal>::default());
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     let mut calls = Vec::new();
@@ -270,8 +270,8 @@ async fn c08_a_note_is_found_out_once() {
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
     for found in [1, 2] {
-        let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-        let table = Table::sit(setup("Why?"), Budget::default(), kit)
+        let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+        let table = Table::open(setup("Why?"), Budget::default(), deps)
             .await
             .unwrap();
         let noted: u32 = table.note("r0/thing", || async { found }).await.unwrap();
@@ -297,8 +297,8 @@ async fn c01_another_protocol_gets_everything_from_the_table() {
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
     let sit = || {
-        let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-        Table::sit(setup("Why?"), Budget::default(), kit)
+        let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+        Table::open(setup("Why?"), Budget::default(), deps)
     };
     let table = sit().await.unwrap();
     let mut notices = table.listen();
@@ -377,13 +377,13 @@ impl Journal for Slow {
 async fn c08_answers_that_come_together_are_written_together() {
     let model = Scripted::new(good_script);
     let journal = Arc::<Slow>::default();
-    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     let mut notices = table.listen();
     assert_eq!(twice(&table).await, Ok(6));
-    table.settled().await.unwrap();
+    table.flush().await.unwrap();
     let round = |number: u32| {
         let seats = ["proposer", "skeptic", "synthesizer"];
         let steps = seats.map(|seat| format!("r{number}/{seat}/propose"));
@@ -404,8 +404,8 @@ async fn c08_answers_that_come_together_are_written_together() {
 async fn after_the_last_step() -> (Arc<Slow>, Table) {
     let model = Scripted::new(good_script);
     let journal = Arc::<Slow>::default();
-    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     table.round(1, "proposal");
@@ -442,7 +442,7 @@ async fn c08_the_last_step_is_written_with_the_end() {
 async fn c08_without_an_end_the_last_step_is_written_too() {
     let (journal, table) = after_the_last_step().await;
     for _ in 0..2 {
-        table.write_rest().await.unwrap();
+        table.flush_queue().await.unwrap();
         assert_eq!(journal.keys()[1..], [["r1", "r1/proposer/propose"]]);
     }
 }
@@ -455,12 +455,12 @@ async fn c08_a_refused_append_leaves_no_gap() {
         refused: Some(2),
         ..Slow::default()
     });
-    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     // Somebody else is at work, so each waits until it is written.
-    let _working = table.pen.working();
+    let _working = table.write_queue.in_flight();
     table.round(1, "proposal");
     let full = opening(&table, "proposer").send().await.unwrap_err();
     assert!(
@@ -499,13 +499,13 @@ async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
 
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
-    let mut kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    kit.clock = Arc::new(Backwards(0.into()));
+    let mut deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    deps.clock = Arc::new(Backwards(0.into()));
     let budget = Budget {
         max_ms: Some(86_400_000),
         ..Budget::default()
     };
-    let table = Table::sit(setup("Why?"), budget, kit).await.unwrap();
+    let table = Table::open(setup("Why?"), budget, deps).await.unwrap();
     let end = play(&table, Protocol::Dialectic).await.unwrap();
     assert_eq!(end.state, crate::event::State::Complete);
     let entries = crate::scripted::entries(&journal);
@@ -517,8 +517,8 @@ async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
     );
     // Whatever is made of it is made.
     report(&entries);
-    let account = crate::account::Account::of("id", &entries).unwrap();
-    assert_eq!(account.busy_ms, 0);
+    let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
+    assert_eq!(transcript.busy_ms, 0);
 }
 
 /// Writes nothing before it is let, but for the first entry.
@@ -555,8 +555,8 @@ async fn gated(refuses: bool) -> (Arc<Gated>, Arc<Scripted>, Table) {
         refuses,
         ..Gated::default()
     });
-    let kit = kit(&model, Arc::clone(&journal) as Arc<dyn Journal>);
-    let table = Table::sit(setup("Why?"), Budget::default(), kit)
+    let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+    let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
     (journal, model, table)
@@ -569,7 +569,7 @@ async fn c08_the_next_call_waits_until_the_last_step_is_written() {
     let (journal, model, table) = gated(false).await;
     let heard = Arc::<Mutex<Vec<u64>>>::default();
     let hearing = Arc::clone(&heard);
-    table.attend(Box::new(move |notice| {
+    table.set_observer(Box::new(move |notice| {
         hearing.lock().unwrap().extend(notice.seq);
     }));
     opening(&table, "proposer").send().await.unwrap().unwrap();
@@ -610,7 +610,7 @@ async fn c08_nobody_is_asked_once_a_step_could_not_be_written() {
 async fn c08_what_is_finished_while_others_work_is_written_at_once() {
     let (journal, _, table) = gated(false).await;
     journal.open.send_replace(true);
-    let working = table.pen.working();
+    let working = table.write_queue.in_flight();
     opening(&table, "proposer").send().await.unwrap().unwrap();
     assert_eq!(journal.kept.keyed().len(), 2);
     drop(working);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::verdict::Verdict;
 use crate::event::{Entry, Event, Setup, State};
-use crate::stand_ins::{StandIn, stand_ins};
+use crate::fallbacks::{StandIn, fallbacks};
 use crate::totals::Totals;
 
 /// The final JSON. `roundtable schema councils` prints its schema.
@@ -49,7 +49,7 @@ impl Record {
             record.take_up(&entry.event);
         }
         record.totals = Totals::of(entries);
-        record.answered_instead = stand_ins(entries);
+        record.answered_instead = fallbacks(entries);
         Some(record)
     }
 

@@ -9,13 +9,13 @@ use roundtable_core::forensics::LIMITS;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::card::{DimensionResult, card};
+use super::council_state::{CouncilState, Second};
 use super::replies::{Evaluation, Narrative, Response, Revision};
 use super::rules::Rules;
-use super::sitting::{Second, Sitting};
+use super::scorecard::{DimensionResult, card};
 use super::verdict::{AuthenticityResult, Change, CouncilResult, Verdict};
 use crate::event::{Entry, Event, FinishedStep};
-use crate::panel::Panel;
+use crate::protocols::councils::cast::CouncilsSpec;
 use crate::reply::Reply;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
 use crate::table::Turn;
@@ -81,8 +81,9 @@ fn verdict_in(entries: &[Entry]) -> Option<Verdict> {
 }
 
 /// The score cards as far as the journal goes.
-fn follow(panel: &Panel, entries: &[Entry]) -> Vec<DimensionResult> {
-    let mut sittings: Vec<Sitting<'_>> = panel.councils.iter().map(Sitting::new).collect();
+fn follow(panel: &CouncilsSpec, entries: &[Entry]) -> Vec<DimensionResult> {
+    let mut sittings: Vec<CouncilState<'_>> =
+        panel.councils.iter().map(CouncilState::new).collect();
     for entry in entries {
         if let Event::StepFinished(step) = &entry.event {
             take_up(&mut sittings, step);
@@ -92,7 +93,7 @@ fn follow(panel: &Panel, entries: &[Entry]) -> Vec<DimensionResult> {
     cards.flatten().collect()
 }
 
-fn take_up(sittings: &mut [Sitting<'_>], step: &FinishedStep) {
+fn take_up(sittings: &mut [CouncilState<'_>], step: &FinishedStep) {
     let seat = &step.call.seat;
     for sitting in sittings {
         if sitting.council.lead == *seat {
@@ -246,7 +247,7 @@ fn council(council: &CouncilResult) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::main(&council.title, blocks))
 }
 
-fn extras(panel: &Panel, verdict: &Verdict) -> Vec<Section> {
+fn extras(panel: &CouncilsSpec, verdict: &Verdict) -> Vec<Section> {
     let written = panel.extras.iter().filter_map(|extra| {
         let markdown = match verdict.extras.get(&extra.name)? {
             Value::String(text) if !text.is_empty() => text.clone(),

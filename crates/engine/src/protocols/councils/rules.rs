@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::package::Package;
 use crate::cast::Cast;
-use crate::panel::Panel;
+use crate::protocols::councils::cast::CouncilsSpec;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
     pub mode: Mode,
     /// The cast's name.
     pub cast: String,
-    pub panel: Panel,
+    pub panel: CouncilsSpec,
     pub package: Package,
 }
 

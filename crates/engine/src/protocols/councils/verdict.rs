@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Hearing;
-use super::brief::seat_title;
-use super::card::{
-    DimensionResult, JudgeScore, Refused, card, finals, judge_scores, overall_of, uncertainty_of,
-};
+use super::council_state::{Bench, CouncilState, Second};
+use super::findings::{AnsweredFinding, settle};
 use super::package::{Kind, LeftOut};
+use super::prompt_context::seat_title;
 use super::replies::{Critique, Ruling, SubScore, Written};
 use super::rules::{Mode, Rules};
-use super::settle::{AnsweredFinding, settle};
-use super::sitting::{Bench, Second, Sitting};
+use super::scorecard::{
+    DimensionResult, JudgeScore, Refused, card, finals, judge_scores, overall_of, uncertainty_of,
+};
 use crate::event::{Spent, State};
-use crate::panel::{Extra, ExtraKind, Panel, Part};
+use crate::protocols::councils::cast::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 
@@ -431,7 +431,7 @@ impl Verdict {
     }
 }
 
-fn accounts(sittings: &[Sitting<'_>]) -> Option<String> {
+fn accounts(sittings: &[CouncilState<'_>]) -> Option<String> {
     let told: Vec<String> = sittings
         .iter()
         .filter_map(|sitting| {
@@ -488,7 +488,7 @@ fn confidence(
 
 fn worth(
     table: &Table,
-    panel: &Panel,
+    panel: &CouncilsSpec,
     hearing: &Hearing<'_>,
     dimensions: &[DimensionResult],
     overall: Option<&Overall>,
@@ -528,7 +528,7 @@ fn worth(
     }
 }
 
-fn council_result(table: &Table, sitting: &Sitting<'_>) -> CouncilResult {
+fn council_result(table: &Table, sitting: &CouncilState<'_>) -> CouncilResult {
     let council = sitting.council;
     CouncilResult {
         name: council.name.clone(),
@@ -612,7 +612,7 @@ fn authenticity(table: &Table, rules: &Rules, hearing: &Hearing<'_>) -> Option<A
 
 fn unscored(
     table: &Table,
-    panel: &Panel,
+    panel: &CouncilsSpec,
     hearing: &Hearing<'_>,
     part: Part,
 ) -> Vec<UnscoredResult> {
@@ -630,7 +630,7 @@ fn unscored(
                     .filter(|it| it.judge == bench.judge.seat)
                     .map(|score| UnscoredScore {
                         dimension: dimension.clone(),
-                        title: super::sitting::title_of(panel, dimension).to_owned(),
+                        title: super::council_state::title_of(panel, dimension).to_owned(),
                         score,
                     })
             });
@@ -645,7 +645,7 @@ fn unscored(
         .collect()
 }
 
-fn extras(panel: &Panel, written: &[Written]) -> Map<String, Value> {
+fn extras(panel: &CouncilsSpec, written: &[Written]) -> Map<String, Value> {
     let found = panel.extras.iter().filter_map(|extra| {
         let values = &written.iter().find(|it| it.name == extra.name)?.values;
         let value = match extra.kind {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::journal::MemoryJournal;
 use crate::protocols::{self, Protocol};
-use crate::scripted::{Scripted, entries, good_script, kit, setup};
+use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::{Budget, Table as Debate};
 
 /// C-09: the report is a fold over the journal at any of its entries, and never loses what an earlier one showed.
@@ -10,10 +10,10 @@ use crate::table::{Budget, Table as Debate};
 async fn c09_there_is_a_report_at_every_moment_of_a_debate() {
     let journal = Arc::<MemoryJournal>::default();
     let model = Scripted::new(good_script);
-    let table = Debate::sit(
+    let table = Debate::open(
         setup("Why?"),
         Budget::default(),
-        kit(&model, journal.clone()),
+        deps(&model, journal.clone()),
     )
     .await
     .unwrap();

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::debate::Exchange;
 use super::verdict::{AutoScore, Verdict};
 use crate::event::{Entry, Event, Setup, State};
-use crate::stand_ins::{StandIn, stand_ins};
+use crate::fallbacks::{StandIn, fallbacks};
 use crate::table::span_of;
 use crate::totals::Totals;
 
@@ -61,7 +61,7 @@ impl Trace {
         }
         trace.timing = Timing::of(entries, trace.rounds.len());
         trace.totals = Totals::of(entries);
-        trace.answered_instead = stand_ins(entries);
+        trace.answered_instead = fallbacks(entries);
         if let Some(verdict) = &trace.result {
             trace.templates_used = verdict
                 .retrieval

@@ -3,7 +3,7 @@
 use roundtable_core::forecast::WEAK;
 
 use super::debate::{Debate, Marks, Version};
-use super::material::Material;
+use super::prompt_inputs::Material;
 use super::replies::{Argument, Scoring};
 use super::{Attempt, put, seat_for};
 use crate::cast::Duty;

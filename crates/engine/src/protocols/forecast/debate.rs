@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::contract::{Phase, Precedent};
 use super::replies::{Argument, Scoring, Synthesis};
 use super::rules::{Rules, argues};
-use super::words::{clipped, fitting, share, weight};
+use super::text_budget::{clipped, fitting, share, weight};
 use crate::cast::Duty;
 use crate::event::{FinishedStep, Seated, Spent, Words};
 

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::contract::{DebateRequest, KeyVariable};
-use super::words::{clipped, fitting, share};
+use super::text_budget::{clipped, fitting, share};
 
 /// All of it, in about so many tokens.
 pub(super) fn facts(request: &DebateRequest, room: u64) -> Vec<String> {

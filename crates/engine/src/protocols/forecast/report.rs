@@ -5,8 +5,8 @@ use super::extras::{Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
 use super::result::Folded;
 use super::rules::Rules;
+use super::text_budget::share;
 use super::verdict::Verdict;
-use super::words::share;
 use crate::event::{Entry, State};
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,

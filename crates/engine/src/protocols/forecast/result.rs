@@ -17,7 +17,7 @@ use super::resolution::{Resolution, Scored, resolution_of, scored};
 use super::rules::Rules;
 use super::verdict::{Circumstances, Ending, Verdict};
 use crate::event::{End, Entry, Event, Millis, Setup, State};
-use crate::stand_ins::{StandIn, stand_ins};
+use crate::fallbacks::{StandIn, fallbacks};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
 
@@ -177,7 +177,7 @@ impl DebateResult {
             .iter()
             .map(|it| (it.seat.name.clone(), it.model.clone()))
             .collect();
-        let answered_instead = stand_ins(entries);
+        let answered_instead = fallbacks(entries);
         let rounds = &folded.verdict.debate_log.rounds;
         Some(Self {
             debate_id: id.to_owned(),

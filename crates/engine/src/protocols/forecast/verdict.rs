@@ -10,7 +10,7 @@ use super::contract::{
 };
 use super::debate::{Debate, Heard, Marks};
 use super::extras::Extras;
-use super::words::share;
+use super::text_budget::share;
 use crate::event::State;
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};

@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::checks::Kind;
-use super::enhanced::{Chosen, Matter, Measurement, PersonDecision, Play, Told};
+use super::enhanced::{Chosen, Matter, Measurement, PersonDecision, Play, PromptEvidence};
 use super::panel::{Panel, Panelist};
 use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
 use super::rules::Rules;
 use crate::context::{Context, Fixed, Limits, Material, PastTurn, RoundSummary, Shown, Window};
 use crate::event::{Setup, Spent, Words};
-use crate::mode::{Caution, Order, Visibility};
+use crate::mode::{Caution, SpeakingOrder, Visibility};
 use crate::safety::{self, Alarm, Withheld};
 use crate::table::Turn;
 use crate::tokens;
@@ -41,7 +41,7 @@ pub struct Debate {
     seed: u64,
     pub state: DebateState,
     pub rounds: Vec<Round>,
-    pub ballots: Vec<Cast>,
+    pub ballots: Vec<BlindVote>,
     pub person: Vec<Words>,
     window: Window,
     context: Context,
@@ -54,7 +54,7 @@ pub struct Debate {
     /// `None` in a plain debate.
     pub enhanced: Option<Play>,
     /// What an enhanced debate adds to the prompts of this round.
-    pub told: Option<Told>,
+    pub told: Option<PromptEvidence>,
 }
 
 /// Whether the safety evaluator sits at the table.
@@ -67,7 +67,7 @@ pub enum Watch {
 
 /// A blind vote and what it cost.
 #[derive(Debug, Clone)]
-pub struct Cast {
+pub struct BlindVote {
     pub seat: String,
     pub ballot: Ballot,
     pub spent: Spent,
@@ -175,7 +175,7 @@ impl Debate {
     /// Settles what the seats of this round are given to read, once for all of them.
     pub fn compose(&mut self, round: u32) {
         let play = self.enhanced.as_ref();
-        self.told = play.map(|play| Told::of(play, &self.state));
+        self.told = play.map(|play| PromptEvidence::of(play, &self.state));
         self.passages = self.looked_up(round);
         self.context = self.composed(round);
     }
@@ -291,10 +291,10 @@ impl Debate {
         let focus = self.rules.focus.get(&round).map(String::as_str);
         let passages = self.passages.iter().map(String::as_str);
         let current = match self.rules.mode.order {
-            Order::Parallel => 0,
-            Order::Sequence | Order::RedThenBlue => Limits::FULL.current,
+            SpeakingOrder::Parallel => 0,
+            SpeakingOrder::Sequence | SpeakingOrder::RedThenBlue => Limits::FULL.current,
         };
-        let told = self.told.as_ref().map_or(0, Told::tokens);
+        let told = self.told.as_ref().map_or(0, PromptEvidence::tokens);
         Fixed {
             texts: self
                 .rules

@@ -7,7 +7,7 @@ use roundtable_core::groupthink::Diversity;
 use serde::Deserialize;
 
 use super::checks::Kind;
-use super::debate::{Cast, Debate};
+use super::debate::{BlindVote, Debate};
 use super::enhanced::{Matter, Measurement, PersonDecision, round_of};
 use super::replies::{Ballot, Contribution, Evaluation};
 use super::rules::Rules;
@@ -33,7 +33,7 @@ struct Heard {
     rounds: BTreeMap<u32, Kind>,
     /// `None` for who is absent.
     turns: BTreeMap<(u32, String), Option<Turn<Contribution>>>,
-    ballots: Vec<Cast>,
+    ballots: Vec<BlindVote>,
     evaluations: BTreeMap<u32, Evaluation>,
     diversities: BTreeMap<u32, Diversity>,
     measurements: BTreeMap<u32, Measurement>,
@@ -104,7 +104,7 @@ impl Heard {
             "ballot" => {
                 if let Ok(ballot) = serde_json::from_value::<Ballot>(reply) {
                     let spent = step.call.spent;
-                    self.ballots.push(Cast {
+                    self.ballots.push(BlindVote {
                         seat,
                         ballot,
                         spent,

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::cast::{Anchor, Part, Team};
 use crate::event::Setup;
-use crate::mode::{Mode, Order, Stances, Variant};
+use crate::mode::{Mode, SpeakingOrder, Stances, Variant};
 use crate::model::Ability;
 
 /// A seat that takes part in the debate.
@@ -43,8 +43,8 @@ impl Panel {
             let anchor = seat
                 .anchor
                 .unwrap_or(Anchor::ALL[index % Anchor::ALL.len()]);
-            let team =
-                (mode.order == Order::RedThenBlue).then(|| seat.team.unwrap_or(team_of(index)));
+            let team = (mode.order == SpeakingOrder::RedThenBlue)
+                .then(|| seat.team.unwrap_or(team_of(index)));
             let stance = (mode.stances == Stances::Assigned)
                 .then(|| seat.stance.unwrap_or_else(|| Stance::of_seat(index)));
             let key = team.map(|team| team.name().to_owned());
@@ -80,11 +80,11 @@ impl Panel {
     }
 
     /// Who speaks together, in the order of the mode: nobody of a group hears another of it.
-    pub fn groups(&self, order: Order) -> Vec<Vec<&Panelist>> {
+    pub fn groups(&self, order: SpeakingOrder) -> Vec<Vec<&Panelist>> {
         match order {
-            Order::Parallel => vec![self.seats.iter().collect()],
-            Order::Sequence => self.seats.iter().map(|seat| vec![seat]).collect(),
-            Order::RedThenBlue => [Team::Red, Team::Blue]
+            SpeakingOrder::Parallel => vec![self.seats.iter().collect()],
+            SpeakingOrder::Sequence => self.seats.iter().map(|seat| vec![seat]).collect(),
+            SpeakingOrder::RedThenBlue => [Team::Red, Team::Blue]
                 .into_iter()
                 .map(|team| {
                     self.seats

@@ -13,9 +13,9 @@ use super::enhanced;
 use super::follow::followed;
 use super::verdict::{Safety, Verdict};
 use crate::context::RoundSummary;
-use crate::enhanced::DebateRecord;
 use crate::event::{Entry, Event, Setup, State};
-use crate::stand_ins::{StandIn, stand_ins};
+use crate::fallbacks::{StandIn, fallbacks};
+use crate::retrospective::DebateRecord;
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
@@ -130,7 +130,7 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         user_rating: course.user_rating,
         debate_record: enhanced::record(id, entries),
         totals: Totals::of(entries),
-        answered_instead: stand_ins(entries),
+        answered_instead: fallbacks(entries),
         total_ms: busy_ms(entries),
         seed: setup.seed,
         program: setup.program.clone(),

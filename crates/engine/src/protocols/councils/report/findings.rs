@@ -1,7 +1,7 @@
 //! Where judges stand against each other, where they agree, and what the critic found beside what it changed.
 
+use super::super::findings::AnsweredFinding;
 use super::super::replies::{Decision, Severity};
-use super::super::settle::AnsweredFinding;
 use super::super::verdict::{Disagreement, Verdict};
 use crate::report::{Block, Cell, Position, Section, Table, Tone};
 

@@ -3,7 +3,7 @@
 use roundtable_core::bounded::OutOfHundred;
 use roundtable_core::councils::{Agreement, Spread};
 
-use super::super::card::{DimensionResult, JudgeScore, Standing};
+use super::super::scorecard::{DimensionResult, JudgeScore, Standing};
 use crate::report::{Block, Cell, Chart, Dot, DotRow, Scale, Section, Table, Tone, Unit};
 
 const SCALE: Scale = Scale {

@@ -147,7 +147,7 @@ async fn e08_an_enhanced_debate_converges_round_by_round() {
     let record = enhanced::record("id", &entries(&journal)).unwrap();
     let yaml = serde_saphyr::to_string(&record).unwrap();
     assert_eq!(
-        serde_saphyr::from_str::<crate::enhanced::DebateRecord>(&yaml).unwrap(),
+        serde_saphyr::from_str::<crate::retrospective::DebateRecord>(&yaml).unwrap(),
         record
     );
     let mut json = serde_json::to_value(&record).unwrap();
@@ -199,9 +199,9 @@ async fn e05_a_replay_needs_no_embedder() {
         .collect();
     let silent = Scripted::new(|_: &Request, _| panic!("nobody is asked again"));
     let journal = Arc::new(MemoryJournal::holding(kept));
-    let mut kit = kit_of(&setup, &silent, Arc::clone(&journal) as Arc<dyn Journal>);
-    kit.embedder = None;
-    let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+    let mut deps = kit_of(&setup, &silent, Arc::clone(&journal) as Arc<dyn Journal>);
+    deps.embedder = None;
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
     let end = play(&table, Protocol::Modes).await.unwrap();
     assert_eq!(verdict_of(&end), first);
 }
@@ -212,9 +212,9 @@ async fn e19_without_an_embedder_the_answers_decide_and_it_is_said() {
     let journal = Arc::<MemoryJournal>::default();
     let model = Scripted::new(converging);
     let setup = enhanced_setup("collaborative", 3, 5);
-    let mut kit = kit_of(&setup, &model, Arc::clone(&journal) as Arc<dyn Journal>);
-    kit.embedder = None;
-    let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+    let mut deps = kit_of(&setup, &model, Arc::clone(&journal) as Arc<dyn Journal>);
+    deps.embedder = None;
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
     let verdict = verdict_of(&play(&table, Protocol::Modes).await.unwrap());
     assert_eq!(
         (verdict.stop_reason.as_str(), verdict.total_rounds),
@@ -822,11 +822,11 @@ impl Model for Counted {
 }
 
 async fn counted(setup: Setup, model: &Arc<Scripted>) -> (Verdict, u64) {
-    let mut kit = kit_of(&setup, model, Arc::<MemoryJournal>::default());
-    for chair in kit.chairs.values_mut() {
+    let mut deps = kit_of(&setup, model, Arc::<MemoryJournal>::default());
+    for chair in deps.seat_models.values_mut() {
         chair.model = Arc::new(Counted(Arc::clone(model)));
     }
-    let table = Table::sit(setup, Budget::default(), kit).await.unwrap();
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
     let verdict = verdict_of(&play(&table, Protocol::Modes).await.unwrap());
     (verdict, table.spent().usage.total())
 }

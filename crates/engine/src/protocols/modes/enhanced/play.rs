@@ -19,11 +19,11 @@ use super::super::checks::Kind;
 use super::super::debate::{Hidden, Next, Round, Spoken};
 use super::super::replies::Contribution;
 use super::super::{ACCEPT, ANOTHER_ROUND};
-use super::matters::{self, Matter, OVERRIDE, Question};
+use super::escalation::{self, Matter, OVERRIDE, Question};
 use super::measure::Measurement;
 use super::replies;
 use super::rules::Enhanced;
-use super::verified::{SourceCheck, held_against};
+use super::source_checks::{SourceCheck, held_against};
 use crate::algorithm::{Count, EndsBy, Veto};
 use crate::table::Turn;
 
@@ -367,21 +367,21 @@ impl Play {
             Matter::SecurityObjection => {
                 let open = self.objections.iter().filter(|it| it.is_open());
                 let told: Vec<_> = open.map(|it| (it.seat.clone(), it.text.clone())).collect();
-                matters::over_objection(&told)
+                escalation::over_objection(&told)
             }
-            Matter::DiminishingReturns => matters::among_answers(
+            Matter::DiminishingReturns => escalation::among_answers(
                 "The debate makes no progress: positions hardly move and there is no consensus. Accept what most stand \
                  for, choose an answer, or let it go on for another round?"
                     .into(),
                 &groups,
             ),
-            Matter::NoMajority => matters::among_answers(
+            Matter::NoMajority => escalation::among_answers(
                 "Too many seats stand apart for a majority. Accept what most stand for, choose an answer, or let the \
                  panel go on for another round?"
                     .into(),
                 &groups,
             ),
-            Matter::Groupthink => matters::among_answers(
+            Matter::Groupthink => escalation::among_answers(
                 "The panel agrees, and a round of critical objections brought no new fact and changed nothing. Is its \
                  agreement good enough, or should it go on?"
                     .into(),

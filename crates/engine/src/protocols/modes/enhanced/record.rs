@@ -13,11 +13,11 @@ use super::super::record::Course;
 use super::super::verdict::Verdict;
 use super::play::{MeasuredRound, Play};
 use super::verdict::{Enhancement, evidence};
-use crate::enhanced::{
+use crate::event::{Entry, Event, Millis, Setup, State};
+use crate::retrospective::{
     AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, DissentingOpinion, FinalConsensus,
     RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
 };
-use crate::event::{Entry, Event, Millis, Setup, State};
 use crate::totals::Totals;
 
 /// `None` for a plain debate, and before the first entry.

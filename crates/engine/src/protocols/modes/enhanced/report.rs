@@ -13,7 +13,7 @@ use super::super::debate::{Debate, Hidden};
 use super::super::verdict::Verdict;
 use super::overhead::Overhead;
 use super::play::{MeasuredRound, Play, SeatPosition};
-use super::told::banded;
+use super::prompt_context::banded;
 use super::verdict::evidence;
 use crate::report::{
     Block, Card, Cell, Chart, Fact, Gauge, Line, Mark, Scale, Section, Table, Threshold, Tone, Unit,

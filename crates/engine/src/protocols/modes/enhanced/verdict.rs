@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::super::debate::Debate;
 use super::overhead::Overhead;
 use super::play::{PersonDecision, Play, SecurityObjection};
-use super::verified::SourceCheck;
+use super::source_checks::SourceCheck;
 use crate::algorithm::Count;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

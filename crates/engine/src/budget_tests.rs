@@ -1,0 +1,65 @@
+use super::*;
+
+fn spent(tokens: u64, dollars: f64) -> Spent {
+    Spent {
+        usage: Usage {
+            input: tokens,
+            ..Usage::default()
+        },
+        cost: Money::from_dollars(dollars),
+        ..Spent::default()
+    }
+}
+
+/// C-07: at the limit no further call starts; one token below it does.
+#[test]
+fn c07_a_call_starts_only_below_the_limits() {
+    let budget_tracker = BudgetTracker::new(Budget {
+        max_tokens: Some(100),
+        max_cost: Money::from_dollars(1.0),
+        max_ms: None,
+    });
+    budget_tracker.recall(&spent(99, 0.99));
+    assert!(budget_tracker.admit(0, None).is_ok());
+    budget_tracker.recall(&spent(1, 0.0));
+    assert_eq!(
+        budget_tracker.admit(0, None).unwrap_err(),
+        Exhausted::Tokens {
+            limit: 100,
+            spent: 100
+        }
+    );
+
+    let budget_tracker = BudgetTracker::new(Budget {
+        max_cost: Money::from_dollars(1.0),
+        ..Budget::default()
+    });
+    budget_tracker.recall(&spent(5, 1.0));
+    assert!(matches!(
+        budget_tracker.admit(0, None),
+        Err(Exhausted::Cost { .. })
+    ));
+}
+
+/// C-07: calls side by side know of each other.
+#[test]
+fn c07_what_is_under_way_counts_until_it_is_settled() {
+    let budget_tracker = BudgetTracker::new(Budget {
+        max_tokens: Some(100),
+        ..Budget::default()
+    });
+    let first = budget_tracker.admit(100, None).unwrap();
+    assert!(budget_tracker.admit(1, None).is_err());
+    budget_tracker.settle(first, &spent(40, 0.0));
+    assert!(budget_tracker.admit(1, None).is_ok());
+}
+
+#[test]
+fn the_deadline_counts_what_earlier_runs_used() {
+    let budget_tracker = BudgetTracker::new(Budget {
+        max_ms: Some(1000),
+        ..Budget::default()
+    });
+    assert_eq!(budget_tracker.deadline(50_000, 400), Some(50_600));
+    assert_eq!(budget_tracker.deadline(50_000, 4000), Some(50_000));
+}

@@ -1,0 +1,86 @@
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::journal::MemoryJournal;
+use crate::protocols::{self, Protocol};
+use crate::scripted::{Scripted, deps, entries, good_script, setup};
+use crate::table::{Budget, Table};
+
+/// A debate of which these steps were answered by another model.
+async fn debate_with(stood_in: &[(&str, &str)]) -> Vec<Entry> {
+    let journal = Arc::<MemoryJournal>::default();
+    let model = Scripted::new(good_script);
+    let table = Table::open(
+        setup("Why?"),
+        Budget::default(),
+        deps(&model, Arc::clone(&journal) as _),
+    )
+    .await
+    .unwrap();
+    protocols::play(&table, Protocol::Dialectic).await.unwrap();
+    let mut entries = entries(&journal);
+    for entry in &mut entries {
+        if let Event::StepFinished(step) = &mut entry.event
+            && let Some((_, other)) = stood_in.iter().find(|(name, _)| *name == step.call.step)
+        {
+            let step = Arc::make_mut(step);
+            step.instead_of = Some(crate::event::InsteadOf {
+                model: std::mem::replace(&mut step.call.model, (*other).to_owned()),
+                because: "test:scripted: the server failed with status 500".into(),
+            });
+        }
+    }
+    entries
+}
+
+/// C-07: whose words they really are stands in the report and in the record.
+#[tokio::test]
+async fn c07_who_answered_instead_is_in_the_report_and_the_record() {
+    let entries = debate_with(&[
+        ("r1/proposer/propose", "spare:y"),
+        ("r1/skeptic/criticise", "spare:y"),
+        ("synthesis/synthesizer/synthesise", "last:z"),
+    ])
+    .await;
+    let sections = protocols::report(&entries).sections;
+    let shown = sections
+        .iter()
+        .find(|it| it.title == "Who answered instead");
+    let because = "test:scripted: the server failed with status 500";
+    let note = |text: String| Block::Note {
+        text,
+        tone: Tone::Caution,
+    };
+    assert_eq!(
+        shown.map(|it| it.blocks.clone()),
+        Some(vec![
+            note(format!(
+                "spare:y answered in place of test:scripted in 2 steps, first in r1/proposer/propose: {because}"
+            )),
+            note(format!(
+                "last:z answered in place of test:scripted in 1 step, first in synthesis/synthesizer/synthesise: {because}"
+            )),
+        ])
+    );
+    let record = protocols::record("x", "now".into(), &entries).unwrap();
+    let row = |step: &str, seat: &str, model: &str| json!({ "step": step, "seat": seat, "model": model, "instead_of": "test:scripted", "because": because });
+    assert_eq!(
+        record["answered_instead"],
+        json!([
+            row("r1/proposer/propose", "proposer", "spare:y"),
+            row("r1/skeptic/criticise", "skeptic", "spare:y"),
+            row("synthesis/synthesizer/synthesise", "synthesizer", "last:z"),
+        ])
+    );
+}
+
+/// C-07: where everybody answered who was asked, nobody reads of it.
+#[tokio::test]
+async fn c07_without_a_fall_back_nothing_is_said_of_one() {
+    let entries = debate_with(&[]).await;
+    assert_eq!(section(&entries), None);
+    let record = protocols::record("x", "now".into(), &entries).unwrap();
+    assert_eq!(record.get("answered_instead"), None);
+}

@@ -1,0 +1,162 @@
+//! What every surface works with, opened only as far as it is needed and then shared by all debates.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use roundtable_core::scale::Scale;
+use roundtable_engine::data::Data;
+use roundtable_engine::embedder::Embedder;
+use roundtable_engine::prompt::Prompts;
+use roundtable_engine::protocols::dialectic::Trace;
+use roundtable_engine::reasoning::{Library, scale_of};
+
+use crate::clock;
+use crate::config::{Config, Environment, ModelName, Secret};
+use crate::embedded::{self, Local, Report};
+use crate::embedding_cache::CachedEmbedder;
+use crate::failure::Failure;
+use crate::models::ModelRegistry;
+use crate::store::{Address, DebateRow, Store};
+
+pub(crate) struct AppContext {
+    pub environment: Environment,
+    pub config: Config,
+    pub data: Data,
+    address: Option<Address>,
+    pub local: Local,
+    pub models: ModelRegistry,
+    prompts: OnceLock<Arc<Prompts>>,
+    library: OnceLock<Arc<Library>>,
+    /// Those that were used before, so that what they remember is read once.
+    embedders: Mutex<HashMap<ModelName, Arc<dyn Embedder>>>,
+    scales: Mutex<HashMap<String, Scale>>,
+}
+
+impl AppContext {
+    /// `given` is where the command line says that the debates are.
+    pub(crate) fn open(config: Option<&Path>, given: Option<Address>) -> Result<Self, Failure> {
+        let environment = Environment::read();
+        let config = Config::load(config, &environment)?;
+        let database = config.data.database.as_ref().map(Secret::expose);
+        if database.is_some_and(|url| !Address::is_server(url)) {
+            return Err(Failure::usage(
+                "ROUNDTABLE_DATABASE has to be an address like postgres://user@host/database; a folder is named with \
+                 ROUNDTABLE_DATA",
+            ));
+        }
+        let local = Local::new(&config, &environment);
+        let models = ModelRegistry::new(&config, &environment, local.parts())?;
+        let folders = environment.folders.as_ref();
+        Ok(Self {
+            data: folders.map_or_else(Data::built_in, |folders| {
+                Data::with_folder(folders.config.clone())
+            }),
+            address: given
+                .or_else(|| {
+                    let database = config.data.database.as_ref();
+                    database.map(|secret| Address::parse(secret.expose()))
+                })
+                .or_else(|| config.data.dir.clone().map(Address::Folder)),
+            environment,
+            config,
+            local,
+            models,
+            prompts: OnceLock::new(),
+            library: OnceLock::new(),
+            embedders: Mutex::default(),
+            scales: Mutex::default(),
+        })
+    }
+
+    /// Where the debates are.
+    pub(crate) fn address(&self) -> Result<&Address, Failure> {
+        self.address.as_ref().ok_or_else(|| {
+            Failure::usage(
+                "there is no home folder to keep debates in; name a folder with --data or ROUNDTABLE_DATA, \
+                 or a database with --database",
+            )
+        })
+    }
+
+    pub(crate) async fn store(&self) -> Result<Store, Failure> {
+        Ok(Store::at(self.address()?).await?)
+    }
+
+    /// The embedder that is configured, or the embedded one; made ready, and remembering what it has seen.
+    pub(crate) async fn embedder(&self, report: Report) -> Result<Arc<dyn Embedder>, Failure> {
+        let name = self.embedder_name();
+        self.embedder_named(&name, report).await
+    }
+
+    pub(crate) fn embedder_name(&self) -> ModelName {
+        self.config
+            .embedder
+            .clone()
+            .unwrap_or_else(|| ModelName::new(embedded::PROVIDER, "all-MiniLM-L6-v2"))
+    }
+
+    pub(crate) async fn embedder_named(
+        &self,
+        name: &ModelName,
+        report: Report,
+    ) -> Result<Arc<dyn Embedder>, Failure> {
+        if let Some(known) = lock(&self.embedders).get(name) {
+            return Ok(Arc::clone(known));
+        }
+        if name.provider() == embedded::PROVIDER {
+            self.local.ready_embedder(report).await?;
+        }
+        let embedder = self.models.embedder(name)?;
+        let embedder: Arc<dyn Embedder> = match &self.environment.folders {
+            Some(folders) => Arc::new(CachedEmbedder::new(
+                embedder,
+                &folders.cache.join("embeddings"),
+            )),
+            None => embedder,
+        };
+        let mut known = lock(&self.embedders);
+        Ok(Arc::clone(known.entry(name.clone()).or_insert(embedder)))
+    }
+
+    /// How this embedder's cosine is read (C-16).
+    pub(crate) fn scale(&self, embedder: &str) -> Result<Scale, Failure> {
+        if let Some(scale) = lock(&self.scales).get(embedder) {
+            return Ok(scale.clone());
+        }
+        let scale = scale_of(&self.data, embedder)?;
+        lock(&self.scales).insert(embedder.to_owned(), scale.clone());
+        Ok(scale)
+    }
+
+    pub(crate) fn prompts(&self) -> Result<Arc<Prompts>, Failure> {
+        if let Some(prompts) = self.prompts.get() {
+            return Ok(Arc::clone(prompts));
+        }
+        let prompts = Arc::new(Prompts::load(&self.data)?);
+        Ok(Arc::clone(self.prompts.get_or_init(|| prompts)))
+    }
+
+    pub(crate) fn library(&self) -> Result<Arc<Library>, Failure> {
+        if let Some(library) = self.library.get() {
+            return Ok(Arc::clone(library));
+        }
+        let library = Arc::new(Library::load(&self.data)?);
+        Ok(Arc::clone(self.library.get_or_init(|| library)))
+    }
+
+    /// The trace of a debate as its journal stands.
+    pub(crate) async fn trace(&self, store: &Store, row: &DebateRow) -> Result<Trace, Failure> {
+        let entries = store.entries(row.id).await?;
+        Trace::of(&row.id.to_string(), clock::stamp(row.created_at), &entries).ok_or_else(|| {
+            Failure::other(format!(
+                "debate {} was created but has nothing in its journal yet; `roundtable resume {}` starts it",
+                row.id, row.id
+            ))
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,48 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+
+/// Counts what it is asked for; the vector of a text is its length.
+#[derive(Default)]
+struct Counting(Arc<AtomicUsize>);
+
+impl Embedder for Counting {
+    fn name(&self) -> &'static str {
+        "test:counting"
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
+        self.0.fetch_add(texts.len(), Ordering::Relaxed);
+        #[expect(clippy::cast_precision_loss, reason = "short texts")]
+        let vectors = texts
+            .iter()
+            .map(|text| vec![text.len() as f32, 1.0])
+            .collect();
+        Box::pin(async move { Ok(vectors) })
+    }
+}
+
+fn texts(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// C-16: a text is embedded once, also by the next process, and a broken file only costs that once more.
+#[tokio::test]
+async fn a_text_is_embedded_once_and_a_broken_file_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let open = || CachedEmbedder::new(Arc::new(Counting(Arc::clone(&count))), folder.path());
+    let expected = vec![vec![1.0, 1.0], vec![2.0, 1.0]];
+    assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
+    assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+
+    let all = open().embed(texts(&["ccc", "bb"])).await.unwrap();
+    assert_eq!(all, [vec![3.0, 1.0], vec![2.0, 1.0]]);
+    assert_eq!(count.load(Ordering::Relaxed), 3);
+
+    let file = folder.path().join("test-counting.vectors");
+    fs::write(&file, b"nonsense").unwrap();
+    assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
+    assert_eq!(count.load(Ordering::Relaxed), 5);
+}

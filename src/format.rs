@@ -1,0 +1,127 @@
+//! Numbers as people read them, the same on the terminal, in files and on pages.
+
+use roundtable_core::usage::Money;
+use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
+use roundtable_engine::transcript::Transcript;
+
+/// 1234567 → 1,234,567
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// An unknown price is never shown as none.
+pub(crate) fn money(cost: Option<Money>) -> String {
+    match cost {
+        None => "price unknown".into(),
+        Some(cost) if cost == Money::ZERO => "free".into(),
+        Some(cost) => format!("${:.4}", cost.dollars()),
+    }
+}
+
+pub(crate) fn duration(ms: u64) -> String {
+    let seconds = ms / 1000;
+    match seconds {
+        0 => format!("{ms} ms"),
+        1..=119 => format!("{}.{} s", seconds, ms % 1000 / 100),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// `1 round`, `3 rounds`
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
+/// The beginning of a text on one line.
+pub(crate) fn short(text: &str, most: usize) -> String {
+    let flat = one_line(text);
+    if flat.chars().count() <= most {
+        return flat;
+    }
+    let head: String = flat.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", head.trim_end())
+}
+
+/// Without line breaks, and without control characters that could steer whatever shows it.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace()
+        .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What each seat used and how long each round took, for every surface that has room for it (C-11).
+pub(crate) fn usage(transcript: &Transcript) -> Section {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "tokens and milliseconds of one debate"
+    )]
+    let bar = |label: String, value: u64, role: Option<&str>| Bar {
+        label,
+        value: value as f64,
+        role: role.map(str::to_owned),
+    };
+    // The order of the cast, not of the alphabet: it is the order of the colours.
+    let mut seats: Vec<_> = transcript.totals.seats.iter().collect();
+    let place = |seat: &str| transcript.seats.iter().position(|place| place.seat == seat);
+    seats.sort_by_key(|(seat, _)| place(seat).unwrap_or(usize::MAX));
+    let tokens = seats
+        .iter()
+        .map(|(seat, sum)| bar(transcript.title_of(seat), sum.usage.total(), Some(seat)));
+    let times = transcript
+        .rounds
+        .iter()
+        .map(|round| bar(round.title(), round.busy_ms, None));
+    let columns = [
+        "seat",
+        "model",
+        "#calls",
+        "#tokens in",
+        "#cached",
+        "#tokens out",
+        "#cost",
+    ];
+    let table = seats
+        .iter()
+        .fold(Table::new("By seat", &columns), |table, (seat, sum)| {
+            let cells = [
+                transcript.title_of(seat),
+                transcript.model_of(seat).unwrap_or_default().to_owned(),
+                sum.calls.to_string(),
+                grouped(sum.usage.input),
+                grouped(sum.usage.cached),
+                grouped(sum.usage.output),
+                money(sum.cost),
+            ];
+            table.row(cells.into_iter().map(Cell::new).collect())
+        });
+    Section::main(
+        "Figures",
+        vec![
+            Block::Chart(Chart::Bars {
+                title: "Tokens by seat".into(),
+                unit: "tokens".into(),
+                bars: tokens.collect(),
+            }),
+            Block::Chart(Chart::Bars {
+                title: "Time by round".into(),
+                unit: "milliseconds".into(),
+                bars: times.collect(),
+            }),
+            Block::Table(table),
+        ],
+    )
+}
+
+#[cfg(test)]
+#[path = "format_tests.rs"]
+mod tests;

@@ -1,0 +1,72 @@
+//! Whether a model answers: one small real call.
+
+use futures::StreamExt;
+use roundtable_engine::model::{Delta, Message, Model, Request, Schema, Speaker};
+use serde_json::json;
+
+use crate::app_context::AppContext;
+use crate::config::ModelName;
+use crate::embedded::{self, Report};
+use crate::failure::Failure;
+
+/// The model that answered, by its full name, and what it said.
+pub(crate) async fn trial(
+    app: &AppContext,
+    name: &ModelName,
+    report: Report,
+) -> Result<(ModelName, String), Failure> {
+    let mut real = name.clone();
+    if name.provider() == embedded::PROVIDER {
+        real = app.local.ready_model(name.model(), report).await?;
+    }
+    let model = app.models.model(&real)?;
+    let said = small_call(model.as_ref(), &real)
+        .await
+        .map_err(Failure::other)?;
+    Ok((real, said))
+}
+
+async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
+    let request = Request {
+        images: Vec::new(),
+        tools: None,
+        model: name.model().to_owned(),
+        system: "You answer in JSON.".into(),
+        messages: vec![Message {
+            speaker: Speaker::User,
+            text: "Is water wet? Reply with {\"yes\": true} or {\"yes\": false}.".into(),
+            shared: false,
+            tools: Vec::new(),
+        }],
+        schema: Some(Schema {
+            name: "check".into(),
+            json: std::sync::Arc::new(
+                json!({
+                    "type": "object",
+                    "properties": { "yes": { "type": "boolean" } },
+                    "required": ["yes"],
+                    "additionalProperties": false,
+                })
+                .into(),
+            ),
+        }),
+        temperature: 0.0,
+        max_output_tokens: 256,
+        seed: 1,
+    };
+    let mut said = String::new();
+    let mut deltas = model.stream(request);
+    while let Some(delta) = deltas.next().await {
+        match delta {
+            Ok(Delta::Text(text)) => said.push_str(&text),
+            Ok(Delta::Restart { .. } | Delta::Instead(_)) => said.clear(),
+            Ok(Delta::Finish(_)) => break,
+            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_)) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    if said.trim().is_empty() {
+        return Err("it answered nothing".into());
+    }
+    Ok(said)
+}

@@ -1,0 +1,107 @@
+use super::*;
+
+fn registry(text: &str, environment: &Environment) -> ModelRegistry {
+    let config = Config::parse(text, None, environment).unwrap();
+    ModelRegistry::new(&config, environment, Embedded::default()).unwrap()
+}
+
+fn refusal(registry: &ModelRegistry, name: &ModelName) -> String {
+    match registry.model(name) {
+        Ok(_) => "served".to_owned(),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// C-03: every provider that can be named has its adapter, and each refusal says what to do.
+#[test]
+fn c03_models_are_served_or_refused_with_what_to_do() {
+    let environment = Environment::default().with("OPENAI_API_KEY", "k");
+    let registry = registry(
+        "[providers.lab]\nkind = \"anthropic\"\napi_key_env = \"LAB_KEY\"",
+        &environment,
+    );
+    let refusal = |provider: &str| refusal(&registry, &ModelName::new(provider, "m"));
+    assert_eq!("served", refusal("openai"));
+    assert_eq!("served", refusal("ollama"));
+    assert_eq!(
+        "gemini needs a key: set the environment variable GEMINI_API_KEY or GOOGLE_API_KEY",
+        refusal("gemini")
+    );
+    assert_eq!(
+        "lab needs a key: set the environment variable LAB_KEY",
+        refusal("lab")
+    );
+    assert_eq!(
+        "unknown provider 'olama' in 'olama:m'; known providers: anthropic, gemini, lab, local, ollama, openai; did you mean 'ollama'?",
+        refusal("olama")
+    );
+    assert_eq!(
+        "this program was built without the embedded model: name a model of another provider",
+        refusal("local")
+    );
+    let no_embedder = registry
+        .embedder(&ModelName::new("anthropic", "m"))
+        .err()
+        .unwrap();
+    assert_eq!(
+        "anthropic offers no embeddings here: name a model of Ollama or of an OpenAI-compatible server",
+        no_embedder.to_string()
+    );
+}
+
+#[test]
+fn a_model_is_set_up_once_and_knows_if_it_is_small() {
+    let registry = registry("", &Environment::default());
+    let small = ModelName::new("ollama", "qwen3:0.6b");
+    let first = registry.model(&small).unwrap();
+    assert!(Arc::ptr_eq(&first, &registry.model(&small).unwrap()));
+    assert_eq!(Ability::Small, first.profile().ability);
+}
+
+/// C-11
+#[test]
+fn c11_the_users_prices_are_found_in_the_configuration_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("prices.toml"),
+        "[prices.ollama]\nqwen3 = { input = 1, output = 2 }",
+    )
+    .unwrap();
+    let path = folder.path().to_path_buf();
+    let folders = crate::config::Folders {
+        home: path.clone(),
+        config: path.clone(),
+        data: path.clone(),
+        cache: path,
+    };
+    let environment = Environment::at("", Some(folders));
+    let price = registry("", &environment).price(&ModelName::new("ollama", "qwen3"));
+    assert_eq!(
+        Some(Price {
+            input: 1.0,
+            output: 2.0,
+            cached: None
+        }),
+        price
+    );
+}
+
+/// M-15: who calls tools is known by name, or the configuration says it; what is not known does not.
+#[test]
+fn m15_who_calls_tools_is_known_by_name_or_said() {
+    let calls = |setting: &str, model: &str| {
+        let registry = super::testing::fleet_of(&format!(
+            "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n{setting}\n"
+        ));
+        let name = registry
+            .config()
+            .model_name(&format!("lab:{model}"))
+            .unwrap();
+        registry.model(&name).unwrap().calls_tools()
+    };
+    assert!(calls("", "qwen3:32b"));
+    assert!(!calls("", "qwen3:1.7b"), "too small to be trusted with it");
+    assert!(!calls("", "home-made"));
+    assert!(calls("tools = true", "home-made"));
+    assert!(!calls("tools = false", "qwen3:32b"));
+}

@@ -1,0 +1,125 @@
+//! What somebody at one server wants of a debate that another process runs, and what that one answers.
+
+use roundtable_engine::event::State;
+use serde::{Deserialize, Serialize};
+use sqlx::Row;
+use uuid::Uuid;
+
+use super::Store;
+use super::errors::{Failure, StoreError};
+use super::location::Home;
+use super::row::parse_id;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Command {
+    Say { text: String, by: Option<String> },
+    Pause,
+    Continue,
+    Cancel,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CommandOutcome {
+    /// The number of the words that were said.
+    Heard(u32),
+    Done(State),
+    Refused(State, String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PendingCommand {
+    pub id: Uuid,
+    pub debate: Uuid,
+    pub command: Command,
+}
+
+impl Store {
+    pub(crate) async fn order(&self, debate: Uuid, command: &Command) -> Result<Uuid, StoreError> {
+        let id = Uuid::new_v4();
+        let placed = async {
+            sqlx::query("INSERT INTO orders (id, debate_id, wish) VALUES ($1, $2, $3)")
+                .bind(id.to_string())
+                .bind(debate.to_string())
+                .bind(as_text(command)?)
+                .execute(&self.reader)
+                .await?;
+            Ok::<_, Failure>(())
+        };
+        placed.await.map_err(|failure| self.failed(failure))?;
+        self.call_for_orders().await?;
+        Ok(id)
+    }
+
+    /// `None` while there is none.
+    pub(crate) async fn answer(&self, order: Uuid) -> Result<Option<CommandOutcome>, StoreError> {
+        let row = sqlx::query("SELECT answer FROM orders WHERE id = $1 AND answer <> ''")
+            .bind(order.to_string())
+            .fetch_optional(&self.reader)
+            .await;
+        row.map_err(Failure::from)
+            .and_then(|row| row.map(|row| as_value(row.try_get("answer")?)).transpose())
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// Whoever gave it no longer waits.
+    pub(crate) async fn withdraw(&self, order: Uuid) -> Result<(), StoreError> {
+        let gone = sqlx::query("DELETE FROM orders WHERE id = $1")
+            .bind(order.to_string())
+            .execute(&self.reader)
+            .await;
+        gone.map(drop).map_err(|error| self.failed(error.into()))
+    }
+
+    /// What is wanted of debates that this process holds. Each is given out once.
+    pub(crate) async fn take_orders(&self) -> Result<Vec<PendingCommand>, StoreError> {
+        let Home::Server(server) = &*self.home else {
+            return Ok(Vec::new());
+        };
+        let taken = async {
+            let owner = server.ownership.owner().await?;
+            let rows = sqlx::query(
+                "UPDATE orders SET answer = '' FROM debates \
+                 WHERE orders.answer IS NULL AND debates.id = orders.debate_id AND debates.owner = $1 \
+                 RETURNING orders.id, orders.debate_id, orders.wish",
+            )
+            .bind(owner.id().to_owned())
+            .fetch_all(&self.reader)
+            .await?;
+            let read = |row: &sqlx::any::AnyRow| {
+                Ok(PendingCommand {
+                    id: parse_id(row.try_get("id")?)?,
+                    debate: parse_id(row.try_get("debate_id")?)?,
+                    command: as_value(row.try_get("wish")?)?,
+                })
+            };
+            rows.iter().map(read).collect::<Result<_, Failure>>()
+        };
+        taken.await.map_err(|failure| self.failed(failure))
+    }
+
+    pub(crate) async fn answer_order(
+        &self,
+        order: Uuid,
+        answer: &CommandOutcome,
+    ) -> Result<(), StoreError> {
+        let answered = async {
+            sqlx::query("UPDATE orders SET answer = $2 WHERE id = $1")
+                .bind(order.to_string())
+                .bind(as_text(answer)?)
+                .execute(&self.reader)
+                .await?;
+            Ok::<_, Failure>(())
+        };
+        answered.await.map_err(|failure| self.failed(failure))
+    }
+}
+
+fn as_text(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::unreadable(error.to_string()))
+}
+
+fn as_value<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::unreadable(format!("an order: {error}")))
+}

@@ -1,0 +1,118 @@
+use roundtable_engine::event::State;
+use uuid::Uuid;
+
+use super::*;
+use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
+use crate::store::test_stores::{Place, on_both};
+use crate::store::{Rating, Resolving};
+
+async fn debate(store: &Store, at: Millis) -> Uuid {
+    let id = Uuid::new_v4();
+    let lease = store.create(id, &setup("Why?"), at).await.unwrap();
+    let mut batch = vec![
+        keyed(1, opened("Why?")),
+        keyed(2, finished("r1/a", spent(Some(0.1)))),
+        keyed(3, ended(State::Complete)),
+    ];
+    for one in &mut batch {
+        one.entry.at = at;
+    }
+    lease.journal().append(batch).await.unwrap();
+    id
+}
+
+/// C-10: a sound store is found sound, and one that is not is said to be so.
+async fn c10_a_check_finds_what_is_wrong(place: Place) {
+    let store = place.open().await;
+    let id = debate(&store, 1).await;
+    let sound = Soundness {
+        debates: 1,
+        entries: 3,
+        faults: vec![],
+    };
+    assert_eq!(store.check().await, Ok(sound));
+    store.writer.run("UPDATE debates SET calls = 99").await;
+    let wrong = store.check().await.unwrap().faults;
+    assert_eq!(
+        wrong,
+        [format!(
+            "debate {id}: its totals are not those of its journal"
+        )]
+    );
+    store.writer.run("DELETE FROM journal WHERE seq = 2").await;
+    let wrong = store.check().await.unwrap().faults;
+    assert_eq!(
+        wrong,
+        [format!("debate {id}: entry 2 is missing; the next is 3")]
+    );
+}
+
+/// What was changed at the cutoff itself is not older than it; what somebody has rated or resolved can be kept.
+async fn c14_what_is_old_is_found(place: Place) {
+    let store = place.open().await;
+    let (old, rated, resolved, young) = (
+        debate(&store, 99).await,
+        debate(&store, 10).await,
+        debate(&store, 11).await,
+        debate(&store, 100).await,
+    );
+    let rating = Rating::new(5).unwrap();
+    store.rate(rated, rating, None, 20).await.unwrap();
+    let outcome = Resolving {
+        outcome: Some("yes".into()),
+        by: None,
+    };
+    store.resolve(resolved, outcome, 21).await.unwrap();
+    let ids = async |keep| {
+        let found = store.older_than(100, keep).await.unwrap();
+        found.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(Keep::Nothing).await, [rated, resolved, old]);
+    assert_eq!(ids(Keep::Rated).await, [old]);
+    assert!(!ids(Keep::Nothing).await.contains(&young));
+}
+
+/// A backup while the store is written to is a store by itself, as it was at one moment.
+#[tokio::test]
+async fn a_backup_is_a_store_of_its_own() {
+    let (place, other) = (Place::folder(), tempfile::tempdir().unwrap());
+    let store = place.open().await;
+    let id = debate(&store, 1).await;
+    let running = store
+        .create(Uuid::new_v4(), &setup("Still?"), 2)
+        .await
+        .unwrap();
+    let file = other.path().join("roundtable.db");
+    let journal = running.journal();
+    let (backed_up, appended) = tokio::join!(
+        store.back_up(&file),
+        journal.append(vec![keyed(1, opened("Still?"))])
+    );
+    appended.unwrap();
+    assert!(backed_up.unwrap() > 0);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+    }
+    let again = store.back_up(&file).await.unwrap_err();
+    assert!(matches!(again, BackupError::Exists(_)), "{again}");
+    let copy = Store::open(other.path()).await.unwrap();
+    assert_eq!(copy.entries(id).await, store.entries(id).await);
+    assert_eq!(copy.check().await.unwrap().faults, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_backup_of_a_server_says_how_to_make_one() {
+    let place = Place::server();
+    let store = place.open().await;
+    let refused = store.back_up(Path::new("x.dump")).await.unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("pg_dump --format=custom --file=x.dump 'postgres://127.0.0.1:"),
+        "{said}"
+    );
+}
+
+on_both!(c10_a_check_finds_what_is_wrong, c14_what_is_old_is_found);

@@ -1,0 +1,173 @@
+//! What a server needs of the store: debates that it runs, and requests that must not be met twice.
+
+use roundtable_engine::event::{Entry, Millis, Setup, State};
+use roundtable_engine::table::Budget;
+use sqlx::{AnyConnection, Row};
+use uuid::Uuid;
+
+use super::errors::{Failure, Fault, LeaseError, StoreError};
+use super::lease::{By, Made};
+use super::row::parse_id;
+use super::{Lease, Store, signed};
+
+/// A request that makes a debate. Where it has a key, the same key again means the same debate.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Sent {
+    pub key: Option<String>,
+    /// Of the request's content.
+    pub fingerprint: String,
+}
+
+#[derive(Debug)]
+pub(crate) enum Created {
+    New(Box<Lease>),
+    /// The same request has made this one before.
+    Before(Uuid),
+    /// The key was used for another request.
+    OtherRequest,
+}
+
+impl Store {
+    /// A new debate that a server runs, leased.
+    pub(crate) async fn create_served(
+        &self,
+        id: Uuid,
+        setup: &Setup,
+        now: Millis,
+        state: State,
+        sent: &Sent,
+    ) -> Result<Created, StoreError> {
+        let Some(held) = self.hold_new(id).await? else {
+            return Err(StoreError::Exists { id });
+        };
+        let made = Made {
+            state,
+            owner: held.owner(),
+            served: Some(sent),
+        };
+        match self.insert_debate(id, setup, now, made).await {
+            Ok(epoch) => Ok(Created::New(Box::new(self.leased(
+                id,
+                held,
+                (epoch, setup.clone(), now),
+            )))),
+            Err(failure) if failure.fault == Fault::Taken => {
+                drop(held);
+                self.forget_hold(id);
+                match self.made_by(sent).await? {
+                    Some(created) => Ok(created),
+                    None => Err(StoreError::Exists { id }),
+                }
+            }
+            Err(failure) => Err(self.failed(failure)),
+        }
+    }
+
+    /// What this request has made before, if anything.
+    pub(crate) async fn made_by(&self, sent: &Sent) -> Result<Option<Created>, StoreError> {
+        let Some(key) = &sent.key else {
+            return Ok(None);
+        };
+        let row = sqlx::query("SELECT fingerprint, debate_id FROM requests WHERE key = $1")
+            .bind(key.as_str())
+            .fetch_optional(&self.reader)
+            .await;
+        let read = |row: sqlx::any::AnyRow| -> Result<Created, Failure> {
+            if row.try_get::<&str, _>("fingerprint")? == sent.fingerprint {
+                Ok(Created::Before(parse_id(row.try_get("debate_id")?)?))
+            } else {
+                Ok(Created::OtherRequest)
+            }
+        };
+        row.map_err(Failure::from)
+            .and_then(|row| row.map(read).transpose())
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// Takes over a debate that no living process holds, for a server.
+    pub(crate) async fn claim_served(&self, id: Uuid) -> Result<Lease, LeaseError> {
+        self.claim_as(id, By::Server).await
+    }
+
+    /// An ended debate is to go on as soon as there is a place for it, with this budget where it is to be another than it was
+    /// opened with. What an earlier wish set no longer counts.
+    pub(crate) async fn queue_again(
+        &self,
+        id: Uuid,
+        budget: Option<&Budget>,
+    ) -> Result<(), StoreError> {
+        let queued = async {
+            let budget = match budget {
+                Some(budget) => serde_json::to_string(budget)
+                    .map_err(|error| Failure::unreadable(error.to_string()))?,
+                None => String::new(),
+            };
+            let mut writing = self.writer.begin().await?;
+            let done = sqlx::query(
+                "UPDATE debates SET state = $2, ended_at = NULL, served = 1, \
+                 budget = $3 WHERE id = $1",
+            )
+            .bind(id.to_string())
+            .bind(State::Queued.name())
+            .bind(budget)
+            .execute(writing.connection())
+            .await
+            .map_err(Failure::from);
+            writing.end(done).await.map(drop)
+        };
+        queued.await.map_err(|failure| self.failed(failure))
+    }
+
+    /// Debates that a server was running or had in its queue when it ended, oldest first.
+    pub(crate) async fn left_by_servers(&self) -> Result<Vec<Uuid>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') ORDER BY created_at, id",
+        )
+        .fetch_all(&self.reader)
+        .await;
+        rows.map_err(Failure::from)
+            .and_then(|rows| {
+                rows.iter()
+                    .map(|row| parse_id(row.try_get("id")?))
+                    .collect()
+            })
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// The journal of a debate after the entry `seq`.
+    pub(crate) async fn entries_after(&self, id: Uuid, seq: u64) -> Result<Vec<Entry>, StoreError> {
+        self.select_entries(id, seq)
+            .await
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// Whether the database answers.
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
+        let answer = sqlx::query("SELECT 1 AS one").fetch_one(&self.reader).await;
+        match answer {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failed(error.into())),
+        }
+    }
+}
+
+pub(super) async fn note_request(
+    connection: &mut AnyConnection,
+    id: Uuid,
+    sent: &Sent,
+    now: Millis,
+) -> Result<(), Failure> {
+    let Some(key) = &sent.key else {
+        return Ok(());
+    };
+    sqlx::query(
+        "INSERT INTO requests (key, fingerprint, debate_id, created_at) VALUES ($1, $2, $3, $4)",
+    )
+    .bind(key.as_str())
+    .bind(sent.fingerprint.as_str())
+    .bind(id.to_string())
+    .bind(signed(now))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
