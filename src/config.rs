@@ -8,6 +8,7 @@ mod document;
 mod edit;
 mod environment;
 mod name;
+mod protocols;
 mod provider;
 mod sections;
 
@@ -20,13 +21,14 @@ use roundtable_core::breaker::Settings as Breaker;
 use roundtable_core::convergence::Thresholds;
 use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
+use roundtable_engine::budget::Budget;
 
-pub(crate) use constitution::DebatePolicy;
 pub(crate) use edit::set;
 #[cfg(test)]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
+pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
 pub(crate) use provider::{Kind, Provider};
@@ -137,6 +139,19 @@ pub(crate) struct Dialectic {
     pub proposer_temperature: f64,
     pub skeptic_temperature: f64,
     pub synthesizer_temperature: f64,
+}
+
+impl Limits {
+    /// The default budget of a debate.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            max_tokens: self.max_tokens_total,
+            max_cost: self.max_cost,
+            max_ms: self
+                .timeout
+                .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        }
+    }
 }
 
 impl Default for Dialectic {

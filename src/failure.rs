@@ -11,6 +11,8 @@ use roundtable_engine::table::Halt;
 use crate::config::{ConfigError, NameError};
 use crate::embedded::NotReady;
 use crate::models::{PricesError, RegistryError};
+pub(crate) use roundtable_engine::protocol::Fault;
+
 use crate::store::{FindError, LeaseError, StoreError};
 
 /// Exit codes. 0 is a complete debate, or a command that did what it was asked.
@@ -27,22 +29,6 @@ pub(crate) enum Code {
 impl From<Code> for ExitCode {
     fn from(code: Code) -> Self {
         Self::from(code as u8)
-    }
-}
-
-/// One thing that is wrong with a request. `at` points to it as a JSON pointer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub at: String,
-    pub message: String,
-}
-
-impl Fault {
-    pub(crate) fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            at: at.into(),
-            message: message.into(),
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn parsed(text: &str) -> Option<DebatePolicy> {
-    DebatePolicy::parse(text).unwrap()
+    parse(text).unwrap()
 }
 
 /// The design's form, the short form, and a constitution that says nothing of debates.
@@ -35,7 +35,7 @@ fn e21_a_broken_policy_says_where_and_what_was_expected() {
         "debate_policy:\n  demand_evidence: true\n",
         "debate_policy: [1\n",
     ] {
-        let (line, message) = DebatePolicy::parse(text).unwrap_err();
+        let (line, message) = parse(text).unwrap_err();
         assert!(line >= 1);
         assert!(
             message.contains("require_evidence, track_convergence and enable_learning"),

@@ -17,7 +17,6 @@ mod reader;
 mod reasoning;
 mod requests;
 mod rest;
-mod rules;
 mod scheduler;
 mod sign_in;
 pub(crate) mod tokens;

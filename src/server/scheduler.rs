@@ -813,7 +813,7 @@ impl Scheduler {
         } else {
             setup.budget
         });
-        let prepared = setup::again(&self.context, setup, budget, &progress_sink()).await;
+        let prepared = setup::prepare_resume(&self.context, setup, budget, &progress_sink()).await;
         match prepared {
             Ok(prepared) => Ok((lease, prepared)),
             Err(failure) => {
@@ -831,7 +831,7 @@ impl Scheduler {
     ) -> Result<Arc<End>, Stopped> {
         let journal = lease.journal();
         let cancel = debate.cancel.clone();
-        let (table, protocol) = setup::sit(&self.context, prepared, journal, cancel)
+        let (table, protocol) = setup::open_table(&self.context, prepared, journal, cancel)
             .await
             .map_err(Stopped::Failure)?;
         let feed = Arc::clone(&debate.feed);

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::journal::MemoryJournal;
-use crate::protocols::{self, Protocol};
+use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::{Budget, Table};
 
@@ -19,7 +19,7 @@ async fn debate_with(stood_in: &[(&str, &str)]) -> Vec<Entry> {
     )
     .await
     .unwrap();
-    protocols::play(&table, Protocol::Dialectic).await.unwrap();
+    protocols::play(&table, &Dialectic).await.unwrap();
     let mut entries = entries(&journal);
     for entry in &mut entries {
         if let Event::StepFinished(step) = &mut entry.event

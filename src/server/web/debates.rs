@@ -5,7 +5,7 @@ use std::fmt::Write;
 use askama::Template;
 use roundtable_core::usage::Money;
 use roundtable_engine::event::{Millis, State};
-use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::protocols;
 use roundtable_engine::transcript::capital;
 
 use super::{Choice, Frame};
@@ -160,7 +160,7 @@ impl DebatesView {
         Self {
             problems: Vec::new(),
             search: query.q.clone(),
-            protocols: Protocol::ALL
+            protocols: protocols::ALL
                 .iter()
                 .map(|it| choice(it.name(), it.title().to_owned(), &query.protocol))
                 .collect(),

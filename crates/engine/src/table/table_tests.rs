@@ -495,7 +495,7 @@ impl Clock for Backwards {
 /// C-08: whatever the clock does, the debate ends, times are never negative, and the journal is in the order of what happened.
 #[tokio::test]
 async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
-    use crate::protocols::{Protocol, play, report};
+    use crate::protocols::{Dialectic, play, report};
 
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
@@ -506,7 +506,7 @@ async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
         ..Budget::default()
     };
     let table = Table::open(setup("Why?"), budget, deps).await.unwrap();
-    let end = play(&table, Protocol::Dialectic).await.unwrap();
+    let end = play(&table, &Dialectic).await.unwrap();
     assert_eq!(end.state, crate::event::State::Complete);
     let entries = crate::scripted::entries(&journal);
     let numbers: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();

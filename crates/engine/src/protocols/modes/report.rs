@@ -21,11 +21,11 @@ use crate::tokens;
 use crate::totals::Totals;
 
 /// Where an enhanced debate stands after its last round.
-pub fn progress(entries: &[Entry]) -> Option<Section> {
+pub(super) fn progress(entries: &[Entry]) -> Option<Section> {
     enhanced::progress(&followed(entries)?)
 }
 
-pub fn report(entries: &[Entry]) -> Report {
+pub(super) fn report(entries: &[Entry]) -> Report {
     let Some(debate) = followed(entries) else {
         return Report::default();
     };

@@ -1,20 +1,16 @@
 use super::*;
 
-fn spec(rules: &Value) -> DebateSpec {
-    DebateSpec {
-        question: " Will it rain? ".into(),
-        rules: rules.as_object().cloned().unwrap_or_default(),
-        ..DebateSpec::default()
-    }
+fn request(input: Value) -> Value {
+    contract_request(&serde_json::from_value(input).unwrap(), " Will it rain? ")
 }
 
 /// F-01: a question and a list of outcomes are enough.
 #[test]
 fn f01_a_question_and_outcomes_make_a_request() {
-    let made = request(&spec(&json!({
+    let made = request(json!({
         "outcomes": ["Above 3%", "Above 3 %", "Über 3 Prozent im Jahr 2027", "!!"],
         "rounds": 2, "domain": "weather", "resolves": "2027-06-30"
-    })));
+    }));
     assert_eq!(
         made,
         json!({
@@ -37,13 +33,13 @@ fn f01_a_question_and_outcomes_make_a_request() {
 #[test]
 fn f01_a_whole_request_is_taken_as_it_is() {
     let given = json!({ "task_id": "t", "config": { "rounds": 3, "extra": 1 } });
-    let found = request(&spec(&json!({ "request": given, "judge_weight": 0.2 })));
+    let found = request(json!({ "request": given, "judge_weight": 0.2 }));
     assert_eq!(
         found,
         json!({ "task_id": "t", "config": { "rounds": 3, "extra": 1, "judge_weight": 0.2 } })
     );
-    let nonsense = request(&spec(&json!({ "request": [1], "rounds": 2 })));
+    let nonsense = request(json!({ "request": [1], "rounds": 2 }));
     assert_eq!(nonsense, json!([1]));
-    let odd = request(&spec(&json!({ "request": { "config": 7 }, "rounds": 2 })));
+    let odd = request(json!({ "request": { "config": 7 }, "rounds": 2 }));
     assert_eq!(odd, json!({ "config": 7 }));
 }

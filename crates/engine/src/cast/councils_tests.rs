@@ -83,7 +83,7 @@ fn t11_in_fast_mode_every_seat_is_on_the_fast_tier() {
 fn refused(from: &str, to: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.toml");
-    let themis = include_str!("../../../casts/themis.toml");
+    let themis = include_str!("../../casts/themis.toml");
     assert!(themis.contains(from), "nothing to replace: {from}");
     std::fs::write(&file, themis.replacen(from, to, 1)).unwrap();
     match Cast::load_file(&file) {
@@ -94,7 +94,7 @@ fn refused(from: &str, to: &str) -> String {
 }
 
 fn line_of(text: &str) -> usize {
-    let lines = include_str!("../../../casts/themis.toml").lines();
+    let lines = include_str!("../../casts/themis.toml").lines();
     let found = lines.enumerate().filter(|(_, line)| line.contains(text));
     found.last().unwrap().0 + 1
 }
@@ -210,7 +210,7 @@ fn c02_tiers_that_do_not_rise_are_an_error() {
 /// C-02: the example in the documentation is a cast, once it has its seats.
 #[test]
 fn c02_the_documented_example_is_in_order() {
-    let page = include_str!("../../../../../docs/casts.md");
+    let page = include_str!("../../../../docs/casts.md");
     let panel = page
         .split("```toml\n")
         .nth(2)

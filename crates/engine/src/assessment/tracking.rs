@@ -88,7 +88,7 @@ impl Status {
 }
 
 /// From this on an event was a surprise.
-pub(super) const SURPRISING: f64 = 0.6;
+pub(crate) const SURPRISING: f64 = 0.6;
 
 /// All events of a decision, in the order in which they happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -186,7 +186,7 @@ impl Course {
 }
 
 /// At most one decimal, none where it is 0.
-pub(super) fn short(number: f64) -> String {
+pub(crate) fn short(number: f64) -> String {
     let text = format!("{number:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }

@@ -1,36 +1,53 @@
-//! Whether a debate is an enhanced one, and by which algorithm: what is asked for goes before the project's constitution,
-//! and that before the configuration (E-21).
+//! Whether a debate is enhanced, and by which algorithm. The request takes precedence over the project's constitution, and
+//! that over the configuration (E-21).
 
-use roundtable_engine::algorithm::{self, Algorithm, EndsBy, Evidence};
-use roundtable_engine::protocols::modes::enhanced::{Enhanced, Learning};
+use serde::{Deserialize, Serialize};
 
-use crate::app_context::AppContext;
-use crate::config::DebatePolicy;
-use crate::failure::Fault;
+use super::rules::{Enhanced, Learning};
+use crate::algorithm::{self, Algorithm, EndsBy, Evidence};
+use crate::data::Data;
+use crate::protocol::Fault;
+use crate::protocols::modes::Settings;
+
+/// `debate_policy` of a project's constitution. Anything left out keeps its default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DebatePolicy {
+    pub require_evidence: Option<bool>,
+    pub track_convergence: Option<bool>,
+    pub enable_learning: Option<bool>,
+}
 
 /// `None` for a plain debate.
-pub(super) fn enhanced(
-    app: &AppContext,
+pub(in crate::protocols::modes) fn enhanced(
     wanted: Option<bool>,
     named: Option<&str>,
+    settings: &Settings,
+    data: &Data,
     faults: &mut Vec<Fault>,
 ) -> Option<Enhanced> {
     if wanted == Some(false) {
         return None;
     }
-    let policy = DebatePolicy::read(&app.environment)
-        .map_err(|error| faults.push(Fault::new("/rules/enhanced", error.to_string())))
-        .ok()?
-        .unwrap_or_default();
-    let configured = app.config.debate.algorithm.as_deref();
-    let choice = Choice::of(wanted, named.or(configured), policy)?;
-    let algorithm = Algorithm::load(&app.data, &choice.algorithm)
+    if let Some(error) = &settings.policy_error {
+        faults.push(Fault::new("/rules/enhanced", error.clone()));
+        return None;
+    }
+    let named = named.or(settings.algorithm.as_deref());
+    let choice = Choice::of(wanted, named, settings.policy)?;
+    let algorithm = Algorithm::load(data, &choice.algorithm)
         .map_err(|error| faults.push(Fault::new("/rules/algorithm", error.to_string())))
         .ok()?;
-    Some(choice.enhanced(algorithm, app))
+    let defaults = Enhanced::by(algorithm);
+    Some(Enhanced {
+        evidence: choice.evidence.unwrap_or(defaults.evidence),
+        ends_by: choice.ends_by.unwrap_or(defaults.ends_by),
+        thresholds: settings.thresholds,
+        learning: choice.learning,
+        ..defaults
+    })
 }
 
-/// What the three together come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Choice {
     algorithm: String,
@@ -47,7 +64,7 @@ impl Choice {
         if !is_wanted && !is_policy && algorithm.is_none() {
             return None;
         }
-        // What was asked for outright is never less than the whole.
+        // An explicit request always gets the whole.
         let evidence = match (is_wanted, policy.require_evidence) {
             (true, _) | (false, Some(true)) => Some(Evidence::Required),
             (false, Some(false)) => Some(Evidence::Optional),
@@ -67,17 +84,6 @@ impl Choice {
                 Some(true) | None => Learning::Enabled,
             },
         })
-    }
-
-    fn enhanced(self, algorithm: Algorithm, app: &AppContext) -> Enhanced {
-        let by_algorithm = Enhanced::by(algorithm);
-        Enhanced {
-            evidence: self.evidence.unwrap_or(by_algorithm.evidence),
-            ends_by: self.ends_by.unwrap_or(by_algorithm.ends_by),
-            thresholds: app.config.convergence,
-            learning: self.learning,
-            ..by_algorithm
-        }
     }
 }
 

@@ -76,7 +76,7 @@ fn e14_how_far_a_type_held_is_read_in_percent_or_as_missed() {
 /// The form with and without the tracking around it; what is written is what was read.
 #[test]
 fn e14_the_designs_form_goes_through_yaml_unchanged() {
-    let text = include_str!("../../fixtures/dashboard/assessment.yaml");
+    let text = include_str!("../fixtures/dashboard/assessment.yaml");
     let file: AssessmentFile = serde_saphyr::from_str(text).unwrap();
     let written = serde_saphyr::to_string(&file).unwrap();
     assert_eq!(

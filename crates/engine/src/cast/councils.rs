@@ -7,7 +7,7 @@ use roundtable_core::councils::Tiers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cast::Seat;
+use super::Seat;
 
 /// The seats that the protocol itself needs, beside judges and leads.
 pub const CRITIC: &str = "critic";
@@ -356,5 +356,5 @@ fn known_seat(seats: &[Seat], name: &str) -> Result<(), Fault> {
 }
 
 #[cfg(test)]
-#[path = "cast_tests.rs"]
+#[path = "councils_tests.rs"]
 mod tests;

@@ -7,7 +7,12 @@ use roundtable_core::learning::Mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tracking::Tracked;
+mod time_cost;
+pub(crate) mod tracking;
+
+pub use time_cost::{TimeCost, TimeCostError};
+pub use tracking::{Course, Status, Tracked};
+
 use crate::data::closest;
 
 /// A file of the design: the tracking with the assessment in it, or the assessment alone.
