@@ -183,14 +183,14 @@ const NOT_AUTHORS: [&str; 26] = [
 ];
 
 /// Whether the text starts with a citation.
-pub fn begins_with_one(text: &str) -> bool {
+pub fn starts_with_citation(text: &str) -> bool {
     let text = text.trim_start_matches([' ', '.']);
     let inside = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     inside.is_some_and(|(inside, _)| range(inside).is_some())
 }
 
 /// Whether the text ends with a citation.
-pub fn ends_with_one(text: &str) -> bool {
+pub fn ends_with_citation(text: &str) -> bool {
     let text = text.trim_end_matches([' ', '.']);
     let inside = text
         .strip_suffix(']')

@@ -125,8 +125,8 @@ proptest! {
         let cited = parse(&text);
         prop_assert!(cited.numbers.iter().all(|number| *number > 0));
         check(&cited, &[]);
-        begins_with_one(&text);
-        ends_with_one(&text);
+        starts_with_citation(&text);
+        ends_with_citation(&text);
     }
 }
 
@@ -135,8 +135,8 @@ proptest! {
     fn m04_arbitrary_unicode_never_panics(text in any::<String>(), a in any::<String>(), b in any::<String>()) {
         let cited = parse(&text);
         check(&cited, &[reference(1, &a), reference(u32::MAX, &b)]);
-        begins_with_one(&text);
-        ends_with_one(&text);
+        starts_with_citation(&text);
+        ends_with_citation(&text);
         address_key(&text);
         same_title(&a, &b);
     }

@@ -343,7 +343,7 @@ fn e05_bands_have_the_specified_boundaries() {
 
 /// E-20: only items that are new to the seat explain a move.
 #[test]
-fn e20_a_move_names_what_is_new_or_is_unexplained() {
+fn e20_a_move_is_explained_only_by_new_items() {
     let by = |shift: f64, turned: bool, named: &[&str]| {
         let named: Vec<String> = named.iter().map(|id| (*id).to_owned()).collect();
         let shift = Some(Similarity {

@@ -61,8 +61,8 @@ pub fn check_text(text: &str) -> Vec<LabelFault> {
     let mut from = 0;
     while let Some((label, start, end)) = next_tag(text, from) {
         let sentence = sentence_before(text, start);
-        let is_cited =
-            citations::begins_with_one(&text[end..]) || citations::ends_with_one(sentence);
+        let is_cited = citations::starts_with_citation(&text[end..])
+            || citations::ends_with_citation(sentence);
         faults.extend(check(label, is_cited, sentence));
         from = end;
     }
