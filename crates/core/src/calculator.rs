@@ -62,7 +62,7 @@ pub fn evaluate(expression: &str) -> Result<f64, CalculatorError> {
 }
 
 /// Formats a result without the rounding noise of binary fractions.
-pub fn written(value: f64) -> String {
+pub fn format_number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         return "0".to_owned();
@@ -281,7 +281,7 @@ impl Parser<'_> {
             return Err(CalculatorError::DivisionByZero);
         }
         defined(base.powf(exponent), || {
-            format!("{}^{}", written(base), written(exponent))
+            format!("{}^{}", format_number(base), format_number(exponent))
         })
     }
 
@@ -357,7 +357,7 @@ fn apply(name: &str, args: &[f64]) -> Result<f64, CalculatorError> {
         takes: takes.to_owned(),
         given: args.len(),
     };
-    let shown = |value: f64| format!("{name}({})", written(value));
+    let shown = |value: f64| format!("{name}({})", format_number(value));
     match (name, args) {
         ("sqrt", [value]) => defined(value.sqrt(), || shown(*value)),
         ("ln", [value]) if *value <= 0.0 => Err(CalculatorError::Undefined {
@@ -387,7 +387,7 @@ fn apply(name: &str, args: &[f64]) -> Result<f64, CalculatorError> {
 fn round_to(value: f64, places: f64) -> Result<f64, CalculatorError> {
     if !(0.0..=12.0).contains(&places) || places.fract() != 0.0 {
         return Err(CalculatorError::Undefined {
-            what: format!("round(…, {})", written(places)),
+            what: format!("round(…, {})", format_number(places)),
         });
     }
     let factor = 10_f64.powi(places as i32);

@@ -4,7 +4,7 @@ use super::*;
 
 fn value(expression: &str) -> String {
     match evaluate(expression) {
-        Ok(value) => written(value),
+        Ok(value) => format_number(value),
         Err(error) => error.to_string(),
     }
 }
@@ -188,7 +188,7 @@ proptest! {
 
     #[test]
     fn m15_formatted_results_parse_back_to_nearly_the_same_value(value in prop::num::f64::NORMAL) {
-        let back: f64 = written(value).parse().unwrap();
+        let back: f64 = format_number(value).parse().unwrap();
         prop_assert!((back - value).abs() <= value.abs() * 1e-5, "{value} {back}");
     }
 }
