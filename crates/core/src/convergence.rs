@@ -17,7 +17,7 @@ use crate::similarity::{cosine, normalise};
 use crate::spread;
 
 pub use answers::{
-    Agreement, Answer, Contradiction, Group, Majority, groups, is_turned, majority, same_option,
+    Agreement, Answer, Contradiction, Group, Majority, changed_sides, groups, majority, same_option,
 };
 pub use reversal::is_reversed;
 

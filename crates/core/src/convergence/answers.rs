@@ -230,7 +230,7 @@ pub fn same_option(a: &str, b: &str) -> bool {
 }
 
 /// Whether a seat reversed its answer, regardless of how similar the wording is.
-pub fn is_turned(before: &Answer, now: &Answer) -> bool {
+pub fn changed_sides(before: &Answer, now: &Answer) -> bool {
     let options = match (&before.option, &now.option) {
         (Some(before), Some(now)) => !same_option(before, now),
         (Some(_) | None, _) => false,

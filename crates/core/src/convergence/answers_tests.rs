@@ -82,13 +82,13 @@ fn e19_options_are_compared_by_their_words() {
 #[test]
 fn e19_a_reversed_answer_is_detected_despite_similar_wording() {
     let before = answer("a", "Use a queue", Vote::Accept);
-    assert!(!is_turned(&before, &before));
-    assert!(is_turned(&before, &answer("a", "Wait", Vote::Accept)));
-    assert!(is_turned(
+    assert!(!changed_sides(&before, &before));
+    assert!(changed_sides(&before, &answer("a", "Wait", Vote::Accept)));
+    assert!(changed_sides(
         &before,
         &answer("a", "Use a queue", Vote::Blocker)
     ));
-    assert!(!is_turned(
+    assert!(!changed_sides(
         &before,
         &answer("a", "Use a queue", Vote::Minor)
     ));
@@ -96,10 +96,10 @@ fn e19_a_reversed_answer_is_detected_despite_similar_wording() {
     crossed.probability = Some(0.4);
     let mut likely = before.clone();
     likely.probability = Some(0.6);
-    assert!(is_turned(&crossed, &likely));
+    assert!(changed_sides(&crossed, &likely));
     let mut negated = before.clone();
     negated.position = "The seat aa holds this not of it in words of its own.".into();
-    assert!(is_turned(&before, &negated));
+    assert!(changed_sides(&before, &negated));
 }
 
 /// E-21: a seat that blocks is in the minority, whatever its option.
