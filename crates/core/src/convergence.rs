@@ -33,7 +33,7 @@ pub struct Thresholds {
     pub settled: f64,
     /// A round makes no progress if the mean shift is below this.
     pub stalled: f64,
-    /// Consecutive rounds without progress that end the debate.
+    /// Consecutive rounds without progress that count as diminishing returns.
     pub stalled_rounds: u32,
     /// A similarity above this …
     pub early_similarity: f64,
