@@ -17,6 +17,7 @@ pub mod issues;
 pub mod labels;
 pub mod language;
 pub mod learning;
+pub mod panel;
 pub mod quality;
 pub mod scale;
 pub mod similarity;
