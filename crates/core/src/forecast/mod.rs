@@ -1,5 +1,5 @@
-//! The numbers of a forecasting debate (section F): distributions over outcomes, how far roles agree, how they are combined,
-//! and how good they turn out to be.
+//! The numbers of a forecasting debate (section F): distributions over outcomes, agreement of the roles, pooling, and scoring
+//! once the outcome is known.
 
 mod calibration;
 mod consensus;
