@@ -431,7 +431,7 @@ fn e15_the_next_debate_starts_with_what_was_learned_and_reports_it() {
             "Weights of evidence: PRECEDENT 0.70 → 0.75, LOGICAL 0.60 → 0.58.",
             "The panel is asked one question before round 1.",
             "Consider a seat for 'Requirements Validation Expert': 3 of 3 projects lacked it.",
-            "In 3 projects rounds up to 2 paid.",
+            "In 3 projects rounds up to 2 were productive.",
         ]
     );
     let written = serde_json::to_string(&learned).unwrap();

@@ -167,8 +167,8 @@ proptest! {
             let order = pair[1].score.total_cmp(&pair[0].score).then(pair[0].at.cmp(&pair[1].at));
             prop_assert_eq!(std::cmp::Ordering::Less, order);
         }
-        for it in &found {
-            prop_assert!(it.score > 0.0 && it.score.is_finite());
+        for hit in &found {
+            prop_assert!(hit.score > 0.0 && hit.score.is_finite());
         }
         // A longer list starts with the shorter one.
         let all = index.search(&query, usize::MAX);

@@ -100,7 +100,7 @@ pub enum LearnError {
 pub enum UndoError {
     #[error("nothing to undo")]
     Nothing,
-    #[error("no entry {number}; list entries with `roundtable learning history`")]
+    #[error("there is no entry {number}; list entries with `roundtable learning history`")]
     Unknown { number: u64 },
     #[error("entry {number} belongs to the domain '{domain}'")]
     OtherDomain { number: u64, domain: Domain },
