@@ -1,4 +1,4 @@
-//! The pure rules of debate. Nothing here waits, reads a clock, touches a file or draws an unseeded random number.
+//! The pure rules of debates: no I/O, no clock, no async, no unseeded randomness.
 
 pub mod absence;
 pub mod answer;

@@ -22,9 +22,9 @@ fn m10_there_are_nine_questions_or_ten() {
     );
 }
 
-/// M-10: each answer counts; the tenth only where it is asked, and there silence is a no.
+/// M-10: each answer counts; the tenth only at high stakes, where a missing answer is a no.
 #[test]
-fn m10_a_failed_check_is_named() {
+fn m10_a_failed_check_is_listed_by_name() {
     assert_eq!(ALL_HOLD.failed(Stakes::Ordinary), [""; 0]);
     assert_eq!(ALL_HOLD.failed(Stakes::High), ["high_stakes"]);
     let answered = Answers {
