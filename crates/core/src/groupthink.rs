@@ -10,15 +10,15 @@ use crate::votes::Figures;
 use crate::wording::jaccard;
 
 /// The thresholds of the design.
-pub const LITTLE_CHANGE: f64 = 0.10;
-pub const NARROW: f64 = 0.15;
+pub const MAX_STAGNANT_CHANGE: f64 = 0.10;
+pub const MAX_STAGNANT_SPREAD: f64 = 0.15;
 pub const HIGH_CONFIDENCE: f64 = 0.85;
 pub const EARLY: u32 = 2;
-pub const FEW_SOURCES: usize = 3;
-pub const LARGE_OVERLAP: f64 = 0.70;
-pub const FEW_CLUSTERS: usize = 2;
-pub const UNSHAKEN: f64 = 0.80;
-pub const UNMOVED: f64 = 0.05;
+pub const MIN_SOURCES: usize = 3;
+pub const HIGH_PREMISE_OVERLAP: f64 = 0.70;
+pub const MIN_CLUSTERS: usize = 2;
+pub const FAILED_OBJECTION_CONFIDENCE: f64 = 0.80;
+pub const FAILED_OBJECTION_CHANGE: f64 = 0.05;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "trigger")]
@@ -97,8 +97,8 @@ fn is_stagnant(now: &Figures, before: &Figures) -> bool {
     let change = now.confidence_change(before);
     speakers > 0
         && now.new_facts < speakers
-        && change.is_some_and(|change| change <= LITTLE_CHANGE)
-        && spread_of(now).is_some_and(|spread| spread <= NARROW)
+        && change.is_some_and(|change| change <= MAX_STAGNANT_CHANGE)
+        && spread_of(now).is_some_and(|spread| spread <= MAX_STAGNANT_SPREAD)
 }
 
 /// Standard deviation of the stances if there are any, otherwise of the confidences.
@@ -128,12 +128,12 @@ pub fn early_gates(figures: &Figures, diversity: &Diversity) -> Vec<Gate> {
         return Vec::new();
     }
     [
-        (Gate::FewSources, diversity.sources < FEW_SOURCES),
+        (Gate::FewSources, diversity.sources < MIN_SOURCES),
         (
             Gate::PremiseOverlap,
-            diversity.premise_overlap >= LARGE_OVERLAP,
+            diversity.premise_overlap >= HIGH_PREMISE_OVERLAP,
         ),
-        (Gate::FewClusters, diversity.clusters < FEW_CLUSTERS),
+        (Gate::FewClusters, diversity.clusters < MIN_CLUSTERS),
     ]
     .into_iter()
     .filter(|(_, fails)| *fails)
@@ -154,10 +154,12 @@ pub fn after_round(history: &[Figures], diversity: &Diversity) -> Option<Trigger
 /// Whether a critical-objection round changed nothing (no new FACT, high confidence, no movement), so that a person is asked.
 pub fn objection_failed(before: &Figures, after: &Figures) -> bool {
     after.new_facts == 0
-        && after.mean_confidence().is_some_and(|mean| mean >= UNSHAKEN)
+        && after
+            .mean_confidence()
+            .is_some_and(|mean| mean >= FAILED_OBJECTION_CONFIDENCE)
         && after
             .confidence_change(before)
-            .is_some_and(|change| change < UNMOVED)
+            .is_some_and(|change| change < FAILED_OBJECTION_CHANGE)
 }
 
 #[cfg(test)]

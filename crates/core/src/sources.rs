@@ -11,9 +11,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use check::{Checked, LEAST_COVERED, check, check_anywhere};
-pub use search::{Found, Index};
-pub use split::{LONGEST, of_pages, of_rows, of_text};
+pub use check::{Checked, MIN_COVERAGE, check, check_anywhere};
+pub use search::{Index, SearchHit};
+pub use split::{MAX_PASSAGE_LENGTH, of_pages, of_rows, of_text};
 
 /// The location of a passage in its source. Lines, rows and pages are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

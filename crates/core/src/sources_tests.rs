@@ -101,8 +101,8 @@ fn m15_a_passage_is_found_by_its_id_however_models_write_it() {
 #[test]
 fn m15_a_passage_is_never_longer_than_the_limit() {
     let line = |length: usize| "a".repeat(length);
-    assert_eq!(1, of_text("a", &line(LONGEST)).len());
-    let two = of_text("a", &line(LONGEST + 1));
+    assert_eq!(1, of_text("a", &line(MAX_PASSAGE_LENGTH)).len());
+    let two = of_text("a", &line(MAX_PASSAGE_LENGTH + 1));
     let ids: Vec<&str> = two.iter().map(|passage| passage.id.as_str()).collect();
     assert_eq!(vec!["a:1", "a:1#2"], ids);
     // Two lines fit only if the line break between them fits too.
@@ -149,7 +149,7 @@ proptest! {
         let together: String = passages.iter().map(|passage| dense(&passage.text)).collect();
         prop_assert_eq!(dense(&text), together);
         for passage in &passages {
-            prop_assert!(passage.text.chars().count() <= LONGEST);
+            prop_assert!(passage.text.chars().count() <= MAX_PASSAGE_LENGTH);
             prop_assert!(!passage.text.trim().is_empty());
         }
         let ids: std::collections::BTreeSet<&str> = passages.iter().map(|passage| passage.id.as_str()).collect();

@@ -25,9 +25,9 @@ pub const UNIVERSAL: [(&str, &str); 7] = [
         "Does it keep clear of harmful guidance, and has misuse been thought of?",
     ),
 ];
-pub const OF_THE_MODE: usize = 2;
+pub const MODE_QUESTIONS: usize = 2;
 pub const HIGH_STAKES: &str = "Are the limits of scope, the points where a person must approve, and the way to abort or roll back named?";
-pub const MOST: usize = 10;
+pub const MAX_QUESTIONS: usize = 10;
 
 /// The minimum numbers of alternatives and risks in a reply.
 pub const ALTERNATIVES: usize = 2;
@@ -42,13 +42,13 @@ pub enum Stakes {
     High,
 }
 
-/// The number of questions, at most [`MOST`].
+/// The number of questions, at most [`MAX_QUESTIONS`].
 pub const fn count(stakes: Stakes) -> usize {
     let extra = match stakes {
         Stakes::Ordinary => 0,
         Stakes::High => 1,
     };
-    UNIVERSAL.len() + OF_THE_MODE + extra
+    UNIVERSAL.len() + MODE_QUESTIONS + extra
 }
 
 /// A seat's answers. True: the check holds.

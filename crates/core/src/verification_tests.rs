@@ -17,7 +17,7 @@ const ALL_HOLD: Answers = Answers {
 #[test]
 fn m10_there_are_nine_questions_or_ten() {
     assert_eq!(
-        (count(Stakes::Ordinary), count(Stakes::High), MOST),
+        (count(Stakes::Ordinary), count(Stakes::High), MAX_QUESTIONS),
         (9, 10, 10)
     );
 }

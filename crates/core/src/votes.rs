@@ -134,7 +134,7 @@ fn rounded(value: f64) -> f64 {
 
 /// The thresholds of the design.
 pub const LEAST_CONFIDENCE: f64 = 0.70;
-pub const PLATEAU: f64 = 0.10;
+pub const PLATEAU_CHANGE: f64 = 0.10;
 pub const ROUND_CAP: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -197,7 +197,10 @@ fn is_plateau(history: &[Figures]) -> bool {
         return false;
     };
     let is_flat = |now: &Figures, before: &Figures| {
-        now.new_facts == 0 && now.change(before).is_some_and(|change| change < PLATEAU)
+        now.new_facts == 0
+            && now
+                .change(before)
+                .is_some_and(|change| change < PLATEAU_CHANGE)
     };
     is_flat(second, first) && is_flat(third, second)
 }

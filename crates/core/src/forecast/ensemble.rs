@@ -8,7 +8,7 @@ use crate::bounded::{Confidence, Probability};
 /// The debate's weight in the ensemble.
 pub const DEBATE_WEIGHT: f64 = 0.15;
 /// The largest share of one engine.
-pub const CAP: f64 = 0.60;
+pub const MAX_WEIGHT: f64 = 0.60;
 const MIN_PROBABILITY: f64 = 0.01;
 const MAX_PROBABILITY: f64 = 0.99;
 
@@ -37,7 +37,7 @@ pub enum EnsembleError {
     DifferentOutcomes,
 }
 
-/// Weight × confidence, renormalised, none above [`CAP`] (the excess goes to the others in proportion); the mixture is clipped
+/// Weight × confidence, renormalised, none above [`MAX_WEIGHT`] (the excess goes to the others in proportion); the mixture is clipped
 /// to 0.01–0.99 and renormalised. An engine with weight or confidence 0 is ignored.
 pub fn combine(engines: &[Opinion<'_>]) -> Result<Combined, EnsembleError> {
     let raw: Vec<f64> = engines
@@ -74,15 +74,15 @@ pub fn combine(engines: &[Opinion<'_>]) -> Result<Combined, EnsembleError> {
 fn capped(raw: &[f64]) -> Vec<f64> {
     let total: f64 = raw.iter().sum();
     let shares: Vec<f64> = raw.iter().map(|weight| weight / total).collect();
-    let Some(over) = shares.iter().position(|share| *share > CAP) else {
+    let Some(over) = shares.iter().position(|share| *share > MAX_WEIGHT) else {
         return shares;
     };
     let rest = 1.0 - shares[over];
     let share = |(index, share): (usize, &f64)| {
         if index == over {
-            CAP
+            MAX_WEIGHT
         } else {
-            share / rest * (1.0 - CAP)
+            share / rest * (1.0 - MAX_WEIGHT)
         }
     };
     shares.iter().enumerate().map(share).collect()

@@ -93,7 +93,7 @@ proptest! {
         let engines: Vec<_> = weights.iter().map(|(w, c)| opinion(*w, *c, &distribution)).collect();
         let combined = combine(&engines).unwrap();
         prop_assert!((combined.weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        prop_assert!(combined.weights.iter().all(|weight| *weight <= CAP + 1e-12));
+        prop_assert!(combined.weights.iter().all(|weight| *weight <= MAX_WEIGHT + 1e-12));
         prop_assert!((combined.distribution.values().iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
 }

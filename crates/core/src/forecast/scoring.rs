@@ -3,7 +3,7 @@
 use super::distribution::Distribution;
 
 /// Floor for the logarithmic score, which would be infinite for a forecast of 0.
-pub const LEAST_PROBABILITY: f64 = 1e-6;
+pub const MIN_PROBABILITY: f64 = 1e-6;
 
 /// Half the sum of the squared errors over all outcomes: from 0 (certain and right) to 1 (certain and wrong). With two
 /// outcomes it is (p − o)². `None` for an outcome that is not in the distribution.
@@ -24,7 +24,7 @@ pub fn brier(forecast: &Distribution, happened: usize) -> Option<f64> {
 pub fn log_score(forecast: &Distribution, happened: usize) -> Option<f64> {
     let probability = forecast.get(happened)?;
     // Adding zero turns the -0.0 of a certain and right forecast into 0.0.
-    Some(-probability.max(LEAST_PROBABILITY).ln() + 0.0)
+    Some(-probability.max(MIN_PROBABILITY).ln() + 0.0)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ fn both_scores_at_certainty() {
     let sure = of(&[1.0, 0.0]);
     assert_eq!((brier(&sure, 0), brier(&sure, 1)), (Some(0.0), Some(1.0)));
     assert_eq!(log_score(&sure, 0), Some(0.0));
-    assert_eq!(log_score(&sure, 1), Some(-LEAST_PROBABILITY.ln()));
+    assert_eq!(log_score(&sure, 1), Some(-MIN_PROBABILITY.ln()));
     assert_eq!((brier(&sure, 2), log_score(&sure, 2)), (None, None));
 }
 

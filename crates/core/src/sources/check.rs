@@ -1,6 +1,6 @@
 //! Checks whether a cited source supports a claim (E-18), by words and figures alone.
 //!
-//! A claim is *covered* by a passage that contains at least [`LEAST_COVERED`] of its content words. A covered claim is supported
+//! A claim is *covered* by a passage that contains at least [`MIN_COVERAGE`] of its content words. A covered claim is supported
 //! if the passage has all of its figures and the sentence closest to the claim is negated exactly if the claim is. It is
 //! contradicted if the closest sentence covers it, lacks one of its figures and has another of the same kind instead. Anything
 //! else is not found. This catches wrong numbers and unrelated sources; it does not understand meaning.
@@ -15,7 +15,7 @@ use super::{Passage, bare};
 use crate::wording;
 
 /// The share of a claim's content words that one passage must contain.
-pub const LEAST_COVERED: f64 = 0.6;
+pub const MIN_COVERAGE: f64 = 0.6;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "check")]
@@ -52,7 +52,7 @@ pub fn check_anywhere<'p>(claim: &str, passages: impl IntoIterator<Item = &'p Pa
     let mut best: Option<(f64, &Passage)> = None;
     for passage in passages {
         let covered = claim.covered_by(&passage.text);
-        if covered < LEAST_COVERED {
+        if covered < MIN_COVERAGE {
             continue;
         }
         let nearest = claim.nearest_sentence(&passage.text);
@@ -128,7 +128,7 @@ impl Claim {
 
     /// The figure of the closest sentence that is nearest in value to a missing one of the same kind.
     fn other_figure(&self, text: &str, nearest: &str) -> Option<String> {
-        if self.covered_by(nearest) < LEAST_COVERED {
+        if self.covered_by(nearest) < MIN_COVERAGE {
             return None;
         }
         let in_passage = figures(text);

@@ -11,7 +11,7 @@ const B: f64 = 0.75;
 
 /// A search hit, by its index among the passages.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     pub at: usize,
     pub score: f64,
 }
@@ -55,7 +55,7 @@ impl Index {
         clippy::cast_precision_loss,
         reason = "passages are counted in thousands"
     )]
-    pub fn search(&self, query: &str, limit: usize) -> Vec<Found> {
+    pub fn search(&self, query: &str, limit: usize) -> Vec<SearchHit> {
         let count = self.lengths.len() as f64;
         let mut scores: HashMap<usize, f64> = HashMap::new();
         // In a fixed order, because the rounding of a sum depends on it.
@@ -69,13 +69,13 @@ impl Index {
                 *scores.entry(at).or_default() += idf * weight;
             }
         }
-        let mut found: Vec<Found> = scores
+        let mut hits: Vec<SearchHit> = scores
             .into_iter()
-            .map(|(at, score)| Found { at, score })
+            .map(|(at, score)| SearchHit { at, score })
             .collect();
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
-        found.truncate(limit);
-        found
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
+        hits.truncate(limit);
+        hits
     }
 }
 

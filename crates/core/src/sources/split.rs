@@ -1,10 +1,10 @@
-//! Splits a text into passages at headings and between paragraphs, none longer than [`LONGEST`]. The passages together cover
+//! Splits a text into passages at headings and between paragraphs, none longer than [`MAX_PASSAGE_LENGTH`]. The passages together cover
 //! everything that is not blank.
 
 use super::{Passage, Place};
 
 /// The longest passage, in characters.
-pub const LONGEST: usize = 900;
+pub const MAX_PASSAGE_LENGTH: usize = 900;
 /// A passage of at least this many characters ends with its paragraph.
 const TARGET_LENGTH: usize = 450;
 
@@ -92,7 +92,7 @@ fn grouped(pieces: &[Piece]) -> Vec<Group> {
         for part in parts(&piece.text) {
             let length = part.chars().count();
             let ends = open.as_ref().is_some_and(|group| {
-                group.length + blanks + 1 + length > LONGEST
+                group.length + blanks + 1 + length > MAX_PASSAGE_LENGTH
                     || (piece.is_heading && !group.is_heading)
                     || (blanks > 0 && group.length >= TARGET_LENGTH)
             });
@@ -129,7 +129,7 @@ fn grouped(pieces: &[Piece]) -> Vec<Group> {
 fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
-    while let Some((end, _)) = rest.char_indices().nth(LONGEST) {
+    while let Some((end, _)) = rest.char_indices().nth(MAX_PASSAGE_LENGTH) {
         let head = &rest[..end];
         let sentence = head.rfind(". ").map(|at| at + 1);
         let far_enough = |at: &usize| *at >= end / 2;
