@@ -120,7 +120,7 @@ pub(crate) async fn run(workshop: &Workshop, args: Args) -> Result<ExitCode, Fai
         }
         None => None,
     };
-    for line in learned.iter().flat_map(Learned::said) {
+    for line in learned.iter().flat_map(Learned::summary) {
         output::note(&line);
     }
     let wish = Wish {

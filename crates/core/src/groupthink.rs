@@ -13,7 +13,7 @@ use crate::wording::jaccard;
 pub const MAX_STAGNANT_CHANGE: f64 = 0.10;
 pub const MAX_STAGNANT_SPREAD: f64 = 0.15;
 pub const HIGH_CONFIDENCE: f64 = 0.85;
-pub const EARLY: u32 = 2;
+pub const EARLY_ROUND: u32 = 2;
 pub const MIN_SOURCES: usize = 3;
 pub const HIGH_PREMISE_OVERLAP: f64 = 0.70;
 pub const MIN_CLUSTERS: usize = 2;
@@ -122,8 +122,9 @@ pub fn early_gates(figures: &Figures, diversity: &Diversity) -> Vec<Gate> {
     let confidences = figures.confidences();
     let confident = confidences.iter().filter(is_confident).count();
     // Three quarters in integers, without rounding.
-    let is_early =
-        figures.round <= EARLY && !confidences.is_empty() && confident * 4 >= confidences.len() * 3;
+    let is_early = figures.round <= EARLY_ROUND
+        && !confidences.is_empty()
+        && confident * 4 >= confidences.len() * 3;
     if !is_early {
         return Vec::new();
     }

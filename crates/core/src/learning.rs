@@ -116,12 +116,12 @@ pub struct HalfLife(f64);
 const DAY: f64 = 86_400_000.0;
 
 impl HalfLife {
-    pub const LEAST_DAYS: f64 = 1.0;
-    pub const MOST_DAYS: f64 = 36_500.0;
+    pub const MIN_DAYS: f64 = 1.0;
+    pub const MAX_DAYS: f64 = 36_500.0;
 
     /// `None` outside the range of one day to a hundred years.
     pub fn days(days: f64) -> Option<Self> {
-        (Self::LEAST_DAYS..=Self::MOST_DAYS)
+        (Self::MIN_DAYS..=Self::MAX_DAYS)
             .contains(&days)
             .then_some(Self(days))
     }

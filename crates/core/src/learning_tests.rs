@@ -425,7 +425,7 @@ fn e15_the_next_debate_starts_with_what_was_learned_and_reports_it() {
         .collect();
     let learned = known(&lessons).learned().unwrap();
     assert_eq!(
-        learned.said(),
+        learned.summary(),
         [
             "Learned from 3 post-mortems of 'api design':",
             "Weights of evidence: PRECEDENT 0.70 → 0.75, LOGICAL 0.60 → 0.58.",

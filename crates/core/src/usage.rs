@@ -66,7 +66,7 @@ impl Money {
     }
 
     /// Subtraction that stops at zero.
-    pub fn minus(self, other: Self) -> Self {
+    pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 

@@ -133,7 +133,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// The thresholds of the design.
-pub const LEAST_CONFIDENCE: f64 = 0.70;
+pub const MIN_CONFIDENCE: f64 = 0.70;
 pub const PLATEAU_CHANGE: f64 = 0.10;
 pub const ROUND_CAP: u32 = 5;
 
@@ -189,7 +189,7 @@ fn is_consensus(figures: &Figures) -> bool {
         && figures
             .standings
             .iter()
-            .all(|standing| standing.confidence.value() >= LEAST_CONFIDENCE)
+            .all(|standing| standing.confidence.value() >= MIN_CONFIDENCE)
 }
 
 fn is_plateau(history: &[Figures]) -> bool {

@@ -12,7 +12,7 @@ pub struct Distribution(Vec<f64>);
 
 /// Why numbers are not a distribution. The messages are also sent to models as corrections.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Improper {
+pub enum DistributionError {
     #[error("there is no outcome to give a probability to")]
     Empty,
     #[error("probability {place} is not a number")]
@@ -32,41 +32,41 @@ pub enum Improper {
 
 impl Distribution {
     /// Scales the numbers so that they sum to 1.
-    pub fn normalised(values: &[f64]) -> Result<Self, Improper> {
+    pub fn normalised(values: &[f64]) -> Result<Self, DistributionError> {
         if values.is_empty() {
-            return Err(Improper::Empty);
+            return Err(DistributionError::Empty);
         }
         for (place, &value) in (1..).zip(values) {
             if !value.is_finite() {
-                return Err(Improper::NotANumber { place });
+                return Err(DistributionError::NotANumber { place });
             }
             if value < 0.0 {
-                return Err(Improper::Negative { place, value });
+                return Err(DistributionError::Negative { place, value });
             }
             if value > 1.0 + ROUNDING {
-                return Err(Improper::AboveOne { place, value });
+                return Err(DistributionError::AboveOne { place, value });
             }
         }
         let sum: f64 = values.iter().sum();
         // Dividing by a subnormal sum would lose all precision.
         if sum < f64::MIN_POSITIVE {
-            return Err(Improper::ZeroSum);
+            return Err(DistributionError::ZeroSum);
         }
         Ok(Self(values.iter().map(|value| value / sum).collect()))
     }
 
     /// For numbers that should already be a distribution: a sum further than `tolerance` from 1 is an error.
-    pub fn summing_to_one(values: &[f64], tolerance: f64) -> Result<Self, Improper> {
+    pub fn summing_to_one(values: &[f64], tolerance: f64) -> Result<Self, DistributionError> {
         let distribution = Self::normalised(values)?;
         let sum: f64 = values.iter().sum();
         if (sum - 1.0).abs() > tolerance {
-            return Err(Improper::WrongSum { sum });
+            return Err(DistributionError::WrongSum { sum });
         }
         Ok(distribution)
     }
 
     /// Equal probability for every outcome.
-    pub fn uniform(outcomes: usize) -> Result<Self, Improper> {
+    pub fn uniform(outcomes: usize) -> Result<Self, DistributionError> {
         Self::normalised(&vec![1.0; outcomes])
     }
 
@@ -110,9 +110,9 @@ impl Distribution {
 }
 
 impl TryFrom<Vec<f64>> for Distribution {
-    type Error = Improper;
+    type Error = DistributionError;
 
-    fn try_from(values: Vec<f64>) -> Result<Self, Improper> {
+    fn try_from(values: Vec<f64>) -> Result<Self, DistributionError> {
         Self::summing_to_one(&values, ROUNDING)?;
         // Not the rescaled copy: reading back must keep every bit.
         Ok(Self(values))

@@ -5,33 +5,36 @@ use super::*;
 /// F-08: numbers that cannot be normalised are rejected with the reason; percentages are never guessed.
 #[test]
 fn f08_invalid_numbers_are_rejected_with_the_reason() {
-    let cases: [(&[f64], Improper); 8] = [
-        (&[], Improper::Empty),
-        (&[0.0, 0.0], Improper::ZeroSum),
-        (&[0.5, f64::NAN], Improper::NotANumber { place: 2 }),
-        (&[f64::INFINITY, 0.1], Improper::NotANumber { place: 1 }),
+    let cases: [(&[f64], DistributionError); 8] = [
+        (&[], DistributionError::Empty),
+        (&[0.0, 0.0], DistributionError::ZeroSum),
+        (&[0.5, f64::NAN], DistributionError::NotANumber { place: 2 }),
+        (
+            &[f64::INFINITY, 0.1],
+            DistributionError::NotANumber { place: 1 },
+        ),
         (
             &[1.2, -0.2],
-            Improper::AboveOne {
+            DistributionError::AboveOne {
                 place: 1,
                 value: 1.2,
             },
         ),
         (
             &[0.9, -0.1],
-            Improper::Negative {
+            DistributionError::Negative {
                 place: 2,
                 value: -0.1,
             },
         ),
         (
             &[60.0, 30.0, 10.0],
-            Improper::AboveOne {
+            DistributionError::AboveOne {
                 place: 1,
                 value: 60.0,
             },
         ),
-        (&[1e-320, 0.0], Improper::ZeroSum),
+        (&[1e-320, 0.0], DistributionError::ZeroSum),
     ];
     for (values, expected) in cases {
         assert_eq!(
@@ -57,7 +60,10 @@ fn f08_a_sum_of_one_point_three_is_normalised() {
 fn f01_a_sum_beyond_the_tolerance_is_rejected() {
     assert!(Distribution::summing_to_one(&[0.5, 0.509], 0.01).is_ok());
     let error = Distribution::summing_to_one(&[0.5, 0.511], 0.01).unwrap_err();
-    assert!(matches!(error, Improper::WrongSum { .. }), "{error}");
+    assert!(
+        matches!(error, DistributionError::WrongSum { .. }),
+        "{error}"
+    );
 }
 
 #[test]

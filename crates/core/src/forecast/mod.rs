@@ -12,7 +12,7 @@ mod scoring;
 
 pub use calibration::{Bin, Interval, reliability};
 pub use consensus::{largest_spread, mean_agreement, outcome_agreement};
-pub use distribution::{Distribution, Improper};
+pub use distribution::{Distribution, DistributionError};
 pub use ensemble::{Combined, DEBATE_WEIGHT, EnsembleError, MAX_WEIGHT, Opinion, combine};
 pub use learning::{Observation, Standing, standings};
 pub use pooling::{PoolError, judged, log_odds_pool, mean};

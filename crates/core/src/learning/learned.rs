@@ -88,7 +88,7 @@ impl Knowledge {
 
 impl Learned {
     /// Its effects on the debate, one sentence each, for people.
-    pub fn said(&self) -> Vec<String> {
+    pub fn summary(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "Learned from {} of '{}':",
             match self.projects {

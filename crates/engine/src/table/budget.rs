@@ -129,7 +129,7 @@ impl Purse {
     fn release(&self, reservation: Reservation) {
         self.with(|held| {
             held.reserved_tokens = held.reserved_tokens.saturating_sub(reservation.tokens);
-            held.reserved_cost = held.reserved_cost.minus(reservation.cost);
+            held.reserved_cost = held.reserved_cost.saturating_sub(reservation.cost);
         });
     }
 
