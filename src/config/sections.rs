@@ -240,7 +240,7 @@ impl File<'_, '_> {
     fn learning(&mut self, table: Table<'_>) -> Learning {
         let default = HalfLife::default();
         let mut section = Section::new(self.findings, "learning", table);
-        let given = section.number("half_life_days", HalfLife::LEAST_DAYS..=HalfLife::MOST_DAYS);
+        let given = section.number("half_life_days", HalfLife::MIN_DAYS..=HalfLife::MAX_DAYS);
         let days = or_default(&mut section, "half_life_days", given, default.in_days());
         section.finish();
         Learning {

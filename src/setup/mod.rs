@@ -166,7 +166,7 @@ async fn context<'a>(
         }
         None => None,
     };
-    for line in learned.iter().flat_map(|learned| learned.said()) {
+    for line in learned.iter().flat_map(|learned| learned.summary()) {
         (progress.say)(&line);
     }
     Ok(Context {

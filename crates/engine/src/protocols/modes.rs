@@ -15,7 +15,7 @@ mod rules;
 mod verdict;
 
 use futures::future::join;
-use roundtable_core::groupthink::{Diversity, EARLY, premise_overlap};
+use roundtable_core::groupthink::{Diversity, EARLY_ROUND, premise_overlap};
 use roundtable_core::learning::Domain;
 use roundtable_core::similarity::cosine;
 use roundtable_core::verification::{HIGH_STAKES, Stakes, UNIVERSAL};
@@ -463,7 +463,7 @@ fn unknown_seats(debate: &Debate, named: &[String]) -> Vec<String> {
 
 /// How different the positions are, as long as agreement would be early (M-08).
 async fn diversity(table: &Table, debate: &Debate, round: u32) -> Result<Option<Diversity>, Halt> {
-    if round > EARLY || debate.state.agent_status.is_empty() {
+    if round > EARLY_ROUND || debate.state.agent_status.is_empty() {
         return Ok(None);
     }
     // A seat that was absent and is heard after all makes it another panel to measure.

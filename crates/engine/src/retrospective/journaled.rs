@@ -121,7 +121,7 @@ fn before(entries: &[Entry]) -> Option<Section> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let learned = rules_of(&setup.rules).get("learned")?.clone();
     let learned: Learned = serde_json::from_value(learned).ok()?;
-    let lines = learned.said().into_iter().map(|text| Block::Note {
+    let lines = learned.summary().into_iter().map(|text| Block::Note {
         text,
         tone: Tone::Plain,
     });

@@ -4,7 +4,7 @@
 use roundtable_core::citations::EvidenceKind;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
 use roundtable_core::state::{Claim, ClaimStatus, DebateState, Evidence};
-use roundtable_core::votes::{LEAST_CONFIDENCE, Vote};
+use roundtable_core::votes::{MIN_CONFIDENCE, Vote};
 use roundtable_core::wording::one_line;
 
 use super::Kind;
@@ -482,7 +482,7 @@ fn course(debate: &Debate) -> Chart {
         thresholds: vec![
             Threshold {
                 label: "sure enough at 0.70".into(),
-                value: LEAST_CONFIDENCE,
+                value: MIN_CONFIDENCE,
             },
             Threshold {
                 label: "very sure at 0.85".into(),
