@@ -34,4 +34,5 @@ mod server_fuzz;
 mod server_safety;
 mod sources;
 mod store_faults;
+mod stored_debates;
 mod workers;
