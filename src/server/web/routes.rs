@@ -23,11 +23,12 @@ use tokio::sync::Mutex;
 
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, PER_PAGE, Query, Row};
-use super::gate::{ErrorView, SignInView, safe_next};
+use super::error_page::ErrorView;
 use super::home::{
     Asked, Basis, Group, HomeView, Named, Offer, Offered, Rough, Wants, Way, way_title,
 };
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
+use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
 use crate::clock;
 use crate::config::Origin;
