@@ -137,9 +137,8 @@ pub(super) async fn create(
 /// The debate that a request made, now or before.
 pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     match created {
-        Created::Before(id) => Ok(*id),
-        Created::New(claim) => Ok(claim.id()),
-        Created::OtherRequest => Err(Problem::invalid(vec![Fault::new(
+        Created::New(id) | Created::Existing(id) => Ok(*id),
+        Created::KeyConflict => Err(Problem::invalid(vec![Fault::new(
             "Idempotency-Key",
             "this key was used for another request; take a new one",
         )])),

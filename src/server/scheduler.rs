@@ -295,8 +295,10 @@ impl Scheduler {
             .store
             .create_served(id, &prepared.setup, now, state, sent)
             .await?;
-        let Created::New(lease) = created else {
-            return Ok(created);
+        let lease = match created {
+            Created::New(lease) => lease,
+            Created::Existing(id) => return Ok(Created::Existing(id)),
+            Created::KeyConflict => return Ok(Created::KeyConflict),
         };
         self.submit(
             place,
@@ -305,7 +307,7 @@ impl Scheduler {
                 ready: Ready::PreparedDebate(Box::new((*lease, prepared))),
             },
         );
-        Ok(Created::Before(id))
+        Ok(Created::New(id))
     }
 
     /// Goes on with all debates that a server was running or had in its queue when it ended.

@@ -18,13 +18,14 @@ pub(crate) struct Sent {
     pub fingerprint: String,
 }
 
+/// The result of creating a debate for a request. `New` carries the id, or the lease if the caller is to run the debate.
 #[derive(Debug)]
-pub(crate) enum Created {
-    New(Box<Lease>),
-    /// The same request has made this one before.
-    Before(Uuid),
-    /// The key was used for another request.
-    OtherRequest,
+pub(crate) enum Created<T = Uuid> {
+    New(T),
+    /// The same request was sent before and created this debate.
+    Existing(Uuid),
+    /// The idempotency key was used for another request.
+    KeyConflict,
 }
 
 impl Store {
@@ -36,7 +37,7 @@ impl Store {
         now: Millis,
         state: State,
         sent: &Sent,
-    ) -> Result<Created, StoreError> {
+    ) -> Result<Created<Box<Lease>>, StoreError> {
         let Some(held) = self.hold_new(id).await? else {
             return Err(StoreError::Exists { id });
         };
@@ -64,7 +65,7 @@ impl Store {
     }
 
     /// What this request has made before, if anything.
-    pub(crate) async fn made_by(&self, sent: &Sent) -> Result<Option<Created>, StoreError> {
+    pub(crate) async fn made_by<T>(&self, sent: &Sent) -> Result<Option<Created<T>>, StoreError> {
         let Some(key) = &sent.key else {
             return Ok(None);
         };
@@ -72,11 +73,11 @@ impl Store {
             .bind(key.as_str())
             .fetch_optional(&self.reader)
             .await;
-        let read = |row: sqlx::any::AnyRow| -> Result<Created, Failure> {
+        let read = |row: sqlx::any::AnyRow| -> Result<Created<T>, Failure> {
             if row.try_get::<&str, _>("fingerprint")? == sent.fingerprint {
-                Ok(Created::Before(parse_id(row.try_get("debate_id")?)?))
+                Ok(Created::Existing(parse_id(row.try_get("debate_id")?)?))
             } else {
-                Ok(Created::OtherRequest)
+                Ok(Created::KeyConflict)
             }
         };
         row.map_err(Failure::from)

@@ -56,9 +56,9 @@ async fn a_request_with_a_key_makes_one_debate(place: Place) {
         )
         .await
         .unwrap();
-    assert!(matches!(second, super::super::Created::Before(known) if known == id));
-    let other = store.made_by(&sent("b")).await.unwrap();
-    assert!(matches!(other, Some(super::super::Created::OtherRequest)));
+    assert!(matches!(second, super::super::Created::Existing(known) if known == id));
+    let other: Option<super::super::Created> = store.made_by(&sent("b")).await.unwrap();
+    assert!(matches!(other, Some(super::super::Created::KeyConflict)));
     assert_eq!(store.left_by_servers().await.unwrap(), [id]);
     // Whoever takes it over on the command line takes it from the servers.
     drop(store.lease(id).await.unwrap());

@@ -99,7 +99,7 @@ impl Store {
             Ok(_) => {
                 // It is in the store: whoever looks next hands it out if this failed.
                 let _ = self.hand_out(id).await;
-                Ok(Created::Before(id))
+                Ok(Created::New(id))
             }
             Err(failure) if failure.fault == Fault::Taken => {
                 self.made_by(sent).await?.ok_or(StoreError::Exists { id })
