@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::log;
 use super::scheduler::{PATIENCE, Scheduler, Unable};
-use crate::store::{Command, CommandOutcome, DebateRow, News, PendingCommand, StoreError};
+use crate::store::{Command, CommandOutcome, DebateRow, Notification, PendingCommand, StoreError};
 
 /// How often there is a look for debates that nobody has been handed, such as those of a process that died.
 const LOOK: Duration = Duration::from_secs(1);
@@ -64,9 +64,9 @@ impl Scheduler {
         self.call();
         loop {
             match listening.next().await? {
-                News::Entries(id) => self.notifiers().ring(id),
-                News::Work => self.call(),
-                News::Gap => {
+                Notification::Entries(id) => self.notifiers().ring(id),
+                Notification::Work => self.call(),
+                Notification::Gap => {
                     self.notifiers().ring_all();
                     self.call();
                 }

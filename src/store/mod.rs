@@ -55,7 +55,7 @@ pub(crate) use row::DebateRow;
 pub(crate) use server_debates::{Created, Sent};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
-pub(crate) use worker_queue::News;
+pub(crate) use worker_queue::Notification;
 
 use appender::Appender;
 use errors::Failure;

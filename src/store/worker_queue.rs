@@ -25,7 +25,7 @@ const AT_ONCE: usize = 8;
 
 /// Something has happened in the store, here or on another machine. It carries no content: whoever cares looks for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum Notification {
     /// This debate has new entries.
     Entries(Uuid),
     /// There is a debate to be run, or something is wanted of one.
@@ -34,19 +34,19 @@ pub(crate) enum News {
     Gap,
 }
 
-/// News as they come.
-pub(crate) struct Listening {
+/// Notification as they come.
+pub(crate) struct Listener {
     listener: PgListener,
 }
 
-impl Listening {
-    pub(crate) async fn next(&mut self) -> Result<News, StoreError> {
+impl Listener {
+    pub(crate) async fn next(&mut self) -> Result<Notification, StoreError> {
         match self.listener.try_recv().await {
             Ok(Some(told)) if told.channel() == JOURNAL => {
-                Ok(told.payload().parse().map_or(News::Gap, News::Entries))
+                Ok(told.payload().parse().map_or(Notification::Gap, Notification::Entries))
             }
-            Ok(Some(_)) => Ok(News::Work),
-            Ok(None) => Ok(News::Gap),
+            Ok(Some(_)) => Ok(Notification::Work),
+            Ok(None) => Ok(Notification::Gap),
             Err(error) => Err(StoreError::Server {
                 database: "the server".into(),
                 detail: error.to_string(),
@@ -57,7 +57,7 @@ impl Listening {
 
 impl Store {
     /// `None` where nobody else could have news: everything happens in this process, or is looked for.
-    pub(crate) async fn listen(&self) -> Result<Option<Listening>, StoreError> {
+    pub(crate) async fn listen(&self) -> Result<Option<Listener>, StoreError> {
         let Home::Server(server) = &*self.home else {
             return Ok(None);
         };
@@ -67,7 +67,7 @@ impl Store {
             Ok::<_, sqlx::Error>(listener)
         };
         let listener = listening.await.map_err(|error| self.failed(error.into()))?;
-        Ok(Some(Listening { listener }))
+        Ok(Some(Listener { listener }))
     }
 
     /// Tells all who run debates that something is wanted of one. They look now and then in any case.

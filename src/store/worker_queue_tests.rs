@@ -173,14 +173,14 @@ async fn b04_news_of_entries_and_of_work_reach_others() {
     let (here, there) = (place.open().await, place.open().await);
     let mut news = there.listen().await.unwrap().unwrap();
     queued(&here, 1).await;
-    assert_eq!(news.next().await, Ok(News::Work));
+    assert_eq!(news.next().await, Ok(Notification::Work));
     let lease = here.take_work(1).await.unwrap().pop().unwrap();
     lease
         .journal()
         .append(vec![keyed(1, opened("Why?"))])
         .await
         .unwrap();
-    assert_eq!(news.next().await, Ok(News::Entries(lease.id())));
+    assert_eq!(news.next().await, Ok(Notification::Entries(lease.id())));
     assert!(
         Place::folder()
             .open()
