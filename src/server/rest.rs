@@ -24,7 +24,7 @@ use super::requests::{DecisionWish, Input, NewDebate, RatingWish, ResumeWish, Se
 use super::scheduler::progress_sink;
 use crate::failure::Fault;
 use crate::setup;
-use crate::store::{self, Created, DebateRow, Filter, Place, Rating};
+use crate::store::{self, Created, DebateRow, Filter, ListPosition, Rating};
 use crate::{clock, forecast_history, learning};
 
 /// The longest that a request with `Prefer: wait` waits.
@@ -516,9 +516,9 @@ fn parse_time(text: &str) -> Option<u64> {
     u64::try_from(at.as_millisecond()).ok()
 }
 
-fn parse_cursor(text: &str) -> Option<Place> {
+fn parse_cursor(text: &str) -> Option<ListPosition> {
     let (created_at, id) = text.split_once('.')?;
-    Some(Place {
+    Some(ListPosition {
         created_at: created_at.parse().ok().filter(|at| *at < 1 << 62)?,
         id: id.parse().ok()?,
     })

@@ -48,7 +48,7 @@ pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
-pub(crate) use query::{Filter, Place};
+pub(crate) use query::{Filter, ListPosition};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;

@@ -24,14 +24,14 @@ pub(crate) struct Filter {
     /// Created before this time.
     pub until: Option<Millis>,
     /// Only what comes after this debate in the listing.
-    pub after: Option<Place>,
+    pub after: Option<ListPosition>,
     pub limit: u32,
     pub offset: u64,
 }
 
 /// Where a debate stands in the listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ListPosition {
     pub created_at: Millis,
     pub id: Uuid,
 }
