@@ -37,7 +37,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<DebateRequest>,
 ) -> Result<Response, Problem> {
-    let request = store::Sent {
+    let request = store::CreateRequest {
         key: rest::idempotency_key(&headers, caller.as_deref())?,
         fingerprint: rest::fingerprint(&sent.bytes),
     };
@@ -60,7 +60,7 @@ pub(super) async fn create(
 async fn start(
     app: &Arc<App>,
     content: DebateRequest,
-    request: &store::Sent,
+    request: &store::CreateRequest,
 ) -> Result<Created, Problem> {
     let mut rules = serde_json::Map::new();
     rules.insert("request".into(), content.0);

@@ -101,7 +101,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<NewDebate>,
 ) -> Result<Response, Problem> {
-    let request = store::Sent {
+    let request = store::CreateRequest {
         key: idempotency_key(&headers, caller.as_deref())?,
         fingerprint: fingerprint(&sent.bytes),
     };
@@ -149,7 +149,7 @@ pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
 pub(super) async fn start(
     app: &Arc<App>,
     content: NewDebate,
-    request: &store::Sent,
+    request: &store::CreateRequest,
 ) -> Result<Created, Problem> {
     let (protocol, mut spec) = content.spec(&app.context.config.limits)?;
     if protocol == Protocol::Forecast {

@@ -30,7 +30,7 @@ use crate::clock;
 use crate::embedded::Fetching;
 use crate::failure::Failure;
 use crate::setup::{self, PreparedDebate, ProgressSink};
-use crate::store::{Command, CommandOutcome, Created, Lease, LeaseError, Sent, Store, StoreError};
+use crate::store::{Command, CommandOutcome, Created, Lease, LeaseError, CreateRequest, Store, StoreError};
 
 /// How long a request waits for a debate to leave the scheduler.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -278,7 +278,7 @@ impl Scheduler {
         self: &Arc<Self>,
         place: Slot,
         prepared: PreparedDebate,
-        sent: &Sent,
+        sent: &CreateRequest,
     ) -> Result<Created, Unable> {
         let id = Uuid::new_v4();
         let state = place.state();

@@ -18,7 +18,7 @@ use super::journal::DebateJournal;
 use super::location::Held;
 use super::ownership::LEASE_DURATION;
 use super::queue::Job;
-use super::server_debates::{Sent, note_request};
+use super::server_debates::{CreateRequest, note_request};
 use super::{Store, signed, unsigned};
 
 /// The right to run one debate. It ends when this is dropped.
@@ -73,7 +73,7 @@ pub(super) struct Made<'a> {
     pub(super) state: State,
     pub(super) owner: &'a str,
     /// The request that a server makes it for.
-    pub(super) served: Option<&'a Sent>,
+    pub(super) served: Option<&'a CreateRequest>,
 }
 
 /// Who runs a debate. What a server ran, a server takes up again by itself.

@@ -52,7 +52,7 @@ pub(crate) use query::{Filter, ListPosition};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolving;
 pub(crate) use row::DebateRow;
-pub(crate) use server_debates::{Created, Sent};
+pub(crate) use server_debates::{Created, CreateRequest};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
 pub(crate) use worker_queue::Notification;

@@ -2,7 +2,7 @@ use super::*;
 use crate::store::fixtures::{ended, keyed, opened, setup};
 use crate::store::location::Home;
 use crate::store::test_stores::{Place, postgres};
-use crate::store::{Sent, Store, StoreError};
+use crate::store::{CreateRequest, Store, StoreError};
 use roundtable_engine::event::State;
 
 /// A store on a server, and a debate in it that anybody may run.
@@ -18,7 +18,7 @@ impl Story {
         let store = place.open().await;
         let debate = Uuid::new_v4();
         store
-            .create_for_anybody(debate, &setup("Why?"), 0, &Sent::default())
+            .create_for_anybody(debate, &setup("Why?"), 0, &CreateRequest::default())
             .await
             .unwrap();
         Self {
@@ -225,7 +225,7 @@ async fn b04_setting_up_needs_rights_and_using_does_not() {
     ));
     limited.prepare_for_workers().await.unwrap();
     limited
-        .create_for_anybody(Uuid::new_v4(), &setup("Why?"), 0, &Sent::default())
+        .create_for_anybody(Uuid::new_v4(), &setup("Why?"), 0, &CreateRequest::default())
         .await
         .unwrap();
     assert_eq!(limited.take_work(1).await.unwrap().len(), 1);

@@ -12,7 +12,7 @@ use super::{Lease, Store, signed};
 
 /// A request that makes a debate. Where it has a key, the same key again means the same debate.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Sent {
+pub(crate) struct CreateRequest {
     pub key: Option<String>,
     /// Of the request's content.
     pub fingerprint: String,
@@ -36,7 +36,7 @@ impl Store {
         setup: &Setup,
         now: Millis,
         state: State,
-        sent: &Sent,
+        sent: &CreateRequest,
     ) -> Result<Created<Box<Lease>>, StoreError> {
         let Some(held) = self.hold_new(id).await? else {
             return Err(StoreError::Exists { id });
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// What this request has made before, if anything.
-    pub(crate) async fn made_by<T>(&self, sent: &Sent) -> Result<Option<Created<T>>, StoreError> {
+    pub(crate) async fn made_by<T>(&self, sent: &CreateRequest) -> Result<Option<Created<T>>, StoreError> {
         let Some(key) = &sent.key else {
             return Ok(None);
         };
@@ -155,7 +155,7 @@ impl Store {
 pub(super) async fn note_request(
     connection: &mut AnyConnection,
     id: Uuid,
-    sent: &Sent,
+    sent: &CreateRequest,
     now: Millis,
 ) -> Result<(), Failure> {
     let Some(key) = &sent.key else {

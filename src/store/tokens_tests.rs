@@ -29,7 +29,7 @@ async fn tokens_are_added_listed_and_revoked(place: Place) {
 async fn a_request_with_a_key_makes_one_debate(place: Place) {
     let store = place.open().await;
     let setup = fixtures::setup("Why?");
-    let sent = |fingerprint: &str| super::super::Sent {
+    let sent = |fingerprint: &str| super::super::CreateRequest {
         key: Some("k1".into()),
         fingerprint: fingerprint.into(),
     };

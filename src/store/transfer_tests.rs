@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::*;
 use crate::store::fixtures::{ended, failed, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::Place;
-use crate::store::{Rating, Scope, Sent, TokenRow};
+use crate::store::{Rating, Scope, CreateRequest, TokenRow};
 
 /// Something in every table, with everything that texts and numbers can hold.
 async fn fill(store: &Store) {
@@ -29,7 +29,7 @@ async fn fill(store: &Store) {
         let rating = Rating::new(7).unwrap();
         store.rate(id, rating, Some("so".into()), 9).await.unwrap();
     }
-    let sent = Sent {
+    let sent = CreateRequest {
         key: Some("once".into()),
         fingerprint: "ff".into(),
     };

@@ -16,7 +16,7 @@ use super::location::{Held, Home};
 use super::ownership::{OwnerLease, Ownership};
 use super::queue::{Job, NEW_JOBS, Which};
 use super::row::parse_id;
-use super::{Created, DebateRow, Lease, Sent, Store, signed, unsigned};
+use super::{Created, DebateRow, Lease, CreateRequest, Store, signed, unsigned};
 
 const JOURNAL: &str = "roundtable_journal";
 const ORDERS: &str = "roundtable_work";
@@ -88,7 +88,7 @@ impl Store {
         id: Uuid,
         setup: &Setup,
         now: Millis,
-        sent: &Sent,
+        sent: &CreateRequest,
     ) -> Result<Created, StoreError> {
         let made = Made {
             state: State::Queued,

@@ -13,7 +13,7 @@ async fn queued(store: &Store, number: usize) -> BTreeSet<Uuid> {
     let mut ids = BTreeSet::new();
     for at in 0..number {
         let id = Uuid::new_v4();
-        let sent = Sent::default();
+        let sent = CreateRequest::default();
         store
             .create_for_anybody(id, &setup("Why?"), at as u64, &sent)
             .await
@@ -72,7 +72,7 @@ async fn b04_only_what_is_to_be_run_is_taken() {
                 &setup("Over"),
                 0,
                 State::Running,
-                &Sent::default(),
+                &CreateRequest::default(),
             )
             .await
             .unwrap()

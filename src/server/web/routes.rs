@@ -129,7 +129,7 @@ async fn start(
     caller: Asking,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
-    let sent = store::Sent::default();
+    let sent = store::CreateRequest::default();
     let created = match new_debate(&app, &asked) {
         Ok(content) => rest::start(&app, content, &sent).await,
         Err(problem) => Err(problem),
