@@ -99,7 +99,7 @@ impl Scheduler {
     }
 
     async fn take_what_there_is(self: &Arc<Self>) -> Result<(), StoreError> {
-        for order in self.store().take_orders().await? {
+        for order in self.store().take_commands().await? {
             let scheduler = Arc::clone(self);
             self.tasks()
                 .spawn(async move { scheduler.run_command(order).await });
@@ -140,7 +140,7 @@ impl Scheduler {
             Err(Unable::State(state, why)) => CommandOutcome::Refused(state, why),
             Err(other) => CommandOutcome::Refused(State::Running, other.to_string()),
         };
-        if let Err(error) = self.store().answer_order(order.id, &answer).await {
+        if let Err(error) = self.store().answer_command(order.id, &answer).await {
             log::note(&format!(
                 "an answer about debate {} is lost: {error}",
                 order.debate
@@ -179,16 +179,16 @@ impl Scheduler {
         if !self.store().is_shared() {
             return Err(Unable::Elsewhere);
         }
-        let order = self.store().order(id, &command).await?;
+        let order = self.store().send_command(id, &command).await?;
         let deadline = Instant::now() + PATIENCE;
         let answer = loop {
-            let answer = self.store().answer(order).await?;
+            let answer = self.store().command_outcome(order).await?;
             if answer.is_some() || Instant::now() >= deadline {
                 break answer;
             }
             tokio::time::sleep(ASK).await;
         };
-        self.store().withdraw(order).await?;
+        self.store().withdraw_command(order).await?;
         match answer {
             Some(CommandOutcome::Refused(state, why)) => Err(Unable::State(state, why)),
             Some(answer) => Ok(answer),

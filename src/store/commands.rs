@@ -36,7 +36,7 @@ pub(crate) struct PendingCommand {
 }
 
 impl Store {
-    pub(crate) async fn order(&self, debate: Uuid, command: &Command) -> Result<Uuid, StoreError> {
+    pub(crate) async fn send_command(&self, debate: Uuid, command: &Command) -> Result<Uuid, StoreError> {
         let id = Uuid::new_v4();
         let placed = async {
             sqlx::query("INSERT INTO orders (id, debate_id, wish) VALUES ($1, $2, $3)")
@@ -48,12 +48,12 @@ impl Store {
             Ok::<_, Failure>(())
         };
         placed.await.map_err(|failure| self.failed(failure))?;
-        self.call_for_orders().await?;
+        self.notify_commands().await?;
         Ok(id)
     }
 
     /// `None` while there is none.
-    pub(crate) async fn answer(&self, order: Uuid) -> Result<Option<CommandOutcome>, StoreError> {
+    pub(crate) async fn command_outcome(&self, order: Uuid) -> Result<Option<CommandOutcome>, StoreError> {
         let row = sqlx::query("SELECT answer FROM orders WHERE id = $1 AND answer <> ''")
             .bind(order.to_string())
             .fetch_optional(&self.reader)
@@ -64,7 +64,7 @@ impl Store {
     }
 
     /// Whoever gave it no longer waits.
-    pub(crate) async fn withdraw(&self, order: Uuid) -> Result<(), StoreError> {
+    pub(crate) async fn withdraw_command(&self, order: Uuid) -> Result<(), StoreError> {
         let gone = sqlx::query("DELETE FROM orders WHERE id = $1")
             .bind(order.to_string())
             .execute(&self.reader)
@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// What is wanted of debates that this process holds. Each is given out once.
-    pub(crate) async fn take_orders(&self) -> Result<Vec<PendingCommand>, StoreError> {
+    pub(crate) async fn take_commands(&self) -> Result<Vec<PendingCommand>, StoreError> {
         let Home::Server(server) = &*self.home else {
             return Ok(Vec::new());
         };
@@ -99,7 +99,7 @@ impl Store {
         taken.await.map_err(|failure| self.failed(failure))
     }
 
-    pub(crate) async fn answer_order(
+    pub(crate) async fn answer_command(
         &self,
         order: Uuid,
         answer: &CommandOutcome,

@@ -71,7 +71,7 @@ impl Store {
     }
 
     /// Tells all who run debates that something is wanted of one. They look now and then in any case.
-    pub(super) async fn call_for_orders(&self) -> Result<(), StoreError> {
+    pub(super) async fn notify_commands(&self) -> Result<(), StoreError> {
         if !self.is_shared() {
             return Ok(());
         }

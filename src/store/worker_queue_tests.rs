@@ -203,23 +203,23 @@ async fn b04_orders_go_to_whoever_holds_the_debate() {
         text: "Wait!".into(),
         by: Some("Ada".into()),
     };
-    let id = front.order(debate, &command).await.unwrap();
-    assert_eq!(other.take_orders().await.unwrap(), []);
+    let id = front.send_command(debate, &command).await.unwrap();
+    assert_eq!(other.take_commands().await.unwrap(), []);
     assert_eq!(
-        worker.take_orders().await.unwrap(),
+        worker.take_commands().await.unwrap(),
         [PendingCommand {
             id,
             debate,
             command
         }]
     );
-    assert_eq!(worker.take_orders().await.unwrap(), []);
-    assert_eq!(front.answer(id).await, Ok(None));
+    assert_eq!(worker.take_commands().await.unwrap(), []);
+    assert_eq!(front.command_outcome(id).await, Ok(None));
     worker
-        .answer_order(id, &CommandOutcome::Heard(1))
+        .answer_command(id, &CommandOutcome::Heard(1))
         .await
         .unwrap();
-    assert_eq!(front.answer(id).await, Ok(Some(CommandOutcome::Heard(1))));
-    front.withdraw(id).await.unwrap();
-    assert_eq!(front.answer(id).await, Ok(None));
+    assert_eq!(front.command_outcome(id).await, Ok(Some(CommandOutcome::Heard(1))));
+    front.withdraw_command(id).await.unwrap();
+    assert_eq!(front.command_outcome(id).await, Ok(None));
 }
