@@ -43,7 +43,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     if row.state == State::Complete {
         return show(&store, &row, &args.manner).await;
     }
-    let lease = store.claim_patiently(row.id).await?;
+    let lease = store.lease_or_wait(row.id).await?;
     // Whoever held it until now may have ended it.
     if let Some(row) = store.get(row.id).await?
         && row.state == State::Complete

@@ -502,7 +502,7 @@ impl Scheduler {
         }
         let place = self.reserve().map_err(|Full| Unable::Full)?;
         // Whether somebody else runs it must be known now, not when its turn comes.
-        match self.store.claim_served(id).await {
+        match self.store.lease_for_server(id).await {
             Ok(lease) => drop(lease),
             Err(LeaseError::Held { .. }) if self.store.is_shared() => {
                 return self.request_command(id, Command::Continue).await;
@@ -602,7 +602,7 @@ impl Scheduler {
         if let Some(gone) = gone {
             let _ = tokio::time::timeout(PATIENCE, gone.cancelled()).await;
         }
-        Ok(self.store.claim_served(id).await?)
+        Ok(self.store.lease_for_server(id).await?)
     }
 
     async fn end_at_rest(&self, id: Uuid) -> Result<(), Unable> {
@@ -781,7 +781,7 @@ impl Scheduler {
             Ready::PreparedDebate(ready) => *ready,
             Ready::Claimed(lease) => self.prepare_again(*lease, None).await?,
             Ready::Stored { budget } => {
-                let lease = self.store.claim_served(job.id).await?;
+                let lease = self.store.lease_for_server(job.id).await?;
                 self.prepare_again(lease, budget).await?
             }
         };

@@ -108,12 +108,12 @@ impl Store {
 
     /// Takes over a debate that no living process holds.
     pub(crate) async fn lease(&self, id: Uuid) -> Result<Lease, LeaseError> {
-        self.claim_as(id, By::Command).await
+        self.lease_as(id, By::Command).await
     }
 
     /// The same, waiting as long as it takes to know whether whoever holds it on another machine is dead: until there is
     /// another sign of life, or none for too long.
-    pub(crate) async fn claim_patiently(&self, id: Uuid) -> Result<Lease, LeaseError> {
+    pub(crate) async fn lease_or_wait(&self, id: Uuid) -> Result<Lease, LeaseError> {
         if !self.is_shared() {
             return self.lease(id).await;
         }
@@ -140,14 +140,14 @@ impl Store {
             .map_err(|error| self.failed(error.into()))
     }
 
-    pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Lease, LeaseError> {
+    pub(super) async fn lease_as(&self, id: Uuid, by: By) -> Result<Lease, LeaseError> {
         let Some(held) = self.try_hold(id).await? else {
             return Err(LeaseError::Held { id });
         };
-        self.claim_held(id, by, held).await
+        self.lease_locked(id, by, held).await
     }
 
-    pub(super) async fn claim_held(
+    pub(super) async fn lease_locked(
         &self,
         id: Uuid,
         by: By,

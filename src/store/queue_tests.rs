@@ -84,7 +84,7 @@ async fn b04_a_job_is_over_when_its_debate_is_let_go_of() {
 #[tokio::test]
 async fn b04_a_job_too_many_does_no_harm() {
     let story = Story::new().await;
-    let held = story.store.claim_served(story.debate).await.unwrap();
+    let held = story.store.lease_for_server(story.debate).await.unwrap();
     assert_eq!(story.jobs(), story.job("Pending", 1));
     let other = story.place.open().await;
     story.database().sql(

@@ -86,8 +86,8 @@ impl Store {
     }
 
     /// Takes over a debate that no living process holds, for a server.
-    pub(crate) async fn claim_served(&self, id: Uuid) -> Result<Lease, LeaseError> {
-        self.claim_as(id, By::Server).await
+    pub(crate) async fn lease_for_server(&self, id: Uuid) -> Result<Lease, LeaseError> {
+        self.lease_as(id, By::Server).await
     }
 
     /// An ended debate is to go on as soon as there is a place for it, with this budget where it is to be another than it was

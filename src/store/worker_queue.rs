@@ -179,17 +179,17 @@ impl Store {
             }
             let held = self.take_debates(&server.ownership, jobs).await;
             let held = held.map_err(|failure| self.failed(failure))?;
-            let leases = self.claim_all(held).await?;
+            let leases = self.lease_all(held).await?;
             if !leases.is_empty() {
                 return Ok(leases);
             }
         }
     }
 
-    async fn claim_all(&self, held: Vec<(Job, Uuid, Held)>) -> Result<Vec<Lease>, LeaseError> {
+    async fn lease_all(&self, held: Vec<(Job, Uuid, Held)>) -> Result<Vec<Lease>, LeaseError> {
         let mut leases = Vec::with_capacity(held.len());
         for (job, id, held) in held {
-            match self.claim_held(id, By::Server, held).await {
+            match self.lease_locked(id, By::Server, held).await {
                 Ok(lease) => leases.push(lease.for_job(job)),
                 Err(error @ LeaseError::Store(_)) if leases.is_empty() => return Err(error),
                 // Deleted, somebody else's by now, or nothing to make a fuss about: it is free again.
