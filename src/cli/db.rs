@@ -91,7 +91,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 
 async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
-    store.prepare_for_workers().await?;
+    store.set_up_queue().await?;
     let version = store.version().await?;
     let place = store.place();
     store.close().await;

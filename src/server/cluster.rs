@@ -82,7 +82,7 @@ impl Scheduler {
             traffic.mark_unchanged();
             if Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK;
-                if let Err(error) = self.store().hand_out_all().await {
+                if let Err(error) = self.store().enqueue_missing_jobs().await {
                     log::note(&format!("cannot hand out debates: {error}"));
                 }
             }
@@ -109,7 +109,7 @@ impl Scheduler {
             if free == 0 {
                 break;
             }
-            let leases = match self.store().take_work(free).await {
+            let leases = match self.store().lease_jobs(free).await {
                 Ok(leases) => leases,
                 Err(error) => {
                     self.rest_until(Instant::now() + REST);
@@ -233,7 +233,7 @@ impl Scheduler {
             return Ok(Some(position as u64));
         }
         if row.state == State::Queued && self.store().is_shared() {
-            return self.store().waiting_before(row).await.map(Some);
+            return self.store().queue_position(row).await.map(Some);
         }
         Ok(None)
     }
@@ -245,7 +245,7 @@ impl Scheduler {
             return here as u64;
         }
         // Whether the database answers is another question.
-        self.store().waiting_for_anybody().await.unwrap_or(0)
+        self.store().queue_length().await.unwrap_or(0)
     }
 
     /// Takes nothing more, and gives what runs some time to come to its end.

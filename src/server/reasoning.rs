@@ -41,7 +41,7 @@ pub(super) async fn create(
         key: rest::idempotency_key(&headers, caller.as_deref())?,
         fingerprint: rest::fingerprint(&sent.bytes),
     };
-    let created = match app.store.made_by(&request).await? {
+    let created = match app.store.find_created(&request).await? {
         Some(created) => created,
         None => start(&app, sent.content, &request).await?,
     };

@@ -106,7 +106,7 @@ pub(super) async fn create(
         fingerprint: fingerprint(&sent.bytes),
     };
     let wait = preferred_wait(&headers);
-    let known = app.store.made_by(&request).await?;
+    let known = app.store.find_created(&request).await?;
     let created = match known {
         Some(created) => created,
         None => start(&app, sent.content, &request).await?,

@@ -285,15 +285,15 @@ impl Scheduler {
         let now = clock::now();
         if self.store.is_shared() && state == State::Queued {
             // Whoever has a place first runs it; it may well be this server.
-            if self.store.waiting_for_anybody().await? >= self.limits.queued as u64 {
+            if self.store.queue_length().await? >= self.limits.queued as u64 {
                 return Err(Unable::Full);
             }
             let setup = &prepared.setup;
-            return Ok(self.store.create_for_anybody(id, setup, now, sent).await?);
+            return Ok(self.store.create_queued(id, setup, now, sent).await?);
         }
         let created = self
             .store
-            .create_served(id, &prepared.setup, now, state, sent)
+            .create_for_server(id, &prepared.setup, now, state, sent)
             .await?;
         let lease = match created {
             Created::New(lease) => lease,
@@ -312,7 +312,7 @@ impl Scheduler {
 
     /// Goes on with all debates that a server was running or had in its queue when it ended.
     pub(crate) async fn take_up_again(self: &Arc<Self>) -> Result<usize, StoreError> {
-        let left = self.store.left_by_servers().await?;
+        let left = self.store.interrupted_server_debates().await?;
         let count = left.len();
         for id in left {
             log::note(&format!("taking up debate {id} again"));
@@ -510,7 +510,7 @@ impl Scheduler {
             Err(error) => return Err(error.into()),
         }
         if state != State::Running || self.store.is_shared() {
-            self.store.queue_again(id, budget.as_ref()).await?;
+            self.store.requeue(id, budget.as_ref()).await?;
         }
         let state = place.state();
         self.submit(
@@ -652,7 +652,7 @@ impl Scheduler {
             self.tasks.spawn(async move {
                 // What was let go of is free a moment later. Whoever looks next finds it if this is too soon.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let _ = store.hand_out(id).await;
+                let _ = store.enqueue_job(id).await;
             });
             return;
         }

@@ -31,7 +31,7 @@ pub(crate) async fn work<E: Future<Output = ()>>(
              On a data folder `roundtable serve` runs the debates itself",
         ));
     }
-    store.prepare_for_workers().await?;
+    store.set_up_queue().await?;
     let limits = Limits {
         running: working.concurrency,
         queued: 0,

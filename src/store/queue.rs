@@ -2,7 +2,7 @@
 //!
 //! A job is one occasion to run a debate: it names the debate and the epoch it stands at. It is over when whoever took it lets
 //! go of the debate, however that came about, and is then taken out. Every debate that is to be run, that nobody living holds and
-//! that has no job at its epoch gets one ([`Queue::hand_out`]); all processes look for such debates all the time.
+//! that has no job at its epoch gets one ([`Queue::enqueue_job`]); all processes look for such debates all the time.
 //!
 //! So nothing rests on the queue. A job that is lost is made again, one too many finds nothing to do, and what makes an append
 //! correct is the epoch alone.
@@ -149,7 +149,7 @@ impl Queue {
     }
 
     /// Takes out what is over, and gives a job to every debate that needs one.
-    pub(super) async fn hand_out(&self, which: Which) -> Result<(), Failure> {
+    pub(super) async fn enqueue_job(&self, which: Which) -> Result<(), Failure> {
         self.set_up().await?;
         in_time(async {
             self.take_out().await?;
@@ -260,7 +260,7 @@ impl Queue {
     pub(super) async fn close(&self) {
         let leaving = async {
             if self.worker.lock().await.is_some() {
-                self.hand_out(Which::All).await?;
+                self.enqueue_job(Which::All).await?;
             }
             if let Some(worker) = self.worker.lock().await.take() {
                 worker.gone.cancel();

@@ -18,7 +18,7 @@ impl Story {
         let store = place.open().await;
         let debate = Uuid::new_v4();
         store
-            .create_for_anybody(debate, &setup("Why?"), 0, &CreateRequest::default())
+            .create_queued(debate, &setup("Why?"), 0, &CreateRequest::default())
             .await
             .unwrap();
         Self {
@@ -54,7 +54,7 @@ async fn b04_what_is_to_be_run_has_one_job() {
     assert_eq!(story.jobs(), story.job("Pending", 1));
     story.database().sql("DELETE FROM apalis.jobs");
     let all = futures::future::join_all((0..4).map(|_| story.place.open())).await;
-    let handed = futures::future::join_all(all.iter().map(Store::hand_out_all)).await;
+    let handed = futures::future::join_all(all.iter().map(Store::enqueue_missing_jobs)).await;
     assert!(handed.iter().all(Result::is_ok), "{handed:?}");
     assert_eq!(story.jobs(), story.job("Pending", 1));
 }
@@ -63,20 +63,20 @@ async fn b04_what_is_to_be_run_has_one_job() {
 #[tokio::test]
 async fn b04_a_job_is_over_when_its_debate_is_let_go_of() {
     let story = Story::new().await;
-    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
-    story.store.hand_out_all().await.unwrap();
+    let lease = story.store.lease_jobs(1).await.unwrap().pop().unwrap();
+    story.store.enqueue_missing_jobs().await.unwrap();
     // Held, and leased once: the epoch was raised twice.
     assert_eq!(story.jobs(), story.job("Queued", 1));
     drop(lease);
     while !story.jobs().starts_with("Pending") {
-        story.store.hand_out_all().await.unwrap();
+        story.store.enqueue_missing_jobs().await.unwrap();
     }
     assert_eq!(story.jobs(), story.job("Pending", 3));
-    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
+    let lease = story.store.lease_jobs(1).await.unwrap().pop().unwrap();
     let entries = vec![keyed(1, opened("Why?")), keyed(2, ended(State::Complete))];
     lease.journal().append(entries).await.unwrap();
     drop(lease);
-    story.store.hand_out_all().await.unwrap();
+    story.store.enqueue_missing_jobs().await.unwrap();
     assert_eq!(story.jobs(), "");
 }
 
@@ -92,8 +92,8 @@ async fn b04_a_job_too_many_does_no_harm() {
          ('01ARZ3NDEKTSV4RRFFQ69G5FAV', 'roundtable', convert_to('\"00000000-0000-4000-8000-000000000000\"', 'UTF8')), \
          ('01ARZ3NDEKTSV4RRFFQ69G5FAW', 'roundtable', convert_to('no debate', 'UTF8'))",
     );
-    assert_eq!(other.take_work(10).await.unwrap().len(), 0);
-    other.hand_out_all().await.unwrap();
+    assert_eq!(other.lease_jobs(10).await.unwrap().len(), 0);
+    other.enqueue_missing_jobs().await.unwrap();
     assert_eq!(story.jobs(), "");
     assert!(!held.lost().is_cancelled());
 }
@@ -105,9 +105,9 @@ async fn b04_jobs_of_a_dead_worker_come_back() {
     assert!(noticed < Duration::from_secs(10), "{noticed:?}");
 
     let story = Story::new().await;
-    let _claim = story.store.take_work(1).await.unwrap().pop().unwrap();
+    let _claim = story.store.lease_jobs(1).await.unwrap().pop().unwrap();
     let other = story.place.open().await;
-    assert_eq!(other.take_work(1).await.unwrap().len(), 0);
+    assert_eq!(other.lease_jobs(1).await.unwrap().len(), 0);
     let age = |seconds: u64| {
         format!(
             "UPDATE apalis.workers SET last_seen = now() - INTERVAL '{seconds} seconds' \
@@ -157,9 +157,9 @@ async fn b04_a_job_whose_taker_never_heard_of_it_comes_back() {
     story.database().sql(&format!(
         "UPDATE apalis.workers SET last_seen = now() - INTERVAL '{orphaned} seconds'"
     ));
-    assert_eq!(story.store.take_work(1).await.unwrap().len(), 0);
+    assert_eq!(story.store.lease_jobs(1).await.unwrap().len(), 0);
     tokio::time::sleep(BEAT + BEAT / 4).await;
-    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
+    let lease = story.store.lease_jobs(1).await.unwrap().pop().unwrap();
     assert_eq!(lease.id(), story.debate);
 }
 
@@ -168,11 +168,11 @@ async fn b04_a_job_whose_taker_never_heard_of_it_comes_back() {
 async fn b04_a_worker_that_leaves_hands_over() {
     let story = Story::new().await;
     let other = story.place.open().await;
-    let lease = story.store.take_work(1).await.unwrap().pop().unwrap();
-    assert_eq!(other.take_work(1).await.unwrap().len(), 0);
+    let lease = story.store.lease_jobs(1).await.unwrap().pop().unwrap();
+    assert_eq!(other.lease_jobs(1).await.unwrap().len(), 0);
     drop(lease);
     story.store.close().await;
-    let lease = other.take_work(1).await.unwrap().pop().unwrap();
+    let lease = other.lease_jobs(1).await.unwrap().pop().unwrap();
     assert_eq!(lease.id(), story.debate);
     let workers = "SELECT count(*) FROM apalis.workers";
     assert_eq!(story.database().sql(workers), "1");
@@ -182,13 +182,13 @@ async fn b04_a_worker_that_leaves_hands_over() {
 #[tokio::test]
 async fn b04_a_forgotten_worker_registers_anew() {
     let story = Story::new().await;
-    drop(story.store.take_work(1).await.unwrap());
+    drop(story.store.lease_jobs(1).await.unwrap());
     while !story.jobs().starts_with("Pending") {
-        story.store.hand_out_all().await.unwrap();
+        story.store.enqueue_missing_jobs().await.unwrap();
     }
     story.database().sql("DELETE FROM apalis.workers");
     tokio::time::sleep(BEAT + BEAT / 4).await;
-    assert_eq!(story.store.take_work(1).await.unwrap().len(), 1);
+    assert_eq!(story.store.lease_jobs(1).await.unwrap().len(), 1);
 }
 
 /// B-04: who may not set the queue up says what it takes; once it is there, using it takes no such right.
@@ -208,7 +208,7 @@ async fn b04_setting_up_needs_rights_and_using_does_not() {
     let limited = Store::at(&crate::store::Address::parse(&url))
         .await
         .unwrap();
-    let refused = limited.prepare_for_workers().await.unwrap_err();
+    let refused = limited.set_up_queue().await.unwrap_err();
     assert!(matches!(refused, StoreError::Server { .. }));
     let told = refused.to_string();
     for part in [
@@ -219,16 +219,16 @@ async fn b04_setting_up_needs_rights_and_using_does_not() {
     ] {
         assert!(told.contains(part), "{told}");
     }
-    place.open().await.prepare_for_workers().await.unwrap();
+    place.open().await.set_up_queue().await.unwrap();
     database.sql(&format!(
         "GRANT USAGE ON SCHEMA apalis TO {user}; GRANT ALL ON ALL TABLES IN SCHEMA apalis TO {user}"
     ));
-    limited.prepare_for_workers().await.unwrap();
+    limited.set_up_queue().await.unwrap();
     limited
-        .create_for_anybody(Uuid::new_v4(), &setup("Why?"), 0, &CreateRequest::default())
+        .create_queued(Uuid::new_v4(), &setup("Why?"), 0, &CreateRequest::default())
         .await
         .unwrap();
-    assert_eq!(limited.take_work(1).await.unwrap().len(), 1);
+    assert_eq!(limited.lease_jobs(1).await.unwrap().len(), 1);
     limited.close().await;
     database.sql(&format!("DROP OWNED BY {user}; DROP ROLE {user}"));
 }

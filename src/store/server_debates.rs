@@ -30,7 +30,7 @@ pub(crate) enum Created<T = Uuid> {
 
 impl Store {
     /// A new debate that a server runs, leased.
-    pub(crate) async fn create_served(
+    pub(crate) async fn create_for_server(
         &self,
         id: Uuid,
         setup: &Setup,
@@ -55,7 +55,7 @@ impl Store {
             Err(failure) if failure.fault == Fault::Taken => {
                 drop(held);
                 self.forget_hold(id);
-                match self.made_by(sent).await? {
+                match self.find_created(sent).await? {
                     Some(created) => Ok(created),
                     None => Err(StoreError::Exists { id }),
                 }
@@ -65,7 +65,7 @@ impl Store {
     }
 
     /// What this request has made before, if anything.
-    pub(crate) async fn made_by<T>(&self, sent: &CreateRequest) -> Result<Option<Created<T>>, StoreError> {
+    pub(crate) async fn find_created<T>(&self, sent: &CreateRequest) -> Result<Option<Created<T>>, StoreError> {
         let Some(key) = &sent.key else {
             return Ok(None);
         };
@@ -92,7 +92,7 @@ impl Store {
 
     /// An ended debate is to go on as soon as there is a place for it, with this budget where it is to be another than it was
     /// opened with. What an earlier wish set no longer counts.
-    pub(crate) async fn queue_again(
+    pub(crate) async fn requeue(
         &self,
         id: Uuid,
         budget: Option<&Budget>,
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// Debates that a server was running or had in its queue when it ended, oldest first.
-    pub(crate) async fn left_by_servers(&self) -> Result<Vec<Uuid>, StoreError> {
+    pub(crate) async fn interrupted_server_debates(&self) -> Result<Vec<Uuid>, StoreError> {
         let rows = sqlx::query(
             "SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') ORDER BY created_at, id",
         )

@@ -35,7 +35,7 @@ async fn a_request_with_a_key_makes_one_debate(place: Place) {
     };
     let id = Uuid::new_v4();
     let first = store
-        .create_served(
+        .create_for_server(
             id,
             &setup,
             1,
@@ -47,7 +47,7 @@ async fn a_request_with_a_key_makes_one_debate(place: Place) {
     assert!(matches!(first, super::super::Created::New(_)));
     drop(first);
     let second = store
-        .create_served(
+        .create_for_server(
             Uuid::new_v4(),
             &setup,
             2,
@@ -57,12 +57,12 @@ async fn a_request_with_a_key_makes_one_debate(place: Place) {
         .await
         .unwrap();
     assert!(matches!(second, super::super::Created::Existing(known) if known == id));
-    let other: Option<super::super::Created> = store.made_by(&sent("b")).await.unwrap();
+    let other: Option<super::super::Created> = store.find_created(&sent("b")).await.unwrap();
     assert!(matches!(other, Some(super::super::Created::KeyConflict)));
-    assert_eq!(store.left_by_servers().await.unwrap(), [id]);
+    assert_eq!(store.interrupted_server_debates().await.unwrap(), [id]);
     // Whoever takes it over on the command line takes it from the servers.
     drop(store.lease(id).await.unwrap());
-    assert!(store.left_by_servers().await.unwrap().is_empty());
+    assert!(store.interrupted_server_debates().await.unwrap().is_empty());
 }
 
 #[test]

@@ -34,7 +34,7 @@ async fn fill(store: &Store) {
         fingerprint: "ff".into(),
     };
     store
-        .create_served(Uuid::new_v4(), &setup("Served?"), 5, State::Queued, &sent)
+        .create_for_server(Uuid::new_v4(), &setup("Served?"), 5, State::Queued, &sent)
         .await
         .unwrap();
     let token = TokenRow {

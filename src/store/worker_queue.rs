@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// A new debate that whoever comes first is to run.
-    pub(crate) async fn create_for_anybody(
+    pub(crate) async fn create_queued(
         &self,
         id: Uuid,
         setup: &Setup,
@@ -98,18 +98,18 @@ impl Store {
         match self.insert_debate(id, setup, now, made).await {
             Ok(_) => {
                 // It is in the store: whoever looks next hands it out if this failed.
-                let _ = self.hand_out(id).await;
+                let _ = self.enqueue_job(id).await;
                 Ok(Created::New(id))
             }
             Err(failure) if failure.fault == Fault::Taken => {
-                self.made_by(sent).await?.ok_or(StoreError::Exists { id })
+                self.find_created(sent).await?.ok_or(StoreError::Exists { id })
             }
             Err(failure) => Err(self.failed(failure)),
         }
     }
 
     /// How many debates wait for somebody.
-    pub(crate) async fn waiting_for_anybody(&self) -> Result<u64, StoreError> {
+    pub(crate) async fn queue_length(&self) -> Result<u64, StoreError> {
         let counted = sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = ''",
         )
@@ -122,7 +122,7 @@ impl Store {
     }
 
     /// How many wait for somebody longer than this one.
-    pub(crate) async fn waiting_before(&self, debate: &DebateRow) -> Result<u64, StoreError> {
+    pub(crate) async fn queue_position(&self, debate: &DebateRow) -> Result<u64, StoreError> {
         let counted = sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = '' \
              AND (created_at < $1 OR (created_at = $1 AND id < $2))",
@@ -138,7 +138,7 @@ impl Store {
     }
 
     /// Makes what workers need in the database, where it is missing.
-    pub(crate) async fn prepare_for_workers(&self) -> Result<(), StoreError> {
+    pub(crate) async fn set_up_queue(&self) -> Result<(), StoreError> {
         match &*self.home {
             Home::Folder(_) => Ok(()),
             Home::Server(server) => server.queue.set_up().await.map_err(|it| self.failed(it)),
@@ -146,20 +146,20 @@ impl Store {
     }
 
     /// Sees to it that every debate that is to be run and that nobody living runs is handed to somebody.
-    pub(crate) async fn hand_out_all(&self) -> Result<(), StoreError> {
-        self.hand_out_some(Which::All).await
+    pub(crate) async fn enqueue_missing_jobs(&self) -> Result<(), StoreError> {
+        self.enqueue_jobs(Which::All).await
     }
 
     /// The same for one debate, at once.
-    pub(crate) async fn hand_out(&self, id: Uuid) -> Result<(), StoreError> {
-        self.hand_out_some(Which::This(id)).await
+    pub(crate) async fn enqueue_job(&self, id: Uuid) -> Result<(), StoreError> {
+        self.enqueue_jobs(Which::This(id)).await
     }
 
-    async fn hand_out_some(&self, which: Which) -> Result<(), StoreError> {
+    async fn enqueue_jobs(&self, which: Which) -> Result<(), StoreError> {
         match &*self.home {
             Home::Folder(_) => Ok(()),
             Home::Server(server) => {
-                let handed = server.queue.hand_out(which).await;
+                let handed = server.queue.enqueue_job(which).await;
                 handed.map_err(|it| self.failed(it))
             }
         }
@@ -167,7 +167,7 @@ impl Store {
 
     /// Claims up to `most` debates that were handed out, those that have waited longest first. Two who ask at the same time get
     /// different ones. None where there is nothing to do.
-    pub(crate) async fn take_work(&self, most: usize) -> Result<Vec<Lease>, LeaseError> {
+    pub(crate) async fn lease_jobs(&self, most: usize) -> Result<Vec<Lease>, LeaseError> {
         let Home::Server(server) = &*self.home else {
             return Ok(Vec::new());
         };

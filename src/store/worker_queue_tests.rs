@@ -15,7 +15,7 @@ async fn queued(store: &Store, number: usize) -> BTreeSet<Uuid> {
         let id = Uuid::new_v4();
         let sent = CreateRequest::default();
         store
-            .create_for_anybody(id, &setup("Why?"), at as u64, &sent)
+            .create_queued(id, &setup("Why?"), at as u64, &sent)
             .await
             .unwrap();
         ids.insert(id);
@@ -37,7 +37,7 @@ async fn b04_workers_that_ask_at_once_share_the_work() {
     let taken = futures::future::join_all(workers.iter().map(async |worker| {
         let mut leases = Vec::new();
         loop {
-            let more = worker.take_work(3).await.unwrap();
+            let more = worker.lease_jobs(3).await.unwrap();
             if more.is_empty() {
                 return leases;
             }
@@ -67,7 +67,7 @@ async fn b04_only_what_is_to_be_run_is_taken() {
     let waiting = queued(&store, 2).await;
     for (state, number) in [(State::Complete, 1), (State::Waiting, 2)] {
         let Created::New(lease) = store
-            .create_served(
+            .create_for_server(
                 Uuid::new_v4(),
                 &setup("Over"),
                 0,
@@ -87,8 +87,8 @@ async fn b04_only_what_is_to_be_run_is_taken() {
             .await
             .unwrap();
     }
-    let one = store.take_work(1).await.unwrap();
-    let two = store.take_work(10).await.unwrap();
+    let one = store.lease_jobs(1).await.unwrap();
+    let two = store.lease_jobs(10).await.unwrap();
     assert_eq!((one.len(), two.len()), (1, 1));
     assert_eq!(
         ids(&[one, two].into_iter().flatten().collect::<Vec<_>>()),
@@ -102,14 +102,14 @@ async fn b04_one_that_was_taken_for_dead_is_fenced_and_knows_it() {
     let place = Place::server();
     let (zombie, next) = (place.open().await, place.open().await);
     let id = *queued(&zombie, 1).await.first().unwrap();
-    let held = zombie.take_work(1).await.unwrap().pop().unwrap();
+    let held = zombie.lease_jobs(1).await.unwrap().pop().unwrap();
     let old = held.journal();
     let begun = vec![
         keyed(1, opened("Why?")),
         keyed(2, finished("r1/a", spent(None))),
     ];
     old.append(begun.clone()).await.unwrap();
-    assert_eq!(next.take_work(1).await.unwrap().len(), 0);
+    assert_eq!(next.lease_jobs(1).await.unwrap().len(), 0);
     assert!(!held.lost().is_cancelled());
 
     // As after a long sleep: the database has not heard from it.
@@ -117,8 +117,8 @@ async fn b04_one_that_was_taken_for_dead_is_fenced_and_knows_it() {
         unreachable!()
     };
     database.sql("UPDATE owners SET lives_until = 0 WHERE id = (SELECT owner FROM debates)");
-    next.hand_out_all().await.unwrap();
-    let lease = next.take_work(1).await.unwrap().pop().unwrap();
+    next.enqueue_missing_jobs().await.unwrap();
+    let lease = next.lease_jobs(1).await.unwrap().pop().unwrap();
     assert_eq!(lease.id(), id);
     let step = keyed(3, finished("r1/b", spent(None)));
     assert_eq!(
@@ -149,7 +149,7 @@ async fn b04_one_that_cannot_renew_stops_before_others_may_take_over() {
     let place = Place::server();
     let store = place.open().await;
     queued(&store, 1).await;
-    let held = store.take_work(1).await.unwrap().pop().unwrap();
+    let held = store.lease_jobs(1).await.unwrap().pop().unwrap();
     let Place::Server(database) = &place else {
         unreachable!()
     };
@@ -174,7 +174,7 @@ async fn b04_news_of_entries_and_of_work_reach_others() {
     let mut news = there.listen().await.unwrap().unwrap();
     queued(&here, 1).await;
     assert_eq!(news.next().await, Ok(Notification::Work));
-    let lease = here.take_work(1).await.unwrap().pop().unwrap();
+    let lease = here.lease_jobs(1).await.unwrap().pop().unwrap();
     lease
         .journal()
         .append(vec![keyed(1, opened("Why?"))])
@@ -198,7 +198,7 @@ async fn b04_orders_go_to_whoever_holds_the_debate() {
     let place = Place::server();
     let (front, worker, other) = (place.open().await, place.open().await, place.open().await);
     let debate = *queued(&front, 1).await.first().unwrap();
-    let _claim = worker.take_work(1).await.unwrap();
+    let _claim = worker.lease_jobs(1).await.unwrap();
     let command = Command::Say {
         text: "Wait!".into(),
         by: Some("Ada".into()),
