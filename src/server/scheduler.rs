@@ -701,7 +701,7 @@ impl Scheduler {
                     if let Err(failure) = &outcome {
                         scheduler.backoff();
                         // Where the store is shared, whoever has a place finds it there.
-                        is_put_off = failure.is_passing() && !scheduler.store.is_shared();
+                        is_put_off = failure.is_transient() && !scheduler.store.is_shared();
                     }
                     report(id, outcome);
                 }

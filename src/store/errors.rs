@@ -70,7 +70,7 @@ pub(crate) enum StoreError {
 
 impl StoreError {
     /// Whether it may well work again soon, without anything being done about what was asked.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::ReadOnly { .. }
             | Self::Full { .. }
