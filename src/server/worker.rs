@@ -37,7 +37,7 @@ pub(crate) async fn work<E: Future<Output = ()>>(
         queued: 0,
     };
     let scheduler = Scheduler::open(context, store.clone(), limits, Work::Here);
-    announce(&store.place(), working.concurrency);
+    announce(&store.location(), working.concurrency);
     scheduler.join_others();
     end().await;
     log::note("ending: no more is taken; what does not end soon is handed over");

@@ -51,7 +51,7 @@ pub(crate) enum BackupError {
 
 impl Store {
     /// Where it is, for people.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         match &*self.home {
             Home::Folder(folder) => folder.database().display().to_string(),
             Home::Server(server) => server.url.to_string(),

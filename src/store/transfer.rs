@@ -172,7 +172,7 @@ impl Store {
         for content in other.content().await? {
             if content.rows > 0 {
                 return Err(CopyError::NotEmpty {
-                    place: other.place(),
+                    place: other.location(),
                     table: content.table,
                     rows: content.rows,
                 });
