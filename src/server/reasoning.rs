@@ -25,7 +25,7 @@ use super::scheduler::progress_sink;
 use super::web::{Frame, Visitor, calibration_page};
 use crate::failure::Fault;
 use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Resolving};
+use crate::store::{self, Created, DebateRow, Resolution};
 use crate::{clock, forecast_history};
 
 /// How long a caller should wait before it asks again.
@@ -160,7 +160,7 @@ pub(super) async fn resolve(
         return Err(Problem::invalid(vec![Fault::new("/outcome", message)]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
-    let resolving = Resolving { outcome, by };
+    let resolving = Resolution { outcome, by };
     app.store.resolve(row.id, resolving, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use super::*;
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::{Place, on_both};
-use crate::store::{Rating, Resolving};
+use crate::store::{Rating, Resolution};
 
 async fn debate(store: &Store, at: Millis) -> Uuid {
     let id = Uuid::new_v4();
@@ -58,7 +58,7 @@ async fn c14_what_is_old_is_found(place: Place) {
     );
     let rating = Rating::new(5).unwrap();
     store.rate(rated, rating, None, 20).await.unwrap();
-    let outcome = Resolving {
+    let outcome = Resolution {
         outcome: Some("yes".into()),
         by: None,
     };

@@ -50,7 +50,7 @@ pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
 pub(crate) use query::{Filter, ListPosition};
 pub(crate) use rate::Rating;
-pub(crate) use resolve::Resolving;
+pub(crate) use resolve::Resolution;
 pub(crate) use row::DebateRow;
 pub(crate) use server_debates::{Created, CreateRequest};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};

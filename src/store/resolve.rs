@@ -11,7 +11,7 @@ use super::{Store, signed};
 
 /// What happened, or that an earlier word on it is taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolving {
+pub(crate) struct Resolution {
     pub outcome: Option<String>,
     pub by: Option<String>,
 }
@@ -21,7 +21,7 @@ impl Store {
     pub(crate) async fn resolve(
         &self,
         id: Uuid,
-        resolving: Resolving,
+        resolving: Resolution,
         now: Millis,
     ) -> Result<(), LeaseError> {
         let Some(_at_rest) = self.hold_at_rest(id).await? else {
@@ -39,7 +39,7 @@ impl Store {
     async fn append_resolution(
         &self,
         id: Uuid,
-        resolving: Resolving,
+        resolving: Resolution,
         now: Millis,
     ) -> Result<bool, Failure> {
         let mut writing = self.writer.begin().await?;
@@ -68,7 +68,7 @@ impl Store {
 async fn append(
     connection: &mut AnyConnection,
     id: Uuid,
-    resolving: Resolving,
+    resolving: Resolution,
     now: Millis,
 ) -> Result<bool, Failure> {
     let id = id.to_string();

@@ -7,8 +7,8 @@ use crate::store::test_stores::{Place, on_both};
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 
-fn word(outcome: Option<&str>) -> Resolving {
-    Resolving {
+fn word(outcome: Option<&str>) -> Resolution {
+    Resolution {
         outcome: outcome.map(str::to_owned),
         by: Some("Ada".into()),
     }
