@@ -10,7 +10,7 @@ use crate::store::{Store, StoreError};
 
 /// What a debate of this domain is opened with: part of its rules, so that a replay is the same whatever is learned later.
 /// `None` where nothing was learned yet.
-pub(crate) async fn learned(
+pub(crate) async fn load_learned(
     store: &Store,
     domain: &Domain,
     half_life: HalfLife,
@@ -21,7 +21,7 @@ pub(crate) async fn learned(
 }
 
 /// The entries by which a lesson is learned, for the store to append.
-pub(crate) fn lesson_plan(
+pub(crate) fn plan_lesson(
     lesson: Lesson,
     half_life: HalfLife,
 ) -> impl Fn(&[Audit]) -> Result<Vec<Audit>, LearnError> {
@@ -34,7 +34,7 @@ pub(crate) fn lesson_plan(
 }
 
 /// What a project's post-mortem changed and what was known right after it, as long as it has not been taken back.
-pub(crate) fn taught_by(
+pub(crate) fn find_lesson(
     audit: &[Audit],
     project: &str,
     half_life: HalfLife,
@@ -58,7 +58,7 @@ pub(crate) mod samples {
     use roundtable_core::learning::{Audit, Domain, HalfLife, Lesson, record, undo};
     use roundtable_engine::retrospective::{AssessmentFile, Course, PostMortem, RecordFile};
 
-    use super::lesson_plan;
+    use super::plan_lesson;
 
     const WEEK: u64 = 7 * 86_400_000;
 
@@ -81,7 +81,7 @@ pub(crate) mod samples {
                 project: format!("project {number}"),
                 ..post_mortem().lesson(domain.clone(), at)
             };
-            let entries = lesson_plan(lesson, HalfLife::default())(&audit).unwrap();
+            let entries = plan_lesson(lesson, HalfLife::default())(&audit).unwrap();
             audit.extend(entries);
         }
         let (_, change) = undo(&audit, Some(2), None).unwrap();

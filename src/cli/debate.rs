@@ -116,7 +116,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let learned = match &args.domain {
         Some(domain) => {
             let half_life = app.config.learning.half_life;
-            learning::learned(&store, domain, half_life, clock::now()).await?
+            learning::load_learned(&store, domain, half_life, clock::now()).await?
         }
         None => None,
     };

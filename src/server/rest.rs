@@ -171,7 +171,7 @@ async fn learned(app: &App, rules: &Map<String, Value>) -> Result<Option<Learned
         return Ok(None);
     };
     let half_life = app.context.config.learning.half_life;
-    Ok(learning::learned(&app.store, &domain, half_life, clock::now()).await?)
+    Ok(learning::load_learned(&app.store, &domain, half_life, clock::now()).await?)
 }
 
 pub(super) async fn list(
