@@ -14,7 +14,7 @@ use roundtable_engine::retrospective::{
 use serde_json::json;
 
 use crate::failure::Fault;
-use crate::learning::{plan_lesson, find_lesson};
+use crate::learning::{find_lesson, plan_lesson};
 use crate::store::{DebateRow, FollowUp, LearningError, Store};
 use crate::{clock, export, yaml};
 

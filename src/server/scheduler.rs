@@ -30,7 +30,9 @@ use crate::clock;
 use crate::embedded::Fetching;
 use crate::failure::Failure;
 use crate::setup::{self, PreparedDebate, ProgressSink};
-use crate::store::{Command, CommandOutcome, Created, Lease, LeaseError, CreateRequest, Store, StoreError};
+use crate::store::{
+    Command, CommandOutcome, CreateRequest, Created, Lease, LeaseError, Store, StoreError,
+};
 
 /// How long a request waits for a debate to leave the scheduler.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
