@@ -1,4 +1,4 @@
-//! What was learned, from the store: for the next debate, for post-mortems, for every surface that shows it.
+//! Reads and plans entries of the learning audit, for new debates and post-mortems.
 
 use roundtable_core::learning::{
     Audit, Change, Domain, HalfLife, Knowledge, LearnError, Learned, Lesson, Millis, in_force,
@@ -8,8 +8,8 @@ use roundtable_engine::retrospective::LearningUpdates;
 
 use crate::store::{Store, StoreError};
 
-/// What a debate of this domain is opened with: part of its rules, so that a replay is the same whatever is learned later.
-/// `None` where nothing was learned yet.
+/// What a new debate of this domain starts with. It becomes part of the debate's rules, so that a replay does not depend on
+/// later lessons. `None` if nothing was learned yet.
 pub(crate) async fn load_learned(
     store: &Store,
     domain: &Domain,
@@ -20,7 +20,7 @@ pub(crate) async fn load_learned(
     Ok(Knowledge::from_audit(&audit, domain, half_life, now).learned())
 }
 
-/// The entries by which a lesson is learned, for the store to append.
+/// Returns a function that plans the audit entries of a lesson, for [`Store::learn`].
 pub(crate) fn plan_lesson(
     lesson: Lesson,
     half_life: HalfLife,
@@ -33,27 +33,29 @@ pub(crate) fn plan_lesson(
     }
 }
 
-/// What a project's post-mortem changed and what was known right after it, as long as it has not been taken back.
+/// What a project's post-mortem changed and the knowledge right after it; `None` if there is none or it was undone.
 pub(crate) fn find_lesson(
     audit: &[Audit],
     project: &str,
     half_life: HalfLife,
 ) -> Option<(LearningUpdates, Knowledge)> {
-    let force = in_force(audit);
-    let place = audit.iter().zip(force).rposition(|(entry, holds)| {
-        let Change::Learned { lesson } = &entry.change else {
-            return false;
-        };
-        holds && lesson.project == project
-    })?;
-    let entry = &audit[place];
-    let known = Knowledge::from_audit(&audit[..=place], &entry.domain, half_life, entry.at);
+    let index = audit
+        .iter()
+        .zip(in_force(audit))
+        .rposition(|(entry, is_in_force)| {
+            let Change::Learned { lesson } = &entry.change else {
+                return false;
+            };
+            is_in_force && lesson.project == project
+        })?;
+    let entry = &audit[index];
+    let known = Knowledge::from_audit(&audit[..=index], &entry.domain, half_life, entry.at);
     LearningUpdates::of(entry, &known).map(|updates| (updates, known))
 }
 
 #[cfg(test)]
 pub(crate) mod samples {
-    //! Three projects like the design's, a week apart, and one of them taken back.
+    //! An audit of three lessons, a week apart, one of them undone.
 
     use roundtable_core::learning::{Audit, Domain, HalfLife, Lesson, record, undo};
     use roundtable_engine::retrospective::{AssessmentFile, Course, PostMortem, RecordFile};
