@@ -138,14 +138,16 @@ impl Store {
 
     /// The ids of all debates, oldest first.
     pub(crate) async fn ids(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query("SELECT id FROM debates ORDER BY created_at, id")
-            .fetch_all(&self.reader)
-            .await;
+        self.select_ids("SELECT id FROM debates ORDER BY created_at, id")
+            .await
+    }
+
+    pub(super) async fn select_ids(&self, sql: &'static str) -> Result<Vec<Uuid>, StoreError> {
+        let rows = sqlx::query(sql).fetch_all(&self.reader).await;
         rows.map_err(Failure::from)
             .and_then(|rows| {
-                rows.iter()
-                    .map(|row| parse_id(row.try_get("id")?))
-                    .collect()
+                let ids = rows.iter().map(|row| parse_id(row.try_get("id")?));
+                ids.collect()
             })
             .map_err(|failure| self.failed(failure))
     }

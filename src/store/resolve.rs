@@ -1,12 +1,11 @@
 //! Resolutions of forecasts, kept in the journal of the debate.
 
 use roundtable_engine::event::{Event, Millis};
-use sqlx::{AnyConnection, Row};
+use sqlx::AnyConnection;
 use uuid::Uuid;
 
 use super::errors::{Failure, LeaseError, StoreError};
 use super::rate::append_numbered;
-use super::row::parse_id;
 use super::{Store, signed};
 
 /// The actual outcome; `None` withdraws an earlier one.
@@ -49,18 +48,11 @@ impl Store {
 
     /// The resolved debates, oldest first.
     pub(crate) async fn resolved_ids(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query(
+        self.select_ids(
             "SELECT id FROM debates WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') \
              ORDER BY created_at, id",
         )
-        .fetch_all(&self.reader)
-        .await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| {
-                let ids = rows.iter().map(|row| parse_id(row.try_get("id")?));
-                ids.collect()
-            })
-            .map_err(|failure| self.failed(failure))
+        .await
     }
 }
 

@@ -117,18 +117,10 @@ impl Store {
 
     /// Debates that a server was running or had queued when it stopped, oldest first.
     pub(crate) async fn interrupted_server_debates(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query(
+        self.select_ids(
             "SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') ORDER BY created_at, id",
         )
-        .fetch_all(&self.reader)
-        .await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| {
-                rows.iter()
-                    .map(|row| parse_id(row.try_get("id")?))
-                    .collect()
-            })
-            .map_err(|failure| self.failed(failure))
+        .await
     }
 
     /// The journal of a debate after the entry `seq`.

@@ -5,8 +5,10 @@
 
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::table::Budget;
-use sqlx::Row;
+use sqlx::any::AnyArguments;
 use sqlx::postgres::PgListener;
+use sqlx::query::Query;
+use sqlx::{Any, Row};
 use uuid::Uuid;
 
 use super::dialect::server_now;
@@ -118,27 +120,28 @@ impl Store {
 
     /// The number of queued debates.
     pub(crate) async fn queue_length(&self) -> Result<u64, StoreError> {
-        let counted = sqlx::query(
+        self.count_waiting(sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = ''",
-        )
-        .fetch_one(&self.reader)
-        .await;
-        counted
-            .and_then(|row| row.try_get::<i64, _>("waiting"))
-            .map(unsigned)
-            .map_err(|error| self.failed(error.into()))
+        ))
+        .await
     }
 
     /// The number of queued debates before this one.
     pub(crate) async fn queue_position(&self, debate: &DebateRow) -> Result<u64, StoreError> {
-        let counted = sqlx::query(
+        let query = sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = '' \
              AND (created_at < $1 OR (created_at = $1 AND id < $2))",
         )
         .bind(signed(debate.created_at))
-        .bind(debate.id.to_string())
-        .fetch_one(&self.reader)
-        .await;
+        .bind(debate.id.to_string());
+        self.count_waiting(query).await
+    }
+
+    async fn count_waiting(
+        &self,
+        query: Query<'static, Any, AnyArguments>,
+    ) -> Result<u64, StoreError> {
+        let counted = query.fetch_one(&self.reader).await;
         counted
             .and_then(|row| row.try_get::<i64, _>("waiting"))
             .map(unsigned)
