@@ -128,7 +128,7 @@ fn a_corrupt_database_is_kept_aside_and_never_overwritten() {
     let garbage = "this is no database, but it may be somebody's".repeat(200);
     home.write("data/roundtable.db", &garbage);
     let run = home.ask(&["--data", "data", "--quiet"]);
-    run.expect(1, &["kept as"]);
+    run.expect(1, &["was moved to"]);
     let kept: Vec<_> = std::fs::read_dir(home.path().join("data"))
         .unwrap()
         .flatten()
