@@ -77,7 +77,7 @@ impl Failure {
         }
     }
 
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         self.outlook == Outlook::Passing
     }
 
@@ -152,7 +152,7 @@ impl From<PricesError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        if error.is_passing() {
+        if error.is_transient() {
             Self::passing(error.to_string())
         } else {
             Self::other(error.to_string())

@@ -110,7 +110,7 @@ pub(super) async fn decided(
     verdict: Verdict,
     output: &OutputMode,
 ) -> Result<Debate, Failure> {
-    let lease = store.claim_patiently(id).await?;
+    let lease = store.lease_or_wait(id).await?;
     let Verdict { choice, note } = verdict;
     decide(lease.journal().as_ref(), clock::now(), choice, None, note)
         .await

@@ -15,7 +15,7 @@ use roundtable_engine::retrospective::{
 use serde_json::json;
 
 use crate::failure::Fault;
-use crate::learning::{lesson_plan, taught_by};
+use crate::learning::{find_lesson, plan_lesson};
 use crate::store::{DebateRow, FollowUp, LearningError, Store};
 use crate::{clock, export, yaml};
 
@@ -107,7 +107,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         if !is_repeat {
             let of = domain_of(&args, &post_mortem)?;
             let lesson = post_mortem.lesson(of, clock::now());
-            let plan = lesson_plan(lesson, half_life);
+            let plan = plan_lesson(lesson, half_life);
             let follow_up = FollowUp {
                 tracked: new_events,
                 assessment: Some(assessment),
@@ -119,7 +119,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             done.map_err(refused)?;
         }
         let audit = store.audit().await?;
-        taught_by(&audit, &post_mortem.record.session_id, half_life)
+        find_lesson(&audit, &post_mortem.record.session_id, half_life)
     };
     store.close().await;
     write(&args, &post_mortem, taught.as_ref())?;

@@ -43,7 +43,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     if row.state == State::Complete {
         return show(&store, &row, &args.output).await;
     }
-    let lease = store.claim_patiently(row.id).await?;
+    let lease = store.lease_or_wait(row.id).await?;
     // The previous owner may have ended it meanwhile.
     if let Some(row) = store.get(row.id).await?
         && row.state == State::Complete

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use roundtable_core::usage::Usage;
-use roundtable_engine::transcript::{Transcript, Item, Outcome, Round, Turn, Voice};
 use roundtable_engine::event::{Millis, Spent, State};
 use roundtable_engine::protocols;
 use roundtable_engine::report::{Place, Report};
+use roundtable_engine::transcript::{Item, Outcome, Round, Transcript, Turn, Voice};
 
 use super::blocks::{Panel, panels, tone_class};
 use super::html::Html;
@@ -269,7 +269,11 @@ fn upcoming(transcript: &Transcript) -> Vec<UpcomingRound> {
     let Some(planned) = transcript.planned.filter(|_| !transcript.is_over()) else {
         return Vec::new();
     };
-    let played = transcript.rounds.iter().filter_map(|round| round.number).max();
+    let played = transcript
+        .rounds
+        .iter()
+        .filter_map(|round| round.number)
+        .max();
     let is_past_numbered_rounds = transcript.rounds.iter().any(|round| round.number.is_none());
     if is_past_numbered_rounds {
         return Vec::new();

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::log;
 use super::scheduler::{PATIENCE, Scheduler, Unable};
-use crate::store::{Command, CommandOutcome, DebateRow, News, PendingCommand, StoreError};
+use crate::store::{Command, CommandOutcome, DebateRow, Notification, PendingCommand, StoreError};
 
 /// How often there is a look for debates that nobody has been handed, such as those of a process that died.
 const LOOK: Duration = Duration::from_secs(1);
@@ -64,9 +64,9 @@ impl Scheduler {
         self.call();
         loop {
             match listening.next().await? {
-                News::Entries(id) => self.notifiers().ring(id),
-                News::Work => self.call(),
-                News::Gap => {
+                Notification::Entries(id) => self.notifiers().ring(id),
+                Notification::Work => self.call(),
+                Notification::Gap => {
                     self.notifiers().ring_all();
                     self.call();
                 }
@@ -82,7 +82,7 @@ impl Scheduler {
             traffic.mark_unchanged();
             if Instant::now() >= next_look {
                 next_look = Instant::now() + LOOK;
-                if let Err(error) = self.store().hand_out_all().await {
+                if let Err(error) = self.store().enqueue_missing_jobs().await {
                     log::note(&format!("cannot hand out debates: {error}"));
                 }
             }
@@ -99,7 +99,7 @@ impl Scheduler {
     }
 
     async fn take_what_there_is(self: &Arc<Self>) -> Result<(), StoreError> {
-        for order in self.store().take_orders().await? {
+        for order in self.store().take_commands().await? {
             let scheduler = Arc::clone(self);
             self.tasks()
                 .spawn(async move { scheduler.run_command(order).await });
@@ -109,7 +109,7 @@ impl Scheduler {
             if free == 0 {
                 break;
             }
-            let leases = match self.store().take_work(free).await {
+            let leases = match self.store().lease_jobs(free).await {
                 Ok(leases) => leases,
                 Err(error) => {
                     self.rest_until(Instant::now() + REST);
@@ -140,7 +140,7 @@ impl Scheduler {
             Err(Unable::State(state, why)) => CommandOutcome::Refused(state, why),
             Err(other) => CommandOutcome::Refused(State::Running, other.to_string()),
         };
-        if let Err(error) = self.store().answer_order(order.id, &answer).await {
+        if let Err(error) = self.store().answer_command(order.id, &answer).await {
             log::note(&format!(
                 "an answer about debate {} is lost: {error}",
                 order.debate
@@ -179,16 +179,16 @@ impl Scheduler {
         if !self.store().is_shared() {
             return Err(Unable::Elsewhere);
         }
-        let order = self.store().order(id, &command).await?;
+        let order = self.store().send_command(id, &command).await?;
         let deadline = Instant::now() + PATIENCE;
         let answer = loop {
-            let answer = self.store().answer(order).await?;
+            let answer = self.store().command_outcome(order).await?;
             if answer.is_some() || Instant::now() >= deadline {
                 break answer;
             }
             tokio::time::sleep(ASK).await;
         };
-        self.store().withdraw(order).await?;
+        self.store().withdraw_command(order).await?;
         match answer {
             Some(CommandOutcome::Refused(state, why)) => Err(Unable::State(state, why)),
             Some(answer) => Ok(answer),
@@ -233,7 +233,7 @@ impl Scheduler {
             return Ok(Some(position as u64));
         }
         if row.state == State::Queued && self.store().is_shared() {
-            return self.store().waiting_before(row).await.map(Some);
+            return self.store().queue_position(row).await.map(Some);
         }
         Ok(None)
     }
@@ -245,7 +245,7 @@ impl Scheduler {
             return here as u64;
         }
         // Whether the database answers is another question.
-        self.store().waiting_for_anybody().await.unwrap_or(0)
+        self.store().queue_length().await.unwrap_or(0)
     }
 
     /// Takes nothing more, and gives what runs some time to come to its end.

@@ -94,7 +94,7 @@ pub(crate) async fn serve(
             "--no-work needs workers, and they share a PostgreSQL database: name it with --database",
         ));
     }
-    store.prepare_for_workers().await?;
+    store.set_up_queue().await?;
     if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
         return Err(Failure::usage(format!(
             "{} can be reached from other machines, and there is no service token to tell who may; \

@@ -176,7 +176,7 @@ impl From<Full> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        if error.is_passing() {
+        if error.is_transient() {
             Self::store_away(&error.to_string())
         } else {
             Self::internal(&error.to_string())
@@ -192,7 +192,7 @@ impl From<LeaseError> for Problem {
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
-        if failure.is_passing() {
+        if failure.is_transient() {
             return Self::store_away(failure.message());
         }
         match failure.code() {

@@ -25,7 +25,7 @@ use super::rest;
 use super::web::{Frame, Visitor, calibration_page};
 use crate::failure::Fault;
 use crate::setup::DebateSpec;
-use crate::store::{self, DebateRow, Resolving};
+use crate::store::{self, DebateRow, Resolution};
 use crate::{clock, forecast_history};
 
 /// How long a caller should wait before it asks again.
@@ -37,11 +37,11 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<DebateRequest>,
 ) -> Result<Response, Problem> {
-    let request = store::Sent {
+    let request = store::CreateRequest {
         key: rest::idempotency_key(&headers, caller.as_deref())?,
         fingerprint: rest::fingerprint(&sent.bytes),
     };
-    let created = match app.store.made_by(&request).await? {
+    let created = match app.store.find_created(&request).await? {
         Some(created) => created,
         None => {
             let input = Input {
@@ -150,7 +150,7 @@ pub(super) async fn resolve(
         return Err(Problem::invalid(vec![Fault::new("/outcome", message)]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
-    let resolving = Resolving { outcome, by };
+    let resolving = Resolution { outcome, by };
     app.store.resolve(row.id, resolving, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -24,7 +24,7 @@ use super::scheduler::progress_sink;
 use crate::clock;
 use crate::failure::Fault;
 use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Filter, Place, Rating};
+use crate::store::{self, Created, DebateRow, Filter, ListPosition, Rating};
 
 /// The longest that a request with `Prefer: wait` waits.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -100,12 +100,12 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<NewDebate>,
 ) -> Result<Response, Problem> {
-    let request = store::Sent {
+    let request = store::CreateRequest {
         key: idempotency_key(&headers, caller.as_deref())?,
         fingerprint: fingerprint(&sent.bytes),
     };
     let wait = preferred_wait(&headers);
-    let known = app.store.made_by(&request).await?;
+    let known = app.store.find_created(&request).await?;
     let created = match known {
         Some(created) => created,
         None => {
@@ -139,9 +139,8 @@ pub(super) async fn create(
 /// The debate that a request made, now or before.
 pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     match created {
-        Created::Before(id) => Ok(*id),
-        Created::New(claim) => Ok(claim.id()),
-        Created::OtherRequest => Err(Problem::invalid(vec![Fault::new(
+        Created::New(id) | Created::Existing(id) => Ok(*id),
+        Created::KeyConflict => Err(Problem::invalid(vec![Fault::new(
             "Idempotency-Key",
             "this key was used for a different request: use a new one",
         )])),
@@ -152,7 +151,7 @@ pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
 pub(super) async fn start(
     app: &Arc<App>,
     spec: DebateSpec,
-    request: &store::Sent,
+    request: &store::CreateRequest,
 ) -> Result<Created, Problem> {
     let slot = app.scheduler.reserve()?;
     let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
@@ -501,9 +500,9 @@ fn parse_time(text: &str) -> Option<u64> {
     u64::try_from(at.as_millisecond()).ok()
 }
 
-fn parse_cursor(text: &str) -> Option<Place> {
+fn parse_cursor(text: &str) -> Option<ListPosition> {
     let (created_at, id) = text.split_once('.')?;
-    Some(Place {
+    Some(ListPosition {
         created_at: created_at.parse().ok().filter(|at| *at < 1 << 62)?,
         id: id.parse().ok()?,
     })

@@ -30,7 +30,9 @@ use crate::clock;
 use crate::embedded::Fetching;
 use crate::failure::Failure;
 use crate::setup::{self, PreparedDebate, ProgressSink};
-use crate::store::{Command, CommandOutcome, Created, Lease, LeaseError, Sent, Store, StoreError};
+use crate::store::{
+    Command, CommandOutcome, CreateRequest, Created, Lease, LeaseError, Store, StoreError,
+};
 
 /// How long a request waits for a debate to leave the scheduler.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
@@ -278,25 +280,27 @@ impl Scheduler {
         self: &Arc<Self>,
         place: Slot,
         prepared: PreparedDebate,
-        sent: &Sent,
+        sent: &CreateRequest,
     ) -> Result<Created, Unable> {
         let id = Uuid::new_v4();
         let state = place.state();
         let now = clock::now();
         if self.store.is_shared() && state == State::Queued {
             // Whoever has a place first runs it; it may well be this server.
-            if self.store.waiting_for_anybody().await? >= self.limits.queued as u64 {
+            if self.store.queue_length().await? >= self.limits.queued as u64 {
                 return Err(Unable::Full);
             }
             let setup = &prepared.setup;
-            return Ok(self.store.create_for_anybody(id, setup, now, sent).await?);
+            return Ok(self.store.create_queued(id, setup, now, sent).await?);
         }
         let created = self
             .store
-            .create_served(id, &prepared.setup, now, state, sent)
+            .create_for_server(id, &prepared.setup, now, state, sent)
             .await?;
-        let Created::New(lease) = created else {
-            return Ok(created);
+        let lease = match created {
+            Created::New(lease) => lease,
+            Created::Existing(id) => return Ok(Created::Existing(id)),
+            Created::KeyConflict => return Ok(Created::KeyConflict),
         };
         self.submit(
             place,
@@ -305,12 +309,12 @@ impl Scheduler {
                 ready: Ready::PreparedDebate(Box::new((*lease, prepared))),
             },
         );
-        Ok(Created::Before(id))
+        Ok(Created::New(id))
     }
 
     /// Goes on with all debates that a server was running or had in its queue when it ended.
     pub(crate) async fn take_up_again(self: &Arc<Self>) -> Result<usize, StoreError> {
-        let left = self.store.left_by_servers().await?;
+        let left = self.store.interrupted_server_debates().await?;
         let count = left.len();
         for id in left {
             log::note(&format!("taking up debate {id} again"));
@@ -500,7 +504,7 @@ impl Scheduler {
         }
         let place = self.reserve().map_err(|Full| Unable::Full)?;
         // Whether somebody else runs it must be known now, not when its turn comes.
-        match self.store.claim_served(id).await {
+        match self.store.lease_for_server(id).await {
             Ok(lease) => drop(lease),
             Err(LeaseError::Held { .. }) if self.store.is_shared() => {
                 return self.request_command(id, Command::Continue).await;
@@ -508,7 +512,7 @@ impl Scheduler {
             Err(error) => return Err(error.into()),
         }
         if state != State::Running || self.store.is_shared() {
-            self.store.queue_again(id, budget.as_ref()).await?;
+            self.store.requeue(id, budget.as_ref()).await?;
         }
         let state = place.state();
         self.submit(
@@ -600,7 +604,7 @@ impl Scheduler {
         if let Some(gone) = gone {
             let _ = tokio::time::timeout(PATIENCE, gone.cancelled()).await;
         }
-        Ok(self.store.claim_served(id).await?)
+        Ok(self.store.lease_for_server(id).await?)
     }
 
     async fn end_at_rest(&self, id: Uuid) -> Result<(), Unable> {
@@ -650,7 +654,7 @@ impl Scheduler {
             self.tasks.spawn(async move {
                 // What was let go of is free a moment later. Whoever looks next finds it if this is too soon.
                 tokio::time::sleep(Duration::from_millis(50)).await;
-                let _ = store.hand_out(id).await;
+                let _ = store.enqueue_job(id).await;
             });
             return;
         }
@@ -699,7 +703,7 @@ impl Scheduler {
                     if let Err(failure) = &outcome {
                         scheduler.backoff();
                         // Where the store is shared, whoever has a place finds it there.
-                        is_put_off = failure.is_passing() && !scheduler.store.is_shared();
+                        is_put_off = failure.is_transient() && !scheduler.store.is_shared();
                     }
                     report(id, outcome);
                 }
@@ -779,7 +783,7 @@ impl Scheduler {
             Ready::PreparedDebate(ready) => *ready,
             Ready::Claimed(lease) => self.prepare_again(*lease, None).await?,
             Ready::Stored { budget } => {
-                let lease = self.store.claim_served(job.id).await?;
+                let lease = self.store.lease_for_server(job.id).await?;
                 self.prepare_again(lease, budget).await?
             }
         };

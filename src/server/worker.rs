@@ -31,13 +31,13 @@ pub(crate) async fn work<E: Future<Output = ()>>(
              On a data folder `roundtable serve` runs the debates itself",
         ));
     }
-    store.prepare_for_workers().await?;
+    store.set_up_queue().await?;
     let limits = Limits {
         running: working.concurrency,
         queued: 0,
     };
     let scheduler = Scheduler::open(context, store.clone(), limits, Work::Here);
-    announce(&store.place(), working.concurrency);
+    announce(&store.location(), working.concurrency);
     scheduler.join_others();
     end().await;
     log::note("ending: no more is taken; what does not end soon is handed over");

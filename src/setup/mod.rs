@@ -162,7 +162,7 @@ async fn context<'a>(
     let learned = match protocol.domain(input) {
         Some(domain) => {
             let half_life = app.config.learning.half_life;
-            learning::learned(store, &domain, half_life, now).await?
+            learning::load_learned(store, &domain, half_life, now).await?
         }
         None => None,
     };

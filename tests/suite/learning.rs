@@ -388,7 +388,7 @@ fn e14_bad_input_is_refused_and_records_nothing() {
     home.write("record.yaml", RECORD);
     home.write("assessment.yaml", ASSESSMENT);
     home.run(&["post-mortem", "last", "--from", "assessment.yaml"])
-        .expect(2, &["there is no debate yet"]);
+        .expect(2, &["there are no debates yet"]);
     home.ask(&[]);
     assert_eq!(home.list()[0]["state"], "failed");
     home.run(&["track", "last", "Done", "--status", "done"])
@@ -417,7 +417,7 @@ fn e14_bad_input_is_refused_and_records_nothing() {
     ])
     .expect(
         2,
-        &["wrong.yaml:22: there is no field 'suprise_factor'; did you mean 'surprise_factor'?"],
+        &["wrong.yaml:22: unknown field 'suprise_factor'; did you mean 'surprise_factor'?"],
     );
     home.write(
         "other.yaml",
@@ -479,7 +479,7 @@ fn e14_a_deleted_debate_cannot_be_assessed() {
         ["post-mortem", &id, "--from", "said.yaml"],
         ["track", &id, "Late", "--json"],
     ] {
-        home.run(&args).expect(2, &["no debate's id begins with"]);
+        home.run(&args).expect(2, &["no debate id starts with"]);
     }
     assert_eq!(
         home.run(&["learning", "history", "--json"])

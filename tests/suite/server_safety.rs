@@ -83,7 +83,7 @@ fn tokens_are_hashed_at_rest() {
         (&json!("ada"), &json!("read"))
     );
     home.run(&["token", "add", "ada"])
-        .expect(2, &["already is a token"]);
+        .expect(2, &["a token named 'ada' already exists"]);
     home.run(&["token", "revoke", "bob"])
         .expect(2, &["no token named 'bob'"]);
     let folder = home.path().join(".local/share/roundtable");

@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod forecast;
 pub mod forensics;
 pub mod groupthink;
+pub mod hex;
 pub mod issues;
 pub mod labels;
 pub mod language;

@@ -1,11 +1,11 @@
 //! The debate page: rendered from the journal up to one entry, then updated live by `live.js`.
 
 use askama::Template;
-use roundtable_engine::transcript::Transcript;
 use roundtable_engine::event::State;
 use roundtable_engine::protocols::modes::ANOTHER_ROUND;
 use roundtable_engine::report::Report;
 use roundtable_engine::table::{CONTINUE, STOP};
+use roundtable_engine::transcript::Transcript;
 
 use super::{Choice, Frame};
 use crate::format::{grouped, money};

@@ -373,8 +373,11 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_continued() {
 #[test]
 fn c09_live_parts_have_the_same_ids_as_the_page() {
     let transcript = samples::transcript(&samples::running());
-    let page =
-        DebateView::new(&transcript, Right::Run).page(frame("debates"), &transcript, &samples::report());
+    let page = DebateView::new(&transcript, Right::Run).page(
+        frame("debates"),
+        &transcript,
+        &samples::report(),
+    );
     let panels = DebateView::new(&transcript, Right::Run).panels(&transcript, &samples::report());
     for part in [
         "status",
@@ -436,8 +439,12 @@ fn e15_the_learning_page_shows_weights_and_changes() {
     let audit = crate::learning::samples::audit();
     let domain = audit[0].domain.clone();
     let now = audit[audit.len() - 1].at;
-    let report =
-        roundtable_engine::enhanced::knowledge_report(&audit, &domain, HalfLife::default(), now);
+    let report = roundtable_engine::retrospective::knowledge_report(
+        &audit,
+        &domain,
+        HalfLife::default(),
+        now,
+    );
     let choice = |name: &str, is_chosen| Choice {
         value: name.into(),
         label: name.into(),

@@ -130,7 +130,7 @@ async fn start(
     caller: Asking,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
-    let sent = store::Sent::default();
+    let sent = store::CreateRequest::default();
     let created = match new_debate(&app, &asked)
         .and_then(|content| content.spec(&app.context.config.limits))
     {
@@ -138,9 +138,8 @@ async fn start(
         Err(problem) => Err(problem),
     };
     match created {
-        Ok(Created::Before(id)) => Ok(to_debate(&id.to_string())),
-        Ok(Created::New(claim)) => Ok(to_debate(&claim.id().to_string())),
-        Ok(Created::OtherRequest) => Err(Problem::internal("a debate without a key has one")),
+        Ok(Created::New(id) | Created::Existing(id)) => Ok(to_debate(&id.to_string())),
+        Ok(Created::KeyConflict) => Err(Problem::internal("a debate without a key has one")),
         Err(problem) => {
             // What was written is worth more than the form it came in.
             let mut view = HomeView::new(offer(&app, &desk).await?, &asked);
