@@ -1,5 +1,5 @@
-//! `constitution.yaml` in the working folder: what holds for every debate of a project. Of it only `debate_policy` is read
-//! here, alone or within `constitution`; a project may keep more in it.
+//! `constitution.yaml` in the working folder: rules for all debates of a project. Only `debate_policy` is read, at the top
+//! level or below `constitution`; other keys are ignored.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use super::{ConfigError, Environment, Fault};
 
 const FILE_NAME: &str = "constitution.yaml";
 
-/// How debates of the project are held. What is left out is as it otherwise would be.
+/// Rules for the debates of a project. Omitted keys change nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DebatePolicy {
@@ -36,7 +36,7 @@ struct Inner {
 }
 
 impl DebatePolicy {
-    /// `None` where there is no such file, or none in it.
+    /// `None` if there is no such file, or no policy in it.
     pub(crate) fn read(environment: &Environment) -> Result<Option<Self>, ConfigError> {
         let path = environment.working_dir.join(FILE_NAME);
         let text = match std::fs::read_to_string(&path) {
@@ -64,7 +64,7 @@ impl DebatePolicy {
             let hint = "debate_policy has require_evidence, track_convergence and enable_learning, each true or false";
             (line, format!("{first}; {hint}"))
         })?;
-        let inner = file.constitution.and_then(|it| it.debate_policy);
+        let inner = file.constitution.and_then(|inner| inner.debate_policy);
         Ok(file.debate_policy.or(inner))
     }
 }

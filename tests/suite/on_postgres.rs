@@ -277,7 +277,7 @@ fn c10_a_database_that_cannot_be_used_is_said_without_its_password() {
     said(
         &["list"],
         2,
-        &["roundtable.toml:2: data.database has to be an address like"],
+        &["roundtable.toml:2: invalid data.database: expected an address like"],
     );
     home.write(
         "roundtable.toml",
