@@ -386,7 +386,7 @@ impl Content {
                 };
                 if progress.is_tool_call(&name) {
                     progress.add_call_part(CallPart {
-                        index: index,
+                        index,
                         id: Some(id),
                         name: Some(name),
                         arguments: input,

@@ -238,7 +238,7 @@ impl Attempt {
         let Some(bytes) = chunk else {
             return self.end(answer.body);
         };
-        self.take(&mut answer.body, &bytes)?;
+        self.receive(&mut answer.body, &bytes)?;
         if self.progress.done {
             // The connection can be reused only if the response was read to its end.
             drain(&mut answer.response).await;
@@ -249,29 +249,24 @@ impl Attempt {
         Ok(())
     }
 
-    fn take(&mut self, body: &mut Body, bytes: &[u8]) -> Result<(), ModelError> {
+    fn receive(&mut self, body: &mut Body, bytes: &[u8]) -> Result<(), ModelError> {
         if let Body::Unknown { is_html, head } = body {
             head.extend_from_slice(bytes);
-            let begins = Beginning::of(head, self.backend.wire.framing());
-            let head = match begins {
-                Beginning::Empty if !*is_html => return Ok(()),
-                Beginning::Empty | Beginning::Other => {
-                    let errors = &self.backend.endpoint.errors;
-                    return Err(errors.not_a_model_server(&self.request.model, head));
-                }
-                Beginning::Stream | Beginning::Whole if *is_html => {
-                    let errors = &self.backend.endpoint.errors;
-                    return Err(errors.not_a_model_server(&self.request.model, head));
-                }
-                Beginning::Stream | Beginning::Whole => std::mem::take(head),
+            let beginning = Beginning::of(head, self.backend.wire.framing());
+            if matches!(beginning, Beginning::Empty) && !*is_html {
+                return Ok(());
+            }
+            if matches!(beginning, Beginning::Other) || *is_html {
+                let errors = &self.backend.endpoint.errors;
+                return Err(errors.not_a_model_server(&self.request.model, head));
+            }
+            let head = std::mem::take(head);
+            *body = if matches!(beginning, Beginning::Whole) {
+                Body::Whole(Vec::new())
+            } else {
+                Body::Stream(Frames::new(self.backend.wire.framing()))
             };
-            *body = match begins {
-                Beginning::Whole => Body::Whole(Vec::new()),
-                Beginning::Stream | Beginning::Empty | Beginning::Other => {
-                    Body::Stream(Frames::new(self.backend.wire.framing()))
-                }
-            };
-            return self.take(body, &head);
+            return self.receive(body, &head);
         }
         let buffered = match body {
             Body::Stream(frames) => {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::config::Secret;
 
-const MAX_DETAIL_CHARS: usize = 300;
-const MAX_EXCERPT_CHARS: usize = 80;
+const MAX_DETAIL: usize = 300;
+const MAX_EXCERPT: usize = 80;
 
 /// The provider as error messages describe it.
 #[derive(Debug)]
@@ -42,11 +42,7 @@ impl ErrorContext {
                 text = text.replace(secret.expose(), "***");
             }
         }
-        format!(
-            "{}:{model}: {}",
-            self.provider,
-            truncate(&text, MAX_DETAIL_CHARS)
-        )
+        format!("{}:{model}: {}", self.provider, truncate(&text, MAX_DETAIL))
     }
 
     pub(super) fn response_error(&self, model: &str, response: &ErrorResponse<'_>) -> ModelError {
@@ -149,7 +145,7 @@ impl ErrorContext {
         let excerpt = format!(
             "{} answers: {}",
             self.base_url,
-            truncate(&text, MAX_EXCERPT_CHARS)
+            truncate(&text, MAX_EXCERPT)
         );
         ModelError::NotAModelServer {
             detail: self.detail(model, &excerpt),

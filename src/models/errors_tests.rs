@@ -30,7 +30,6 @@ fn detail(text: &str) -> String {
     format!("lab:m: {text}")
 }
 
-#[expect(clippy::too_many_lines, reason = "one table")]
 /// C-07: retries depend on this mapping.
 #[test]
 fn c07_every_status_has_its_error() {
