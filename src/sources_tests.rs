@@ -117,6 +117,13 @@ fn m15_html_is_converted_to_text_without_scripts() {
     );
 }
 
+/// Quadratic time would take minutes here.
+#[test]
+fn m15_unclosed_html_takes_linear_time() {
+    let page = format!("<p>a</p><script>{}", "</".repeat(400_000));
+    assert_eq!(one("p.html:1", "a"), passages("p.html", page.as_bytes()));
+}
+
 #[test]
 fn m15_errors_give_the_reason() {
     assert_eq!(Err(SourceError::Empty), passages("a.txt", b" \n\n"));

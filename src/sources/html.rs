@@ -58,7 +58,7 @@ pub(super) fn text(html: &str) -> String {
             rest = &rest[1..];
             continue;
         };
-        rest = &rest[tag.length..];
+        rest = &rest[end_of_tag(rest)..];
         if !tag.closes && DROPPED.contains(&tag.name.as_str()) {
             rest = skip_element(rest, &tag.name);
         } else {
@@ -72,7 +72,6 @@ pub(super) fn text(html: &str) -> String {
 struct Tag {
     name: String,
     closes: bool,
-    length: usize,
 }
 
 impl Tag {
@@ -91,7 +90,6 @@ impl Tag {
         Some(Self {
             name: name.to_ascii_lowercase(),
             closes,
-            length: end_of_tag(text),
         })
     }
 }
