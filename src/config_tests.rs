@@ -325,8 +325,8 @@ fn set_changes_one_setting_and_preserves_the_rest_of_the_file() {
     let expected = "# mine\n[providers.lab] # the lab\nkind = \"openai\"\nmax_concurrent = 8\n\n[tiers]\nfast = \"lab:qwen3:32b\" # quick\n\n[dialectic]\nskeptic_temperature = 0.9\n";
     assert_eq!(expected, text());
 
-    let refused = set("tiers.fast", "nobody:x").unwrap_err();
-    assert!(refused.contains("unknown provider 'nobody'"), "{refused}");
+    let refused = set("tiers.fast", "missing:x").unwrap_err();
+    assert!(refused.contains("unknown provider 'missing'"), "{refused}");
     let refused = set("tiers.quick", "lab:x").unwrap_err();
     assert!(
         refused.contains("unknown key 'quick' in [tiers]"),

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::testing::{Reply, Server, call, plain_request, registry, registry_from, text};
 use super::*;
 
-fn said(text: &str) -> String {
+fn content_event(text: &str) -> String {
     format!(
         "data: {}\n\n",
         json!({ "choices": [{ "delta": { "content": text } }] })
@@ -39,7 +39,7 @@ async fn outcome(reply: Reply) -> (Vec<Delta>, Option<ModelError>) {
 #[tokio::test]
 async fn c07_a_stream_that_breaks_off_is_an_interruption() {
     let half = [Delta::Text("ha".to_owned())].to_vec();
-    let stream = || Reply::chunks("text/event-stream", &[said("ha")]);
+    let stream = || Reply::chunks("text/event-stream", &[content_event("ha")]);
     assert_eq!(
         (
             half.clone(),
@@ -55,7 +55,7 @@ async fn c07_a_stream_that_breaks_off_is_an_interruption() {
     );
     let (deltas, error) = outcome(Reply::chunks(
         "text/event-stream",
-        &[said("ha").as_str(), "data: {\"choi\n\n"],
+        &[content_event("ha").as_str(), "data: {\"choi\n\n"],
     ))
     .await;
     assert_eq!(
@@ -125,7 +125,7 @@ async fn an_error_within_the_stream_follows_its_usage() {
         ),
         outcome(Reply::chunks(
             "text/event-stream",
-            &[said("ha").as_str(), usage, error]
+            &[content_event("ha").as_str(), usage, error]
         ))
         .await
     );
@@ -136,7 +136,7 @@ async fn an_error_within_the_stream_follows_its_usage() {
 async fn nonstandard_streams_are_read() {
     let stream = format!(
         ": hi\r\n\r\n{}: beat\n\n{FINISH}",
-        said("né🦀")
+        content_event("né🦀")
             .replace("data: ", "data:")
             .replace('\n', "\r\n")
     );
@@ -176,14 +176,16 @@ async fn c07_silence_and_slowness_are_timeouts() {
         call(&timed(&server, idle), plain_request("m")).await
     );
 
-    let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
+    let server =
+        Server::new([Reply::chunks("text/event-stream", &[content_event("ha")]).endless()]);
     let (deltas, error) = call(&timed(&server, idle), plain_request("m")).await;
     assert_eq!(
         (vec![Delta::Text("ha".to_owned())], after(500)),
         (deltas, error)
     );
 
-    let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
+    let server =
+        Server::new([Reply::chunks("text/event-stream", &[content_event("ha")]).endless()]);
     let (_, error) = call(&timed(&server, "call_timeout_s = 0.2"), plain_request("m")).await;
     assert_eq!(after(200), error);
 }
@@ -191,7 +193,7 @@ async fn c07_silence_and_slowness_are_timeouts() {
 #[tokio::test]
 async fn a_finished_reply_is_kept_if_the_server_does_not_close_the_stream() {
     for end in [FINISH.to_owned(), format!("{FINISH}{DONE}")] {
-        let reply = Reply::chunks("text/event-stream", &[said("ha") + &end]).endless();
+        let reply = Reply::chunks("text/event-stream", &[content_event("ha") + &end]).endless();
         let server = Server::new([reply]);
         let registry = registry_from(&format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[limits]\nidle_timeout_s = 0.1",
@@ -203,7 +205,7 @@ async fn a_finished_reply_is_kept_if_the_server_does_not_close_the_stream() {
 
 #[tokio::test]
 async fn consecutive_calls_reuse_a_connection() {
-    let body = said("ha") + FINISH + DONE;
+    let body = content_event("ha") + FINISH + DONE;
     let server = Server::new([Reply::new(200, &["content-type: text/event-stream"], body)]);
     let registry = registry("openai", &server);
     for _ in 0..5 {
@@ -235,8 +237,8 @@ async fn a_closed_port_is_unreachable() {
 /// The error names the variable but never contains the key, even if the server repeats it.
 #[tokio::test]
 async fn a_refused_key_is_reported_with_the_name_of_its_variable() {
-    let said = json!({ "error": { "message": "Incorrect API key provided: sk-very-secret" } });
-    let server = Server::new([Reply::json(401, &said)]);
+    let body = json!({ "error": { "message": "Incorrect API key provided: sk-very-secret" } });
+    let server = Server::new([Reply::json(401, &body)]);
     let (_, error) = call(&registry("openai", &server), plain_request("m")).await;
     assert_eq!(
         Some(ModelError::Unauthorized {

@@ -22,7 +22,7 @@ fn model_names_are_escaped_in_the_url() {
     assert_eq!("tunedModels/mine", model_path("tunedModels/mine"));
 }
 
-fn said(parts: &Value, finish: Option<&str>) -> Value {
+fn chunk(parts: &Value, finish: Option<&str>) -> Value {
     json!({
         "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": finish }],
         "usageMetadata": { "promptTokenCount": 50, "candidatesTokenCount": 6, "thoughtsTokenCount": 4,
@@ -34,9 +34,9 @@ fn said(parts: &Value, finish: Option<&str>) -> Value {
 #[tokio::test]
 async fn c11_thoughts_text_and_usage_are_read() {
     let server = Server::new([Reply::events(&[
-        said(&json!([{ "text": "Hm.", "thought": true }]), None).to_string(),
-        said(&json!([{ "text": "Ye" }, { "text": "s." }]), None).to_string(),
-        said(&json!([{ "text": "" }]), Some("STOP")).to_string(),
+        chunk(&json!([{ "text": "Hm.", "thought": true }]), None).to_string(),
+        chunk(&json!([{ "text": "Ye" }, { "text": "s." }]), None).to_string(),
+        chunk(&json!([{ "text": "" }]), Some("STOP")).to_string(),
     ])]);
     let (deltas, error) = call(&registry("gemini", &server), request("gemini-x")).await;
     assert_eq!(None, error);
@@ -72,8 +72,8 @@ async fn blocked_truncated_and_unstreamed_replies_are_read() {
     );
 
     let array = json!([
-        said(&json!([{ "text": "a" }]), None),
-        said(&json!([{ "text": "b" }]), Some("MAX_TOKENS"))
+        chunk(&json!([{ "text": "a" }]), None),
+        chunk(&json!([{ "text": "b" }]), Some("MAX_TOKENS"))
     ]);
     let server = Server::new([Reply::json(200, &array)]);
     let (deltas, _) = call(&registry("gemini", &server), request("g")).await;
@@ -84,7 +84,7 @@ async fn blocked_truncated_and_unstreamed_replies_are_read() {
 async fn a_rejected_schema_is_sent_as_text() {
     let refusal = json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT",
         "message": "Invalid value at 'generation_config.response_json_schema'" } });
-    let ok = said(&json!([{ "text": "ok" }]), Some("STOP"));
+    let ok = chunk(&json!([{ "text": "ok" }]), Some("STOP"));
     let server = Server::new([Reply::json(400, &refusal), Reply::events(&[ok.to_string()])]);
     assert_eq!("ok", text(&registry("gemini", &server), request("g")).await);
     let config = &server.bodies()[1]["generationConfig"];
@@ -132,8 +132,8 @@ fn m15_functions_calls_and_results_are_sent() {
 #[tokio::test]
 async fn m15_function_calls_are_read() {
     let server = Server::new([Reply::events(&[
-        said(&json!([{ "functionCall": { "name": "search", "args": { "query": "é" } }, "thoughtSignature": "c2ln" }]), None).to_string(),
-        said(&json!([{ "functionCall": { "name": "calculate" } }]), Some("STOP")).to_string(),
+        chunk(&json!([{ "functionCall": { "name": "search", "args": { "query": "é" } }, "thoughtSignature": "c2ln" }]), None).to_string(),
+        chunk(&json!([{ "functionCall": { "name": "calculate" } }]), Some("STOP")).to_string(),
     ])]);
     let tool_calls = calls(
         &registry("gemini", &server),

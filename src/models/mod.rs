@@ -149,7 +149,7 @@ impl ModelRegistry {
         Ok(model)
     }
 
-    /// The configured fallbacks of the model's provider, without those that cannot be used, for example for want of a key.
+    /// The configured fallbacks of the model's provider, without unusable ones, such as those without a key.
     fn fallbacks(&self, name: &ModelName) -> Vec<Fallback> {
         let provider = self.config.providers.get(name.provider());
         let names = provider.iter().flat_map(|provider| &provider.fallback);

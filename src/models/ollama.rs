@@ -1,4 +1,4 @@
-//! Ollama's native chat format. Its OpenAI-compatible one can set neither a schema nor the context length.
+//! Ollama's native chat format: unlike its OpenAI-compatible one, it takes both a schema and the context length.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

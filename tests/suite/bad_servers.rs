@@ -222,12 +222,12 @@ fn c07_a_fallback_that_answered_is_shown_everywhere() {
         spare.url()
     );
     home.write("roundtable.toml", &config);
-    let said = "spare:y answered in place of lab:x in 8 steps";
-    home.run(&["ask", QUESTION]).expect(0, &[said]);
+    let notice = "spare:y answered in place of lab:x in 8 steps";
+    home.run(&["ask", QUESTION]).expect(0, &[notice]);
     let shown = home.run(&["show", "last", "--transcript"]);
-    let turn = "spare:y instead of lab:x, because lab:x: the server failed with status 503";
+    let detail = "spare:y instead of lab:x, because lab:x: the server failed with status 503";
     assert!(
-        shown.out.contains(said) && shown.out.contains(turn),
+        shown.out.contains(notice) && shown.out.contains(detail),
         "{}",
         shown.out
     );
@@ -244,7 +244,7 @@ fn c07_a_fallback_that_answered_is_shown_everywhere() {
     );
     for format in ["md", "html"] {
         let file = home.run(&["export", "last", "--format", format]).out;
-        assert!(file.contains(said), "{format}: {file}");
+        assert!(file.contains(notice), "{format}: {file}");
         assert!(
             file.contains("spare:y instead of lab:x"),
             "{format}: {file}"
@@ -255,7 +255,7 @@ fn c07_a_fallback_that_answered_is_shown_everywhere() {
         .get(&format!("/debates/{id}"))
         .text();
     assert!(
-        page.contains(said) && page.contains("spare:y instead of lab:x"),
+        page.contains(notice) && page.contains("spare:y instead of lab:x"),
         "{page}"
     );
 }
