@@ -55,7 +55,7 @@ fn parse(text: &str) -> Result<Option<DebatePolicy>, (usize, String)> {
             let hint = "debate_policy has require_evidence, track_convergence and enable_learning, each true or false";
             (line, format!("{first}; {hint}"))
         })?;
-    let inner = file.constitution.and_then(|it| it.debate_policy);
+    let inner = file.constitution.and_then(|inner| inner.debate_policy);
     Ok(file.debate_policy.or(inner))
 }
 

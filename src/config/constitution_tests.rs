@@ -4,7 +4,7 @@ fn parsed(text: &str) -> Option<DebatePolicy> {
     parse(text).unwrap()
 }
 
-/// The design's form, the short form, and a constitution that says nothing of debates.
+/// The full form, the short form, and a constitution without a policy.
 #[test]
 fn e21_a_debate_policy_is_read_from_the_constitution() {
     let whole = "constitution:\n  values: [honesty]\n  debate_policy:\n    require_evidence: true\n    track_convergence: true\n    enable_learning: false\n";
@@ -29,7 +29,7 @@ fn e21_a_debate_policy_is_read_from_the_constitution() {
 }
 
 #[test]
-fn e21_a_broken_policy_says_where_and_what_was_expected() {
+fn e21_an_invalid_policy_is_reported_with_line_and_valid_keys() {
     for text in [
         "debate_policy:\n  require_evidence: maybe\n",
         "debate_policy:\n  demand_evidence: true\n",

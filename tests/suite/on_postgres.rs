@@ -277,7 +277,7 @@ fn c10_errors_about_a_database_do_not_show_its_password() {
     fails(
         &["list"],
         2,
-        &["roundtable.toml:2: data.database has to be an address like"],
+        &["roundtable.toml:2: invalid data.database: expected an address like"],
     );
     home.write(
         "roundtable.toml",

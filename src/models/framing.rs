@@ -1,22 +1,20 @@
-//! Cuts a byte stream into frames: server-sent events, or one JSON value a line.
+//! Splits a byte stream into frames: server-sent events (SSE), or one JSON value per line.
 //!
-//! Bytes are kept until a frame is whole, so it does not matter where the network cuts them, in the middle of a
-//! character or not.
+//! Bytes are buffered until a frame is complete, so chunk boundaries do not matter, even within a character.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// The `data:` of server-sent events.
+    /// The `data:` fields of server-sent events.
     Events,
-    /// Lines.
     Lines,
 }
 
 #[derive(Debug)]
 pub(super) struct Frames {
     framing: Framing,
-    /// Bytes of a line that is not yet whole.
+    /// An incomplete line.
     line: Vec<u8>,
-    /// The data of an event that is not yet whole.
+    /// The data of an incomplete event.
     data: Vec<u8>,
 }
 
@@ -29,12 +27,12 @@ impl Frames {
         }
     }
 
-    /// How much is held back, so that the caller can put a bound to it.
-    pub(super) fn held(&self) -> usize {
+    /// Buffered bytes, so that the caller can limit them.
+    pub(super) fn buffered(&self) -> usize {
         self.line.len() + self.data.len()
     }
 
-    /// Takes in `bytes` and hands over every frame that is whole, until `on_frame` fails.
+    /// Appends `bytes` and calls `on_frame` for every complete frame, until it fails.
     pub(super) fn push<E>(
         &mut self,
         mut bytes: &[u8],
@@ -57,7 +55,7 @@ impl Frames {
         Ok(())
     }
 
-    /// The stream is over: what is left is a frame, though its end was not marked.
+    /// The stream has ended: the rest is a frame, though it has no end marker.
     pub(super) fn end<E>(
         &mut self,
         on_frame: &mut impl FnMut(&[u8]) -> Result<(), E>,
@@ -86,7 +84,7 @@ impl Frames {
                 result
             }
             Framing::Events => {
-                // Other fields and comments, which some servers send as a sign of life, say nothing.
+                // Other fields are ignored, and comments, which some servers send as heartbeats.
                 if let Some(data) = line.strip_prefix(b"data:") {
                     if !self.data.is_empty() {
                         self.data.push(b'\n');
@@ -101,5 +99,5 @@ impl Frames {
 }
 
 #[cfg(test)]
-#[path = "frames_tests.rs"]
+#[path = "framing_tests.rs"]
 mod tests;

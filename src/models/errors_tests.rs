@@ -4,8 +4,8 @@ use reqwest::header::HeaderValue;
 
 use super::*;
 
-fn callee() -> Callee {
-    Callee {
+fn context() -> ErrorContext {
+    ErrorContext {
         provider: "lab".to_owned(),
         base_url: "http://lab/v1".to_owned(),
         key_setting: "LAB_KEY".to_owned(),
@@ -14,10 +14,10 @@ fn callee() -> Callee {
     }
 }
 
-fn refused(status: u16, body: &str) -> ModelError {
-    callee().refused(
+fn response_error(status: u16, body: &str) -> ModelError {
+    context().response_error(
         "m",
-        &Refusal {
+        &ErrorResponse {
             status,
             headers: &HeaderMap::new(),
             body: body.as_bytes(),
@@ -30,8 +30,7 @@ fn detail(text: &str) -> String {
     format!("lab:m: {text}")
 }
 
-#[expect(clippy::too_many_lines, reason = "one table")]
-/// C-07: what is retried hangs on this mapping.
+/// C-07: retries depend on this mapping.
 #[test]
 fn c07_every_status_has_its_error() {
     let message = |text: &str| format!(r#"{{"error":{{"message":"{text}","type":"x"}}}}"#);
@@ -126,20 +125,18 @@ fn c07_every_status_has_its_error() {
             302,
             String::new(),
             ModelError::NotAModelServer {
-                detail: detail(
-                    "http://lab/v1 points elsewhere with status 302; put the right address into base_url",
-                ),
+                detail: detail("http://lab/v1 redirects with status 302; correct base_url"),
             },
         ),
     ];
     for (status, body, expected) in cases {
-        assert_eq!(expected, refused(status, &body), "{status} {body}");
+        assert_eq!(expected, response_error(status, &body), "{status} {body}");
     }
 }
 
 #[test]
-fn errors_within_a_stream_are_mapped_likewise() {
-    let reported = |body: &str| callee().reported("m", body.as_bytes());
+fn errors_within_a_stream_are_mapped_in_the_same_way() {
+    let reported = |body: &str| context().reported_error("m", body.as_bytes());
     assert_eq!(
         ModelError::Server {
             status: 529,
@@ -174,7 +171,7 @@ fn errors_within_a_stream_are_mapped_likewise() {
 }
 
 #[test]
-fn details_are_cut_and_hold_no_key() {
+fn details_are_truncated_and_contain_no_key() {
     let body = format!("sk-very-secret {}", "x".repeat(400));
     let expected = format!("*** {}…", "x".repeat(296));
     assert_eq!(
@@ -182,13 +179,13 @@ fn details_are_cut_and_hold_no_key() {
             status: 400,
             detail: detail(&expected)
         },
-        refused(400, &body)
+        response_error(400, &body)
     );
 }
 
 /// C-07
 #[test]
-fn c07_retry_after_is_read_in_all_its_forms() {
+fn c07_retry_after_is_parsed_in_all_formats() {
     let now = UNIX_EPOCH + Duration::from_secs(1_000_000_000); // Sun, 09 Sep 2001 01:46:40 GMT
     let read = |name: &'static str, value: &'static str| {
         let mut headers = HeaderMap::new();

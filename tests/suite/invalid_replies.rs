@@ -1,16 +1,16 @@
-//! Good replies spoilt, in the ways in which models spoil them.
+//! Turns valid replies into invalid ones, with the mistakes that models make.
 
 use serde_json::{Value, json};
 
-type Flaw = fn(&str) -> String;
+type Mutation = fn(&str) -> String;
 
-/// JSON that is none. All but the last can be mended where the reply does not end in a number.
-pub(crate) const BROKEN: [Flaw; 9] = [
+/// Invalid JSON. All but the last can be repaired if the reply does not end in a number.
+pub(crate) const INVALID_JSON: [Mutation; 9] = [
     |good| good.replacen('}', ",}", 1),
     single_quoted,
     unquoted_names,
     |good| good[..good.len() - 1].to_owned(),
-    // Only texts have blanks in them.
+    // Spaces occur only within strings.
     |good| good.replacen(' ', "\n", 1),
     |good| good.replacen('{', "{ // as you asked\n", 1),
     pythonic,
@@ -18,8 +18,8 @@ pub(crate) const BROKEN: [Flaw; 9] = [
     prose,
 ];
 
-/// JSON of another shape. The first three say what was asked for in another spelling; the others have to be asked for again.
-pub(crate) const OTHER: [Flaw; 6] = [
+/// JSON that violates the schema. The first three are normalized; the others have to be requested again.
+pub(crate) const INVALID_SCHEMA: [Mutation; 6] = [
     |good| json!({ "reply": value(good) }).to_string(),
     |good| {
         changed(good, |fields| {
@@ -60,7 +60,7 @@ fn renamed(good: &str, rename: &dyn Fn(&str) -> String) -> String {
     let fields = value(good);
     let fields = fields.as_object().unwrap().iter();
     let fields: Fields = fields
-        .map(|(name, it)| (rename(name), it.clone()))
+        .map(|(name, value)| (rename(name), value.clone()))
         .collect();
     Value::Object(fields).to_string()
 }
@@ -71,20 +71,20 @@ fn capital(word: &str) -> String {
 }
 
 fn single_quoted(good: &str) -> String {
-    let mut spoilt = String::new();
+    let mut out = String::new();
     let mut characters = good.chars();
     while let Some(c) = characters.next() {
         match c {
-            '"' => spoilt.push('\''),
-            '\'' => spoilt.push_str("\\'"),
+            '"' => out.push('\''),
+            '\'' => out.push_str("\\'"),
             '\\' => match characters.next().unwrap() {
-                '"' => spoilt.push('"'),
-                escaped => spoilt.extend([c, escaped]),
+                '"' => out.push('"'),
+                escaped => out.extend([c, escaped]),
             },
-            _ => spoilt.push(c),
+            _ => out.push(c),
         }
     }
-    spoilt
+    out
 }
 
 fn unquoted_names(good: &str) -> String {
@@ -95,20 +95,20 @@ fn unquoted_names(good: &str) -> String {
     })
 }
 
-/// True, False and None; where there is none of them, as Python's `repr` writes everything else.
+/// Python's True, False and None, or its single quotes if the reply has none of them.
 fn pythonic(good: &str) -> String {
     let words = [("true", "True"), ("false", "False"), ("null", "None")];
-    let spoilt = words.iter().fold(good.to_owned(), |text, (json, python)| {
+    let out = words.iter().fold(good.to_owned(), |text, (json, python)| {
         text.replace(&format!(":{json}"), &format!(":{python}"))
     });
-    if spoilt == good {
+    if out == good {
         single_quoted(good)
     } else {
-        spoilt
+        out
     }
 }
 
-/// Every number in quotation marks; where there is none, another object.
+/// Every number as a string, or another object if there is no number.
 fn quoted_numbers(good: &str) -> String {
     fn quote(value: &mut Value) {
         match value {
@@ -118,25 +118,29 @@ fn quoted_numbers(good: &str) -> String {
             Value::Null | Value::Bool(_) | Value::String(_) => {}
         }
     }
-    let mut spoilt = value(good);
-    quote(&mut spoilt);
-    if spoilt == value(good) {
-        spoilt = json!({ "answer": 7 });
+    let mut quoted = value(good);
+    quote(&mut quoted);
+    if quoted == value(good) {
+        quoted = json!({ "answer": 7 });
     }
-    spoilt.to_string()
+    quoted.to_string()
 }
 
-/// C-05: each of them is no reply as it stands, or none of the shape that was asked for.
+/// C-05
 #[test]
-fn c05_every_flaw_spoils_a_reply() {
+fn c05_every_mutation_invalidates_a_reply() {
     let good = json!({ "answer": "It's \"so\".", "sure": true, "marks": { "depth_of_it": 7 } })
         .to_string();
-    for (number, flaw) in BROKEN.iter().enumerate() {
-        let spoilt = flaw(&good);
-        let read = serde_json::from_str::<Value>(&spoilt);
-        assert!(read.is_err(), "broken {number}: {spoilt}");
+    for (number, mutate) in INVALID_JSON.iter().enumerate() {
+        let invalid = mutate(&good);
+        let read = serde_json::from_str::<Value>(&invalid);
+        assert!(read.is_err(), "invalid JSON {number}: {invalid}");
     }
-    for (number, flaw) in OTHER.iter().enumerate() {
-        assert_ne!(value(&flaw(&good)), value(&good), "other {number}");
+    for (number, mutate) in INVALID_SCHEMA.iter().enumerate() {
+        assert_ne!(
+            value(&mutate(&good)),
+            value(&good),
+            "invalid schema {number}"
+        );
     }
 }

@@ -17,7 +17,7 @@ fn frames(framing: Framing, chunks: &[&[u8]]) -> Vec<String> {
 const EVENTS: &str = "\u{feff}: hello\r\n\r\nevent: x\r\ndata: {\"a\":\"é🦀\"}\r\n\r\ndata:{\"b\":1}\n\n: beat\n\nid: 3\ndata: one\ndata: two\n\nretry: 5\n\ndata: [DONE]";
 
 #[test]
-fn events_are_read_with_heartbeats_crlf_no_blank_and_several_lines() {
+fn events_may_have_comments_crlf_no_space_and_several_data_lines() {
     assert_eq!(
         vec!["{\"a\":\"é🦀\"}", "{\"b\":1}", "one\ntwo", "[DONE]"],
         frames(Framing::Events, &[EVENTS.as_bytes()])
@@ -25,7 +25,7 @@ fn events_are_read_with_heartbeats_crlf_no_blank_and_several_lines() {
 }
 
 #[test]
-fn it_does_not_matter_where_the_network_cuts() {
+fn chunk_boundaries_do_not_matter() {
     let whole = frames(Framing::Events, &[EVENTS.as_bytes()]);
     for at in 0..EVENTS.len() {
         let (head, tail) = EVENTS.as_bytes().split_at(at);
@@ -60,16 +60,16 @@ mod anything {
         };
         for chunk in chunks {
             frames.push(chunk, &mut take).unwrap();
-            most = most.max(frames.held());
+            most = most.max(frames.buffered());
         }
         frames.end(&mut take).unwrap();
         (found, most)
     }
 
     proptest! {
-        /// C-07: any bytes, cut anywhere, give the same frames, and no more is held than came.
+        /// C-07: the frames do not depend on chunk boundaries, and no more bytes are buffered than were received.
         #[test]
-        fn c07_any_bytes_cut_anywhere_give_the_same_frames(
+        fn c07_frames_do_not_depend_on_chunk_boundaries(
             pieces in prop::collection::vec(prop_oneof![
                 prop::collection::vec(any::<u8>(), 0..12),
                 prop::sample::select(vec![&b"data:"[..], b"data: ", b"\n", b"\r\n", b"\n\n", b": x\n", b"event: y\n", b"\xef\xbb\xbf", b"{}"]).prop_map(<[u8]>::to_vec),

@@ -1,4 +1,4 @@
-//! What went wrong, from what a server says. Every error names the model it is about and never holds a key.
+//! Maps error responses and connection errors to `ModelError`. Every error names its model and never contains a key.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,84 +9,90 @@ use serde_json::Value;
 
 use crate::config::Secret;
 
-const LONGEST_DETAIL: usize = 300;
-const LONGEST_EXCERPT: usize = 80;
+const MAX_DETAIL: usize = 300;
+const MAX_EXCERPT: usize = 80;
 
-/// Who is called, as far as an error has to say it.
+/// The provider as error messages describe it.
 #[derive(Debug)]
-pub(super) struct Callee {
+pub(super) struct ErrorContext {
     pub provider: String,
     pub base_url: String,
-    /// What to check when the key is refused, as in `ANTHROPIC_API_KEY`.
+    /// The setting to check when the key is refused, such as `ANTHROPIC_API_KEY`.
     pub key_setting: String,
-    /// Models can be fetched to it with `ollama pull`.
+    /// Missing models can be installed with `ollama pull`.
     pub is_ollama: bool,
-    /// What must not appear in any error.
+    /// Masked in every message.
     pub secrets: Vec<Secret>,
 }
 
-/// An answer that is no success.
-pub(super) struct Refusal<'a> {
+/// A response without a success status.
+pub(super) struct ErrorResponse<'a> {
     pub status: u16,
     pub headers: &'a HeaderMap,
     pub body: &'a [u8],
     pub elapsed: Duration,
 }
 
-impl Callee {
+impl ErrorContext {
     fn detail(&self, model: &str, text: &str) -> String {
         let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for secret in &self.secrets {
-            // A very short one would blacken half the text, and is none.
+            // Masking a very short value would hide half of the text, and no key is that short.
             if secret.expose().len() > 3 {
                 text = text.replace(secret.expose(), "***");
             }
         }
-        format!("{}:{model}: {}", self.provider, cut(&text, LONGEST_DETAIL))
+        format!("{}:{model}: {}", self.provider, truncate(&text, MAX_DETAIL))
     }
 
-    pub(super) fn refused(&self, model: &str, refusal: &Refusal<'_>) -> ModelError {
-        let report = Report::of(refusal.body);
-        let retry_after = retry_after(refusal.headers, SystemTime::now()).or(report.retry_after);
-        self.judge(model, refusal.status, &report, retry_after, refusal.elapsed)
+    pub(super) fn response_error(&self, model: &str, response: &ErrorResponse<'_>) -> ModelError {
+        let report = ErrorReport::parse(response.body);
+        let retry_after = retry_after(response.headers, SystemTime::now()).or(report.retry_after);
+        self.classify(
+            model,
+            response.status,
+            &report,
+            retry_after,
+            response.elapsed,
+        )
     }
 
-    /// An error object in the middle of a stream, or with a status of success.
-    pub(super) fn reported(&self, model: &str, frame: &[u8]) -> ModelError {
-        let report = Report::of(frame);
+    /// An error object within a stream, or with a success status.
+    pub(super) fn reported_error(&self, model: &str, frame: &[u8]) -> ModelError {
+        let report = ErrorReport::parse(frame);
         let status = report.implied_status();
-        self.judge(model, status, &report, report.retry_after, Duration::ZERO)
+        self.classify(model, status, &report, report.retry_after, Duration::ZERO)
     }
 
-    fn judge(
+    fn classify(
         &self,
         model: &str,
         status: u16,
-        report: &Report,
+        report: &ErrorReport,
         retry_after: Option<Duration>,
         elapsed: Duration,
     ) -> ModelError {
-        let said = if report.message.is_empty() {
+        let message = if report.message.is_empty() {
             format!("status {status}")
         } else {
             report.message.clone()
         };
-        let detail = || self.detail(model, &said);
+        let detail = || self.detail(model, &message);
         match status {
-            400..500 if report.is_about_the_key() => self.unauthorized(model, &said),
-            400..500 if report.is_about_the_model(status) => self.unknown_model(model, &said),
-            401 | 403 => self.unauthorized(model, &said),
+            400..500 if report.is_about_the_key() => self.unauthorized(model, &message),
+            400..500 if report.is_about_the_model(status) => self.unknown_model(model, &message),
+            401 | 403 => self.unauthorized(model, &message),
             413 => ModelError::TooLong { detail: detail() },
             400 | 422 if report.is_about_length() => ModelError::TooLong { detail: detail() },
             404 => ModelError::Rejected {
                 status,
                 detail: self.detail(
                     model,
-                    &format!("{said}; is {} the right base_url?", self.base_url),
+                    &format!("{message}; is {} the right base_url?", self.base_url),
                 ),
             },
             408 => ModelError::Timeout { after: elapsed },
-            // Waiting does not fill an account.
+            // An empty account does not refill while we wait.
             429 if report.kind.contains("insufficient_quota") => ModelError::Rejected {
                 status,
                 detail: detail(),
@@ -104,7 +110,7 @@ impl Callee {
                 detail: self.detail(
                     model,
                     &format!(
-                        "{} points elsewhere with status {status}; put the right address into base_url",
+                        "{} redirects with status {status}; correct base_url",
                         self.base_url
                     ),
                 ),
@@ -116,46 +122,55 @@ impl Callee {
         }
     }
 
-    fn unauthorized(&self, model: &str, said: &str) -> ModelError {
+    fn unauthorized(&self, model: &str, message: &str) -> ModelError {
         ModelError::Unauthorized {
-            detail: self.detail(model, &format!("check {}; {said}", self.key_setting)),
+            detail: self.detail(model, &format!("check {}; {message}", self.key_setting)),
         }
     }
 
-    fn unknown_model(&self, model: &str, said: &str) -> ModelError {
+    fn unknown_model(&self, model: &str, message: &str) -> ModelError {
         let remedy = if self.is_ollama {
             format!("; to get it: ollama pull {model}")
         } else {
             String::new()
         };
         ModelError::UnknownModel {
-            detail: self.detail(model, &format!("{said}{remedy}")),
+            detail: self.detail(model, &format!("{message}{remedy}")),
         }
     }
 
     pub(super) fn not_a_model_server(&self, model: &str, body: &[u8]) -> ModelError {
         let text = String::from_utf8_lossy(body);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = format!("{} answers: {}", self.base_url, cut(&text, LONGEST_EXCERPT));
+        let excerpt = format!(
+            "{} answers: {}",
+            self.base_url,
+            truncate(&text, MAX_EXCERPT)
+        );
         ModelError::NotAModelServer {
-            detail: self.detail(model, &said),
+            detail: self.detail(model, &excerpt),
         }
     }
 
-    pub(super) fn interrupted(&self, model: &str, what: &str) -> ModelError {
+    pub(super) fn interrupted(&self, model: &str, reason: &str) -> ModelError {
         ModelError::Interrupted {
-            detail: self.detail(model, what),
+            detail: self.detail(model, reason),
         }
     }
 
-    /// The connection itself failed: before an answer, or within it.
-    pub(super) fn broken(&self, model: &str, error: reqwest::Error, answered: bool) -> ModelError {
+    /// The connection failed, before or within the response.
+    pub(super) fn connection_error(
+        &self,
+        model: &str,
+        error: reqwest::Error,
+        responded: bool,
+    ) -> ModelError {
         let error = error.without_url();
         let mut cause: &dyn std::error::Error = &error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        if answered {
+        if responded {
             return self.interrupted(model, &cause.to_string());
         }
         ModelError::Unreachable {
@@ -167,19 +182,19 @@ impl Callee {
     }
 }
 
-fn cut(text: &str, longest: usize) -> String {
-    if text.chars().count() <= longest {
+fn truncate(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
         text.to_owned()
     } else {
-        text.chars().take(longest).chain(['…']).collect()
+        text.chars().take(max_chars).chain(['…']).collect()
     }
 }
 
-/// What an error body says, whichever of the usual forms it has.
+/// The content of an error body, in any of the usual formats.
 #[derive(Debug, Default, PartialEq)]
-struct Report {
+struct ErrorReport {
     message: String,
-    /// Types and codes, in small letters.
+    /// Types and codes, in lower case.
     kind: String,
     status: Option<u16>,
     retry_after: Option<Duration>,
@@ -192,13 +207,13 @@ struct Envelope {
     detail: Option<Value>,
 }
 
-impl Report {
-    fn of(body: &[u8]) -> Self {
+impl ErrorReport {
+    fn parse(body: &[u8]) -> Self {
         let plain = || Self {
             message: String::from_utf8_lossy(body).into_owned(),
             ..Self::default()
         };
-        // Gemini wraps it in an array where it would have streamed one.
+        // Gemini wraps the error of a streaming call in an array.
         let envelope = serde_json::from_slice::<Envelope>(body).ok().or_else(|| {
             let mut all: Vec<Envelope> = serde_json::from_slice(body).ok()?;
             (!all.is_empty()).then(|| all.swap_remove(0))
@@ -213,7 +228,7 @@ impl Report {
         };
         match envelope.error {
             Some(Value::Object(error)) => {
-                let words = ["type", "code", "status"]
+                let kind = ["type", "code", "status"]
                     .iter()
                     .filter_map(|key| error.get(*key))
                     .map(|word| text(word).to_lowercase())
@@ -221,7 +236,7 @@ impl Report {
                     .join(" ");
                 Self {
                     message: error.get("message").map(text).unwrap_or_default(),
-                    kind: words,
+                    kind,
                     status: error
                         .get("code")
                         .and_then(Value::as_u64)
@@ -235,8 +250,8 @@ impl Report {
                 ..Self::default()
             },
             None => match envelope.message.or(envelope.detail) {
-                Some(said) => Self {
-                    message: text(&said),
+                Some(message) => Self {
+                    message: text(&message),
                     ..Self::default()
                 },
                 None => plain(),
@@ -244,7 +259,7 @@ impl Report {
         }
     }
 
-    /// For reports without a status of their own.
+    /// The status that matches the report, if it contains none.
     fn implied_status(&self) -> u16 {
         const KINDS: [(&str, u16); 12] = [
             ("rate_limit", 429),
@@ -319,7 +334,7 @@ impl Report {
     }
 }
 
-/// Google's way to say it: `"retryDelay": "34s"` among the details.
+/// Google's format: `"retryDelay": "34s"` among the details.
 fn retry_delay(details: &Value) -> Option<Duration> {
     details
         .as_array()?
@@ -345,5 +360,5 @@ fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[path = "failure_tests.rs"]
+#[path = "errors_tests.rs"]
 mod tests;

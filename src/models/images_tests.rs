@@ -7,9 +7,9 @@ use super::super::gemini::Gemini;
 use super::super::ollama::Ollama;
 use super::super::openai::OpenAi;
 use super::super::testing::request;
-use super::super::wire::{Concessions, Wire};
+use super::super::wire::{Adjustments, WireFormat};
 
-fn sent(wire: &dyn Wire, with_images: bool) -> Value {
+fn sent(wire: &dyn WireFormat, with_images: bool) -> Value {
     let mut request = request("x");
     if with_images {
         let image = |name: &str, data: &str| Image {
@@ -19,13 +19,13 @@ fn sent(wire: &dyn Wire, with_images: bool) -> Value {
         };
         request.images = vec![image("a.png", "AAAA"), image("b.png", "BBBB")];
     }
-    let call = wire.call(&request, Concessions::default());
+    let call = wire.call(&request, Adjustments::default());
     serde_json::from_slice(&call.body).unwrap()
 }
 
-/// T-13: every wire format carries pictures in its own way, before the words of the first message.
+/// T-13: in every wire format, images precede the text of the first message.
 #[test]
-fn t13_pictures_go_before_the_words_in_every_format() {
+fn t13_images_precede_the_text_in_every_format() {
     let chat = sent(&OpenAi { official: true }, true);
     assert_eq!(
         chat["messages"][1]["content"],
@@ -45,7 +45,7 @@ fn t13_pictures_go_before_the_words_in_every_format() {
     assert_eq!(content[2]["text"], "The question.");
     assert!(
         content[2]["cache_control"].is_object(),
-        "the breakpoint stays after what is shared"
+        "the breakpoint stays after the shared content"
     );
     let parts = sent(&Gemini, true);
     assert_eq!(
@@ -53,24 +53,26 @@ fn t13_pictures_go_before_the_words_in_every_format() {
         json!({ "inlineData": { "mimeType": "image/png", "data": "AAAA" } })
     );
     assert_eq!(parts["contents"][0]["parts"][2]["text"], "The question.");
-    let beside = sent(&Ollama::default(), true);
-    assert_eq!(beside["messages"][1]["images"], json!(["AAAA", "BBBB"]));
-    assert!(beside["messages"][1]["content"].is_string());
+    let ollama = sent(&Ollama::default(), true);
+    assert_eq!(ollama["messages"][1]["images"], json!(["AAAA", "BBBB"]));
+    assert!(ollama["messages"][1]["content"].is_string());
 }
 
-/// Without pictures nothing is different.
 #[test]
-fn without_pictures_nothing_is_different() {
-    for wire in [&OpenAi { official: false } as &dyn Wire, &Ollama::default()] {
+fn without_images_the_body_is_unchanged() {
+    for wire in [
+        &OpenAi { official: false } as &dyn WireFormat,
+        &Ollama::default(),
+    ] {
         let body = sent(wire, false);
         assert!(body["messages"][1]["content"].is_string());
         assert!(body["messages"][1].get("images").is_none());
     }
 }
 
-/// T-13: who sees is known by name; what is not known does not.
+/// T-13: by the name of the model; unknown models do not.
 #[test]
-fn t13_who_sees_is_known_by_name() {
+fn t13_image_support_depends_on_the_model_name() {
     let families = Families::built_in();
     for model in [
         "claude-sonnet-4-5",

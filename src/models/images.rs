@@ -1,26 +1,27 @@
-//! Pictures in each provider's form. They go before the words of the user's first message, where caches find them again.
+//! Adds images to request bodies, in each provider's format. They precede the text of the first user message, so that
+//! prompt caches hit.
 
 use roundtable_engine::model::Image;
 use serde_json::{Value, json};
 
-/// The chat completions format: content in parts, pictures as data addresses.
-pub(super) fn in_chat(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
-    with_first(body, images, "messages", |turn| {
-        let words = turn["content"].take();
-        let address = |image: &Image| format!("data:{};base64,{}", image.media_type, image.data);
+/// Chat completions: content parts, images as data URLs.
+pub(super) fn add_to_openai(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
+    edit_first_user_message(body, images, "messages", |turn| {
+        let text = turn["content"].take();
+        let url = |image: &Image| format!("data:{};base64,{}", image.media_type, image.data);
         let mut parts: Vec<Value> = images
             .iter()
-            .map(|image| json!({ "type": "image_url", "image_url": { "url": address(image) } }))
+            .map(|image| json!({ "type": "image_url", "image_url": { "url": url(image) } }))
             .collect();
-        parts.push(json!({ "type": "text", "text": words }));
+        parts.push(json!({ "type": "text", "text": text }));
         turn["content"] = json!(parts);
     })
 }
 
-/// Anthropic's: blocks of content.
-pub(super) fn in_blocks(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
-    with_first(body, images, "messages", |turn| {
-        put_first(
+/// Content blocks.
+pub(super) fn add_to_anthropic(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
+    edit_first_user_message(body, images, "messages", |turn| {
+        prepend(
             &mut turn["content"],
             images,
             |image| json!({ "type": "image", "source": { "type": "base64", "media_type": image.media_type, "data": image.data } }),
@@ -28,10 +29,10 @@ pub(super) fn in_blocks(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
     })
 }
 
-/// Gemini's: parts with inline data.
-pub(super) fn in_parts(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
-    with_first(body, images, "contents", |turn| {
-        put_first(
+/// Parts with inline data.
+pub(super) fn add_to_gemini(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
+    edit_first_user_message(body, images, "contents", |turn| {
+        prepend(
             &mut turn["parts"],
             images,
             |image| json!({ "inlineData": { "mimeType": image.media_type, "data": image.data } }),
@@ -39,16 +40,16 @@ pub(super) fn in_parts(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
     })
 }
 
-/// Ollama's: a list beside the words.
-pub(super) fn beside(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
-    with_first(body, images, "messages", |turn| {
+/// A list next to the text.
+pub(super) fn add_to_ollama(body: Vec<u8>, images: &[Image]) -> Vec<u8> {
+    edit_first_user_message(body, images, "messages", |turn| {
         let data: Vec<&str> = images.iter().map(|image| image.data.as_ref()).collect();
         turn["images"] = json!(data);
     })
 }
 
-/// Changes the user's first message. Without pictures the body stays as it is.
-fn with_first(
+/// Without images the body is not changed.
+fn edit_first_user_message(
     body: Vec<u8>,
     images: &[Image],
     list: &str,
@@ -69,12 +70,12 @@ fn with_first(
     super::wire::json(&value)
 }
 
-fn put_first(list: &mut Value, images: &[Image], form: impl Fn(&Image) -> Value) {
+fn prepend(list: &mut Value, images: &[Image], form: impl Fn(&Image) -> Value) {
     if let Some(list) = list.as_array_mut() {
         list.splice(0..0, images.iter().map(form));
     }
 }
 
 #[cfg(test)]
-#[path = "pictures_tests.rs"]
+#[path = "images_tests.rs"]
 mod tests;
