@@ -50,7 +50,7 @@ fn offer() -> Offer {
         rough: Rough::guessed(calls).told(Some(&price)),
         wants: match cast {
             "forecast" => Wants::Outcomes,
-            "panel" => Wants::Mode,
+            "modes" => Wants::Mode,
             _ => Wants::Nothing,
         },
         is_chosen: false,
@@ -72,7 +72,7 @@ fn offer() -> Offer {
                 "Two councils of judges score a piece of content, argue about it, and answer a critic.",
                 24,
             ),
-            way("panel", "Seats with different eyes debate in a mode.", 13),
+            way("modes", "Seats with different eyes debate in a mode.", 13),
         ],
         modes: named(&["collaborative", "red-team-blue-team"]),
         algorithms: named(&["democratic_majority", "evidence_based_debate"]),
@@ -110,7 +110,7 @@ fn all() -> Vec<(&'static str, String)> {
     };
     let asked = Asked {
         question: "Why </textarea><script>?".into(),
-        cast: "panel".into(),
+        cast: "modes".into(),
         mode: "red-team-blue-team".into(),
         enhanced: "on".into(),
         domain: "API \"design\"".into(),
