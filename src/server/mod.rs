@@ -50,7 +50,7 @@ use access::{AccessControl, Peer};
 use problem::Problem;
 use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
-pub(crate) use worker::{Working, work};
+pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);

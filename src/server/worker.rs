@@ -9,7 +9,7 @@ use super::{SHUTDOWN_TIMEOUT, log, raise_open_file_limit};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-pub(crate) struct Working {
+pub(crate) struct WorkerOptions {
     /// The maximum number of running debates.
     pub concurrency: usize,
     /// How long running debates may take to finish at shutdown. The rest is handed over to other processes.
@@ -19,7 +19,7 @@ pub(crate) struct Working {
 /// Runs debates until the first shutdown signal, then drains. A second signal hands everything over at once.
 pub(crate) async fn work<E: Future<Output = ()>>(
     context: Arc<AppContext>,
-    working: Working,
+    options: WorkerOptions,
     shutdown: impl Fn() -> E,
 ) -> Result<(), Failure> {
     raise_open_file_limit();
@@ -32,16 +32,16 @@ pub(crate) async fn work<E: Future<Output = ()>>(
     }
     store.prepare_for_workers().await?;
     let limits = Limits {
-        running: working.concurrency,
+        running: options.concurrency,
         queued: 0,
     };
     let scheduler = Scheduler::open(context, store.clone(), limits, Work::Here);
-    announce(&store.place(), working.concurrency);
+    announce(&store.place(), options.concurrency);
     scheduler.join_cluster();
     shutdown().await;
     log::note("shutting down: taking no more debates; unfinished ones are handed over");
     tokio::select! {
-        () = scheduler.drain(working.grace) => {}
+        () = scheduler.drain(options.grace) => {}
         () = shutdown() => {}
     }
     scheduler.close(SHUTDOWN_TIMEOUT).await;
