@@ -106,6 +106,12 @@ fn a_browser_signs_in_and_out() {
     serving
         .send("POST", "/sign-in", &form, b"token=rt_nothing")
         .problem(401, "no-token");
+    serving
+        .send("POST", "/sign-in", &[], b"token=rt_nothing")
+        .problem(415, "malformed");
+    serving
+        .send("POST", "/sign-in", &form, &[b'x'; 5000])
+        .problem(413, "too-large");
     let page = [form[0], ("accept", "text/html")];
     let failed = serving.send("POST", "/sign-in", &page, b"token=rt_nothing");
     assert_eq!(

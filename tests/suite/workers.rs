@@ -251,7 +251,7 @@ fn b04_a_worker_that_ends_finishes_or_hands_over() {
     let id = serving.debate();
     Serving::until_asked(&server, "review");
     patient.signal("-TERM");
-    wait_until("it has heard", || patient.has_said("ending"));
+    wait_until("it has heard", || patient.has_said("shutting down"));
     gate.open();
     let status = patient.child.wait().unwrap();
     assert_eq!(
