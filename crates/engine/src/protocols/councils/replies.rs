@@ -130,7 +130,7 @@ impl JsonSchema for Stated {
     }
 }
 
-/// The lead's transcript of its council (T-07).
+/// The lead's account of its council (T-07).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Narrative {
