@@ -36,7 +36,7 @@ async fn p02_a_templates_own_questions_find_it() {
     assert!(found[0].similarity.raw >= found[1].similarity.raw);
 }
 
-/// P-02: users add their own, one to a file or many.
+/// P-02: a user's file has one template or several.
 #[test]
 fn p02_users_files_hold_one_template_or_many() {
     let one =
@@ -56,7 +56,7 @@ fn p02_users_files_hold_one_template_or_many() {
     );
 }
 
-/// C-16: the built-in scale of the embedded embedder, and none for one without a file.
+/// C-16: the embedded embedder has a built-in scale; an embedder without a file has the identity.
 #[test]
 fn c16_each_embedder_has_its_own_scale() {
     let data = Data::built_in();
