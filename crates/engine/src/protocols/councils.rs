@@ -36,7 +36,7 @@ use scorecard::{card, faults_of_changes, finals};
 use verdict::{Ending, disagreements};
 
 pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
-    table.meanwhile(|| {
+    table.in_background(|| {
         reply::prepare::<Revision>();
         reply::prepare::<Narrative>();
         reply::prepare::<Response>();

@@ -43,7 +43,7 @@ use text_budget::share;
 use verdict::{Circumstances, Ending};
 
 pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
-    table.meanwhile(|| {
+    table.in_background(|| {
         reply::prepare::<Scoring>();
         reply::prepare::<Synthesis>();
     });
