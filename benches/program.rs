@@ -1,5 +1,5 @@
-//! What the program adds to the time of its model calls, measured on the real binary against a server on loopback.
-//! Everything is a ratio or a bound within one run; nothing here is a test.
+//! Overhead of the program over its model calls, measured on the real binary with a model server on loopback.
+//! Each figure is a ratio or has a bound; exceeding a bound is reported, not an error.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,10 +8,10 @@
     clippy::cast_precision_loss,
     clippy::panic,
     dead_code,
-    reason = "a benchmark prints, and stops where it cannot measure; it shares the tests' harness"
+    reason = "a benchmark prints its figures and panics if it cannot measure; it uses part of the tests' harness"
 )]
 
-#[allow(unused_imports, reason = "its tests use more than its replies do")]
+#[allow(unused_imports, reason = "only its replies are used, not its tests")]
 #[path = "../tests/suite/debate.rs"]
 mod debate;
 #[path = "../tests/suite/harness/mod.rs"]
@@ -29,20 +29,20 @@ use harness::{Answer, Home, QUESTION, Server, good};
 use roundtable_core::similarity::Index;
 use serde_json::Value;
 
-/// Far less than a hosted model takes: what is added to it stands out.
+/// Much less than a hosted model takes, so that the overhead is visible.
 const DELAY: Duration = Duration::from_millis(50);
-/// What a fast one takes for a few words.
-const FOUR_TIMES: Duration = Duration::from_millis(200);
+/// The latency of a fast hosted model for a short reply.
+const LONG_DELAY: Duration = Duration::from_millis(200);
 const RUNS: usize = 5;
 
 fn main() {
-    // Words name the parts to measure; without any, all are. Cargo adds flags that are meant for a test harness.
-    let wanted: Vec<String> = std::env::args()
+    // Arguments select measurements by name; the default is all. Cargo adds flags for a test harness, which are ignored.
+    let selected: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|word| !word.starts_with('-'))
+        .filter(|argument| !argument.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 7] = [
-        ("wall", wall_over_calls),
+    let measurements: [(&str, fn()); 7] = [
+        ("wall", wall_of_ask),
         ("forecast", wall_of_a_forecast),
         ("modes", wall_of_modes),
         ("cpu", cpu_per_call),
@@ -51,8 +51,8 @@ fn main() {
         ("retrieval", retrieval),
     ];
     println!("{:<66} {:>9}  bound", "what", "measured");
-    for (name, measure) in parts {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+    for (name, measure) in measurements {
+        if selected.is_empty() || selected.iter().any(|argument| argument == name) {
             measure();
         }
     }
@@ -63,10 +63,10 @@ fn report(what: &str, value: f64, unit: &str, bound: f64) {
     println!("{what:<66} {value:>9.3}  {bound} {unit}{verdict}");
 }
 
-/// How long a command took from its first call to its answer, over the longest chain of its calls as the server saw them, and over a
-/// chain of so many calls of exactly the delay. The server is not elsewhere but takes its time from the same cores, so it
-/// prepares its answer beforehand and gives it at once. The best of several runs.
-fn wall(
+/// The wall time of a command from its first call to its output, as two ratios: over the longest chain of its calls as measured by
+/// the server, and over `chain` times the delay. The server runs on the same cores, so it prepares each reply before the delay
+/// and sends it at once. The best of several runs.
+fn wall_ratios(
     args: &[&str],
     delay: Duration,
     chain: f64,
@@ -89,39 +89,41 @@ fn wall(
             .read_line(&mut first_line)
             .unwrap();
         let answered = Instant::now();
-        // A closed pipe does not matter: all that counts has been read.
+        // The pipe is closed by now, which does not matter: the first line has been read.
         child.wait().unwrap();
         assert!(!first_line.is_empty());
         let calls = server.calls();
-        let took = (answered - calls[0].0).as_secs_f64();
-        over_calls = over_calls.min(took / longest_chain(&calls).as_secs_f64());
-        over_delays = over_delays.min(took / (delay.as_secs_f64() * chain));
+        let elapsed = (answered - calls[0].0).as_secs_f64();
+        over_calls = over_calls.min(elapsed / longest_chain(&calls).as_secs_f64());
+        over_delays = over_delays.min(elapsed / (delay.as_secs_f64() * chain));
     }
     (over_calls, over_delays)
 }
 
-/// The longest chain of calls of which each began after the one before had ended: no program could have waited for less.
+/// The longest chain of calls that each began after the previous one ended: the lower bound for the wall time.
 fn longest_chain(calls: &[(Instant, Instant)]) -> Duration {
     let mut chains: Vec<(Instant, Duration)> = Vec::new();
-    for &(begun, ended) in calls {
-        let before = chains.iter().filter(|(end, _)| *end <= begun);
+    for &(start, end) in calls {
+        let before = chains
+            .iter()
+            .filter(|(previous_end, _)| *previous_end <= start);
         let longest = before.map(|(_, length)| *length).max();
-        chains.push((ended, longest.unwrap_or_default() + (ended - begun)));
+        chains.push((end, longest.unwrap_or_default() + (end - start)));
     }
     let lengths = chains.into_iter().map(|(_, length)| length);
     lengths.max().unwrap_or_default()
 }
 
-fn wall_over_calls() {
+fn wall_of_ask() {
     let args = ["ask", QUESTION, "--model", "lab:x", "--quiet"];
-    let (over_calls, over_delays) = wall(&args, DELAY, 8.0, good);
+    let (over_calls, over_delays) = wall_ratios(&args, DELAY, 8.0, good);
     let what = "wall time of a debate over its 8 sequential calls";
     report(what, over_calls, "", 1.05);
-    let what = "the same over 8 times the 50 ms after which the server answers";
+    let what = "the same over 8 times the server's delay of 50 ms";
     report(what, over_delays, "", 1.05);
 }
 
-/// A forecast's longest chain of calls that wait for each other: three arguments, the judge, the last scores, the synthesis.
+/// The longest chain of dependent calls in a forecast: three arguments, the judge, the final scores, the synthesis.
 fn wall_of_a_forecast() {
     let args = [
         "forecast",
@@ -135,14 +137,14 @@ fn wall_of_a_forecast() {
         "--quiet",
     ];
     let (over_calls, over_delays) =
-        wall(&args, DELAY, 6.0, |request, _| replies(request).to_string());
+        wall_ratios(&args, DELAY, 6.0, |request, _| replies(request).to_string());
     let what = "wall time of a forecast over the longest chain of its calls";
     report(what, over_calls, "", 1.05);
     let what = "the same over 6 times 50 ms, the chain of its 31 calls";
     report(what, over_delays, "", 1.05);
 }
 
-/// That no mode has a longer chain than it must is tested on a simulated clock; this is what is added to it.
+/// Unit tests with a simulated clock check the length of each mode's chain; this measures the overhead on top of it.
 fn wall_of_modes() {
     for mode in [
         "adversarial",
@@ -157,30 +159,30 @@ fn wall_of_modes() {
             "debate", QUESTION, "--mode", mode, "--model", "lab:x", "--quiet",
         ];
         let reply = |request: &Value, _| debate::reply(request).to_string();
-        for (delay, call) in [(DELAY, "50 ms"), (FOUR_TIMES, "200 ms")] {
-            let (over_calls, _) = wall(&args, delay, 1.0, reply);
+        for (delay, call) in [(DELAY, "50 ms"), (LONG_DELAY, "200 ms")] {
+            let (over_calls, _) = wall_ratios(&args, delay, 1.0, reply);
             let what = format!("wall time in {mode} over its chain of {call} calls");
             report(&what, over_calls, "", 1.05);
         }
     }
 }
 
-/// What a process takes from one call to another twenty calls later: so starting it does not count, nor what a first call of its
-/// kind prepares for all that follow. Half of the debates take less, half take more.
+/// CPU time between two calls that are twenty calls apart, which excludes start-up and one-time work of the first calls. The median
+/// of all debates.
 fn cpu_per_call() {
     const DEBATES: usize = 60;
-    /// The first of round 3: by then there was one of each kind.
+    /// The first call of round 3: there has been one of each kind before.
     const FROM: usize = 4;
-    /// The synthesis, after the last of round 12.
+    /// The synthesis, after round 12.
     const TO: usize = 24;
     let child = Arc::new(AtomicU32::new(0));
-    let taken: Arc<Mutex<Vec<Duration>>> = Arc::default();
+    let cpu_at_call: Arc<Mutex<Vec<Duration>>> = Arc::default();
     let server = {
-        let (child, taken) = (Arc::clone(&child), Arc::clone(&taken));
+        let (child, cpu_at_call) = (Arc::clone(&child), Arc::clone(&cpu_at_call));
         Server::start(move |request, before| {
-            // It has asked and waits: all that it took so far is accounted for.
-            let so_far = cpu_of(child.load(Ordering::SeqCst));
-            taken.lock().unwrap().push(so_far);
+            // The process waits for this reply, so its CPU time does not change now.
+            let cpu = cpu_of(child.load(Ordering::SeqCst));
+            cpu_at_call.lock().unwrap().push(cpu);
             Answer::Reply(good(request, before))
         })
     };
@@ -191,12 +193,12 @@ fn cpu_per_call() {
     ];
     let mut debates: Vec<Duration> = (0..DEBATES)
         .map(|_| {
-            taken.lock().unwrap().clear();
+            cpu_at_call.lock().unwrap().clear();
             let mut process = home.command(&args).stdout(Stdio::null()).spawn().unwrap();
             child.store(process.id(), Ordering::SeqCst);
             assert!(process.wait().unwrap().success());
-            let taken = taken.lock().unwrap();
-            taken[TO].saturating_sub(taken[FROM])
+            let cpu_at_call = cpu_at_call.lock().unwrap();
+            cpu_at_call[TO].saturating_sub(cpu_at_call[FROM])
         })
         .collect();
     debates.sort_unstable();
@@ -208,12 +210,12 @@ fn cpu_per_call() {
     );
 }
 
-/// How long the threads of a process have run, in user's code and the kernel's.
+/// User and system time of all threads of a process.
 fn cpu_of(process: u32) -> Duration {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("Linux");
     let nanoseconds = threads.flatten().filter_map(|thread| {
-        let ran = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        ran.split_whitespace().next()?.parse::<u64>().ok()
+        let schedstat = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        schedstat.split_whitespace().next()?.parse::<u64>().ok()
     });
     Duration::from_nanos(nanoseconds.sum())
 }
@@ -246,7 +248,7 @@ fn startup() {
         stop(child);
     }
     report(
-        "start-up to the first request, a provider configured",
+        "start-up to the first request, with a configured provider",
         best,
         "ms",
         50.0,
@@ -272,7 +274,7 @@ fn idle_memory() {
         .expect("VmRSS");
     stop(child);
     report(
-        "memory while waiting for a model, the embedded one not loaded",
+        "memory while waiting for a model, embedded model not loaded",
         kilobytes / 1024.0,
         "MB",
         30.0,
@@ -304,5 +306,10 @@ fn retrieval() {
             started.elapsed().as_secs_f64() * 1000.0
         })
         .fold(f64::MAX, f64::min);
-    report("the best 3 of 100,000 templates, exactly", best, "ms", 60.0);
+    report(
+        "the nearest 3 of 100,000 templates, exact search",
+        best,
+        "ms",
+        60.0,
+    );
 }

@@ -1,5 +1,5 @@
-//! The server under load, measured on the real binary against a model server on loopback that answers after 200 ms.
-//! Everything is a ratio or a bound within one run; nothing here is a test.
+//! The server under load, measured on the real binary with a model server on loopback that replies after 200 ms.
+//! Each figure is a ratio or has a bound; exceeding a bound is reported, not an error.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,7 +8,7 @@
     clippy::cast_precision_loss,
     clippy::panic,
     dead_code,
-    reason = "a benchmark prints, and stops where it cannot measure; it shares the tests' harness"
+    reason = "a benchmark prints its figures and panics if it cannot measure; it uses part of the tests' harness"
 )]
 #![cfg(unix)]
 
@@ -40,18 +40,18 @@ fn main() {
         .enable_all()
         .build()
         .unwrap();
-    let parts: [(&str, Measure); 3] = [
+    let measurements: [(&str, Measure); 3] = [
         ("hundred", hundred_at_once),
         ("thousand", thousand_in_flight),
         ("readers", readers),
     ];
-    // Words name the parts to measure; without any, all are. Cargo adds flags that are meant for a test harness.
-    let wanted: Vec<String> = std::env::args()
+    // Arguments select measurements by name; the default is all. Cargo adds flags for a test harness, which are ignored.
+    let selected: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|word| !word.starts_with('-'))
+        .filter(|argument| !argument.starts_with('-'))
         .collect();
-    for (name, measure) in parts {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+    for (name, measure) in measurements {
+        if selected.is_empty() || selected.iter().any(|argument| argument == name) {
             measure(&runtime);
         }
     }
@@ -62,27 +62,27 @@ fn report(what: &str, value: f64, unit: &str, bound: f64) {
     println!("{what:<66} {value:>9.3}  {bound} {unit}{verdict}");
 }
 
-/// A model server for thousands of calls at once. `pieces`: into how many parts a reply is cut, over `DELAY`.
+/// A model server for thousands of concurrent calls. It streams each reply in `chunks` parts over `DELAY`.
 struct Model {
     port: u16,
     calls: Arc<AtomicUsize>,
-    /// While it is shut, calls are heard and nothing is answered.
+    /// While it is closed, calls are accepted but not answered.
     gate: watch::Sender<bool>,
 }
 
 impl Model {
-    fn start(runtime: &Runtime, pieces: u32) -> Self {
+    fn start(runtime: &Runtime, chunks: u32) -> Self {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let port = listener.local_addr().unwrap().port();
         let calls = Arc::<AtomicUsize>::default();
-        let counted = Arc::clone(&calls);
-        let (gate, opened) = watch::channel(true);
+        let counter = Arc::clone(&calls);
+        let (gate, gate_receiver) = watch::channel(true);
         runtime.spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let (counted, opened) = (Arc::clone(&counted), opened.clone());
-                runtime_spawn(async move {
-                    let _ = talk(stream, &counted, opened, pieces).await;
+                let (counter, gate) = (Arc::clone(&counter), gate_receiver.clone());
+                spawn(async move {
+                    let _ = handle_connection(stream, &counter, gate, chunks).await;
                 });
             }
         });
@@ -102,17 +102,17 @@ impl Model {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the benchmark's own server, not the program"
+    reason = "a server of the benchmark, not part of the program"
 )]
-fn runtime_spawn(work: impl Future<Output = ()> + Send + 'static) {
+fn spawn(work: impl Future<Output = ()> + Send + 'static) {
     drop(tokio::spawn(work));
 }
 
-async fn talk(
+async fn handle_connection(
     stream: TcpStream,
     calls: &AtomicUsize,
-    mut opened: watch::Receiver<bool>,
-    pieces: u32,
+    mut gate: watch::Receiver<bool>,
+    chunks: u32,
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut stream = BufReader::new(stream);
@@ -133,7 +133,7 @@ async fn talk(
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await?;
         calls.fetch_add(1, Ordering::Relaxed);
-        let _ = opened.wait_for(|is_open| *is_open).await;
+        let _ = gate.wait_for(|is_open| *is_open).await;
         let text = String::from_utf8_lossy(&body);
         let names = ["opening", "critique", "revision", "review", "synthesis"];
         let name = names
@@ -142,14 +142,14 @@ async fn talk(
             .unwrap_or("none");
         let request = json!({ "response_format": { "json_schema": { "name": name } } });
         let reply = good(&request, 0);
-        answer(&mut stream, &reply, pieces).await?;
+        send_reply(&mut stream, &reply, chunks).await?;
     }
 }
 
-async fn answer(
+async fn send_reply(
     stream: &mut BufReader<TcpStream>,
     reply: &str,
-    pieces: u32,
+    chunks: u32,
 ) -> std::io::Result<()> {
     let head =
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -158,12 +158,12 @@ async fn answer(
         format!("{:x}\r\n{data}\r\n", data.len())
     };
     let characters: Vec<char> = reply.chars().collect();
-    let size = characters.len().div_ceil(pieces as usize).max(1);
+    let size = characters.len().div_ceil(chunks as usize).max(1);
     stream.write_all(head.as_bytes()).await?;
-    for piece in characters.chunks(size) {
-        tokio::time::sleep(DELAY / pieces).await;
-        let piece: String = piece.iter().collect();
-        let value = json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] });
+    for chunk in characters.chunks(size) {
+        tokio::time::sleep(DELAY / chunks).await;
+        let chunk: String = chunk.iter().collect();
+        let value = json!({ "choices": [{ "index": 0, "delta": { "content": chunk } }] });
         stream.write_all(event(&value).as_bytes()).await?;
     }
     let stop = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }] });
@@ -178,7 +178,7 @@ async fn answer(
 }
 
 /// Nine calls: four rounds of two and a synthesis.
-fn nine_calls() -> Value {
+fn debate_of_nine_calls() -> Value {
     let rules = json!({ "min_rounds": 4, "max_rounds": 4, "auto_score": false });
     json!({ "question": harness::QUESTION, "model": "lab:x", "rules": rules })
 }
@@ -197,9 +197,9 @@ fn serving(home: &Home) -> Serving {
     )
 }
 
-/// Starts so many at once and waits for all; gives the wall time.
+/// Runs `count` concurrent debates and returns the wall time.
 fn run_all(serving: &Serving, count: usize) -> Duration {
-    let body = nine_calls();
+    let body = debate_of_nine_calls();
     let started = Instant::now();
     thread::scope(|scope| {
         for _ in 0..count {
@@ -219,10 +219,10 @@ fn hundred_at_once(runtime: &Runtime) {
     let home = model.home();
     let serving = serving(&home);
     let one = run_all(&serving, 1);
-    let path = DELAY.as_secs_f64() * CALLS as f64;
+    let critical_path = DELAY.as_secs_f64() * CALLS as f64;
     report(
         "one debate of 9 calls over its critical path",
-        one.as_secs_f64() / path,
+        one.as_secs_f64() / critical_path,
         "",
         1.3,
     );
@@ -231,8 +231,8 @@ fn hundred_at_once(runtime: &Runtime) {
     let calls = model.calls.load(Ordering::Relaxed) - before.1;
     assert_eq!(calls, 100 * CALLS);
     report(
-        "100 debates of 9 calls at once over the critical path of one",
-        wall.as_secs_f64() / path,
+        "100 concurrent debates of 9 calls over the critical path of one",
+        wall.as_secs_f64() / critical_path,
         "",
         1.3,
     );
@@ -244,17 +244,17 @@ fn hundred_at_once(runtime: &Runtime) {
     );
 }
 
-/// No call is answered before all are under way.
+/// No call is answered before all debates have made their first.
 fn thousand_in_flight(runtime: &Runtime) {
     const DEBATES: usize = 1000;
     let model = Model::start(runtime, 1);
     let home = model.home();
     let serving = serving(&home);
-    let body = nine_calls();
+    let body = debate_of_nine_calls();
     let started = Instant::now();
     let running = || serving.get("/healthz").json()["running"].as_u64().unwrap();
-    let wait_for = |wanted: u64| {
-        while running() != wanted {
+    let wait_for = |count: u64| {
+        while running() != count {
             assert!(started.elapsed() < Duration::from_mins(5));
             thread::sleep(Duration::from_millis(50));
         }
@@ -268,17 +268,17 @@ fn thousand_in_flight(runtime: &Runtime) {
     while model.calls.load(Ordering::Relaxed) < DEBATES {
         thread::sleep(Duration::from_millis(10));
     }
-    let released = Instant::now();
+    let gate_opened = Instant::now();
     model.gate.send_replace(true);
     wait_for(0);
-    let path = DELAY.as_secs_f64() * CALLS as f64;
+    let critical_path = DELAY.as_secs_f64() * CALLS as f64;
     println!(
         "{:<66} {:>9.3}",
-        "1,000 debates of 9 calls at once over the critical path of one",
-        released.elapsed().as_secs_f64() / path
+        "1,000 concurrent debates of 9 calls over the critical path of one",
+        gate_opened.elapsed().as_secs_f64() / critical_path
     );
     let listed = serving.get("/api/v1/debates?state=complete&limit=1").json();
-    assert_eq!(listed["total"], DEBATES, "all of them are complete");
+    assert_eq!(listed["total"], DEBATES, "all debates are complete");
     report(
         "memory with 1,000 debates in flight",
         memory_mb(serving.pid()),
@@ -287,7 +287,7 @@ fn thousand_in_flight(runtime: &Runtime) {
     );
 }
 
-/// The same debate without readers and with 500 of them, streamed in small pieces.
+/// A debate with 500 readers of its event stream, compared with none. The model streams small chunks.
 fn readers(runtime: &Runtime) {
     const READERS: usize = 500;
     let model = Model::start(runtime, 20);
@@ -300,7 +300,9 @@ fn readers(runtime: &Runtime) {
         .expect("three runs");
     let mut best = Duration::MAX;
     for _ in 0..3 {
-        let id = serving.post("/api/v1/debates", &nine_calls()).json()["id"]
+        let id = serving
+            .post("/api/v1/debates", &debate_of_nine_calls())
+            .json()["id"]
             .as_str()
             .unwrap()
             .to_owned();
@@ -314,20 +316,20 @@ fn readers(runtime: &Runtime) {
             .into_iter()
             .map(|stream| runtime.block_on(stream).unwrap())
             .collect();
-        let whole = texts(&serving.events(&id, &[]).all());
+        let expected = texts(&serving.events(&id, &[]).all());
         for texts in &read {
-            assert_eq!(*texts, whole, "a reader lost or repeated something");
+            assert_eq!(*texts, expected, "a reader missed or repeated an event");
         }
     }
     report(
-        "a debate with 500 readers over the same with none",
+        "wall time of a debate with 500 readers over one without",
         best.as_secs_f64() / alone.as_secs_f64(),
         "",
         1.05,
     );
 }
 
-/// Everything that one reader gets: the text of every turn.
+/// The text of every turn as received by one reader.
 async fn read_all(address: String, id: String) -> Vec<(String, String)> {
     let mut stream = TcpStream::connect(&address).await.unwrap();
     let head = format!(
@@ -366,7 +368,7 @@ fn texts(events: &[harness::Sent]) -> Vec<(String, String)> {
     all
 }
 
-/// User and system time so far.
+/// User and system time of the process.
 fn cpu_ms(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("Linux");
     let after_name = stat.rsplit(')').next().unwrap();
@@ -375,7 +377,7 @@ fn cpu_ms(pid: u32) -> f64 {
     ticks * 10.0
 }
 
-/// The most that it ever held.
+/// The peak memory of the process.
 fn memory_mb(pid: u32) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux");
     let kilobytes: f64 = status

@@ -1,5 +1,5 @@
-//! Workers on one PostgreSQL database, measured on the real binary: how soon a dead one is replaced, and what more of them
-//! bring. The database waits for its disk as in earnest. Nothing here is a test.
+//! Workers that share a PostgreSQL database, measured on the real binary: takeover time and throughput. The database runs with
+//! fsync, as in production. Exceeding a bound is not an error.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,7 +7,7 @@
     clippy::cast_precision_loss,
     clippy::panic,
     dead_code,
-    reason = "a benchmark prints, and stops where it cannot measure; it shares the tests' harness"
+    reason = "a benchmark prints its figures and panics if it cannot measure; it uses part of the tests' harness"
 )]
 #![cfg(unix)]
 
@@ -24,23 +24,23 @@ use harness::{Answer, Home, Server, Serving, good, schema_name};
 use serde_json::Value;
 
 const DELAY: Duration = Duration::from_millis(200);
-/// Calls of one debate on the harness's model: three rounds, a synthesis and its marking.
+/// Calls of one debate with the harness's model: three rounds, a synthesis and its score.
 const CALLS: usize = 8;
 
 fn main() {
     println!("{:<66} {:>9}  bound", "what", "measured");
-    let parts: [(&str, fn()); 3] = [
+    let measurements: [(&str, fn()); 3] = [
         ("takeover", takeover),
         ("throughput", throughput),
-        ("cpu", cpu_of_a_step),
+        ("cpu", cpu_per_step),
     ];
-    // Words name the parts to measure; without any, all are. Cargo adds flags that are meant for a test harness.
-    let wanted: Vec<String> = std::env::args()
+    // Arguments select measurements by name; the default is all. Cargo adds flags for a test harness, which are ignored.
+    let selected: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|word| !word.starts_with('-'))
+        .filter(|argument| !argument.starts_with('-'))
         .collect();
-    for (name, measure) in parts {
-        if wanted.is_empty() || wanted.iter().any(|word| word == name) {
+    for (name, measure) in measurements {
+        if selected.is_empty() || selected.iter().any(|argument| argument == name) {
             measure();
         }
     }
@@ -74,7 +74,7 @@ impl Drop for Worker {
     }
 }
 
-/// From the kill of a worker in the middle of a call to another's first call for the same debate.
+/// Time from killing a worker during a call to another worker's first call for the same debate.
 fn takeover() {
     let mut worst = Duration::ZERO;
     for _ in 0..3 {
@@ -102,35 +102,35 @@ fn takeover() {
     );
 }
 
-/// Finished steps a second: on a model that takes 200 ms, with ten debates at once for each worker; and on one that takes no time, with
-/// fifty, where what the program does itself is all there is. Model server, database and workers share the machine.
+/// Finished steps per second: with a model that takes 200 ms and ten concurrent debates per worker, and with a model that replies at
+/// once and fifty, which measures the program itself. Model server, database and workers share the machine.
 fn throughput() {
-    const EACH: usize = 10;
-    const MANY: usize = 50;
+    const DEBATES_PER_WORKER: usize = 10;
+    const MANY_DEBATES_PER_WORKER: usize = 50;
     for workers in [1, 2, 4] {
         let slow = |request: &Value, before| Answer::Late(DELAY, good(request, before % CALLS));
-        let most = (workers * EACH) as f64 / DELAY.as_secs_f64();
+        let limit = (workers * DEBATES_PER_WORKER) as f64 / DELAY.as_secs_f64();
         report(
-            &format!("steps a second, {workers} workers with {EACH} debates each"),
-            steps_a_second(workers, EACH, 80, slow),
-            &format!("{most} if a call took 200 ms and nothing else took any"),
+            &format!("steps per second, {workers} workers with {DEBATES_PER_WORKER} debates each"),
+            steps_per_second(workers, DEBATES_PER_WORKER, 80, slow),
+            &format!("{limit} without any overhead"),
         );
     }
     for workers in [1, 2, 4] {
         let fast = |request: &Value, before| Answer::AtOnce(good(request, before % CALLS));
-        let steps = steps_a_second(workers, MANY, 800, fast);
+        let steps = steps_per_second(workers, MANY_DEBATES_PER_WORKER, 800, fast);
         let cores = thread::available_parallelism().unwrap().get() as f64;
         report(
-            &format!("the same on a model that answers at once, {workers} workers"),
+            &format!("steps per second, {workers} workers, a model that replies at once"),
             steps,
-            &format!("{:.0} for each core", steps / cores),
+            &format!("{:.0} per core", steps / cores),
         );
     }
 }
 
-fn steps_a_second(
+fn steps_per_second(
     workers: usize,
-    each: usize,
+    debates_per_worker: usize,
     debates: usize,
     answer: fn(&Value, usize) -> Answer,
 ) -> f64 {
@@ -142,49 +142,51 @@ fn steps_a_second(
         serving.debate();
     }
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let all: Vec<Worker> = (0..workers).map(|_| Worker::start(&home, each)).collect();
-    // Asking takes of the same cores, so it is done rarely. When the last debate ended, it says itself.
+    let workers: Vec<Worker> = (0..workers)
+        .map(|_| Worker::start(&home, debates_per_worker))
+        .collect();
+    // Polled rarely, because queries use the same cores. The end time comes from the database.
     while database.sql("SELECT count(*) FROM debates WHERE ended_at IS NULL") != "0" {
         thread::sleep(Duration::from_millis(500));
     }
     let ended = database.sql("SELECT max(ended_at) FROM debates");
     let seconds = ended.parse::<f64>().unwrap() / 1000.0 - started.as_secs_f64();
-    drop(all);
+    drop(workers);
     let steps = database.sql("SELECT count(*) FROM journal WHERE kind = 'step_finished'");
     steps.parse::<f64>().unwrap() / seconds
 }
 
-/// CPU time of a server for one step of its debates, from the request to the last entry, with both databases. The model answers at
-/// once, so that waiting costs nothing.
-fn cpu_of_a_step() {
+/// CPU time of a server per step of its debates, from the request to the last journal entry, with both databases. The model replies
+/// at once.
+fn cpu_per_step() {
     const DEBATES: usize = 60;
     let server = Server::start(|request, before| Answer::Reply(good(request, before % CALLS)));
     let database = Database::on(Disk::Safe);
-    let places = [
+    let databases = [
         ("SQLite", Home::with_file(&server)),
         ("PostgreSQL", Home::with_database(&server, database.url())),
     ];
-    for (name, home) in &places {
+    for (name, home) in &databases {
         let serving = Serving::start(home, &[]);
-        // What is made once is not of a step.
+        // Warm-up: one-time work is not part of a step.
         serving.until(&serving.debate(), "complete");
         let (calls, before) = (server.heard().len(), cpu_ms(serving.pid()));
         let ids: Vec<String> = (0..DEBATES).map(|_| serving.debate()).collect();
-        let last = "/api/v1/debates?state=running&limit=1";
-        while serving.get(last).json()["total"] != 0 {
+        let running = "/api/v1/debates?state=running&limit=1";
+        while serving.get(running).json()["total"] != 0 {
             thread::sleep(Duration::from_millis(200));
         }
         drop(ids);
         let steps = (server.heard().len() - calls) as f64;
         report(
-            &format!("ms of CPU for a step, {DEBATES} debates at once on {name}"),
+            &format!("CPU ms per step, {DEBATES} concurrent debates on {name}"),
             (cpu_ms(serving.pid()) - before) / steps,
             "",
         );
     }
 }
 
-/// User and system time so far.
+/// User and system time of the process.
 fn cpu_ms(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let after_name = stat.rsplit(')').next().unwrap();

@@ -1,4 +1,4 @@
-//! The one clock of the program.
+//! The system clock and the formatting of times.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -36,7 +36,7 @@ pub(crate) fn day_and_time(at: Millis) -> String {
     format!("{minute} UTC")
 }
 
-/// The beginning of a day, `2026-11-16`, in UTC.
+/// Parses a day such as `2026-11-16` to its start in UTC.
 pub(crate) fn day(text: &str) -> Option<Millis> {
     let at: jiff::Timestamp = format!("{text}T00:00:00Z").parse().ok()?;
     u64::try_from(at.as_millisecond()).ok()

@@ -1,13 +1,14 @@
-//! Settings: `roundtable.toml`, the environment, and what holds where neither says anything.
+//! Settings from `roundtable.toml` and the environment, with defaults.
 //!
-//! A file is read whole: every misspelt key and wrong value is reported at once, with file, line and the nearest valid
-//! key. Nothing outside this module reads the environment. Keys of providers live in [`Secret`]s, which no one can print.
+//! All unknown keys and invalid values of a file are reported at once, with file, line and the nearest valid key. Nothing
+//! outside this module reads the environment. API keys are [`Secret`]s, which cannot be printed.
 
 mod constitution;
 mod document;
 mod edit;
 mod environment;
 mod name;
+mod protocols;
 mod provider;
 mod sections;
 
@@ -20,31 +21,32 @@ use roundtable_core::breaker::Settings as Breaker;
 use roundtable_core::convergence::Thresholds;
 use roundtable_core::learning::HalfLife;
 use roundtable_core::usage::Money;
+use roundtable_engine::budget::Budget;
 
-pub(crate) use constitution::DebatePolicy;
 pub(crate) use edit::set;
 #[cfg(test)]
 pub(crate) use environment::Folders;
 pub(crate) use environment::{Environment, Secret};
 pub(crate) use name::{ModelName, NameError};
+pub(crate) use protocols::SeatSettings;
 #[cfg(test)]
 pub(crate) use provider::Credential;
 pub(crate) use provider::{Kind, Provider};
 
 const FILE_NAME: &str = "roundtable.toml";
 
-/// Everything that can be set, with the defaults filled in.
+/// All settings, with defaults filled in.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
-    /// The file it comes from; `None` where there is none.
+    /// The configuration file, if there is one.
     pub source: Option<PathBuf>,
-    /// The built-in providers and those of the file, by name.
+    /// The built-in and configured providers, by name.
     pub providers: BTreeMap<String, Provider>,
     pub tiers: Tiers,
-    /// The embedded one where none is named.
+    /// `None` for the embedded one.
     pub embedder: Option<ModelName>,
     pub retry: Retry,
-    /// When a provider that fails is left alone, and for how long.
+    /// When the circuit breaker of a provider opens, and for how long.
     pub breaker: Breaker,
     pub limits: Limits,
     pub dialectic: Dialectic,
@@ -66,19 +68,19 @@ pub(crate) struct Tiers {
     pub fast: Option<ModelName>,
 }
 
-/// How often a call is made again, and how long at most is waited between two attempts.
+/// The number of attempts of a call, and the backoff between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Retry {
     pub attempts: u32,
     pub base: Duration,
-    /// Also the longest `Retry-After` that is waited for.
+    /// Also the longest `Retry-After` that is honoured.
     pub max: Duration,
 }
 
 impl Default for Retry {
     fn default() -> Self {
         Self {
-            // With one call in six failing by chance, one step in 50,000 is lost. The pauses are 15.5 s in all at the most.
+            // If one call in six fails by chance, one step in 50,000 is lost. The backoff is at most 15.5 s in total.
             attempts: 6,
             base: Duration::from_millis(500),
             max: Duration::from_mins(1),
@@ -86,7 +88,7 @@ impl Default for Retry {
     }
 }
 
-/// One call that was made six times in vain, and one more.
+/// Opens after one call with all of its six attempts, and one more.
 const BREAKER: Breaker = Breaker {
     failures: 7,
     rest_ms: 30_000,
@@ -94,12 +96,12 @@ const BREAKER: Breaker = Breaker {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limits {
-    /// One attempt of a call, from the connection to the last word.
+    /// For one attempt of a call, from connecting to the end of the response.
     pub call_timeout: Duration,
-    /// Silence within an attempt.
+    /// For silence within an attempt.
     pub idle_timeout: Duration,
     pub max_question_tokens: u64,
-    /// The budget of a debate where the command line sets none.
+    /// The budget of a debate, unless the command line sets one.
     pub max_tokens_total: Option<u64>,
     pub max_cost: Option<Money>,
     pub timeout: Option<Duration>,
@@ -118,7 +120,7 @@ impl Default for Limits {
     }
 }
 
-/// How panels decide (E-21).
+/// Defaults of `roundtable debate` (E-21).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Debate {
     /// By name; `None` for plain debates.
@@ -139,6 +141,19 @@ pub(crate) struct Dialectic {
     pub synthesizer_temperature: f64,
 }
 
+impl Limits {
+    /// The default budget of a debate.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            max_tokens: self.max_tokens_total,
+            max_cost: self.max_cost,
+            max_ms: self
+                .timeout
+                .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
 impl Default for Dialectic {
     fn default() -> Self {
         Self {
@@ -157,15 +172,15 @@ impl Default for Dialectic {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Learning {
-    /// After how many days what a post-mortem taught counts half.
+    /// The age at which the lessons of a post-mortem have half of their weight.
     pub half_life: HalfLife,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Data {
-    /// `None` only where there is neither a home folder nor a setting.
+    /// `None` only without a home folder and a setting.
     pub dir: Option<PathBuf>,
-    /// The database that debates are kept in instead of the folder. Its address may hold a password.
+    /// The database that stores debates instead of the folder. Its address may contain a password.
     pub database: Option<Secret>,
 }
 
@@ -176,11 +191,11 @@ pub(crate) struct Local {
     pub weights: Option<PathBuf>,
 }
 
-/// One line of `config show`. Values of secrets are masked before they get here.
+/// One line of `config show`. Secrets are already masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub key: String,
-    /// `None`: not set, and nothing stands in for it.
+    /// `None` if it is not set and has no default.
     pub value: Option<String>,
     pub origin: Origin,
 }
@@ -202,7 +217,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong with a file.
+/// One error in a file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fault {
     /// Counted from 1.
@@ -212,7 +227,7 @@ pub(crate) struct Fault {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    #[error("there is no configuration file {}, which {given_by} names", path.display())]
+    #[error("configuration file {} not found (set by {given_by})", path.display())]
     Missing {
         path: PathBuf,
         given_by: &'static str,
@@ -222,9 +237,9 @@ pub(crate) enum ConfigError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{}", listed(path, faults))]
+    #[error("{}", one_per_line(path, faults))]
     Faulty { path: PathBuf, faults: Vec<Fault> },
-    #[error("'{key}' is no setting: name a section and a key, as in tiers.fast")]
+    #[error("invalid setting '{key}': expected a section and a key, such as tiers.fast")]
     NoSuchSetting { key: String },
     #[error("cannot write the configuration {}: {source}", path.display())]
     Unwritable {
@@ -233,7 +248,7 @@ pub(crate) enum ConfigError {
     },
 }
 
-fn listed(path: &Path, faults: &[Fault]) -> String {
+fn one_per_line(path: &Path, faults: &[Fault]) -> String {
     let lines: Vec<String> = faults
         .iter()
         .map(|fault| format!("{}:{}: {}", path.display(), fault.line, fault.message))
@@ -242,7 +257,7 @@ fn listed(path: &Path, faults: &[Fault]) -> String {
 }
 
 impl Config {
-    /// `given` is what `--config` says; then come `ROUNDTABLE_CONFIG`, the working folder and the user's folder.
+    /// Reads the first of `--config` (`given`), `ROUNDTABLE_CONFIG`, the working folder and the user's folder.
     pub(crate) fn load(
         given: Option<&Path>,
         environment: &Environment,
@@ -257,7 +272,7 @@ impl Config {
         Self::parse(&text, Some(&path), environment)
     }
 
-    /// What `text`, the content of `path`, says.
+    /// Parses `text`, the content of `path`.
     pub(crate) fn parse(
         text: &str,
         path: Option<&Path>,
@@ -269,23 +284,23 @@ impl Config {
         })
     }
 
-    /// The effective configuration, each value with where it comes from.
+    /// The effective configuration, each value with its origin.
     pub(crate) fn settings(&self) -> &[Setting] {
         &self.settings
     }
 
-    /// `provider:model`, with a provider that there is.
+    /// Parses `provider:model` with a known provider.
     pub(crate) fn model_name(&self, text: &str) -> Result<ModelName, NameError> {
         ModelName::parse(text, self.providers.keys().map(String::as_str))
     }
 
-    /// How long one attempt at a call to this provider may take.
+    /// The timeout of one attempt at a call to this provider.
     pub(crate) fn call_timeout(&self, provider: &Provider) -> Duration {
         provider.timeout.unwrap_or(self.limits.call_timeout)
     }
 }
 
-/// Where `config set` writes and `config path` points when no file exists yet.
+/// The path for `config set` and `config path` if no file exists yet.
 pub(crate) fn default_path(environment: &Environment) -> PathBuf {
     environment.folders.as_ref().map_or_else(
         || environment.working_dir.join(FILE_NAME),

@@ -6,8 +6,8 @@ fn parse(text: &str) -> Result<Config, ConfigError> {
 }
 
 fn faults(text: &str) -> Vec<String> {
-    let said = parse(text).unwrap_err().to_string();
-    said.lines().map(str::to_owned).collect()
+    let message = parse(text).unwrap_err().to_string();
+    message.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -23,8 +23,8 @@ fn the_defaults_are_those_of_the_design() {
     );
 }
 
-/// C-03, P-01: everything that can be set.
-#[expect(clippy::too_many_lines, reason = "it is one file with everything")]
+/// C-03, P-01: a file with every setting.
+#[expect(clippy::too_many_lines, reason = "one file with every setting")]
 #[test]
 fn c03_a_full_file_is_read() {
     let config = parse(
@@ -133,7 +133,7 @@ fn c03_a_full_file_is_read() {
 }
 
 #[test]
-fn every_fault_is_told_at_once_with_its_line_and_the_nearest_key() {
+fn all_faults_are_reported_at_once_with_line_and_nearest_key() {
     let text = r#"colour = true
 [providers.lab]
 kind = "openai"
@@ -160,34 +160,34 @@ skeptic_temperature = 2.5
         vec![
             "roundtable.toml:1: unknown key 'colour' outside any section; known: providers, tiers, embedder, retry, limits, dialectic, learning, debate, convergence, data, local",
             "roundtable.toml:4: unknown key 'max_concurent' in [providers.lab]; did you mean 'max_concurrent'?",
-            "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? A key is never written here: put it into an environment variable and name that",
+            "roundtable.toml:5: unknown key 'api_key' in [providers.lab]; did you mean 'api_key_env'? Do not write keys into this file: set an environment variable and name it here",
             "roundtable.toml:6: [providers.two] needs kind = \"openai\", \"anthropic\", \"gemini\" or \"ollama\"",
-            "roundtable.toml:7: providers.two.base_url is \"ftp://x\", but has to be an address like \"http://127.0.0.1:8000/v1\", without user, password or query",
-            "roundtable.toml:8: 'local' is the embedded model: set it up in [local]",
+            "roundtable.toml:7: invalid providers.two.base_url \"ftp://x\": expected a URL like \"http://127.0.0.1:8000/v1\", without user, password or query",
+            "roundtable.toml:8: 'local' is the embedded model: configure it in [local]",
             "roundtable.toml:10: unknown section [tier]; did you mean 'tiers'?",
-            "roundtable.toml:13: tiers.deliberate is \"lba:x\", but has to be a model: unknown provider 'lba' in 'lba:x'; known providers: anthropic, gemini, lab, local, ollama, openai; did you mean 'lab'?",
-            "roundtable.toml:14: tiers.fast is \"qwen3\", but has to be a model: 'qwen3' names no model: write provider:model, as in ollama:qwen3",
-            "roundtable.toml:16: retry.attempts is \"four\", but has to be a whole number from 1 to 20",
-            "roundtable.toml:17: retry.max_ms is 0, but has to be a whole number from 1 to 3600000",
-            "roundtable.toml:19: dialectic.min_rounds is 6, above dialectic.max_rounds, which is 5",
-            "roundtable.toml:20: dialectic.early_stop_score is 11, but has to be a whole number from 1 to 10",
-            "roundtable.toml:21: dialectic.skeptic_temperature is 2.5, but has to be a number from 0 to 2",
+            "roundtable.toml:13: invalid tiers.deliberate \"lba:x\": unknown provider 'lba' in 'lba:x'; known providers: anthropic, gemini, lab, local, ollama, openai; did you mean 'lab'?",
+            "roundtable.toml:14: invalid tiers.fast \"qwen3\": invalid model 'qwen3': no provider; write provider:model, such as ollama:qwen3",
+            "roundtable.toml:16: invalid retry.attempts \"four\": expected a whole number from 1 to 20",
+            "roundtable.toml:17: invalid retry.max_ms 0: expected a whole number from 1 to 3600000",
+            "roundtable.toml:19: dialectic.min_rounds (6) is above dialectic.max_rounds (5)",
+            "roundtable.toml:20: invalid dialectic.early_stop_score 11: expected a whole number from 1 to 10",
+            "roundtable.toml:21: invalid dialectic.skeptic_temperature 2.5: expected a number from 0 to 2",
         ],
         faults(text)
     );
 }
 
 #[test]
-fn broken_toml_is_told_with_its_line() {
-    let said = faults("[tiers]\nfast = \n");
-    assert_eq!(1, said.len());
+fn invalid_toml_is_reported_with_its_line() {
+    let faults = faults("[tiers]\nfast = \n");
+    assert_eq!(1, faults.len());
     assert!(
-        said[0].starts_with("roundtable.toml:2: this is not TOML: "),
-        "{said:?}"
+        faults[0].starts_with("roundtable.toml:2: invalid TOML: "),
+        "{faults:?}"
     );
 }
 
-/// A key for a company's own service does not go to somebody else's server.
+/// The key of an official service is not sent to another server.
 #[test]
 fn keys_go_only_where_they_belong() {
     let environment = Environment::default().with("OPENAI_API_KEY", "k");
@@ -222,7 +222,7 @@ fn secrets_cannot_be_printed() {
 }
 
 #[test]
-fn settings_say_where_they_come_from() {
+fn settings_report_their_origin() {
     let environment = Environment::default()
         .with("LAB_KEY", "sk-very-secret")
         .with("ROUNDTABLE_DATA", "/elsewhere");
@@ -257,7 +257,7 @@ fn settings_say_where_they_come_from() {
 }
 
 #[test]
-fn the_file_is_looked_for_in_order() {
+fn the_file_is_searched_in_order() {
     let home = tempfile::tempdir().unwrap();
     let (work, users, given) = (
         home.path().join("work"),
@@ -296,18 +296,18 @@ fn the_file_is_looked_for_in_order() {
         source(Some(&in_work), Some(&given)).unwrap()
     );
     let missing = home.path().join("missing.toml");
-    let said = source(Some(&missing), None).unwrap_err().to_string();
+    let message = source(Some(&missing), None).unwrap_err().to_string();
     assert_eq!(
         format!(
-            "there is no configuration file {}, which --config names",
+            "configuration file {} not found (set by --config)",
             missing.display()
         ),
-        said
+        message
     );
 }
 
 #[test]
-fn one_setting_is_changed_and_the_rest_of_the_file_stays() {
+fn set_changes_one_setting_and_preserves_the_rest_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new").join("roundtable.toml");
     let environment = Environment::default();
@@ -325,23 +325,23 @@ fn one_setting_is_changed_and_the_rest_of_the_file_stays() {
     let expected = "# mine\n[providers.lab] # the lab\nkind = \"openai\"\nmax_concurrent = 8\n\n[tiers]\nfast = \"lab:qwen3:32b\" # quick\n\n[dialectic]\nskeptic_temperature = 0.9\n";
     assert_eq!(expected, text());
 
-    let refused = set("tiers.fast", "nobody:x").unwrap_err();
-    assert!(refused.contains("unknown provider 'nobody'"), "{refused}");
+    let refused = set("tiers.fast", "missing:x").unwrap_err();
+    assert!(refused.contains("unknown provider 'missing'"), "{refused}");
     let refused = set("tiers.quick", "lab:x").unwrap_err();
     assert!(
         refused.contains("unknown key 'quick' in [tiers]"),
         "{refused}"
     );
     assert_eq!(
-        "'tiers' is no setting: name a section and a key, as in tiers.fast",
+        "invalid setting 'tiers': expected a section and a key, such as tiers.fast",
         set("tiers", "x").unwrap_err()
     );
     assert_eq!(expected, text());
 }
 
-/// Paths are meant from where the file is, or from home.
+/// `~` is the home folder.
 #[test]
-fn paths_in_a_file_start_where_the_file_is() {
+fn paths_in_a_file_are_relative_to_its_folder() {
     let folder = |name: &str| PathBuf::from(format!("/home/me/{name}"));
     let folders = Folders {
         home: PathBuf::from("/home/me"),

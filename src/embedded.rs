@@ -1,4 +1,4 @@
-//! The embedded model and embedder, made ready when they are first needed: weights found or fetched, then opened.
+//! The embedded model and embedder: finds or downloads their weights on first use.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::models::Embedded;
 #[error("{0}")]
 pub(crate) struct NotReady(pub(crate) String);
 
-/// How far a fetch has come.
+/// Progress of a download.
 #[cfg_attr(
     not(feature = "local"),
-    expect(dead_code, reason = "nothing is fetched without the embedded model")
+    expect(dead_code, reason = "without the embedded model nothing is downloaded")
 )]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fetching {
-    /// Before anything is fetched: what, how large, from where. They are tried in turn until one can be had.
+    /// The possible downloads with size and source, tried in order until one succeeds.
     Plan(Vec<String>),
     Progress {
         what: String,
@@ -29,7 +29,7 @@ pub(crate) enum Fetching {
 
 pub(crate) type Report = Arc<dyn Fn(Fetching) + Send + Sync>;
 
-/// The provider name of everything that runs within this process.
+/// The provider name of the embedded models.
 pub(crate) const PROVIDER: &str = "local";
 
 #[cfg(not(feature = "local"))]
@@ -39,7 +39,7 @@ pub(crate) struct Local;
 #[expect(
     clippy::unused_async,
     clippy::unused_self,
-    reason = "the same shape as with the embedded model"
+    reason = "the same signatures as with the embedded model"
 )]
 impl Local {
     pub(crate) fn new(_: &Config, _: &Environment) -> Self {
@@ -64,10 +64,10 @@ impl Local {
 }
 
 #[cfg(feature = "local")]
-pub(crate) use ready::Local;
+pub(crate) use with_model::Local;
 
 #[cfg(feature = "local")]
-mod ready {
+mod with_model {
     use std::path::PathBuf;
     use std::sync::{Arc, OnceLock};
 
@@ -78,19 +78,19 @@ mod ready {
     use roundtable_local::language::{LocalModel, Settings};
     use roundtable_local::runtime::Threads;
     use roundtable_local::weights::{
-        Artifact, EMBEDDER, FreeMemory, Given, LARGER, Obtained, Phase, Places, Plan, Progress,
-        SMOLLM2_135M, Sources, language_models, obtain, plan,
+        AllowedSources, Artifact, EMBEDDER, FreeMemory, LARGER_MODELS, Locations, ModelFile, Phase,
+        Plan, Progress, SMOLLM2_135M, language_models, obtain, plan,
     };
 
     use super::{Config, Embedded, Environment, Fetching, ModelName, NotReady, PROVIDER, Report};
 
     pub(crate) struct Local {
-        model: Arc<LateModel>,
-        embedder: Arc<LateEmbedder>,
+        model: Arc<LazyModel>,
+        embedder: Arc<LazyEmbedder>,
         settings: Settings,
-        given: Option<PathBuf>,
+        own_file: Option<PathBuf>,
         cache: Option<PathBuf>,
-        sources: Sources,
+        sources: AllowedSources,
     }
 
     impl Local {
@@ -98,22 +98,22 @@ mod ready {
             let threads = config
                 .local
                 .threads
-                .map_or_else(Threads::of_this_machine, Threads::new);
+                .map_or_else(Threads::detect, Threads::new);
             let mut settings = Settings::new(threads);
             if let Some(tokens) = config.local.context_tokens {
                 settings.context_tokens = tokens;
             }
             let sources = match environment.variable("ROUNDTABLE_SOURCES") {
-                Some("packages") => Sources::Packages,
-                Some("nowhere") => Sources::Nowhere,
-                _ => Sources::Everywhere,
+                Some("packages") => AllowedSources::PackagesOnly,
+                Some("nowhere") => AllowedSources::None,
+                _ => AllowedSources::All,
             };
             let folders = environment.folders.as_ref();
             Self {
                 model: Arc::default(),
                 embedder: Arc::default(),
                 settings,
-                given: config.local.weights.clone(),
+                own_file: config.local.weights.clone(),
                 cache: folders.map(|folders| folders.cache.join("weights")),
                 sources,
             }
@@ -126,134 +126,136 @@ mod ready {
             }
         }
 
-        /// `name` is `auto` or one of the models that can be had. Gives the name of what was taken.
+        /// Opens the model `name`, or for `auto` the best available one. Returns the name of the opened model.
         pub(crate) async fn ready_model(
             &self,
             name: &str,
             report: Report,
         ) -> Result<ModelName, NotReady> {
-            let own = self
-                .given
-                .as_ref()
-                .filter(|path| name == "auto" || own_name(path) == name);
-            let wanted = match own {
-                Some(_) => vec![&SMOLLM2_135M],
-                None => named(name)?,
+            let own_file = self
+                .own_file
+                .clone()
+                .filter(|path| name == "auto" || file_stem(path) == name);
+            let candidates = match own_file {
+                Some(_) => Vec::new(),
+                None => models_named(name)?,
             };
-            let given = own.cloned().map(Given::Own);
-            let obtained = self.fetch(wanted, given, report).await?;
-            let real = match obtained.artifact {
+            let file = self.fetch(candidates, own_file, report).await?;
+            let opened = match file.artifact {
                 Some(artifact) => artifact.name.to_owned(),
-                None => own_name(&obtained.path),
+                None => file_stem(&file.path),
             };
             let settings = self.settings;
             self.model
                 .0
-                .get_or_init(|| LocalModel::open(obtained.path, settings));
-            Ok(ModelName::new(PROVIDER, real))
+                .get_or_init(|| LocalModel::open(file.path, settings));
+            Ok(ModelName::new(PROVIDER, opened))
         }
 
         pub(crate) async fn ready_embedder(&self, report: Report) -> Result<(), NotReady> {
-            let obtained = self.fetch(vec![&EMBEDDER], None, report).await?;
+            let file = self.fetch(vec![&EMBEDDER], None, report).await?;
             let threads = self.settings.threads;
             self.embedder
                 .0
-                .get_or_init(|| LocalEmbedder::open(obtained.path, threads));
+                .get_or_init(|| LocalEmbedder::open(file.path, threads));
             Ok(())
         }
 
         async fn fetch(
             &self,
-            wanted: Vec<&'static Artifact>,
-            given: Option<Given>,
+            models: Vec<&'static Artifact>,
+            own_file: Option<PathBuf>,
             report: Report,
-        ) -> Result<Obtained, NotReady> {
+        ) -> Result<ModelFile, NotReady> {
             let cache = self.cache.clone().ok_or_else(|| {
-                NotReady("there is no home folder to keep the model's weights in; set HOME".into())
+                NotReady(
+                    "no cache folder for the model's weights: the home folder is unknown. Set HOME"
+                        .into(),
+                )
             })?;
-            let places = Places {
-                given,
+            let locations = Locations {
+                own_file,
                 cache,
                 sources: self.sources,
             };
-            let fetched = tokio::task::spawn_blocking(move || {
-                let fetches = match plan(&wanted, &places) {
+            let result = tokio::task::spawn_blocking(move || {
+                let needs_download = match plan(&models, &locations) {
                     Plan::Use(_) => false,
                     Plan::Fetch(attempts) => {
-                        let each = attempts.iter().map(ToString::to_string);
-                        report(Fetching::Plan(each.collect()));
+                        let attempts = attempts.iter().map(ToString::to_string);
+                        report(Fetching::Plan(attempts.collect()));
                         true
                     }
                 };
-                let obtained = obtain(&wanted, &places, &|progress: Progress| {
+                let file = obtain(&models, &locations, &|progress: Progress| {
                     report(Fetching::Progress {
                         what: describe(&progress),
                         done: progress.done,
                         total: progress.total,
                     });
                 })?;
-                if fetches {
-                    report(Fetching::Done(obtained.path.clone()));
+                if needs_download {
+                    report(Fetching::Done(file.path.clone()));
                 }
-                Ok(obtained)
+                Ok(file)
             });
-            let fetched = fetched.await.map_err(|error| NotReady(error.to_string()))?;
-            fetched.map_err(|error: roundtable_local::weights::WeightsError| {
+            let result = result.await.map_err(|error| NotReady(error.to_string()))?;
+            result.map_err(|error: roundtable_local::weights::WeightsError| {
                 NotReady(error.to_string())
             })
         }
     }
 
-    fn own_name(path: &std::path::Path) -> String {
+    fn file_stem(path: &std::path::Path) -> String {
         path.file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
     }
 
-    fn named(name: &str) -> Result<Vec<&'static Artifact>, NotReady> {
+    fn models_named(name: &str) -> Result<Vec<&'static Artifact>, NotReady> {
         if name == "auto" {
-            return Ok(language_models(FreeMemory::of_this_machine()));
+            return Ok(language_models(FreeMemory::detect()));
         }
         let all = || {
-            LARGER
+            LARGER_MODELS
                 .iter()
                 .map(|(_, artifact)| artifact)
                 .chain([&SMOLLM2_135M])
         };
-        let found: Vec<_> = all()
+        let models: Vec<_> = all()
             .filter(|artifact| artifact.name.eq_ignore_ascii_case(name))
             .collect();
-        if found.is_empty() {
+        if models.is_empty() {
             let known: Vec<_> = all().map(|artifact| artifact.name).collect();
             return Err(NotReady(format!(
-                "there is no embedded model '{name}'; there are: auto, {}",
+                "unknown embedded model '{name}'; available: auto, {}",
                 known.join(", ")
             )));
         }
-        Ok(found)
+        Ok(models)
     }
 
     fn describe(progress: &Progress) -> String {
-        let doing = match progress.phase {
-            Phase::Waiting => "waiting for another process to fetch",
+        let action = match progress.phase {
+            Phase::Waiting => "waiting for another process to download",
             Phase::Downloading => "downloading",
             Phase::Unpacking => "unpacking",
             Phase::Checking => "checking",
             Phase::Converting => "converting",
         };
-        format!("{doing} {}", progress.name)
+        format!("{action} {}", progress.name)
     }
 
-    const NOT_YET: &str = "its weights were not made ready";
+    const NOT_OPENED: &str = "used before its weights were loaded";
 
     #[derive(Default)]
-    struct LateModel(OnceLock<LocalModel>);
+    struct LazyModel(OnceLock<LocalModel>);
 
-    impl Model for LateModel {
+    impl Model for LazyModel {
         fn stream(&self, request: Request) -> Deltas {
             match self.0.get() {
                 Some(model) => model.stream(request),
                 None => Box::pin(futures::stream::iter([Err(ModelError::Local {
-                    detail: NOT_YET.into(),
+                    detail: NOT_OPENED.into(),
                 })])),
             }
         }
@@ -264,9 +266,9 @@ mod ready {
     }
 
     #[derive(Default)]
-    struct LateEmbedder(OnceLock<LocalEmbedder>);
+    struct LazyEmbedder(OnceLock<LocalEmbedder>);
 
-    impl Embedder for LateEmbedder {
+    impl Embedder for LazyEmbedder {
         fn name(&self) -> &'static str {
             "local:all-MiniLM-L6-v2"
         }
@@ -279,7 +281,7 @@ mod ready {
                 Some(embedder) => embedder.embed(texts),
                 None => Box::pin(async {
                     Err(ModelError::Local {
-                        detail: NOT_YET.into(),
+                        detail: NOT_OPENED.into(),
                     })
                 }),
             }

@@ -1,7 +1,5 @@
-//! An embedder that remembers: vectors of texts it has seen are kept in a file, so that the library of templates is
-//! embedded once and not before every debate.
-//!
-//! The file is a cache and no more: whatever is wrong with it, it is written anew.
+//! A file cache for embeddings, so that the template library is embedded once and not before every debate. An invalid file
+//! is replaced.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,16 +15,17 @@ type Key = [u8; 32];
 
 pub(crate) struct CachedEmbedder {
     inner: Arc<dyn Embedder>,
-    memory: Arc<Memory>,
+    cache: Arc<VectorCache>,
 }
 
-struct Memory {
+struct VectorCache {
     path: PathBuf,
-    known: Mutex<Option<HashMap<Key, Vec<f32>>>>,
+    /// `None` until the file has been read.
+    vectors: Mutex<Option<HashMap<Key, Vec<f32>>>>,
 }
 
-/// Longer texts are not worth remembering: a question is asked once.
-const SHORT: usize = 2000;
+/// In bytes. Longer texts, such as questions, are used only once.
+const MAX_CACHED_TEXT: usize = 2000;
 
 impl CachedEmbedder {
     pub(crate) fn new(inner: Arc<dyn Embedder>, folder: &Path) -> Self {
@@ -37,9 +36,9 @@ impl CachedEmbedder {
             .collect();
         Self {
             inner,
-            memory: Arc::new(Memory {
+            cache: Arc::new(VectorCache {
                 path: folder.join(format!("{name}.vectors")),
-                known: Mutex::default(),
+                vectors: Mutex::default(),
             }),
         }
     }
@@ -51,28 +50,28 @@ impl Embedder for CachedEmbedder {
     }
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
-        let (inner, memory) = (Arc::clone(&self.inner), Arc::clone(&self.memory));
+        let (inner, cache) = (Arc::clone(&self.inner), Arc::clone(&self.cache));
         Box::pin(async move {
             let keys: Vec<Key> = texts.iter().map(|text| key(text)).collect();
-            let mut vectors = memory.recall(&keys);
-            let (places, unknown): (Vec<usize>, Vec<String>) = texts
+            let mut vectors = cache.get(&keys);
+            let (indices, missing): (Vec<usize>, Vec<String>) = texts
                 .into_iter()
                 .enumerate()
-                .filter(|(place, _)| vectors[*place].is_none())
+                .filter(|(index, _)| vectors[*index].is_none())
                 .unzip();
-            if !unknown.is_empty() {
-                let lengths: Vec<usize> = unknown.iter().map(String::len).collect();
-                let found = inner.embed(unknown).await?;
-                let mut fresh = Vec::new();
-                for ((place, vector), length) in places.into_iter().zip(found).zip(lengths) {
-                    if length <= SHORT {
-                        fresh.push((keys[place], vector.clone()));
+            if !missing.is_empty() {
+                let lengths: Vec<usize> = missing.iter().map(String::len).collect();
+                let embedded = inner.embed(missing).await?;
+                let mut new = Vec::new();
+                for ((index, vector), length) in indices.into_iter().zip(embedded).zip(lengths) {
+                    if length <= MAX_CACHED_TEXT {
+                        new.push((keys[index], vector.clone()));
                     }
-                    vectors[place] = Some(vector);
+                    vectors[index] = Some(vector);
                 }
-                // A single new text is the question itself; only a library is worth writing down.
-                if fresh.len() > 1 {
-                    memory.keep(fresh);
+                // A single new text is the question itself; only a library is worth writing to disk.
+                if new.len() > 1 {
+                    cache.insert(new);
                 }
             }
             Ok(vectors.into_iter().map(Option::unwrap_or_default).collect())
@@ -84,23 +83,23 @@ fn key(text: &str) -> Key {
     Sha256::digest(text).into()
 }
 
-impl Memory {
-    fn recall(&self, keys: &[Key]) -> Vec<Option<Vec<f32>>> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_with(|| read(&self.path).unwrap_or_default());
+impl VectorCache {
+    fn get(&self, keys: &[Key]) -> Vec<Option<Vec<f32>>> {
+        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = vectors.get_or_insert_with(|| read(&self.path).unwrap_or_default());
         keys.iter().map(|key| known.get(key).cloned()).collect()
     }
 
-    fn keep(&self, fresh: Vec<(Key, Vec<f32>)>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = known.get_or_insert_default();
-        known.extend(fresh);
-        // Losing a cache loses time, nothing else.
+    fn insert(&self, new: Vec<(Key, Vec<f32>)>) {
+        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = vectors.get_or_insert_default();
+        known.extend(new);
+        // A failed write only costs time.
         let _ = write(&self.path, known);
     }
 }
 
-/// The dimension, then a key and its vector each, little-endian.
+/// File format: the dimension, then pairs of key and vector, little-endian.
 fn read(path: &Path) -> Option<HashMap<Key, Vec<f32>>> {
     let bytes = fs::read(path).ok()?;
     let (head, body) = bytes.split_at_checked(4)?;
@@ -133,10 +132,10 @@ fn write(path: &Path, known: &HashMap<Key, Vec<f32>>) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    // Written beside and renamed, so that another process never reads half of it.
-    let beside = path.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&beside, bytes)?;
-    fs::rename(&beside, path)
+    // Renamed after writing, so that no other process reads a partial file.
+    let temporary = path.with_extension(format!("{}.part", std::process::id()));
+    fs::write(&temporary, bytes)?;
+    fs::rename(&temporary, path)
 }
 
 #[cfg(test)]

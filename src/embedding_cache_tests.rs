@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-/// Counts what it is asked for; the vector of a text is its length.
+/// Counts embedded texts; the vector of a text is its length.
 #[derive(Default)]
 struct Counting(Arc<AtomicUsize>);
 
@@ -26,9 +26,9 @@ fn texts(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// C-16: a text is embedded once, also by the next process, and a broken file only costs that once more.
+/// C-16: across processes; an invalid file only costs another embedding.
 #[tokio::test]
-async fn a_text_is_embedded_once_and_a_broken_file_does_no_harm() {
+async fn a_text_is_embedded_once_and_an_invalid_file_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let count = Arc::new(AtomicUsize::new(0));
     let open = || CachedEmbedder::new(Arc::new(Counting(Arc::clone(&count))), folder.path());

@@ -1,11 +1,12 @@
-//! How a request fails, on every surface: what happened, why, what to do, and the sort of failure that callers branch on:
-//! scripts by the exit code, the server by the status.
+//! The error type of every surface: a message with the reason and the remedy, and an exit code that also determines the
+//! HTTP status.
 
 use std::process::ExitCode;
 
 use roundtable_engine::data::DataError;
 use roundtable_engine::journal::JournalError;
 use roundtable_engine::prompt::PromptError;
+pub(crate) use roundtable_engine::protocol::Fault;
 use roundtable_engine::table::Halt;
 
 use crate::config::{ConfigError, NameError};
@@ -13,7 +14,7 @@ use crate::embedded::NotReady;
 use crate::models::{PricesError, RegistryError};
 use crate::store::{FindError, LeaseError, StoreError};
 
-/// Exit codes. 0 is a complete debate, or a command that did what it was asked.
+/// Exit codes. 0 is a complete debate or a successful command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Code {
     Other = 1,
@@ -30,22 +31,6 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// One thing that is wrong with a request. `at` points to it as a JSON pointer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    pub at: String,
-    pub message: String,
-}
-
-impl Fault {
-    pub(crate) fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            at: at.into(),
-            message: message.into(),
-        }
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     code: Code,
@@ -54,7 +39,7 @@ pub(crate) struct Failure {
     outlook: Outlook,
 }
 
-/// Whether the same may well succeed a little later, with nothing changed by whoever asked.
+/// Whether the same request may succeed later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outlook {
     Lasting,
@@ -83,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// The store is full, locked or away. Nothing is wrong with what was asked.
+    /// For a store that is full, locked or unavailable; the request itself is valid.
     fn passing(message: impl Into<String>) -> Self {
         Self {
             outlook: Outlook::Passing,
@@ -91,11 +76,11 @@ impl Failure {
         }
     }
 
-    pub(crate) fn is_passing(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         self.outlook == Outlook::Passing
     }
 
-    /// The same failure, with more to say about it.
+    /// The same failure with an earlier message before it.
     pub(crate) fn after(self, earlier: &str) -> Self {
         Self {
             message: format!("{earlier}; {}", self.message),
@@ -103,7 +88,7 @@ impl Failure {
         }
     }
 
-    /// A request that cannot be met as it is written: everything that is wrong with it at once.
+    /// An invalid request, with all of its errors.
     pub(crate) fn refused(faults: Vec<Fault>) -> Self {
         let lines: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
         Self {
@@ -118,7 +103,7 @@ impl Failure {
         self.code
     }
 
-    /// What is wrong with the request, where it is known in parts.
+    /// The errors of an invalid request.
     pub(crate) fn faults(&self) -> &[Fault] {
         &self.faults
     }
@@ -127,7 +112,7 @@ impl Failure {
         &self.message
     }
 
-    /// As the reason for something less than failing.
+    /// The first line of the message as the reason for `consequence`.
     pub(crate) fn explained(&self, consequence: &str) -> String {
         let reason = self.message.lines().next().unwrap_or_default();
         format!("{consequence}: {reason}")
@@ -166,7 +151,7 @@ impl From<PricesError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        if error.is_passing() {
+        if error.is_transient() {
             Self::passing(error.to_string())
         } else {
             Self::other(error.to_string())
@@ -222,8 +207,8 @@ impl From<RegistryError> for Failure {
 impl From<NotReady> for Failure {
     fn from(error: NotReady) -> Self {
         Self::no_model(format!(
-            "the embedded model cannot be used: {error}\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
-             Ollama, or name a model with --model. `roundtable doctor` checks what there is."
+            "cannot use the embedded model: {error}\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
+             Ollama, or choose a model with --model. `roundtable doctor` checks the setup."
         ))
     }
 }
@@ -234,7 +219,7 @@ impl From<Halt> for Failure {
             Halt::Prompt(error) => error.into(),
             Halt::NoModel { .. } => Self::usage(halt.to_string()),
             Halt::Drift { .. } => Self::other(format!(
-                "{halt}. Its prompts, casts or templates have changed since; restore them to resume it, or ask anew."
+                "{halt}. Its prompts, casts or templates have changed: restore them to resume the debate, or start a new one."
             )),
             Halt::Waiting { .. } => Self::new(Code::Partial, halt.to_string()),
             Halt::Journal(error) => error.into(),

@@ -1,4 +1,4 @@
-//! The track record: what became of the forecasts in the store.
+//! The track record of resolved forecasts.
 
 use roundtable_core::forecast::Observation;
 use roundtable_engine::event::Millis;
@@ -6,7 +6,7 @@ use roundtable_engine::protocols::forecast::{Scored, observations, scored};
 
 use crate::store::{Store, StoreError};
 
-/// Every debate of which it is known what happened and whose day is over.
+/// The scores of all resolved forecasts whose date has passed.
 pub(crate) async fn scored_debates(store: &Store, now: Millis) -> Result<Vec<Scored>, StoreError> {
     let mut all = Vec::new();
     for id in store.resolved_ids().await? {
@@ -16,7 +16,7 @@ pub(crate) async fn scored_debates(store: &Store, now: Millis) -> Result<Vec<Sco
     Ok(all)
 }
 
-/// What the roles can learn from them.
+/// Observations for calibration, from all scored forecasts.
 pub(crate) async fn history(store: &Store, now: Millis) -> Result<Vec<Observation>, StoreError> {
     let all = scored_debates(store, now).await?;
     Ok(all.iter().flat_map(observations).collect())

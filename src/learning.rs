@@ -1,4 +1,4 @@
-//! What was learned, from the store: for the next debate, for post-mortems, for every surface that shows it.
+//! Reads and plans entries of the learning audit, for new debates and post-mortems.
 
 use roundtable_core::learning::{
     Audit, Change, Domain, HalfLife, Knowledge, LearnError, Learned, Lesson, Millis, in_force,
@@ -8,9 +8,9 @@ use roundtable_engine::retrospective::LearningUpdates;
 
 use crate::store::{Store, StoreError};
 
-/// What a debate of this domain is opened with: part of its rules, so that a replay is the same whatever is learned later.
-/// `None` where nothing was learned yet.
-pub(crate) async fn learned(
+/// What a new debate of this domain starts with. It becomes part of the debate's rules, so that a replay does not depend on
+/// later lessons. `None` if nothing was learned yet.
+pub(crate) async fn load_learned(
     store: &Store,
     domain: &Domain,
     half_life: HalfLife,
@@ -20,8 +20,8 @@ pub(crate) async fn learned(
     Ok(Knowledge::from_audit(&audit, domain, half_life, now).learned())
 }
 
-/// The entries by which a lesson is learned, for the store to append.
-pub(crate) fn lesson_plan(
+/// Returns a function that plans the audit entries of a lesson, for [`Store::learn`].
+pub(crate) fn plan_lesson(
     lesson: Lesson,
     half_life: HalfLife,
 ) -> impl Fn(&[Audit]) -> Result<Vec<Audit>, LearnError> {
@@ -33,32 +33,34 @@ pub(crate) fn lesson_plan(
     }
 }
 
-/// What a project's post-mortem changed and what was known right after it, as long as it has not been taken back.
-pub(crate) fn taught_by(
+/// What a project's post-mortem changed and the knowledge right after it; `None` if there is none or it was undone.
+pub(crate) fn find_lesson(
     audit: &[Audit],
     project: &str,
     half_life: HalfLife,
 ) -> Option<(LearningUpdates, Knowledge)> {
-    let force = in_force(audit);
-    let place = audit.iter().zip(force).rposition(|(entry, holds)| {
-        let Change::Learned { lesson } = &entry.change else {
-            return false;
-        };
-        holds && lesson.project == project
-    })?;
-    let entry = &audit[place];
-    let known = Knowledge::from_audit(&audit[..=place], &entry.domain, half_life, entry.at);
+    let index = audit
+        .iter()
+        .zip(in_force(audit))
+        .rposition(|(entry, is_in_force)| {
+            let Change::Learned { lesson } = &entry.change else {
+                return false;
+            };
+            is_in_force && lesson.project == project
+        })?;
+    let entry = &audit[index];
+    let known = Knowledge::from_audit(&audit[..=index], &entry.domain, half_life, entry.at);
     LearningUpdates::of(entry, &known).map(|updates| (updates, known))
 }
 
 #[cfg(test)]
 pub(crate) mod samples {
-    //! Three projects like the design's, a week apart, and one of them taken back.
+    //! An audit of three lessons, a week apart, one of them undone.
 
     use roundtable_core::learning::{Audit, Domain, HalfLife, Lesson, record, undo};
     use roundtable_engine::retrospective::{AssessmentFile, Course, PostMortem, RecordFile};
 
-    use super::lesson_plan;
+    use super::plan_lesson;
 
     const WEEK: u64 = 7 * 86_400_000;
 
@@ -81,7 +83,7 @@ pub(crate) mod samples {
                 project: format!("project {number}"),
                 ..post_mortem().lesson(domain.clone(), at)
             };
-            let entries = lesson_plan(lesson, HalfLife::default())(&audit).unwrap();
+            let entries = plan_lesson(lesson, HalfLife::default())(&audit).unwrap();
             audit.extend(entries);
         }
         let (_, change) = undo(&audit, Some(2), None).unwrap();

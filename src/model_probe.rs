@@ -1,4 +1,4 @@
-//! Whether a model answers: one small real call.
+//! Checks with one small call whether a model answers.
 
 use futures::StreamExt;
 use roundtable_engine::model::{Delta, Message, Model, Request, Schema, Speaker};
@@ -9,7 +9,7 @@ use crate::config::ModelName;
 use crate::embedded::{self, Report};
 use crate::failure::Failure;
 
-/// The model that answered, by its full name, and what it said.
+/// Returns the full name of the model that answered, and its reply.
 pub(crate) async fn trial(
     app: &AppContext,
     name: &ModelName,
@@ -20,10 +20,10 @@ pub(crate) async fn trial(
         real = app.local.ready_model(name.model(), report).await?;
     }
     let model = app.models.model(&real)?;
-    let said = small_call(model.as_ref(), &real)
+    let reply = small_call(model.as_ref(), &real)
         .await
         .map_err(Failure::other)?;
-    Ok((real, said))
+    Ok((real, reply))
 }
 
 async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
@@ -54,19 +54,19 @@ async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, Strin
         max_output_tokens: 256,
         seed: 1,
     };
-    let mut said = String::new();
+    let mut reply = String::new();
     let mut deltas = model.stream(request);
     while let Some(delta) = deltas.next().await {
         match delta {
-            Ok(Delta::Text(text)) => said.push_str(&text),
-            Ok(Delta::Restart { .. } | Delta::Instead(_)) => said.clear(),
+            Ok(Delta::Text(text)) => reply.push_str(&text),
+            Ok(Delta::Restart { .. } | Delta::Instead(_)) => reply.clear(),
             Ok(Delta::Finish(_)) => break,
             Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_)) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
-    if said.trim().is_empty() {
-        return Err("it answered nothing".into());
+    if reply.trim().is_empty() {
+        return Err("the reply is empty".into());
     }
-    Ok(said)
+    Ok(reply)
 }

@@ -1,7 +1,7 @@
-//! Reports and accounts as HTML, the same for the file one sends around and for the pages of the server.
+//! HTML rendering of debates and reports, shared by the exported file and the server's pages.
 //!
-//! Promises: nothing here holds a script or asks for anything from elsewhere; what a model or a person wrote is escaped or
-//! sanitised, whatever it is (C-12); every picture has its figures in words beside it.
+//! Invariants: the output contains no script and loads nothing from other origins; text written by models and users is
+//! escaped or sanitised (C-12); every chart comes with its data as a table.
 
 mod blocks;
 mod chart;
@@ -17,12 +17,28 @@ pub(crate) use debate::{Debate, state_tone, state_word, title_of_round, turn};
 pub(crate) use html::Html;
 pub(crate) use roles::Roles;
 
-/// The look: colours, type and the parts of a debate. Pages add what only they have.
+/// The base style sheet: colours, type and the parts of a debate. The server's pages add `app.css`.
 pub(crate) const STYLE: &str = include_str!("render/base.css");
 
-/// The same, to stand in a document.
+/// The base style sheet for inlining into a document.
 pub(crate) fn style() -> Html {
-    Html::trusted(STYLE.to_owned())
+    Html::trusted(minify_css(STYLE))
+}
+
+/// Removes comments, blank lines and indentation.
+pub(crate) fn minify_css(css: &str) -> String {
+    let mut out = String::with_capacity(css.len());
+    let mut rest = css;
+    while let Some((before, after)) = rest.split_once("/*") {
+        out.push_str(before);
+        rest = after.split_once("*/").map_or("", |(_, after)| after);
+    }
+    out.push_str(rest);
+    out.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

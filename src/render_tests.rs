@@ -1,11 +1,11 @@
-//! Colours are checked as numbers: text of at least 4.5 to 1 on everything it stands on, in light and in dark.
+//! Contrast checks: text has a ratio of at least 4.5:1 on every background, in light and dark.
 
 use super::*;
 
 #[derive(Debug, Clone, Copy)]
 struct Oklch(f64, f64, f64);
 
-/// `--name: light-dark(oklch(…), oklch(…))` of the style, as the two colours.
+/// The two colours of the token `--name: light-dark(oklch(…), oklch(…))`.
 fn token(name: &str) -> [Oklch; 2] {
     let start = STYLE.find(&format!("--{name}: light-dark(")).unwrap();
     let line = STYLE[start..].split(';').next().unwrap();
@@ -51,7 +51,7 @@ fn contrast(one: Oklch, other: Oklch) -> f64 {
 }
 
 #[test]
-fn text_can_be_read_on_every_ground_in_light_and_dark() {
+fn text_has_sufficient_contrast_in_light_and_dark() {
     let mut words = vec!["ink", "soft", "accent", "bad", "mid", "good"];
     let roles: Vec<String> = (1..=10).map(|number| format!("role-{number}")).collect();
     words.extend(roles.iter().map(String::as_str));
@@ -63,4 +63,10 @@ fn text_can_be_read_on_every_ground_in_light_and_dark() {
             }
         }
     }
+}
+
+#[test]
+fn minified_css_has_no_comments_or_indentation() {
+    let css = "/* Links */\na {\n  color: red;\n}\n\n/* open";
+    assert_eq!(minify_css(css), "a {\ncolor: red;\n}");
 }

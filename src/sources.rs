@@ -1,7 +1,6 @@
-//! What the user gives to be read (M-15): files or texts, taken in once, when a debate is opened, and cut into passages.
+//! Sources that the user provides (M-15): files or texts, read once when a debate is created, and split into passages.
 //!
-//! Markdown, text, HTML, CSV and the text of PDF files. Whatever cannot be read says why; nothing here reads anything else
-//! than what it is given.
+//! Supports Markdown, plain text, HTML, CSV and the text of PDF files. Reads only the given files.
 
 mod csv;
 mod html;
@@ -15,34 +14,34 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::{Failure, Fault};
 
-const MOST_SOURCES: usize = 20;
-const MOST_BYTES: u64 = 20_000_000;
-/// All that is kept with the debate, in characters.
-const MOST_CHARACTERS: usize = 2_000_000;
-/// The longest name of a source: it is a part of every id.
-const LONGEST_NAME: usize = 60;
+const MAX_SOURCES: usize = 20;
+const MAX_BYTES: u64 = 20_000_000;
+/// For all sources of a debate.
+const MAX_CHARACTERS: usize = 2_000_000;
+/// In characters: the name of a source is part of every passage id.
+const MAX_NAME: usize = 60;
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-enum Unusable {
+enum SourceError {
     #[error("cannot be read: {0}")]
     Unreadable(String),
-    #[error("is a folder; give the files in it")]
+    #[error("is a folder; pass the files in it")]
     Folder,
-    #[error("is larger than {} MB; give the part of it that matters", MOST_BYTES / 1_000_000)]
+    #[error("is larger than {} MB; pass only the relevant part", MAX_BYTES / 1_000_000)]
     TooLarge,
-    #[error("is not text: Markdown, text, HTML, CSV and PDF files can be read")]
+    #[error("is not text: supported are Markdown, text, HTML, CSV and PDF files")]
     Binary,
-    #[error("has nothing in it")]
+    #[error("is empty")]
     Empty,
-    #[error("is no CSV table: {0}")]
+    #[error("is not a CSV table: {0}")]
     NoTable(String),
-    #[error("is a PDF file that cannot be read: {0}")]
+    #[error("is an unreadable PDF file: {0}")]
     BrokenPdf(String),
-    #[error("is a PDF file without text, such as a scan; give its text")]
+    #[error("is a PDF file without text, such as a scan; pass its text")]
     NoTextInPdf,
 }
 
-/// Reads files. Everything that is wrong with any of them is told at once.
+/// Reads files. All errors are reported at once.
 pub(crate) fn files(paths: &[impl AsRef<Path>]) -> Result<Vec<Source>, Failure> {
     let mut faults = Vec::new();
     let mut sources = Sources::default();
@@ -55,14 +54,14 @@ pub(crate) fn files(paths: &[impl AsRef<Path>]) -> Result<Vec<Source>, Failure> 
             faults.push(Fault::new("--source", message));
         }
     }
-    faults.extend(sources.too_much("--source"));
+    faults.extend(sources.check_limits("--source"));
     if faults.is_empty() {
         return Ok(sources.list);
     }
     Err(Failure::refused(faults))
 }
 
-/// Takes in texts that come with a name; the name's ending says of what kind each is.
+/// Reads named texts. The extension of the name determines the format.
 pub(crate) fn texts<'t>(
     given: impl IntoIterator<Item = (&'t str, &'t str)>,
 ) -> Result<Vec<Source>, Vec<Fault>> {
@@ -70,30 +69,30 @@ pub(crate) fn texts<'t>(
     let mut sources = Sources::default();
     for (index, (name, text)) in given.into_iter().enumerate() {
         if let Err(reason) = sources.add(name, text.as_bytes()) {
-            let message = format!("'{}' {reason}", sound(name));
+            let message = format!("'{}' {reason}", sanitize_name(name));
             faults.push(Fault::new(format!("/sources/{index}"), message));
         }
     }
-    faults.extend(sources.too_much("/sources"));
+    faults.extend(sources.check_limits("/sources"));
     if faults.is_empty() {
         return Ok(sources.list);
     }
     Err(faults)
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Unusable> {
-    let unreadable = |error: std::io::Error| Unusable::Unreadable(error.to_string());
+fn bytes(path: &Path) -> Result<Vec<u8>, SourceError> {
+    let unreadable = |error: std::io::Error| SourceError::Unreadable(error.to_string());
     if path.is_dir() {
-        return Err(Unusable::Folder);
+        return Err(SourceError::Folder);
     }
     let file = std::fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    // Counted while it is read: a device has no size and no end.
-    file.take(MOST_BYTES + 1)
+    // Limited while reading, because devices report no size and may be endless.
+    file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(Unusable::TooLarge);
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(SourceError::TooLarge);
     }
     Ok(bytes)
 }
@@ -105,61 +104,61 @@ struct Sources {
 }
 
 impl Sources {
-    fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Unusable> {
-        let name = self.own_name(name);
+    fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), SourceError> {
+        let name = self.unique_name(name);
         let passages = match Kind::of(&name, bytes) {
             Kind::Pdf => of_pages(&name, &pdf::pages(bytes)?),
-            Kind::Html => of_text(&name, &html::text(&decoded(bytes)?)),
-            Kind::Csv => of_rows(&name, &csv::rows(&decoded(bytes)?)?),
-            Kind::Text => of_text(&name, &decoded(bytes)?),
+            Kind::Html => of_text(&name, &html::text(&decode(bytes)?)),
+            Kind::Csv => of_rows(&name, &csv::rows(&decode(bytes)?)?),
+            Kind::Text => of_text(&name, &decode(bytes)?),
         };
         if passages.is_empty() {
-            return Err(Unusable::Empty);
+            return Err(SourceError::Empty);
         }
-        let lengths = passages.iter().map(|it| it.text.chars().count());
+        let lengths = passages.iter().map(|passage| passage.text.chars().count());
         self.characters += lengths.sum::<usize>();
         self.list.push(Source {
             name,
-            sha256: hex(bytes),
+            sha256: sha256_hex(bytes),
             passages,
         });
         Ok(())
     }
 
-    /// Two files of one name are told apart by a number.
-    fn own_name(&self, name: &str) -> String {
-        let name = sound(name);
+    /// Adds a number if another source has this name.
+    fn unique_name(&self, name: &str) -> String {
+        let name = sanitize_name(name);
         let is_taken = |name: &str| {
             let mut known = self.list.iter();
-            known.any(|it| it.name.eq_ignore_ascii_case(name))
+            known.any(|source| source.name.eq_ignore_ascii_case(name))
         };
         if !is_taken(&name) {
             return name;
         }
-        let (stem, ending) = match name.rsplit_once('.') {
-            Some((stem, ending)) => (stem.to_owned(), format!(".{ending}")),
+        let (stem, extension) = match name.rsplit_once('.') {
+            Some((stem, extension)) => (stem.to_owned(), format!(".{extension}")),
             None => (name.clone(), String::new()),
         };
-        // One more than there are: at least one of them is free.
+        // More candidates than sources, so one of them is free.
         (2..=self.list.len() + 2)
-            .map(|number| format!("{stem} ({number}){ending}"))
+            .map(|number| format!("{stem} ({number}){extension}"))
             .find(|name| !is_taken(name))
             .unwrap_or(name)
     }
 
-    fn too_much(&self, at: &str) -> Option<Fault> {
-        if self.list.len() > MOST_SOURCES {
+    fn check_limits(&self, at: &str) -> Option<Fault> {
+        if self.list.len() > MAX_SOURCES {
             let message = format!(
-                "{} sources are too many: at most {MOST_SOURCES} can be given",
+                "too many sources: {}; at most {MAX_SOURCES} are allowed",
                 self.list.len()
             );
             return Some(Fault::new(at, message));
         }
-        (self.characters > MOST_CHARACTERS).then(|| {
+        (self.characters > MAX_CHARACTERS).then(|| {
             let message = format!(
-                "the sources have {} characters together; at most {} can be given",
+                "the sources have {} characters in total; at most {} are allowed",
                 crate::format::grouped(self.characters as u64),
-                crate::format::grouped(MOST_CHARACTERS as u64)
+                crate::format::grouped(MAX_CHARACTERS as u64)
             );
             Fault::new(at, message)
         })
@@ -175,17 +174,17 @@ enum Kind {
 }
 
 impl Kind {
-    /// By how it begins, else by the name's ending.
+    /// By the first bytes, otherwise by the extension.
     fn of(name: &str, bytes: &[u8]) -> Self {
         let head = bytes.get(..1024).unwrap_or(bytes);
         let lower = head.trim_ascii_start().to_ascii_lowercase();
-        if head.windows(5).any(|it| it == b"%PDF-") && !lower.starts_with(b"<") {
+        if head.windows(5).any(|bytes| bytes == b"%PDF-") && !lower.starts_with(b"<") {
             return Self::Pdf;
         }
-        let ending = name
+        let extension = name
             .rsplit_once('.')
-            .map(|(_, ending)| ending.to_lowercase());
-        match ending.as_deref() {
+            .map(|(_, extension)| extension.to_lowercase());
+        match extension.as_deref() {
             Some("html" | "htm" | "xhtml") => Self::Html,
             Some("csv" | "tsv") => Self::Csv,
             _ if lower.starts_with(b"<!doctype html") || lower.starts_with(b"<html") => Self::Html,
@@ -194,14 +193,14 @@ impl Kind {
     }
 }
 
-/// UTF-8, UTF-16 with its mark, or one of the old one-byte alphabets of the West.
-fn decoded(bytes: &[u8]) -> Result<String, Unusable> {
+/// Decodes UTF-8, UTF-16 with a byte order mark, or Latin-1.
+fn decode(bytes: &[u8]) -> Result<String, SourceError> {
     let wide = |bytes: &[u8], read: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes
             .chunks_exact(2)
             .map(|pair| read([pair[0], pair[1]]))
             .collect();
-        String::from_utf16(&units).map_err(|_| Unusable::Binary)
+        String::from_utf16(&units).map_err(|_| SourceError::Binary)
     };
     let text = if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
         wide(rest, u16::from_le_bytes)?
@@ -213,21 +212,21 @@ fn decoded(bytes: &[u8]) -> Result<String, Unusable> {
             Err(_) => bytes.iter().copied().map(char::from).collect(),
         }
     };
-    let strange = |c: &char| c.is_control() && !c.is_whitespace();
-    let count = text.chars().filter(strange).count();
+    let is_binary = |c: &char| c.is_control() && !c.is_whitespace();
+    let count = text.chars().filter(is_binary).count();
     if text.contains('\0') || count * 100 > text.len() {
-        return Err(Unusable::Binary);
+        return Err(SourceError::Binary);
     }
     Ok(text)
 }
 
-/// A name that can stand in ids, prompts and tables.
-fn sound(name: &str) -> String {
+/// A name that is safe in ids, prompts and tables.
+fn sanitize_name(name: &str) -> String {
     let name: String = name
         .chars()
         .map(|c| {
-            let unfit = c.is_control() || "\"'`<>[]{}|:/\\#".contains(c);
-            if unfit { '_' } else { c }
+            let is_unsafe = c.is_control() || "\"'`<>[]{}|:/\\#".contains(c);
+            if is_unsafe { '_' } else { c }
         })
         .collect();
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -235,13 +234,11 @@ fn sound(name: &str) -> String {
     if name.is_empty() {
         return "source".to_owned();
     }
-    // The end of a name has its kind, and often what tells it from others.
-    name.chars()
-        .skip(length.saturating_sub(LONGEST_NAME))
-        .collect()
+    // Keeps the end, which has the extension and often the distinguishing part.
+    name.chars().skip(length.saturating_sub(MAX_NAME)).collect()
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn sha256_hex(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().fold(String::new(), |mut hex, byte| {
         use std::fmt::Write;

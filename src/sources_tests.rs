@@ -1,4 +1,4 @@
-//! M-15: what is given to be read, whatever it is.
+//! M-15: sources of all formats.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A PDF file of these pages, with a right table of its parts.
+/// A PDF file with these pages and a valid cross-reference table.
 fn pdf(pages: &[&str]) -> Vec<u8> {
     let kids: Vec<String> = (0..pages.len())
         .map(|index| format!("{} 0 R", 4 + index * 2))
@@ -49,18 +49,21 @@ fn pdf(pages: &[&str]) -> Vec<u8> {
     file.into_bytes()
 }
 
-fn passages(name: &str, bytes: &[u8]) -> Result<Vec<(String, String)>, Unusable> {
+fn passages(name: &str, bytes: &[u8]) -> Result<Vec<(String, String)>, SourceError> {
     let mut sources = Sources::default();
     sources.add(name, bytes)?;
     let passages = sources.list.remove(0).passages;
-    Ok(passages.into_iter().map(|it| (it.id, it.text)).collect())
+    Ok(passages
+        .into_iter()
+        .map(|passage| (passage.id, passage.text))
+        .collect())
 }
 
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "it stands beside what reading gives"
+    reason = "compared with the result of reading"
 )]
-fn one(id: &str, text: &str) -> Result<Vec<(String, String)>, Unusable> {
+fn one(id: &str, text: &str) -> Result<Vec<(String, String)>, SourceError> {
     Ok(vec![(id.to_owned(), text.to_owned())])
 }
 
@@ -100,7 +103,7 @@ fn m15_markdown_text_html_csv_and_pdf_are_read() {
 }
 
 #[test]
-fn m15_a_page_is_its_text_without_scripts() {
+fn m15_html_is_converted_to_text_without_scripts() {
     let page = "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body><!-- <p>no --><h2 class='a > b'>Fees</h2>\n\
                 <script>if (a</b) steal()</script><p>The fee is 3&nbsp;&euro; &amp; &#x41;&bogus; more,\nfor a < b.</p>\
                 <ul><li>one<li>two</ul><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>\
@@ -114,35 +117,45 @@ fn m15_a_page_is_its_text_without_scripts() {
     );
 }
 
+/// Quadratic time would take minutes here.
 #[test]
-fn m15_what_cannot_be_read_says_why() {
-    assert_eq!(Err(Unusable::Empty), passages("a.txt", b" \n\n"));
-    assert_eq!(Err(Unusable::Empty), passages("a.csv", b"x,y\n"));
+fn m15_unclosed_html_takes_linear_time() {
+    let page = format!("<p>a</p><script>{}", "</".repeat(400_000));
+    assert_eq!(one("p.html:1", "a"), passages("p.html", page.as_bytes()));
+}
+
+#[test]
+fn m15_errors_give_the_reason() {
+    assert_eq!(Err(SourceError::Empty), passages("a.txt", b" \n\n"));
+    assert_eq!(Err(SourceError::Empty), passages("a.csv", b"x,y\n"));
     assert_eq!(
-        Err(Unusable::Binary),
+        Err(SourceError::Binary),
         passages("a.png", b"\x89PNG\r\n\x1a\n\0\0\0")
     );
-    assert_eq!(Err(Unusable::NoTextInPdf), passages("a.pdf", &pdf(&[""])));
+    assert_eq!(
+        Err(SourceError::NoTextInPdf),
+        passages("a.pdf", &pdf(&[""]))
+    );
     assert!(matches!(
         passages("a.pdf", b"%PDF-1.7 nonsense"),
-        Err(Unusable::BrokenPdf(_))
+        Err(SourceError::BrokenPdf(_))
     ));
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.md");
     let huge = folder.path().join("huge.txt");
     std::fs::File::create(&huge)
         .unwrap()
-        .set_len(MOST_BYTES + 1)
+        .set_len(MAX_BYTES + 1)
         .unwrap();
     let error = files(&[folder.path().to_path_buf(), missing, huge]).unwrap_err();
     let faults: Vec<&str> = error
         .faults()
         .iter()
-        .map(|it| it.message.as_str())
+        .map(|fault| fault.message.as_str())
         .collect();
     assert_eq!(3, faults.len());
     assert!(
-        faults[0].ends_with("is a folder; give the files in it"),
+        faults[0].ends_with("is a folder; pass the files in it"),
         "{faults:?}"
     );
     assert!(
@@ -150,18 +163,22 @@ fn m15_what_cannot_be_read_says_why() {
         "{faults:?}"
     );
     assert!(
-        faults[2].ends_with("is larger than 20 MB; give the part of it that matters"),
+        faults[2].ends_with("is larger than 20 MB; pass only the relevant part"),
         "{faults:?}"
     );
 }
 
 #[test]
-fn m15_names_are_told_apart_and_fit_into_ids() {
+fn m15_names_are_unique_and_safe_in_ids() {
     let mut sources = Sources::default();
     for name in ["plan.md", "Plan.md", "a:b\"<c>.md", "", "x\ny.md"] {
         sources.add(name, b"text").unwrap();
     }
-    let names: Vec<&str> = sources.list.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<&str> = sources
+        .list
+        .iter()
+        .map(|source| source.name.as_str())
+        .collect();
     assert_eq!(
         vec!["plan.md", "Plan (2).md", "a_b__c_.md", "source", "x_y.md"],
         names
@@ -169,26 +186,26 @@ fn m15_names_are_told_apart_and_fit_into_ids() {
 }
 
 #[test]
-fn m15_only_so_much_can_be_given() {
+fn m15_number_and_size_of_sources_are_limited() {
     let texts_of = |count: usize, length: usize| {
         let text = "word ".repeat(length / 5);
         let names: Vec<String> = (0..count).map(|number| format!("{number}.txt")).collect();
         texts(names.iter().map(|name| (name.as_str(), text.as_str()))).map(|list| list.len())
     };
-    assert_eq!(Ok(MOST_SOURCES), texts_of(MOST_SOURCES, 10));
-    assert!(texts_of(MOST_SOURCES + 1, 10).is_err());
-    assert!(texts_of(2, MOST_CHARACTERS / 2 - 5000).is_ok());
-    assert!(texts_of(2, MOST_CHARACTERS / 2 + 10_000).is_err());
+    assert_eq!(Ok(MAX_SOURCES), texts_of(MAX_SOURCES, 10));
+    assert!(texts_of(MAX_SOURCES + 1, 10).is_err());
+    assert!(texts_of(2, MAX_CHARACTERS / 2 - 5000).is_ok());
+    assert!(texts_of(2, MAX_CHARACTERS / 2 + 10_000).is_err());
 }
 
 proptest! {
     #[test]
-    fn m15_no_bytes_make_it_panic(name in "[a-z]{0,3}\\.(md|html|csv|pdf|txt)", bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn m15_no_bytes_cause_a_panic(name in "[a-z]{0,3}\\.(md|html|csv|pdf|txt)", bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = passages(&name, &bytes);
     }
 
     #[test]
-    fn m15_no_page_makes_it_panic(page in "(<|>|/|&|;|#|x|script|p|\"|'|=|!--|--|é| ){0,80}") {
+    fn m15_no_html_causes_a_panic(page in "(<|>|/|&|;|#|x|script|p|\"|'|=|!--|--|é| ){0,80}") {
         let _ = passages("p.html", page.as_bytes());
     }
 

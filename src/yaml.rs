@@ -1,4 +1,4 @@
-//! YAML files that people write: what is wrong with one is said with file, line and the name that was probably meant.
+//! Reads YAML files that users write. Errors name the file, the line and the nearest valid name.
 
 use std::path::Path;
 
@@ -19,24 +19,24 @@ pub(crate) fn parse<T: DeserializeOwned + JsonSchema>(
     file: &str,
     text: &str,
 ) -> Result<T, Failure> {
-    // What is something else altogether is told as that, before anybody looks for fields in it.
+    // A file without fields gets a clearer error than serde's.
     if let Ok(whole) = serde_saphyr::from_str::<Value>(text)
         && !whole.is_object()
     {
-        let found = kind_of(&whole);
-        let expected = beginnings::<T>();
+        let found = describe(&whole);
+        let expected = top_level_fields::<T>();
         return Err(Failure::usage(format!(
-            "{file} {found}; expected YAML or JSON that begins with {expected}"
+            "{file} {found}; expected YAML or JSON that starts with {expected}"
         )));
     }
     serde_saphyr::from_str(text).map_err(|error| {
         let error = error.without_snippet();
         let line = error.location().map_or(1, |at| at.line());
-        Failure::usage(format!("{file}:{line}: {}", said(error)))
+        Failure::usage(format!("{file}:{line}: {}", message(error)))
     })
 }
 
-fn kind_of(whole: &Value) -> String {
+fn describe(whole: &Value) -> String {
     match whole {
         Value::Null => "is empty".to_owned(),
         Value::Array(_) => "is a list".to_owned(),
@@ -48,7 +48,7 @@ fn kind_of(whole: &Value) -> String {
 }
 
 /// `'implementation_tracking:' or 'post_mortem_assessment:'`
-fn beginnings<T: JsonSchema>() -> String {
+fn top_level_fields<T: JsonSchema>() -> String {
     let schema = schemars::schema_for!(T);
     let fields = schema.get("properties").and_then(Value::as_object);
     let fields = fields.into_iter().flat_map(serde_json::Map::keys);
@@ -56,7 +56,7 @@ fn beginnings<T: JsonSchema>() -> String {
     fields.join(" or ")
 }
 
-fn said(error: &serde_saphyr::Error) -> String {
+fn message(error: &serde_saphyr::Error) -> String {
     use serde_saphyr::Error::{
         SerdeMissingField, SerdeUnknownField, SerdeUnknownVariant, Unexpected,
     };
@@ -73,20 +73,18 @@ fn said(error: &serde_saphyr::Error) -> String {
         return unknown("value", variant, expected);
     }
     if let SerdeMissingField { field, .. } = error {
-        return format!("the field '{field}' is missing");
+        return format!("missing field '{field}'");
     }
     if let Unexpected { expected, .. } = error {
         let expected = match *expected {
-            "mapping start" => "fields are expected here, each on a line such as 'name: value'",
-            "sequence start" => "a list is expected here, each of its lines beginning with '- '",
-            "scalar" | "string scalar" => {
-                "a single value is expected here, not a list and not fields"
-            }
+            "mapping start" => "expected fields here, each on a line such as 'name: value'",
+            "sequence start" => "expected a list here, each line starting with '- '",
+            "scalar" | "string scalar" => "expected a single value here, not a list or fields",
             other => other,
         };
         return expected.to_owned();
     }
-    // The place is said before the message already.
+    // The location is already in front of the message.
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());
     message[..end].replace('\n', " ")
@@ -94,9 +92,9 @@ fn said(error: &serde_saphyr::Error) -> String {
 
 fn unknown(what: &str, found: &str, expected: &[&'static str]) -> String {
     match closest(found, expected.iter().copied()) {
-        Some(close) => format!("there is no {what} '{found}'; did you mean '{close}'?"),
+        Some(close) => format!("unknown {what} '{found}'; did you mean '{close}'?"),
         None => format!(
-            "there is no {what} '{found}'; there are: {}",
+            "unknown {what} '{found}'; expected one of: {}",
             expected.join(", ")
         ),
     }

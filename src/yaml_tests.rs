@@ -9,8 +9,8 @@ fn fault<T: DeserializeOwned + JsonSchema + std::fmt::Debug>(text: &str) -> Stri
     parse::<T>("a.yaml", text).unwrap_err().message().to_owned()
 }
 
-/// The line of the changed words, and what is said of it.
-fn changed(right: &str, wrong: &str) -> (usize, String) {
+/// The line of the change, and the error message.
+fn error_after_change(right: &str, wrong: &str) -> (usize, String) {
     assert!(ASSESSMENT.contains(right), "{right}");
     let line = 1 + ASSESSMENT[..ASSESSMENT.find(right).unwrap()]
         .matches('\n')
@@ -21,24 +21,24 @@ fn changed(right: &str, wrong: &str) -> (usize, String) {
     )
 }
 
-/// E-14: a wrong field is named with its line and the name that was meant.
+/// E-14: an error names the line and the nearest valid name.
 #[test]
 fn e14_a_wrong_field_is_named_with_its_line_and_the_nearest_name() {
-    for (right, wrong, said) in [
+    for (right, wrong, message) in [
         (
             "surprise_factor:",
             "suprise_factor:",
-            "there is no field 'suprise_factor'; did you mean 'surprise_factor'?",
+            "unknown field 'suprise_factor'; did you mean 'surprise_factor'?",
         ),
         (
             "status: \"new_requirement\"",
             "status: \"new_requirements\"",
-            "there is no value 'new_requirements'; did you mean 'new_requirement'?",
+            "unknown value 'new_requirements'; did you mean 'new_requirement'?",
         ),
         (
             "mark: incomplete",
             "mark: dubious",
-            "there is no value 'dubious'; there are: validated, refuted, dismissed_but_relevant, incomplete",
+            "unknown value 'dubious'; expected one of: validated, refuted, dismissed_but_relevant, incomplete",
         ),
         (
             "decision_accuracy: 0.75",
@@ -56,16 +56,16 @@ fn e14_a_wrong_field_is_named_with_its_line_and_the_nearest_name() {
             "'a while' is no time: write a number and hours, days or weeks, such as '3 days'",
         ),
     ] {
-        let (line, found) = changed(right, wrong);
-        assert_eq!(found, format!("a.yaml:{line}: {said}"));
+        let (line, found) = error_after_change(right, wrong);
+        assert_eq!(found, format!("a.yaml:{line}: {message}"));
     }
 }
 
 #[test]
-fn e14_what_is_no_yaml_or_lacks_something_is_said() {
+fn e14_invalid_yaml_and_missing_fields_are_reported() {
     assert_eq!(
         fault::<AssessmentFile>("post_mortem_assessment:\n  what_went_right: []\n"),
-        "a.yaml:2: the field 'decision_accuracy' is missing"
+        "a.yaml:2: missing field 'decision_accuracy'"
     );
     let broken = fault::<RecordFile>("debate_record: [\n");
     assert!(broken.starts_with("a.yaml:"), "{broken}");
@@ -74,10 +74,10 @@ fn e14_what_is_no_yaml_or_lacks_something_is_said() {
     assert!(found.starts_with("a.yaml:46: "), "{found}");
 }
 
-/// E-14: a file that is something else altogether says what was expected instead.
+/// E-14: for a file of another kind, the error names what was expected.
 #[test]
-fn e14_a_file_of_another_sort_says_what_was_expected() {
-    let expected = "expected YAML or JSON that begins with 'implementation_tracking:' or 'post_mortem_assessment:'";
+fn e14_a_file_of_another_kind_names_what_was_expected() {
+    let expected = "expected YAML or JSON that starts with 'implementation_tracking:' or 'post_mortem_assessment:'";
     for (text, found) in [
         ("", "is empty"),
         ("# nothing but a remark\n", "is empty"),
@@ -95,37 +95,37 @@ fn e14_a_file_of_another_sort_says_what_was_expected() {
     }
     assert_eq!(
         fault::<RecordFile>("[]"),
-        "a.yaml is a list; expected YAML or JSON that begins with 'debate_record:'"
+        "a.yaml is a list; expected YAML or JSON that starts with 'debate_record:'"
     );
 }
 
-/// E-14: the same where only a part of it is of another sort, and for JSON.
+/// E-14: the same for a part of a file, and for JSON.
 #[test]
-fn e14_a_part_of_another_sort_says_what_was_expected_there() {
-    for (text, said) in [
+fn e14_a_part_of_another_kind_names_what_was_expected() {
+    for (text, message) in [
         (
             "post_mortem_assessment: 0.7\n",
-            "1: fields are expected here, each on a line such as 'name: value'",
+            "1: expected fields here, each on a line such as 'name: value'",
         ),
         (
             "post_mortem_assessment:\n  - decision_accuracy: 0.7\n",
-            "2: fields are expected here, each on a line such as 'name: value'",
+            "2: expected fields here, each on a line such as 'name: value'",
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  lessons_learned:\n    lesson: Ask\n",
-            "4: a list is expected here, each of its lines beginning with '- '",
+            "4: expected a list here, each line starting with '- '",
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: [0.7]\n",
-            "2: a single value is expected here, not a list and not fields",
+            "2: expected a single value here, not a list or fields",
         ),
         (
             "{\"post_mortem_assessment\":\n  {\"decision_acuracy\": 0.7}}",
-            "2: there is no field 'decision_acuracy'; did you mean 'decision_accuracy'?",
+            "2: unknown field 'decision_acuracy'; did you mean 'decision_accuracy'?",
         ),
         (
             "decision_accuracy: 0.7\n",
-            "1: there is no field 'decision_accuracy'; there are: implementation_tracking, post_mortem_assessment",
+            "1: unknown field 'decision_accuracy'; expected one of: implementation_tracking, post_mortem_assessment",
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - mark: refuted\n",
@@ -141,9 +141,9 @@ fn e14_a_part_of_another_sort_says_what_was_expected_there() {
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - {clam: C1, mark: refuted}\n",
-            "4: there is no field 'clam'; did you mean 'claim'?",
+            "4: unknown field 'clam'; did you mean 'claim'?",
         ),
     ] {
-        assert_eq!(fault::<AssessmentFile>(text), format!("a.yaml:{said}"));
+        assert_eq!(fault::<AssessmentFile>(text), format!("a.yaml:{message}"));
     }
 }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use roundtable_engine::cast::Cast;
+use roundtable_engine::cast::councils::CouncilsSpec;
 use roundtable_engine::data::{Origin, Shelf};
-use roundtable_engine::protocols::councils::cast::CouncilsSpec;
 use serde_json::json;
 
 use super::output;

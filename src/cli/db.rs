@@ -91,9 +91,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 
 async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
-    store.prepare_for_workers().await?;
+    store.set_up_queue().await?;
     let version = store.version().await?;
-    let place = store.place();
+    let place = store.location();
     store.close().await;
     if as_json {
         output::json(&json!({ "database": place, "version": version }))?;
@@ -106,7 +106,7 @@ async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
 async fn check(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let found = store.check().await?;
-    let place = store.place();
+    let place = store.location();
     store.close().await;
     if as_json {
         output::json(&found)?;
@@ -158,7 +158,7 @@ async fn copy(source: &str, target: &str, as_json: bool) -> Result<ExitCode, Fai
     let from = Store::at(&from).await?;
     let to = Store::at(&to).await?;
     let copied = from.copy_into(&to).await?;
-    let places = (from.place(), to.place());
+    let places = (from.location(), to.location());
     from.close().await;
     to.close().await;
     if as_json {

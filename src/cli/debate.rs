@@ -1,27 +1,24 @@
 //! `roundtable debate`: a panel debates a question in one of the modes.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use roundtable_core::learning::{Domain, Learned};
-use roundtable_engine::protocols::Protocol;
-use serde_json::{Map, Value, json};
-use uuid::Uuid;
+use roundtable_core::learning::Domain;
+use roundtable_core::verification::Stakes;
+use roundtable_engine::protocols::Modes;
+use roundtable_engine::protocols::modes::{Focus, Input};
 
-use crate::setup::{self, DebateSpec};
-use crate::sources;
-use crate::{clock, learning};
-
-use super::ask::{Choice, Limits, progress_sink, read_text};
-use super::display::Manner;
-use super::output;
-use super::post_mortem::domain;
-use super::run::{self, Debate, Person, Seat};
+use super::args::{DebateArgs, domain};
+use super::input::read_text;
+use super::run::{self, Person};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::setup::DebateSpec;
+use crate::sources;
 
-/// Have a panel of three to eight seats debate a question in one of seven modes.
+/// Have a panel of three to eight seats debate a question in one of seven modes
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Modes:
   collaborative       all build one answer together; in parallel
@@ -50,58 +47,51 @@ Examples:
   roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"
   roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf notes.md")]
 pub(crate) struct Args {
-    /// The question, a file that holds it, or - for standard input.
+    /// The question, a file that contains it, or - for standard input
     question: String,
-    /// The mode: how the panel debates.
+    /// The mode: how the panel debates
     #[arg(long, default_value = "collaborative", value_name = "NAME")]
     mode: String,
-    /// How many seats take part, from three on.
+    /// Number of seats, at least three
     #[arg(id = "seat_count", long = "seats", value_name = "NUMBER")]
     seats: Option<u32>,
-    /// Who sits at the table: a cast by name, or a file.
+    /// The cast: who takes part, by name or file
     #[arg(long, value_name = "NAME|FILE")]
     cast: Option<String>,
-    /// The greatest number of rounds.
+    /// Maximum number of rounds
     #[arg(long, value_name = "NUMBER")]
     rounds: Option<u32>,
-    /// A question to look at in one round: --focus 2="What does it cost?"; without a number, in the first.
+    /// Question for one round: --focus 2="What does it cost?"; without a number, for the first
     #[arg(long, value_name = "ROUND=QUESTION")]
     focus: Vec<String>,
-    /// Files that the seats may search and cite: Markdown, text, HTML, CSV, PDF. With them comes a calculator. Models that call no
-    /// tools are shown what the program finds.
+    /// Files that the seats may search and cite (Markdown, text, HTML, CSV, PDF); a calculator comes with them. For models
+    /// that do not call tools, the program searches
     #[arg(long, value_name = "FILE", num_args = 1..)]
     source: Vec<PathBuf>,
-    /// High stakes: every reply also answers for its limits, approvals and the way back.
-    #[arg(long, value_enum, default_value_t = StakesArgument::Ordinary)]
-    stakes: StakesArgument,
-    /// Claims carry evidence, and measured convergence decides when the debate is over.
+    /// With high stakes, every reply also covers its limits, approvals and the way back
+    #[arg(long, value_enum, default_value_t = StakesArg::Ordinary)]
+    stakes: StakesArg,
+    /// Claims carry evidence, and measured convergence ends the debate
     #[arg(long, conflicts_with = "no_enhanced")]
     enhanced: bool,
-    /// A plain debate, whatever configuration and constitution say.
+    /// A plain debate, regardless of configuration and constitution
     #[arg(long)]
     no_enhanced: bool,
-    /// How the panel decides; `roundtable config algorithms` lists what there is.
+    /// How the panel decides; `roundtable config algorithms` lists the algorithms
     #[arg(long, value_name = "NAME", conflicts_with = "no_enhanced")]
     algorithm: Option<String>,
-    /// What sort of question it is: the debate uses what post-mortems of this domain have taught, and says so.
+    /// The kind of question: the debate uses lessons from post-mortems of this domain
     #[arg(long, value_parser = domain, conflicts_with = "no_enhanced")]
     domain: Option<Domain>,
-    /// Speak between rounds: what you type is heard by the seats from the next round on.
+    /// Speak between rounds: the seats see what you type from the next round on
     #[arg(long)]
     interactive: bool,
     #[command(flatten)]
-    choice: Choice,
-    /// Draw all randomness from this number.
-    #[arg(long, value_name = "NUMBER")]
-    seed: Option<u64>,
-    #[command(flatten)]
-    limits: Limits,
-    #[command(flatten)]
-    manner: Manner,
+    debate: DebateArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum StakesArgument {
+enum StakesArg {
     Ordinary,
     High,
 }
@@ -109,87 +99,51 @@ enum StakesArgument {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     if args.interactive && args.question == "-" {
         return Err(Failure::usage(
-            "--interactive reads what you type, so the question cannot come from standard input too; give it as text or as a file",
+            "--interactive reads standard input, so the question cannot come from there: pass it as text or as a file",
         ));
     }
-    let store = app.store().await?;
-    let learned = match &args.domain {
-        Some(domain) => {
-            let half_life = app.config.learning.half_life;
-            learning::learned(&store, domain, half_life, clock::now()).await?
-        }
-        None => None,
+    let input = Input {
+        mode: Some(args.mode),
+        max_rounds: args.rounds,
+        focus: parse_focus(&args.focus)?,
+        stakes: (args.stakes == StakesArg::High).then_some(Stakes::High),
+        seats: args.seats,
+        enhanced: (args.enhanced || args.no_enhanced).then_some(args.enhanced),
+        algorithm: args.algorithm,
+        domain: args.domain.map(|domain| domain.name().to_owned()),
     };
-    for line in learned.iter().flat_map(Learned::said) {
-        output::note(&line);
-    }
+    let question = read_text(&args.question, "debate")?;
     let spec = DebateSpec {
-        question: read_text(&args.question, "debate")?,
-        cast: args.cast.clone(),
-        models: args.choice.models()?,
-        rules: rules(&args)?,
-        budget: args.limits.budget(app)?,
-        seed: args.seed,
-        history: Vec::new(),
-        learned,
+        cast: args.cast,
         sources: sources::files(&args.source)?,
-    };
-    let validated = setup::validate(app, Protocol::Modes, spec)?;
-    let prepared = setup::prepare(app, validated, &progress_sink(&args.manner)).await?;
-    let lease = store
-        .create(Uuid::new_v4(), &prepared.setup, clock::now())
-        .await?;
-    let debate = Debate {
-        lease,
-        prepared,
-        past: Vec::new(),
+        ..DebateSpec::new(&Modes, question, &input)
     };
     let person = if args.interactive {
         Person::Speaks
     } else {
         Person::Watches
     };
-    run::run_with(app, &store, debate, &args.manner, Seat::of(person)).await
+    run::start_with(app, spec, &args.debate, person).await
 }
 
-fn rules(args: &Args) -> Result<Map<String, Value>, Failure> {
-    let mut rules = Map::new();
-    rules.insert("mode".into(), json!(args.mode));
-    if let Some(seats) = args.seats {
-        rules.insert("seats".into(), json!(seats));
-    }
-    if let Some(rounds) = args.rounds {
-        rules.insert("max_rounds".into(), json!(rounds));
-    }
-    if args.stakes == StakesArgument::High {
-        rules.insert("stakes".into(), json!("high"));
-    }
-    if args.enhanced || args.no_enhanced {
-        rules.insert("enhanced".into(), json!(args.enhanced));
-    }
-    if let Some(algorithm) = &args.algorithm {
-        rules.insert("algorithm".into(), json!(algorithm));
-    }
-    if let Some(domain) = &args.domain {
-        rules.insert("domain".into(), json!(domain.name()));
-    }
-    let mut focus = Map::new();
-    for text in &args.focus {
-        let (round, question) = parse_focus(text);
-        if focus.insert(round.to_string(), json!(question)).is_some() {
+fn parse_focus(given: &[String]) -> Result<Option<Focus>, Failure> {
+    let mut rounds = BTreeMap::new();
+    for text in given {
+        let (round, question) = focus_of(text);
+        if rounds
+            .insert(round.to_string(), question.to_owned())
+            .is_some()
+        {
             return Err(Failure::usage(format!(
-                "round {round} has two focus questions"
+                "invalid --focus: round {round} has two questions"
             )));
         }
     }
-    if !focus.is_empty() {
-        rules.insert("focus".into(), Value::Object(focus));
-    }
-    Ok(rules)
+    Ok((!rounds.is_empty()).then_some(Focus::ByRound(rounds)))
 }
 
 /// `2=What does it cost?`, or a question for the first round.
-fn parse_focus(text: &str) -> (u32, &str) {
+fn focus_of(text: &str) -> (u32, &str) {
     let numbered = text.split_once('=').and_then(|(round, question)| {
         let round = round.trim().parse().ok()?;
         Some((round, question.trim()))

@@ -10,8 +10,8 @@ use uuid::Uuid;
 use crate::store::Store;
 use crate::{clock, setup};
 
-use super::ask::progress_sink;
-use super::display::{Manner, flow};
+use super::args::OutputMode;
+use super::display::flow;
 use super::output::{self, BOLD, QUIET, painted};
 use super::run::{Debate, interruption};
 use super::typed::Typed;
@@ -87,7 +87,7 @@ fn label(option: &str) -> String {
 }
 
 /// For whoever cannot be asked here: what is asked, and how to answer.
-pub(super) fn told_to_others(query: &Query, id: Uuid) -> String {
+pub(super) fn instructions(query: &Query, id: Uuid) -> String {
     let options: Vec<String> = query.options.iter().map(|it| format!("\"{it}\"")).collect();
     format!(
         "\n{}\n{}",
@@ -108,9 +108,9 @@ pub(super) async fn decided(
     store: &Store,
     id: Uuid,
     verdict: Verdict,
-    manner: &Manner,
+    output: &OutputMode,
 ) -> Result<Debate, Failure> {
-    let lease = store.claim_patiently(id).await?;
+    let lease = store.lease_or_wait(id).await?;
     let Verdict { choice, note } = verdict;
     decide(lease.journal().as_ref(), clock::now(), choice, None, note)
         .await
@@ -118,7 +118,7 @@ pub(super) async fn decided(
     let setup = lease.setup().clone();
     let past = store.entries(id).await?;
     let budget = setup.budget;
-    let prepared = setup::again(app, setup, budget, &progress_sink(manner)).await?;
+    let prepared = setup::prepare_resume(app, setup, budget, &output.progress_sink()).await?;
     Ok(Debate {
         lease,
         prepared,

@@ -46,7 +46,7 @@ fn e09_the_question_is_told_with_its_choices() {
     ] {
         assert!(told.contains(words), "{told}");
     }
-    let told = told_to_others(&query(), Uuid::nil());
+    let told = instructions(&query(), Uuid::nil());
     let wanted = "--decide CHOICE`, one of: \"accept\", \"another-round\", \"Monolith\"";
     assert!(told.contains(wanted), "{told}");
 }

@@ -12,11 +12,13 @@ use std::sync::Arc;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
+use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::{Sum, call_of};
 use roundtable_engine::transcript::{Planned, Transcript, capital};
 
+use super::args::OutputMode;
 use super::output::{self, BOLD, QUIET, WARN, painted};
 use super::reading::Reading;
 use super::run::Person;
@@ -24,26 +26,15 @@ use crate::failure::Failure;
 use blocks::{Extent, Look};
 use flow::Flow;
 
-#[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Manner {
-    /// The trace as JSON on standard output, and nothing else there.
-    #[arg(long)]
-    pub json: bool,
-    /// Nothing but the result.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Everything as it happens, one JSON object a line on standard output.
-    #[arg(long, conflicts_with = "json")]
-    pub events: bool,
-}
-
 pub(crate) struct Display {
-    manner: Manner,
+    output: OutputMode,
     id: String,
     moves: bool,
     /// Something turns while seats think. Not where somebody may be typing: what is echoed would stand in the way of drawing anew.
     turns: bool,
     planned: Option<Planned>,
+    /// The phase that writes the answer.
+    answer_phase: Option<&'static str>,
     /// The journal so far.
     entries: Vec<Entry>,
     sum: Sum,
@@ -74,14 +65,15 @@ struct Speaking {
 }
 
 impl Display {
-    pub(crate) fn new(manner: &Manner, setup: &Setup, id: &str, person: Person) -> Self {
-        let moves = output::stderr_is_terminal() && !manner.quiet;
+    pub(crate) fn new(output: &OutputMode, setup: &Setup, id: &str, person: Person) -> Self {
+        let moves = output::stderr_is_terminal() && !output.quiet;
         let display = Self {
-            manner: manner.clone(),
+            output: output.clone(),
             id: id.to_owned(),
             moves,
             turns: moves && person == Person::Watches,
             planned: Planned::of(setup),
+            answer_phase: protocols::named(&setup.protocol).map(AnyProtocol::answer_phase),
             // It was written before anybody could listen.
             entries: vec![Entry {
                 seq: 0,
@@ -96,7 +88,7 @@ impl Display {
             headed: None,
             standing: Vec::new(),
         };
-        if !manner.quiet {
+        if !output.quiet {
             output::note(&format!(
                 "\n{}\n{}",
                 painted(BOLD, &output::harmless(&setup.question)),
@@ -126,7 +118,7 @@ impl Display {
         if !past.is_empty() {
             self.entries = past.to_vec();
         }
-        if turns > 0 && !self.manner.quiet {
+        if turns > 0 && !self.output.quiet {
             output::note(&format!(
                 "{turns} turns are in the journal and are not asked again."
             ));
@@ -144,13 +136,13 @@ impl Display {
                 event: notice.event.clone(),
             });
         }
-        if self.manner.events
+        if self.output.events
             && let Some(envelope) = self.envelopes.wrap(&notice.event)
             && let Ok(line) = serde_json::to_string(&envelope)
         {
             output::line(&line);
         }
-        if self.manner.quiet {
+        if self.output.quiet {
             return;
         }
         match &notice.event {
@@ -368,11 +360,11 @@ impl Display {
             .map_or_else(|| capital(seat), |transcript| transcript.title_of(seat))
     }
 
-    /// The final answer is printed as a whole, rendered; on the same screen it is not streamed before.
+    /// Whether the step writes the answer and the terminal shows it: the answer is then printed once, rendered, at the end.
     fn is_final(&self, step: &str) -> bool {
-        step.starts_with("synthesis/")
-            && !self.manner.json
-            && !self.manner.events
+        step.split('/').next() == self.answer_phase
+            && !self.output.json
+            && !self.output.events
             && output::stdout_is_terminal()
     }
 
@@ -391,8 +383,8 @@ impl Display {
     }
 
     pub(crate) fn result(&self, reading: &Reading) -> Result<(), Failure> {
-        Self::finished(&self.manner, reading)?;
-        if self.manner.quiet {
+        Self::finished(&self.output, reading)?;
+        if self.output.quiet {
             return Ok(());
         }
         match reading.transcript.state {
@@ -413,18 +405,18 @@ impl Display {
     }
 
     /// The result of a debate that is over.
-    pub(crate) fn finished(manner: &Manner, reading: &Reading) -> Result<(), Failure> {
-        if manner.json {
+    pub(crate) fn finished(output: &OutputMode, reading: &Reading) -> Result<(), Failure> {
+        if output.json {
             output::json(&reading.record())?;
-        } else if manner.events {
+        } else if output.events {
             // The last event was the answer.
         } else if let Some(answer) = &reading.report.answer {
-            if !manner.quiet {
+            if !output.quiet {
                 output::note(&format!("\n{}\n", painted(BOLD, "Answer")));
             }
             output::markdown(answer);
         }
-        if !manner.quiet {
+        if !output.quiet {
             for line in closing::brief(reading) {
                 output::note(&line);
             }

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use crate::store::{LearningError, Store};
 use crate::{clock, export};
 
+use super::args::domain;
 use super::display::closing;
 use super::output;
-use super::post_mortem::domain;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 

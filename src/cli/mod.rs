@@ -1,5 +1,6 @@
 //! The command line: one subcommand, one file. Answers go to standard output, everything else to standard error.
 
+mod args;
 mod ask;
 mod backup;
 mod calibration;
@@ -13,6 +14,7 @@ mod display;
 mod doctor;
 mod export;
 mod forecast;
+mod input;
 mod interview;
 mod judge;
 mod learning;

@@ -6,15 +6,16 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use jiff::tz::TimeZone;
 use roundtable_core::learning::{Domain, Knowledge};
+use roundtable_engine::protocols::debate_record;
 use roundtable_engine::report::Report;
 use roundtable_engine::retrospective::{
     Assessment, AssessmentFile, Course, DebateRecord, LearningUpdates, PostMortem, RecordFile,
-    Tracked, assessment_of, course_of, is_with_learning, record_of, report,
+    Tracked, assessment_of, course_of, is_with_learning, report,
 };
 use serde_json::json;
 
 use crate::failure::Fault;
-use crate::learning::{lesson_plan, taught_by};
+use crate::learning::{find_lesson, plan_lesson};
 use crate::store::{DebateRow, FollowUp, LearningError, Store};
 use crate::{clock, export, yaml};
 
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// What sort of decision it was; the next debate of the same domain uses what is learned.
-    #[arg(long, value_parser = domain)]
+    #[arg(long, value_parser = super::args::domain)]
     domain: Option<Domain>,
     /// Write the report only; learn nothing and record nothing.
     #[arg(long)]
@@ -62,10 +63,6 @@ enum Format {
     Md,
     Html,
     Json,
-}
-
-pub(super) fn domain(text: &str) -> Result<Domain, String> {
-    Domain::new(text).map_err(|error| error.to_string())
 }
 
 /// A decision to be assessed, and what is known of it before anybody is asked.
@@ -110,7 +107,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         if !is_repeat {
             let of = domain_of(&args, &post_mortem)?;
             let lesson = post_mortem.lesson(of, clock::now());
-            let plan = lesson_plan(lesson, half_life);
+            let plan = plan_lesson(lesson, half_life);
             let follow_up = FollowUp {
                 tracked: new_events,
                 assessment: Some(assessment),
@@ -122,7 +119,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             done.map_err(refused)?;
         }
         let audit = store.audit().await?;
-        taught_by(&audit, &post_mortem.record.session_id, half_life)
+        find_lesson(&audit, &post_mortem.record.session_id, half_life)
     };
     store.close().await;
     write(&args, &post_mortem, taught.as_ref())?;
@@ -162,7 +159,7 @@ async fn from_store(store: &Store, id: &str) -> Result<Case, Failure> {
     let row = store.find(id).await?;
     track::decided(&row)?;
     let entries = store.entries(row.id).await?;
-    let record = record_of(&row.id.to_string(), &entries)
+    let record = debate_record(&row.id.to_string(), &entries)
         .ok_or_else(|| Failure::other(format!("debate {} cannot be read", row.id)))?;
     Ok(Case {
         record,

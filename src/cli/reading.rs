@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, poll};
 use roundtable_engine::event::{Entry, Event, Millis};
 use roundtable_engine::journal::{Journal, JournalError, Keyed};
-use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 use roundtable_engine::transcript::Transcript;
 use serde_json::Value;
@@ -37,7 +37,7 @@ impl Reading {
                 "debate {id} was created but has nothing in its journal yet; `roundtable resume {id}` starts it"
             )));
         };
-        if Protocol::named(&transcript.protocol).is_none() {
+        if protocols::named(&transcript.protocol).is_none() {
             return Err(Failure::other(format!(
                 "this version does not know the protocol '{}'",
                 transcript.protocol

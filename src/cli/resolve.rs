@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use roundtable_engine::protocols::forecast::{Outcome, Rules, scored};
 
 use crate::clock;
-use crate::store::Resolving;
+use crate::store::Resolution;
 
 use super::output;
 use crate::app_context::AppContext;
@@ -49,7 +49,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         None => None,
     };
     let now = clock::now();
-    let resolving = Resolving {
+    let resolving = Resolution {
         outcome: outcome.map(|it| it.id.clone()),
         by: args.by,
     };

@@ -1,4 +1,4 @@
-//! `roundtable resume`: no finished call is made again.
+//! `roundtable resume`: continues a debate without repeating a finished call.
 
 use std::process::ExitCode;
 
@@ -9,53 +9,53 @@ use crate::clock;
 use crate::setup;
 use crate::store::{DebateRow, Store};
 
-use super::ask::{self, Limits};
+use super::args::{Limits, OutputMode};
 use super::deciding::{self, Verdict};
-use super::display::{Display, Manner};
+use super::display::Display;
 use super::output;
 use super::reading::Reading;
-use super::run::{self, Debate, Person, Seat};
-use super::typed::is_somebody_there;
+use super::run::{self, Debate, Person, Terminal};
+use super::typed::is_interactive;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Go on with a debate that was interrupted, killed, cut short or failed.
+/// Resume a debate that was interrupted, killed, cut short or failed
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n\nA limit given here replaces the one the debate was started with."
+    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n\nA limit given here replaces the one that the debate was started with."
 )]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`.
+    /// The debate's id, an unambiguous prefix of it, or `last`
     #[arg(default_value = "last")]
     id: String,
-    /// What to do about a debate that waits for a decision; a paused one goes on without it.
+    /// Answer to the question that the debate waits for; a paused debate continues without one
     #[arg(long, value_name = "CHOICE")]
     decide: Option<String>,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
-    manner: Manner,
+    output: OutputMode,
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let row = store.find(&args.id).await?;
     if row.state == State::Complete {
-        return show(&store, &row, &args.manner).await;
+        return show(&store, &row, &args.output).await;
     }
-    let lease = store.claim_patiently(row.id).await?;
-    // Whoever held it until now may have ended it.
+    let lease = store.lease_or_wait(row.id).await?;
+    // The previous owner may have ended it meanwhile.
     if let Some(row) = store.get(row.id).await?
         && row.state == State::Complete
     {
         drop(lease);
-        return show(&store, &row, &args.manner).await;
+        return show(&store, &row, &args.output).await;
     }
     let setup = lease.setup().clone();
-    let mut seat = Seat::of(Person::Watches);
+    let mut terminal = Terminal::new(Person::Watches);
     let mut past = store.entries(row.id).await?;
     if let Some(query) = open_question(&past) {
-        let verdict = verdict_on(query, &args, &mut seat).await?;
+        let verdict = decision_on(query, &args, &mut terminal).await?;
         decide(
             lease.journal().as_ref(),
             clock::now(),
@@ -70,52 +70,55 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let budget = if args.limits.is_given() {
         args.limits.budget(app)?
     } else if setup::ran_out(&past) {
-        if !args.manner.quiet {
+        if !args.output.quiet {
             output::note(
-                "Its old limit is spent and no longer counts; give a new one to set another.",
+                "The previous budget is used up and has been lifted; pass --max-… to set a new one.",
             );
         }
         Budget::default()
     } else {
         setup.budget
     };
-    let prepared = setup::again(app, setup, budget, &ask::progress_sink(&args.manner)).await?;
+    let prepared = setup::prepare_resume(app, setup, budget, &args.output.progress_sink()).await?;
     let debate = Debate {
         lease,
         prepared,
         past,
     };
-    run::run_with(app, &store, debate, &args.manner, seat).await
+    run::run(app, &store, debate, &args.output, terminal).await
 }
 
-async fn show(store: &Store, row: &DebateRow, manner: &Manner) -> Result<ExitCode, Failure> {
+async fn show(store: &Store, row: &DebateRow, output: &OutputMode) -> Result<ExitCode, Failure> {
     let reading = Reading::of(store, row).await?;
     store.close().await;
-    if !manner.quiet {
+    if !output.quiet {
         output::note("This debate is complete; here is its result.");
     }
-    Display::finished(manner, &reading)?;
+    Display::finished(output, &reading)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever resumes a paused debate wants it to go on; anything else has to be said, here or with the command.
-async fn verdict_on(query: &Query, args: &Args, seat: &mut Seat) -> Result<Verdict, Failure> {
+/// Resuming a paused debate continues it; any other question needs an answer, from the flag or the terminal.
+async fn decision_on(
+    query: &Query,
+    args: &Args,
+    terminal: &mut Terminal,
+) -> Result<Verdict, Failure> {
     let is_pause = query.options.iter().any(|option| option == CONTINUE);
     let on_the_command_line = |choice: &str| Verdict {
         choice: choice.to_owned(),
         note: Some("on the command line".into()),
     };
-    let manner = &args.manner;
-    let can_ask = !(manner.quiet || manner.json || manner.events) && is_somebody_there();
+    let can_ask = args.output.may_ask() && is_interactive();
     let verdict = match &args.decide {
         Some(choice) => Some(on_the_command_line(choice)),
         None if is_pause => Some(on_the_command_line(CONTINUE)),
-        None if can_ask => deciding::ask(query, seat.typed()).await,
+        None if can_ask => deciding::ask(query, terminal.typed()).await,
         None => None,
     };
     verdict.ok_or_else(|| {
         Failure::usage(format!(
-            "the debate waits for your decision: {}\nAnswer with --decide and one of: {}",
+            "the debate waits for your decision: {}\nAnswer with --decide CHOICE, one of: {}",
             query.question,
             query.options.join(", ")
         ))

@@ -7,74 +7,106 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use roundtable_engine::event::{Entry, State};
 use roundtable_engine::journal::JournalError;
-use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::protocol::AnyProtocol;
+use roundtable_engine::protocols;
 use roundtable_engine::table::{Halt, Table};
 use roundtable_engine::transcript::Transcript;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::setup::{self, PreparedDebate};
+use crate::clock;
+use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{Lease, Store};
 
+use super::args::{DebateArgs, OutputMode};
 use super::deciding;
-use super::display::{Display, Manner};
+use super::display::Display;
 use super::output;
 use super::reading::{Reading, RecordingJournal};
-use super::typed::{Typed, is_somebody_there};
+use super::typed::{Typed, is_interactive};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
 pub(crate) struct Debate {
     pub lease: Lease,
     pub prepared: PreparedDebate,
-    /// What was said before, where the debate goes on.
+    /// The journal so far, for a debate that is resumed.
     pub past: Vec<Entry>,
 }
 
-/// Whether whoever sits before the terminal takes part.
+/// Whether the person at the terminal takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Person {
     Watches,
-    /// Every line they type is said to the seats.
+    /// Every line they type goes to the seats.
     Speaks,
 }
 
+/// Starts a debate and runs it to its end.
+pub(crate) async fn start(
+    app: &AppContext,
+    spec: DebateSpec,
+    args: &DebateArgs,
+) -> Result<ExitCode, Failure> {
+    start_with(app, spec, args, Person::Watches).await
+}
+
+pub(crate) async fn start_with(
+    app: &AppContext,
+    spec: DebateSpec,
+    args: &DebateArgs,
+    person: Person,
+) -> Result<ExitCode, Failure> {
+    let store = app.store().await?;
+    let debate = create(app, &store, spec, args).await?;
+    run(app, &store, debate, &args.output, Terminal::new(person)).await
+}
+
+/// Prepares a new debate and creates it in the store.
+pub(crate) async fn create(
+    app: &AppContext,
+    store: &Store,
+    spec: DebateSpec,
+    args: &DebateArgs,
+) -> Result<Debate, Failure> {
+    let spec = args.apply(app, spec)?;
+    let prepared = setup::prepare(app, store, spec, &args.output.progress_sink()).await?;
+    let lease = store
+        .create(Uuid::new_v4(), &prepared.setup, clock::now())
+        .await?;
+    Ok(Debate {
+        lease,
+        prepared,
+        past: Vec::new(),
+    })
+}
+
+/// Runs a debate to its end, asks for the decisions it waits for, and shows the result.
 pub(crate) async fn run(
     app: &AppContext,
     store: &Store,
     debate: Debate,
-    manner: &Manner,
-) -> Result<ExitCode, Failure> {
-    let seat = Seat::of(Person::Watches);
-    run_with(app, store, debate, manner, seat).await
-}
-
-pub(crate) async fn run_with(
-    app: &AppContext,
-    store: &Store,
-    debate: Debate,
-    manner: &Manner,
-    mut seat: Seat,
+    output: &OutputMode,
+    mut terminal: Terminal,
 ) -> Result<ExitCode, Failure> {
     let id = debate.lease.id();
-    let mut played = play_with(app, debate, manner, &mut seat).await;
+    let mut played = play_with(app, debate, output, &mut terminal).await;
     while played.is_err()
         && let Some(query) = deciding::waiting(store, id).await
     {
-        let can_ask = !(manner.quiet || manner.json || manner.events);
-        if !can_ask || !is_somebody_there() {
-            if !manner.quiet {
-                output::note(&deciding::told_to_others(&query, id));
+        if !output.may_ask() || !is_interactive() {
+            if !output.quiet {
+                output::note(&deciding::instructions(&query, id));
             }
             break;
         }
-        let Some(verdict) = deciding::ask(&query, seat.typed()).await else {
-            output::note(&deciding::told_to_others(&query, id));
+        let Some(verdict) = deciding::ask(&query, terminal.typed()).await else {
+            output::note(&deciding::instructions(&query, id));
             break;
         };
-        let debate = deciding::decided(app, store, id, verdict, manner).await?;
-        played = play_with(app, debate, manner, &mut seat).await;
+        let debate = deciding::decided(app, store, id, verdict, output).await?;
+        played = play_with(app, debate, output, &mut terminal).await;
     }
     let (display, reading) = match played {
         Ok(played) => played,
@@ -83,39 +115,39 @@ pub(crate) async fn run_with(
             return Err(failure);
         }
     };
-    // First the answer, then the tidying up.
+    // The answer comes first, closing the store after.
     let shown = display.result(&reading);
     store.close().await;
     shown?;
     Ok(exit_code(&reading.transcript))
 }
 
-/// Plays it to its end, without showing the result.
+/// Plays a debate to its end without showing the result.
 pub(crate) async fn play(
     app: &AppContext,
     debate: Debate,
-    manner: &Manner,
+    output: &OutputMode,
 ) -> Result<(Display, Reading), Failure> {
     let id = debate.lease.id();
-    let mut seat = Seat::of(Person::Watches);
-    let played = play_with(app, debate, manner, &mut seat).await;
+    let mut terminal = Terminal::new(Person::Watches);
+    let played = play_with(app, debate, output, &mut terminal).await;
     played.inspect_err(|_| saved(id))
 }
 
 fn saved(id: Uuid) {
     output::note(&format!(
-        "Saved as {id}. `roundtable resume {id}` goes on with it."
+        "Saved as {id}. Resume it with `roundtable resume {id}`."
     ));
 }
 
-/// The place before the terminal, with one pair of ears for all that is typed there.
-pub(crate) struct Seat {
+/// The person at the terminal, with one reader for all that is typed there.
+pub(crate) struct Terminal {
     person: Person,
     typed: Option<Typed>,
 }
 
-impl Seat {
-    pub(crate) fn of(person: Person) -> Self {
+impl Terminal {
+    pub(crate) fn new(person: Person) -> Self {
         Self {
             person,
             typed: (person == Person::Speaks).then(Typed::listening),
@@ -130,12 +162,17 @@ impl Seat {
 async fn play_with(
     app: &AppContext,
     debate: Debate,
-    manner: &Manner,
-    seat: &mut Seat,
+    output: &OutputMode,
+    terminal: &mut Terminal,
 ) -> Result<(Display, Reading), Failure> {
     let id = debate.lease.id();
     let cancel = CancellationToken::new();
-    let mut display = Display::new(manner, &debate.prepared.setup, &id.to_string(), seat.person);
+    let mut display = Display::new(
+        output,
+        &debate.prepared.setup,
+        &id.to_string(),
+        terminal.person,
+    );
     display.recall(&debate.past);
     let created_at = debate.lease.created_at();
     let journal = Arc::new(RecordingJournal::new(
@@ -144,14 +181,14 @@ async fn play_with(
         debate.lease.journal(),
     ));
     let (table, protocol) =
-        setup::sit(app, debate.prepared, journal.clone(), cancel.clone()).await?;
+        setup::open_table(app, debate.prepared, journal.clone(), cancel.clone()).await?;
     let lost = debate.lease.lost();
     let played = tokio::select! {
         biased;
         () = lost.cancelled() => Err(Failure::other(
-            "the database could not be reached for too long, and another process may have taken this debate over",
+            "lost the lease: the database was unreachable for too long, and another process may be running this debate",
         )),
-        played = watch(&table, protocol, &cancel, &mut display, seat) => played,
+        played = watch(&table, protocol, &cancel, &mut display, terminal) => played,
     };
     display.close();
     drop(table);
@@ -162,23 +199,23 @@ async fn play_with(
 
 async fn watch(
     table: &Table,
-    protocol: Protocol,
+    protocol: &dyn AnyProtocol,
     cancel: &CancellationToken,
     display: &mut Display,
-    seat: &mut Seat,
+    terminal: &mut Terminal,
 ) -> Result<(), Failure> {
-    let mut speaking = std::pin::pin!(passed_on(table, seat));
+    let mut speaking = std::pin::pin!(forward_input(table, terminal));
     let mut notices = table.listen();
     let play = protocols::play(table, protocol);
     tokio::pin!(play);
-    // Looked at only when a signal has come, and not for every word that does.
+    // Polled only when woken by a signal, not for every delta.
     let mut interrupted = FuturesUnordered::from_iter([interruption()]);
     let end = loop {
         tokio::select! {
             biased;
             notice = notices.recv() => match notice {
                 Ok(notice) => display.show(&notice),
-                // Too much at once: what was missed is in the finished turn.
+                // Lagged: the finished turn has the whole text.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => break play.await,
             },
@@ -198,10 +235,10 @@ async fn watch(
     Ok(())
 }
 
-/// Says to the seats whatever is typed, side by side with the debate. Ends only where that fails.
-async fn passed_on(table: &Table, seat: &mut Seat) -> JournalError {
-    if seat.person == Person::Speaks {
-        while let Some(words) = seat.typed().line().await {
+/// Forwards typed lines to the seats while the debate runs. Returns only if that fails.
+async fn forward_input(table: &Table, terminal: &mut Terminal) -> JournalError {
+    if terminal.person == Person::Speaks {
+        while let Some(words) = terminal.typed().line().await {
             if !words.is_empty()
                 && let Err(error) = table.say(words, None).await
             {
@@ -212,7 +249,7 @@ async fn passed_on(table: &Table, seat: &mut Seat) -> JournalError {
     std::future::pending().await
 }
 
-/// Ctrl-C, or the signal with which systems end programs.
+/// Ctrl-C or SIGTERM.
 pub(crate) async fn interruption() {
     #[cfg(unix)]
     {

@@ -3,37 +3,37 @@
 use std::process::ExitCode;
 
 use roundtable_engine::data::closest;
-use roundtable_engine::protocols::{councils, forecast};
+use roundtable_engine::protocols;
 
 use super::output;
 use crate::failure::Failure;
+use serde_json::Value;
 
-const KNOWN: [&str; 2] = ["councils", "forecast"];
-
-/// Print the JSON schema of what `--json` gives.
+/// Print the JSON schema of a record that `--json` prints
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable schema councils > councils.schema.json")]
 pub(crate) struct Args {
-    /// The protocol: councils or forecast.
+    /// The protocol: councils or forecast
     name: String,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let schema = match args.name.as_str() {
-        "councils" => Some(councils::schema()),
-        "forecast" => Some(forecast::schema()),
-        _ => None,
-    };
-    if let Some(schema) = schema {
-        output::json(&schema)?;
+    let published = protocols::ALL
+        .iter()
+        .filter_map(|protocol| Some((protocol.name(), protocol.record_schema()?)));
+    let published: Vec<(&str, Value)> = published.collect();
+    let found = published.iter().find(|(name, _)| *name == args.name);
+    if let Some((_, schema)) = found {
+        output::json(schema)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let hint = closest(&args.name, KNOWN.into_iter()).map_or_else(
-        || format!("there are: {}", KNOWN.join(", ")),
+    let names: Vec<&str> = published.iter().map(|(name, _)| *name).collect();
+    let hint = closest(&args.name, names.iter().copied()).map_or_else(
+        || format!("known schemas: {}", names.join(", ")),
         |close| format!("did you mean '{close}'?"),
     );
     Err(Failure::usage(format!(
-        "there is no schema named '{}'; {hint}",
+        "unknown schema '{}'; {hint}",
         args.name
     )))
 }

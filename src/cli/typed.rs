@@ -40,6 +40,6 @@ impl Typed {
 }
 
 /// Whether somebody sits there who can be asked and can answer.
-pub(super) fn is_somebody_there() -> bool {
+pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

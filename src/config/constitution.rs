@@ -4,21 +4,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use roundtable_engine::protocols::modes::enhanced::DebatePolicy;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ConfigError, Environment, Fault};
 
 const FILE_NAME: &str = "constitution.yaml";
-
-/// How debates of the project are held. What is left out is as it otherwise would be.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DebatePolicy {
-    pub require_evidence: Option<bool>,
-    pub track_convergence: Option<bool>,
-    pub enable_learning: Option<bool>,
-}
 
 #[derive(Deserialize)]
 struct File {
@@ -35,26 +27,25 @@ struct Inner {
     _rest: BTreeMap<String, Value>,
 }
 
-impl DebatePolicy {
-    /// `None` where there is no such file, or none in it.
-    pub(crate) fn read(environment: &Environment) -> Result<Option<Self>, ConfigError> {
-        let path = environment.working_dir.join(FILE_NAME);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(ConfigError::Unreadable { path, source }),
-        };
-        Self::parse(&text).map_err(|(line, message)| ConfigError::Faulty {
-            path,
-            faults: vec![Fault { line, message }],
-        })
-    }
+/// `None` if there is no such file, or no policy in it.
+pub(super) fn read(environment: &Environment) -> Result<Option<DebatePolicy>, ConfigError> {
+    let path = environment.working_dir.join(FILE_NAME);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(ConfigError::Unreadable { path, source }),
+    };
+    parse(&text).map_err(|(line, message)| ConfigError::Faulty {
+        path,
+        faults: vec![Fault { line, message }],
+    })
+}
 
-    fn parse(text: &str) -> Result<Option<Self>, (usize, String)> {
-        if text.trim().is_empty() {
-            return Ok(None);
-        }
-        let file: File = serde_saphyr::from_str(text).map_err(|error| {
+fn parse(text: &str) -> Result<Option<DebatePolicy>, (usize, String)> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let file: File = serde_saphyr::from_str(text).map_err(|error| {
             let line = error
                 .location()
                 .and_then(|at| usize::try_from(at.line()).ok())
@@ -64,9 +55,8 @@ impl DebatePolicy {
             let hint = "debate_policy has require_evidence, track_convergence and enable_learning, each true or false";
             (line, format!("{first}; {hint}"))
         })?;
-        let inner = file.constitution.and_then(|it| it.debate_policy);
-        Ok(file.debate_policy.or(inner))
-    }
+    let inner = file.constitution.and_then(|inner| inner.debate_policy);
+    Ok(file.debate_policy.or(inner))
 }
 
 #[cfg(test)]

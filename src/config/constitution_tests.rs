@@ -1,10 +1,10 @@
 use super::*;
 
 fn parsed(text: &str) -> Option<DebatePolicy> {
-    DebatePolicy::parse(text).unwrap()
+    parse(text).unwrap()
 }
 
-/// The design's form, the short form, and a constitution that says nothing of debates.
+/// The full form, the short form, and a constitution without a policy.
 #[test]
 fn e21_a_debate_policy_is_read_from_the_constitution() {
     let whole = "constitution:\n  values: [honesty]\n  debate_policy:\n    require_evidence: true\n    track_convergence: true\n    enable_learning: false\n";
@@ -29,13 +29,13 @@ fn e21_a_debate_policy_is_read_from_the_constitution() {
 }
 
 #[test]
-fn e21_a_broken_policy_says_where_and_what_was_expected() {
+fn e21_an_invalid_policy_is_reported_with_line_and_valid_keys() {
     for text in [
         "debate_policy:\n  require_evidence: maybe\n",
         "debate_policy:\n  demand_evidence: true\n",
         "debate_policy: [1\n",
     ] {
-        let (line, message) = DebatePolicy::parse(text).unwrap_err();
+        let (line, message) = parse(text).unwrap_err();
         assert!(line >= 1);
         assert!(
             message.contains("require_evidence, track_convergence and enable_learning"),

@@ -1,16 +1,20 @@
-//! Reads the tables of a TOML file key by key and remembers what was asked for, so that one list of keys serves the
-//! reading, the complaint about unknown keys and `config show`.
+//! Reads `roundtable.toml` key by key. The keys that a section asks for serve parsing, the check for unknown keys and
+//! `config show`. serde is not used because it stops at the first error, and all errors are reported at once.
 
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use toml_edit::{Item, Key, TableLike};
 
-use super::name::nearest;
+use super::environment::{Environment, Secret};
+use super::name::{ModelName, nearest};
 use super::{Fault, Origin, Setting};
 
-/// The line where something stands, counted from 1.
+pub(super) const SECONDS: RangeInclusive<f64> = 0.001..=86_400.0;
+
+/// The line of a span, counted from 1.
 pub(super) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
     let end = span.map_or(0, |span| span.start.min(text.len()));
     1 + text
@@ -18,150 +22,176 @@ pub(super) fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
         .map_or(0, |before| before.matches('\n').count())
 }
 
-/// What comes of reading a file, beside the values.
-pub(super) struct Findings<'t> {
+/// The state shared by all sections of a file.
+pub(super) struct Reader<'t> {
     text: &'t str,
     path: Option<&'t Path>,
+    pub environment: &'t Environment,
+    /// Set when the `[providers]` sections have been read.
+    pub provider_names: Vec<String>,
     pub faults: Vec<Fault>,
     pub settings: Vec<Setting>,
 }
 
-impl<'t> Findings<'t> {
-    pub(super) fn new(text: &'t str, path: Option<&'t Path>) -> Self {
+impl<'t> Reader<'t> {
+    pub(super) fn new(text: &'t str, path: Option<&'t Path>, environment: &'t Environment) -> Self {
         Self {
             text,
             path,
+            environment,
+            provider_names: Vec::new(),
             faults: Vec::new(),
             settings: Vec::new(),
         }
     }
 
-    pub(super) fn line(&self, span: Option<Range<usize>>) -> usize {
-        line_of(self.text, span)
+    fn line(&self, key: Option<&Key>) -> usize {
+        line_of(self.text, key.and_then(Key::span))
     }
 
     pub(super) fn fault(&mut self, line: usize, message: impl Into<String>) {
-        self.faults.push(Fault {
-            line,
-            message: message.into(),
-        });
-    }
-
-    pub(super) fn setting(&mut self, key: String, value: Option<String>, origin: Origin) {
-        self.settings.push(Setting { key, value, origin });
-    }
-
-    pub(super) fn origin(&self, line: Option<usize>) -> Origin {
-        match (line, self.path) {
-            (Some(line), Some(path)) => Origin::File {
-                path: path.to_path_buf(),
-                line,
-            },
-            (Some(_), None) | (None, _) => Origin::Default,
-        }
+        let message = message.into();
+        self.faults.push(Fault { line, message });
     }
 }
 
-/// One table of the file, or its absence.
-pub(super) struct Section<'f, 't, 'd> {
-    findings: &'f mut Findings<'t>,
-    /// As in `providers.lab`; empty for the whole file.
-    path: String,
-    table: Option<&'d dyn TableLike>,
-    asked: Vec<&'static str>,
+/// One table of the file; `None` if the file does not have it.
+pub(super) struct Section<'r, 't> {
+    pub reader: &'r mut Reader<'t>,
+    /// Such as `providers.lab`; empty for the whole file.
+    name: String,
+    table: Option<&'t dyn TableLike>,
+    known: Vec<&'static str>,
 }
 
-/// A value of the file and the line it stands on.
+/// A value of the file and its line.
 pub(super) struct Given<T> {
     pub value: T,
     pub line: usize,
 }
 
-impl<'f, 't, 'd> Section<'f, 't, 'd> {
+impl<'r, 't> Section<'r, 't> {
     pub(super) fn new(
-        findings: &'f mut Findings<'t>,
-        path: impl Into<String>,
-        table: Option<&'d dyn TableLike>,
+        reader: &'r mut Reader<'t>,
+        name: impl Into<String>,
+        table: Option<&'t dyn TableLike>,
     ) -> Self {
         Self {
-            findings,
-            path: path.into(),
+            reader,
+            name: name.into(),
             table,
-            asked: Vec::new(),
+            known: Vec::new(),
         }
     }
 
-    fn full(&self, key: &str) -> String {
-        if self.path.is_empty() {
+    /// Reads a table below this one.
+    pub(super) fn section<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&mut Section<'_, 't>) -> T,
+    ) -> T {
+        let table = self.table(name);
+        let mut section = Section::new(self.reader, name, table);
+        let value = read(&mut section);
+        section.finish();
+        value
+    }
+
+    fn full_key(&self, key: &str) -> String {
+        if self.name.is_empty() {
             key.to_owned()
         } else {
-            format!("{}.{key}", self.path)
+            format!("{}.{key}", self.name)
         }
     }
 
     pub(super) fn fault(&mut self, line: usize, message: impl Into<String>) {
-        self.findings.fault(line, message);
+        self.reader.fault(line, message);
     }
 
-    fn entry(&mut self, key: &'static str) -> Option<(&'d Key, &'d Item)> {
-        self.asked.push(key);
+    fn entry(&mut self, key: &'static str) -> Option<(&'t Key, &'t Item)> {
+        self.known.push(key);
         self.table
             .and_then(|table| table.get_key_value(key))
             .filter(|(_, item)| !item.is_none())
     }
 
-    /// Reads one value; `expected` completes the sentence "it has to be …".
+    /// Reads one value; the error of `read` says what is expected.
     pub(super) fn read<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(&Item) -> Result<T, String>,
     ) -> Option<Given<T>> {
         let (name, item) = self.entry(key)?;
-        let line = self.findings.line(name.span());
+        let line = self.reader.line(Some(name));
         match read(item) {
             Ok(value) => Some(Given { value, line }),
             Err(expected) => {
-                let shown = shown(item);
-                let full = self.full(key);
-                self.findings
-                    .fault(line, format!("{full} is {shown}, but has to be {expected}"));
+                let (full, value) = (self.full_key(key), excerpt(item));
+                self.fault(line, format!("invalid {full} {value}: {expected}"));
                 None
             }
         }
     }
 
-    /// Reads a text that a complaint must not repeat.
-    pub(super) fn read_secret<T>(
+    /// Reads a text that an error message must not repeat.
+    pub(super) fn read_secret(
         &mut self,
         key: &'static str,
-        read: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Option<Given<T>> {
+        is_valid: impl FnOnce(&str) -> bool,
+        expected: &str,
+    ) -> Option<Given<Secret>> {
         let (name, item) = self.entry(key)?;
-        let line = self.findings.line(name.span());
-        match read(item.as_str().unwrap_or_default().trim()) {
-            Ok(value) => Some(Given { value, line }),
-            Err(expected) => {
-                let full = self.full(key);
-                self.findings
-                    .fault(line, format!("{full} has to be {expected}"));
-                None
-            }
+        let line = self.reader.line(Some(name));
+        let text = item.as_str().unwrap_or_default().trim();
+        if is_valid(text) {
+            let value = Secret::new(text);
+            return Some(Given { value, line });
         }
+        let full = self.full_key(key);
+        self.fault(line, format!("invalid {full}: {expected}"));
+        None
     }
 
     pub(super) fn record<T: Display>(&mut self, key: &str, value: Option<T>, line: Option<usize>) {
-        let origin = self.findings.origin(line);
-        let full = self.full(key);
-        self.findings
-            .setting(full, value.map(|value| value.to_string()), origin);
+        let origin = match (line, self.reader.path) {
+            (Some(line), Some(path)) => Origin::File {
+                path: path.to_path_buf(),
+                line,
+            },
+            (Some(_), None) | (None, _) => Origin::Default,
+        };
+        self.record_from(key, value, origin);
     }
 
-    pub(super) fn record_from(&mut self, key: &str, value: impl Display, variable: &str) {
-        let origin = Origin::Environment {
-            variable: variable.to_owned(),
-        };
-        let full = self.full(key);
-        self.findings.setting(full, Some(value.to_string()), origin);
+    pub(super) fn record_variable(&mut self, key: &str, value: impl Display, variable: &str) {
+        let variable = variable.to_owned();
+        self.record_from(key, Some(value), Origin::Environment { variable });
+    }
+
+    fn record_from<T: Display>(&mut self, key: &str, value: Option<T>, origin: Origin) {
+        let key = self.full_key(key);
+        let value = value.map(|value| value.to_string());
+        self.reader.settings.push(Setting { key, value, origin });
+    }
+
+    pub(super) fn or_default<T: Copy + Display>(
+        &mut self,
+        key: &str,
+        given: Option<Given<T>>,
+        default: T,
+    ) -> T {
+        let line = given.as_ref().map(|given| given.line);
+        let value = given.map_or(default, |given| given.value);
+        self.record(key, Some(value), line);
+        value
+    }
+
+    pub(super) fn optional<T: Display>(&mut self, key: &str, given: Option<Given<T>>) -> Option<T> {
+        let line = given.as_ref().map(|given| given.line);
+        let value = given.map(|given| given.value);
+        self.record(key, value.as_ref(), line);
+        value
     }
 
     pub(super) fn whole<T>(
@@ -176,8 +206,24 @@ impl<'f, 't, 'd> Section<'f, 't, 'd> {
             item.as_integer()
                 .and_then(|number| T::try_from(number).ok())
                 .filter(|number| range.contains(number))
-                .ok_or_else(|| format!("a whole number from {} to {}", range.start(), range.end()))
+                .ok_or_else(|| {
+                    let (min, max) = (range.start(), range.end());
+                    format!("expected a whole number from {min} to {max}")
+                })
         })
+    }
+
+    pub(super) fn whole_or<T>(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<T>,
+        default: T,
+    ) -> T
+    where
+        T: Copy + Display + PartialOrd + TryFrom<i64>,
+    {
+        let given = self.whole(key, range);
+        self.or_default(key, given, default)
     }
 
     #[expect(
@@ -193,8 +239,34 @@ impl<'f, 't, 'd> Section<'f, 't, 'd> {
             item.as_float()
                 .or_else(|| item.as_integer().map(|whole| whole as f64))
                 .filter(|number| range.contains(number))
-                .ok_or_else(|| format!("a number from {} to {}", range.start(), range.end()))
+                .ok_or_else(|| {
+                    let (min, max) = (range.start(), range.end());
+                    format!("expected a number from {min} to {max}")
+                })
         })
+    }
+
+    pub(super) fn number_or(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+        default: f64,
+    ) -> f64 {
+        let given = self.number(key, range);
+        self.or_default(key, given, default)
+    }
+
+    pub(super) fn share_or(&mut self, key: &'static str, default: f64) -> f64 {
+        self.number_or(key, 0.0..=1.0, default)
+    }
+
+    pub(super) fn seconds_or(&mut self, key: &'static str, default: Duration) -> Duration {
+        Duration::from_secs_f64(self.number_or(key, SECONDS, default.as_secs_f64()))
+    }
+
+    pub(super) fn milliseconds_or(&mut self, key: &'static str, default: Duration) -> Duration {
+        let default = u64::try_from(default.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(self.whole_or(key, 1..=3_600_000, default))
     }
 
     pub(super) fn text(&mut self, key: &'static str) -> Option<Given<String>> {
@@ -203,78 +275,119 @@ impl<'f, 't, 'd> Section<'f, 't, 'd> {
                 .map(str::trim)
                 .filter(|text| !text.is_empty())
                 .map(str::to_owned)
-                .ok_or_else(|| "text in quotes".to_owned())
+                .ok_or_else(|| "expected text in quotes".to_owned())
         })
+    }
+
+    pub(super) fn model(&mut self, key: &'static str) -> Option<ModelName> {
+        let names = self.reader.provider_names.clone();
+        let given = self.read(key, |item| {
+            let text = item.as_str().unwrap_or_default();
+            ModelName::parse(text, names.iter().map(String::as_str))
+                .map_err(|error| error.to_string())
+        });
+        self.optional(key, given)
+    }
+
+    /// A path, relative to the folder of the file. The variable has priority: it is set for one run, the file for all.
+    pub(super) fn path(
+        &mut self,
+        key: &'static str,
+        variable: &str,
+        default: Option<PathBuf>,
+    ) -> Option<PathBuf> {
+        let given = self.text(key);
+        let environment = self.reader.environment;
+        if let Some(path) = environment.path(variable) {
+            self.record_variable(key, path.display(), variable);
+            return Some(path);
+        }
+        let line = given.as_ref().map(|given| given.line);
+        let folder = self.reader.path.and_then(Path::parent);
+        let given = given.map(|given| {
+            match given
+                .value
+                .strip_prefix("~/")
+                .zip(environment.folders.as_ref())
+            {
+                Some((rest, folders)) => folders.home.join(rest),
+                None => folder.unwrap_or(Path::new("")).join(&given.value),
+            }
+        });
+        let path = given.or(default);
+        self.record(key, path.as_deref().map(Path::display), line);
+        path
     }
 
     pub(super) fn is_absent(&self, key: &str) -> bool {
         self.table.is_none_or(|table| !table.contains_key(key))
     }
 
-    pub(super) fn line_of(&self, key: Option<&Key>) -> usize {
-        self.findings.line(key.and_then(Key::span))
-    }
-
-    /// The tables below this one, with the line of each.
-    pub(super) fn tables(&mut self) -> Vec<(&'d str, &'d dyn TableLike, usize)> {
+    /// All tables below this one, whatever their names.
+    pub(super) fn tables(&mut self) -> Vec<(&'t str, &'t dyn TableLike, usize)> {
         let mut tables = Vec::new();
-        let Some(table) = self.table else {
-            return tables;
-        };
-        for (name, item) in table.iter() {
-            let key = table.key(name).and_then(Key::span);
-            let line = self.findings.line(key);
-            if let Some(inner) = item.as_table_like() {
-                tables.push((name, inner, line));
-            } else {
-                let full = self.full(name);
-                self.fault(line, format!("{full} has to be a table: [{full}]"));
+        for (name, item, line) in self.entries() {
+            match item.as_table_like() {
+                Some(table) => tables.push((name, table, line)),
+                None => self.fault_not_a_table(name, line),
             }
         }
         tables
     }
 
-    /// A table within this one that is a key like any other.
-    pub(super) fn table(&mut self, key: &'static str) -> Option<&'d dyn TableLike> {
+    /// All entries of this table, with their lines.
+    pub(super) fn entries(&self) -> Vec<(&'t str, &'t Item, usize)> {
+        let Some(table) = self.table else {
+            return Vec::new();
+        };
+        let line = |name| self.reader.line(table.key(name));
+        table
+            .iter()
+            .map(|(name, item)| (name, item, line(name)))
+            .collect()
+    }
+
+    pub(super) fn table(&mut self, key: &'static str) -> Option<&'t dyn TableLike> {
         let (name, item) = self.entry(key)?;
         let table = item.as_table_like();
         if table.is_none() {
-            let line = self.findings.line(name.span());
-            let full = self.full(key);
-            self.fault(line, format!("{full} has to be a table: [{full}]"));
+            self.fault_not_a_table(key, self.reader.line(Some(name)));
         }
         table
     }
 
-    /// Complains about every key that nobody asked for.
+    fn fault_not_a_table(&mut self, key: &str, line: usize) {
+        let full = self.full_key(key);
+        self.fault(line, format!("{full} must be a table: [{full}]"));
+    }
+
+    /// Reports every key that was not read.
     pub(super) fn finish(self) {
-        let Some(table) = self.table else { return };
-        for (key, item) in table.iter() {
-            if self.asked.contains(&key) {
+        for (key, item, line) in self.entries() {
+            if self.known.contains(&key) {
                 continue;
             }
-            let line = self.findings.line(table.key(key).and_then(Key::span));
-            let what = match (self.path.as_str(), item.is_table_like()) {
+            let unknown = match (self.name.as_str(), item.is_table_like()) {
                 ("", true) => format!("unknown section [{key}]"),
                 ("", false) => format!("unknown key '{key}' outside any section"),
-                (path, _) => format!("unknown key '{key}' in [{path}]"),
+                (name, _) => format!("unknown key '{key}' in [{name}]"),
             };
-            let hint = match nearest(key, self.asked.iter().copied()) {
+            let hint = match nearest(key, self.known.iter().copied()) {
                 Some(word) => format!("did you mean '{word}'?"),
-                None => format!("known: {}", self.asked.join(", ")),
+                None => format!("known: {}", self.known.join(", ")),
             };
             let warning = if key == "api_key" {
-                " A key is never written here: put it into an environment variable and name that"
+                " Do not write keys into this file: set an environment variable and name it here"
             } else {
                 ""
             };
-            let message = format!("{what}; {hint}{warning}");
-            self.findings.fault(line, message);
+            self.reader
+                .fault(line, format!("{unknown}; {hint}{warning}"));
         }
     }
 }
 
-fn shown(item: &Item) -> String {
+fn excerpt(item: &Item) -> String {
     let text = item.to_string();
     let text = text.trim();
     if text.chars().count() <= 40 {

@@ -1,4 +1,4 @@
-//! Changes one setting of a file and leaves the rest of it, comments and all, as it is.
+//! Changes one setting of a file and preserves the rest, including comments.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +8,7 @@ use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
 use super::document::line_of;
 use super::{Config, ConfigError, Environment, Fault};
 
-/// Sets `key`, as in `tiers.fast`, to `value`. A value that makes the file wrong is refused, and nothing is written.
+/// Sets `key`, such as `tiers.fast`, to `value`. If that makes the file invalid, nothing is written.
 pub(crate) fn set(
     path: &Path,
     key: &str,
@@ -29,8 +29,8 @@ pub(crate) fn set(
         .ok_or_else(|| ConfigError::NoSuchSetting {
             key: key.to_owned(),
         })?;
-    let mut refusal = None;
-    for value in readings(value) {
+    let mut first_error = None;
+    for value in interpretations(value) {
         let edited = edited(&text, &keys, value, path)?;
         match Config::parse(&edited, Some(path), environment) {
             Ok(_) => {
@@ -40,17 +40,17 @@ pub(crate) fn set(
                 });
             }
             Err(error) => {
-                refusal.get_or_insert(error);
+                first_error.get_or_insert(error);
             }
         }
     }
-    Err(refusal.unwrap_or_else(|| ConfigError::NoSuchSetting {
+    Err(first_error.unwrap_or_else(|| ConfigError::NoSuchSetting {
         key: key.to_owned(),
     }))
 }
 
-/// `8` may be a number or, where text is wanted, text.
-fn readings(value: &str) -> Vec<Value> {
+/// `8` may be a number or, if text is expected, text.
+fn interpretations(value: &str) -> Vec<Value> {
     let plain = value
         .parse::<i64>()
         .map(Value::from)
@@ -66,7 +66,7 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
     };
     let mut document = text.parse::<DocumentMut>().map_err(|error| {
         let line = line_of(text, error.span());
-        faulty(line, format!("this is not TOML: {}", error.message()))
+        faulty(line, format!("invalid TOML: {}", error.message()))
     })?;
     let Some((last, sections)) = keys.split_last() else {
         return Ok(text.to_owned());
@@ -77,12 +77,12 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
             .entry(section.get())
             .or_insert_with(|| {
                 let mut new = Table::new();
-                // `providers` alone gets no heading: `[providers.lab]` says it.
+                // `providers` alone gets no heading, because `[providers.lab]` implies it.
                 new.set_implicit(depth + 1 < sections.len());
                 Item::Table(new)
             })
             .as_table_like_mut()
-            .ok_or_else(|| faulty(1, format!("{} is no section", section.get())))?;
+            .ok_or_else(|| faulty(1, format!("{} is not a section", section.get())))?;
     }
     match table.get_mut(last.get()).and_then(Item::as_value_mut) {
         Some(old) => {
@@ -97,9 +97,9 @@ fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String,
     Ok(document.to_string())
 }
 
-/// All or nothing: a full disk leaves the old file.
+/// Atomic: a full disk leaves the old file.
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    // Through a symbolic link, the file that it points to is replaced and not the link.
+    // Replaces the target of a symbolic link, not the link.
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

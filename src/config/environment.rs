@@ -1,4 +1,4 @@
-//! The environment, read once. Tests build one by hand.
+//! The process environment, read once. Tests construct their own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
 
-/// A key of a provider. It can be used, but neither printed nor written anywhere.
+/// A secret such as an API key. `Debug` and `Display` mask it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(String);
 
@@ -15,7 +15,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The one way to the text itself, for the request that needs it.
+    /// The only access to the text.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -33,7 +33,7 @@ impl fmt::Display for Secret {
     }
 }
 
-/// The folders of the user that belong to this program.
+/// The user's folders for this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
     pub home: PathBuf,
@@ -44,11 +44,11 @@ pub(crate) struct Folders {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
-    /// Empty: the process's own.
+    /// Empty for that of the process.
     pub working_dir: PathBuf,
-    /// `None` where the user has no home folder.
+    /// `None` if the user has no home folder.
     pub folders: Option<Folders>,
-    // Any of them may be somebody's key, so all are kept as secrets.
+    // Any variable may be a key, so all are secrets.
     variables: BTreeMap<String, Secret>,
 }
 
@@ -72,7 +72,7 @@ impl Environment {
         }
     }
 
-    /// One without any variables.
+    /// Without any variables.
     #[cfg(test)]
     pub(crate) fn at(working_dir: impl Into<PathBuf>, folders: Option<Folders>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Environment {
         self
     }
 
-    /// An empty variable counts as not set.
+    /// `None` if the variable is empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(Secret::expose)
     }

@@ -13,9 +13,9 @@ pub(crate) struct ModelName {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NameError {
-    #[error("'{text}' names no model: write provider:model, as in ollama:{text}")]
+    #[error("invalid model '{text}': no provider; write provider:model, such as ollama:{text}")]
     NoProvider { text: String },
-    #[error("'{text}' names no model after the colon: write provider:model")]
+    #[error("invalid model '{text}': no model after the colon; write provider:model")]
     NoModel { text: String },
     #[error("unknown provider '{provider}' in '{text}'; known providers: {}{}", known.join(", "), hint(nearest.as_deref()))]
     UnknownProvider {
@@ -31,7 +31,7 @@ fn hint(nearest: Option<&str>) -> String {
 }
 
 impl ModelName {
-    /// For names that the program itself puts together from a provider that it knows.
+    /// For a provider that is known to exist.
     pub(crate) fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             provider: provider.into(),
@@ -71,7 +71,7 @@ impl ModelName {
         &self.provider
     }
 
-    /// The provider's own name of it.
+    /// The provider's name for the model.
     pub(crate) fn model(&self) -> &str {
         &self.model
     }
@@ -89,28 +89,28 @@ impl Serialize for ModelName {
     }
 }
 
-/// The valid word that a wrong one was most likely meant to be.
+/// The valid word most similar to a wrong one, if any is similar enough.
 pub(super) fn nearest<'a>(
     wrong: &str,
     valid: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    const ALIKE: f64 = 0.8;
+    const MIN_SIMILARITY: f64 = 0.8;
     valid
         .into_iter()
         .map(|word| {
-            // In short words one slip is much by measure and little to the eye.
-            let slip = strsim::damerau_levenshtein(wrong, word) <= 1;
+            // One typo in a short word lowers the similarity a lot, so it counts as similar anyway.
+            let is_typo = strsim::damerau_levenshtein(wrong, word) <= 1;
             let similarity = strsim::jaro_winkler(wrong, word);
             (
-                if slip {
-                    similarity.max(ALIKE)
+                if is_typo {
+                    similarity.max(MIN_SIMILARITY)
                 } else {
                     similarity
                 },
                 word,
             )
         })
-        .filter(|(similarity, _)| *similarity >= ALIKE)
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, word)| word)
 }

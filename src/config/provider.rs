@@ -1,17 +1,16 @@
-//! Who serves models: the built-in providers, and those that a file adds or changes.
+//! Model providers: the built-in ones, and those that the configuration file adds or changes.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
-use toml_edit::TableLike;
 
-use super::document::{Findings, Given, Section};
+use super::document::{Given, Reader, SECONDS, Section};
 use super::environment::{Environment, Secret};
 use super::name::ModelName;
 
-/// The wire format that a provider speaks.
+/// The wire format of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     OpenAi,
@@ -23,17 +22,19 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const NAMED: [(&'static str, Self); 4] = [
-        ("openai", Self::OpenAi),
-        ("anthropic", Self::Anthropic),
-        ("gemini", Self::Gemini),
-        ("ollama", Self::Ollama),
+    /// In the order of C-04, in which discovery prefers them.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Anthropic,
+        Self::OpenAi,
+        Self::Gemini,
+        Self::Ollama,
+        Self::Local,
     ];
 
-    fn named(name: &str) -> Option<Self> {
-        Self::NAMED
-            .into_iter()
-            .find_map(|(known, kind)| (known == name).then_some(kind))
+    /// The kinds that a file can name.
+    fn from_name(name: &str) -> Option<Self> {
+        let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        named.filter(|kind| *kind != Self::Local)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -46,7 +47,8 @@ impl Kind {
         }
     }
 
-    fn home(self) -> &'static str {
+    /// The URL of the official service, or of a local server.
+    fn default_url(self) -> &'static str {
         match self {
             Self::OpenAi => "https://api.openai.com/v1",
             Self::Anthropic => "https://api.anthropic.com",
@@ -56,7 +58,7 @@ impl Kind {
         }
     }
 
-    /// Where the key of the service itself is customarily kept.
+    /// The usual environment variables for the key of the official service.
     fn key_variables(self) -> &'static [&'static str] {
         match self {
             Self::OpenAi => &["OPENAI_API_KEY"],
@@ -81,7 +83,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A key, and the variable it was found in.
+/// An API key and the variable that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Credential {
     pub secret: Secret,
@@ -92,35 +94,35 @@ pub(crate) struct Credential {
 pub(crate) struct Provider {
     pub name: String,
     pub kind: Kind,
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     pub base_url: String,
     pub key: Option<Credential>,
-    /// The variables that may hold the key, in order; none where no key is sent.
+    /// The variables that may hold the key, in order; empty if no key is sent.
     pub key_variables: Vec<String>,
-    /// A call without a key would be refused, so it is not made.
+    /// Calls without a key would be rejected, so none are made.
     pub needs_key: bool,
     pub max_concurrent: u32,
-    /// In place of `limits.call_timeout_s`.
+    /// Overrides `limits.call_timeout_s`.
     pub timeout: Option<Duration>,
     pub headers: Vec<(String, Secret)>,
-    /// Whether its models can be offered tools, where the file says so.
+    /// Whether its models can call tools, if the file says so.
     pub tools: Option<bool>,
-    /// Who answers when it is dead, in this order.
+    /// The models to use if it fails, in this order.
     pub fallback: Vec<ModelName>,
-    /// The user's file has a section for it.
+    /// The configuration file has a section for it.
     pub configured: bool,
 }
 
 impl Provider {
-    /// Whether this is the service of the company that made the format, with its names and prices.
+    /// Whether this is the official service of the company behind the format, with its model names and prices.
     pub(crate) fn is_official(&self) -> bool {
-        self.base_url == self.kind.home() && self.kind != Kind::Ollama
+        self.base_url == self.kind.default_url() && self.kind != Kind::Ollama
     }
 
     fn built_in(kind: Kind, environment: &Environment) -> Self {
         let base_url = match (kind, environment.variable("OLLAMA_HOST")) {
             (Kind::Ollama, Some(host)) => ollama_url(host),
-            _ => kind.home().to_owned(),
+            _ => kind.default_url().to_owned(),
         };
         let key_variables: Vec<String> =
             kind.key_variables().iter().map(|&v| v.to_owned()).collect();
@@ -150,7 +152,7 @@ fn key_of(variables: &[String], environment: &Environment) -> Option<Credential>
     })
 }
 
-/// `OLLAMA_HOST` as Ollama itself reads it: any part may be missing, and 0.0.0.0 is where it listens, not where to call.
+/// Parses `OLLAMA_HOST` as Ollama does: any part may be missing, and 0.0.0.0 is an address to listen on, not to call.
 fn ollama_url(host: &str) -> String {
     let (scheme, rest, port) = match host.split_once("://") {
         Some(("https", rest)) => ("https", rest, "443"),
@@ -169,96 +171,82 @@ fn ollama_url(host: &str) -> String {
     format!("{scheme}://{name}:{port}")
 }
 
-/// All providers by name: the built-in ones, changed and added to by the `[providers.…]` sections.
-pub(super) fn read(
-    findings: &mut Findings<'_>,
-    table: Option<&dyn TableLike>,
-    environment: &Environment,
-) -> BTreeMap<String, Provider> {
-    let mut providers: BTreeMap<String, Provider> = [
-        Kind::Anthropic,
-        Kind::OpenAi,
-        Kind::Gemini,
-        Kind::Ollama,
-        Kind::Local,
-    ]
-    .into_iter()
-    .map(|kind| {
-        (
-            kind.name().to_owned(),
-            Provider::built_in(kind, environment),
-        )
-    })
-    .collect();
+/// All providers by name: the built-in ones, and the `[providers.…]` sections that override or add to them.
+pub(super) fn read(root: &mut Section<'_, '_>) -> BTreeMap<String, Provider> {
+    let table = root.table("providers");
+    let reader = &mut *root.reader;
+    let mut providers: BTreeMap<String, Provider> = Kind::ALL
+        .into_iter()
+        .map(|kind| Provider::built_in(kind, reader.environment))
+        .map(|provider| (provider.name.clone(), provider))
+        .collect();
     let mut fallbacks = Vec::new();
-    let sections = Section::new(findings, "providers", table).tables();
-    for (name, table, line) in sections {
-        if let Some(message) = unusable(name) {
-            findings.fault(line, message);
+    for (name, table, line) in Section::new(reader, "providers", table).tables() {
+        if let Some(message) = invalid_name(name) {
+            reader.fault(line, message);
             continue;
         }
-        let section = Section::new(findings, format!("providers.{name}"), Some(table));
-        if let Some((provider, given)) = read_one(section, name, line, environment) {
+        let section = Section::new(reader, format!("providers.{name}"), Some(table));
+        if let Some((provider, given)) = read_one(section, name, line) {
             providers.insert(name.to_owned(), provider);
             fallbacks.extend(given.map(|given| (name.to_owned(), given)));
         }
     }
-    stand_in(findings, &mut providers, fallbacks);
+    reader.provider_names = providers.keys().cloned().collect();
+    set_fallbacks(reader, &mut providers, fallbacks);
     for provider in providers.values() {
         if !provider.configured && provider.kind != Kind::Local {
-            let mut section = Section::new(findings, format!("providers.{}", provider.name), None);
-            let nothing = Stated::read(&mut section);
-            show(&mut section, provider, &nothing);
+            let mut section = Section::new(reader, format!("providers.{}", provider.name), None);
+            let nothing = Fields::read(&mut section);
+            record(&mut section, provider, &nothing);
         }
     }
     providers
 }
 
-/// Fills in who answers for whom.
-fn stand_in(
-    findings: &mut Findings<'_>,
+/// Parses the fallbacks, which may name any provider of the file.
+fn set_fallbacks(
+    reader: &mut Reader<'_>,
     providers: &mut BTreeMap<String, Provider>,
     fallbacks: Vec<(String, Given<Vec<String>>)>,
 ) {
-    let names: Vec<String> = providers.keys().cloned().collect();
     for (name, given) in fallbacks {
         let mut models = Vec::new();
         for text in &given.value {
-            match ModelName::parse(text, names.iter().map(String::as_str)) {
+            match ModelName::parse(text, reader.provider_names.iter().map(String::as_str)) {
                 Ok(model) => models.push(model),
-                Err(error) => findings.fault(
+                Err(error) => reader.fault(
                     given.line,
-                    format!("providers.{name}.fallback has to name models: {error}"),
+                    format!("invalid providers.{name}.fallback: {error}"),
                 ),
             }
         }
-        let shown = given.value.join(", ");
-        let mut section = Section::new(findings, format!("providers.{name}"), None);
-        section.record("fallback", Some(shown), Some(given.line));
+        let mut section = Section::new(reader, format!("providers.{name}"), None);
+        section.record("fallback", Some(given.value.join(", ")), Some(given.line));
         if let Some(provider) = providers.get_mut(&name) {
             provider.fallback = models;
         }
     }
 }
 
-fn unusable(name: &str) -> Option<String> {
+fn invalid_name(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name == Kind::Local.name() {
-        Some("'local' is the embedded model: set it up in [local]".to_owned())
+        Some("'local' is the embedded model: configure it in [local]".to_owned())
     } else if name.is_empty() || !name.chars().all(plain) {
         Some(format!(
-            "'{name}' cannot be the name of a provider: use letters, digits, - and _"
+            "invalid provider name '{name}': use letters, digits, - and _"
         ))
     } else {
         None
     }
 }
 
-fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated) {
+fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
     fn line<T>(given: Option<&Given<T>>) -> Option<usize> {
         given.map(|given| given.line)
     }
-    let Stated {
+    let Fields {
         kind,
         base_url,
         api_key_env,
@@ -267,7 +255,7 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
         headers: _,
         tools,
         fallback: _,
-    } = stated;
+    } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
     section.record(
         "base_url",
@@ -277,9 +265,16 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
     if let Some(given) = api_key_env {
         section.record("api_key_env", Some(&given.value), Some(given.line));
     }
-    show_key(section, provider);
-    let most = provider.max_concurrent;
-    section.record("max_concurrent", Some(most), line(max_concurrent.as_ref()));
+    match &provider.key {
+        Some(key) => section.record_variable("api_key", &key.secret, &key.variable),
+        None if provider.key_variables.is_empty() => {}
+        None => section.record("api_key", None::<&str>, None),
+    }
+    section.record(
+        "max_concurrent",
+        Some(provider.max_concurrent),
+        line(max_concurrent.as_ref()),
+    );
     if let Some(given) = timeout {
         section.record("timeout_s", Some(given.value), Some(given.line));
     }
@@ -288,16 +283,8 @@ fn show(section: &mut Section<'_, '_, '_>, provider: &Provider, stated: &Stated)
     }
 }
 
-fn show_key(section: &mut Section<'_, '_, '_>, provider: &Provider) {
-    match &provider.key {
-        Some(key) => section.record_from("api_key", &key.secret, &key.variable),
-        None if provider.key_variables.is_empty() => {}
-        None => section.record("api_key", None::<&str>, None),
-    }
-}
-
-/// What a section says, before anything is made of it.
-struct Stated {
+/// The fields of a `[providers.…]` section.
+struct Fields {
     kind: Option<Given<Kind>>,
     base_url: Option<Given<String>>,
     api_key_env: Option<Given<String>>,
@@ -305,34 +292,34 @@ struct Stated {
     timeout: Option<Given<f64>>,
     headers: Vec<(String, Secret)>,
     tools: Option<Given<bool>>,
-    /// Read when all providers are known.
+    /// Parsed when all providers are known.
     fallback: Option<Given<Vec<String>>>,
 }
 
-const KINDS: &str = "\"openai\", \"anthropic\", \"gemini\" or \"ollama\"";
+const KINDS: &str = r#""openai", "anthropic", "gemini" or "ollama""#;
 
-impl Stated {
-    fn read(section: &mut Section<'_, '_, '_>) -> Self {
+impl Fields {
+    fn read(section: &mut Section<'_, '_>) -> Self {
         Self {
             kind: section.read("kind", |item| {
                 item.as_str()
-                    .and_then(Kind::named)
-                    .ok_or_else(|| KINDS.to_owned())
+                    .and_then(Kind::from_name)
+                    .ok_or_else(|| format!("expected {KINDS}"))
             }),
             base_url: section.read("base_url", |item| {
                 item.as_str()
-                    .and_then(|text| web_address(text.trim()))
+                    .and_then(|text| parse_base_url(text.trim()))
                     .ok_or_else(|| {
-                        "an address like \"http://127.0.0.1:8000/v1\", without user, password or query"
+                        "expected a URL like \"http://127.0.0.1:8000/v1\", without user, password or query"
                             .to_owned()
                     })
             }),
             api_key_env: section.text("api_key_env"),
             max_concurrent: section.whole("max_concurrent", 1..=1024),
-            timeout: section.number("timeout_s", 0.001..=86_400.0),
+            timeout: section.number("timeout_s", SECONDS),
             headers: read_headers(section),
             tools: section.read("tools", |item| {
-                let expected = "true or false: whether its models can call tools";
+                let expected = "expected true or false (whether its models can call tools)";
                 item.as_bool().ok_or_else(|| expected.to_owned())
             }),
             fallback: section.read("fallback", |item| {
@@ -341,7 +328,7 @@ impl Stated {
                     list.iter().map(text).collect::<Option<Vec<_>>>()
                 });
                 list.flatten()
-                    .ok_or_else(|| "a list of models like [\"ollama:qwen3:32b\"]".to_owned())
+                    .ok_or_else(|| "expected a list of models like [\"ollama:qwen3:32b\"]".to_owned())
             }),
         }
     }
@@ -353,8 +340,8 @@ impl Stated {
         if let Some(given) = &self.base_url {
             provider.base_url.clone_from(&given.value);
             provider.needs_key = false;
-            if Kind::named(name).is_none() {
-                // A key for one company's service is not sent to somebody else's server.
+            if Kind::from_name(name).is_none() {
+                // The key of the official service must not be sent to another server.
                 provider.key_variables.clear();
                 provider.key = None;
             }
@@ -376,33 +363,30 @@ impl Stated {
 }
 
 fn read_one(
-    mut section: Section<'_, '_, '_>,
+    mut section: Section<'_, '_>,
     name: &str,
     line: usize,
-    environment: &Environment,
 ) -> Option<(Provider, Option<Given<Vec<String>>>)> {
-    let stated = Stated::read(&mut section);
-    let kind = stated.kind.as_ref().map(|given| given.value);
+    let fields = Fields::read(&mut section);
+    let kind = fields.kind.as_ref().map(|given| given.value);
     let provider = kind
-        .or_else(|| Kind::named(name))
-        .map(|kind| stated.provider(name, kind, environment));
+        .or_else(|| Kind::from_name(name))
+        .map(|kind| fields.provider(name, kind, section.reader.environment));
     if let Some(provider) = &provider {
-        show(&mut section, provider, &stated);
+        record(&mut section, provider, &fields);
     } else if section.is_absent("kind") {
-        // A wrong one has been complained about already.
+        // An invalid kind has already been reported.
         section.fault(line, format!("[providers.{name}] needs kind = {KINDS}"));
     }
     section.finish();
-    Some((provider?, stated.fallback))
+    Some((provider?, fields.fallback))
 }
 
-fn read_headers(section: &mut Section<'_, '_, '_>) -> Vec<(String, Secret)> {
-    let Some(table) = section.table("headers") else {
-        return Vec::new();
-    };
+fn read_headers(section: &mut Section<'_, '_>) -> Vec<(String, Secret)> {
+    let table = section.table("headers");
+    let entries = Section::new(section.reader, "headers", table).entries();
     let mut headers = Vec::new();
-    for (name, item) in table.iter() {
-        let line = section.line_of(table.key(name));
+    for (name, item, line) in entries {
         let value = item
             .as_str()
             .filter(|text| HeaderValue::from_str(text).is_ok());
@@ -411,25 +395,25 @@ fn read_headers(section: &mut Section<'_, '_, '_>) -> Vec<(String, Secret)> {
                 section.record(&format!("headers.{name}"), Some("***"), Some(line));
                 headers.push((name.to_owned(), Secret::new(value)));
             }
-            // The value may be a secret, so it is not repeated.
+            // Without the value, which may be a secret.
             _ => section.fault(
                 line,
-                format!("the header '{name}' has to be a header name with text in quotes"),
+                format!("invalid header '{name}': expected a header name and text in quotes"),
             ),
         }
     }
     headers
 }
 
-fn web_address(text: &str) -> Option<String> {
+fn parse_base_url(text: &str) -> Option<String> {
     let url = reqwest::Url::parse(text).ok()?;
-    let usable = matches!(url.scheme(), "http" | "https")
+    let is_valid = matches!(url.scheme(), "http" | "https")
         && url.has_host()
         && url.username().is_empty()
         && url.password().is_none()
         && url.query().is_none()
         && url.fragment().is_none();
-    usable.then(|| text.trim_end_matches('/').to_owned())
+    is_valid.then(|| text.trim_end_matches('/').to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn ollama_host_is_read_as_ollama_reads_it() {
+fn ollama_host_is_parsed_as_ollama_does() {
     for (host, expected) in [
         ("0.0.0.0", "http://127.0.0.1:11434"),
         ("0.0.0.0:5000", "http://127.0.0.1:5000"),

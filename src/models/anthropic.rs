@@ -1,25 +1,24 @@
-//! The messages format of Anthropic.
+//! Anthropic's messages format.
 //!
-//! A schema goes along as `output_config.format`; where a model or a server between refuses that, as the input of one
-//! tool that the model is made to use. (Models since Claude 5.5 refuse to be made to, older ones know only that.) What
-//! the calls of a round share is marked for the prompt cache (C-13).
+//! A schema is sent as `output_config.format`. If the model or a proxy rejects that, it is sent as the input schema of a
+//! tool that the model is forced to call. (Models since Claude 5.5 reject forced tools, older ones support nothing else.)
+//! Content that the calls of a round share is marked for the prompt cache (C-13).
 
 use std::borrow::Cow;
-use std::time::SystemTime;
 
 use roundtable_engine::model::{Finish, Message, Offer, RawJson, Request, Speaker, ToolPart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::frames::Framing;
-use super::pictures;
+use super::framing::Framing;
+use super::images;
 use super::schema::ANTHROPIC;
 use super::wire::{
-    Call, CallPart, Concession, Concessions, Listed, Progress, Unread, Wire, arguments, json,
-    plain_name,
+    Adjustment, Adjustments, Call, CallPart, FrameError, Listed, Progress, WireFormat, arguments,
+    json, sanitize_name,
 };
 
-/// The provider takes no more than this.
+/// Anthropic's limit of cache breakpoints.
 const MAX_BREAKPOINTS: usize = 4;
 
 pub(super) struct Anthropic;
@@ -39,7 +38,7 @@ struct Body<'a> {
     tool_choice: Option<ToolChoice<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_config: Option<OutputConfig>,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<ApiMessage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -82,7 +81,7 @@ impl<'a> Block<'a> {
 struct CacheControl {}
 
 #[derive(Serialize)]
-struct Turn<'a> {
+struct ApiMessage<'a> {
     role: &'static str,
     content: Vec<Block<'a>>,
 }
@@ -97,11 +96,10 @@ struct Tool<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ToolChoice<'a> {
-    /// This one.
     Tool {
         name: Cow<'a, str>,
     },
-    /// Any of them, but one.
+    /// One of them, of the model's choice.
     Any,
     None,
 }
@@ -117,20 +115,20 @@ struct Format {
     schema: Value,
 }
 
-fn conversation<'a>(messages: &'a [Message], mut breakpoints: usize) -> Vec<Turn<'a>> {
-    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
-    // From the end: of too many breakpoints the last ones hold the longest prefixes.
+fn conversation<'a>(messages: &'a [Message], mut breakpoints: usize) -> Vec<ApiMessage<'a>> {
+    let mut out: Vec<ApiMessage<'a>> = Vec::with_capacity(messages.len());
+    // From the end, because the last breakpoints cover the longest prefixes.
     let mut marked: Vec<bool> = messages
         .iter()
         .rev()
         .map(|message| {
-            let mark = message.shared && !message.text.is_empty() && breakpoints > 0;
-            breakpoints -= usize::from(mark);
-            mark
+            let is_marked = message.shared && !message.text.is_empty() && breakpoints > 0;
+            breakpoints -= usize::from(is_marked);
+            is_marked
         })
         .collect();
     marked.reverse();
-    for (message, mark) in messages.iter().zip(marked) {
+    for (message, is_marked) in messages.iter().zip(marked) {
         if message.is_empty() {
             continue;
         }
@@ -140,33 +138,33 @@ fn conversation<'a>(messages: &'a [Message], mut breakpoints: usize) -> Vec<Turn
         };
         let text = (!message.text.is_empty()).then(|| Block::Text {
             text: Cow::Borrowed(&message.text),
-            cache_control: mark.then_some(CacheControl {}),
+            cache_control: is_marked.then_some(CacheControl {}),
         });
         let blocks = text
             .into_iter()
             .chain(message.tools.iter().map(Block::tool));
-        match turns.last_mut() {
-            Some(turn) if turn.role == role => turn.content.extend(blocks),
-            Some(_) | None => turns.push(Turn {
+        match out.last_mut() {
+            Some(last) if last.role == role => last.content.extend(blocks),
+            Some(_) | None => out.push(ApiMessage {
                 role,
                 content: blocks.collect(),
             }),
         }
     }
-    turns
+    out
 }
 
-impl Wire for Anthropic {
+impl WireFormat for Anthropic {
     fn framing(&self) -> Framing {
         Framing::Events
     }
 
-    fn call(&self, request: &Request, conceded: Concessions) -> Call {
-        let by_tool = conceded.has(Concession::SecondStructure);
-        let in_words = conceded.has(Concession::ThirdStructure);
-        let system = conceded.system(Concession::ThirdStructure, request);
-        let schema = request.schema.as_ref().filter(|_| !in_words);
-        let tool = schema.filter(|_| by_tool);
+    fn call(&self, request: &Request, adjustments: Adjustments) -> Call {
+        let as_tool = adjustments.has(Adjustment::SecondSchemaMode);
+        let as_text = adjustments.has(Adjustment::ThirdSchemaMode);
+        let system = adjustments.system(Adjustment::ThirdSchemaMode, request);
+        let schema = request.schema.as_ref().filter(|_| !as_text);
+        let tool = schema.filter(|_| as_tool);
         let system: Vec<Block<'_>> = (!system.is_empty())
             .then_some(Block::Text {
                 text: system,
@@ -174,42 +172,42 @@ impl Wire for Anthropic {
             })
             .into_iter()
             .collect();
-        let offered = conceded.tools(request);
-        let own = offered.iter().flat_map(|tools| &tools.list);
-        let own = own.map(|tool| Tool {
+        let offered = adjustments.tools(request);
+        let request_tools = offered.iter().flat_map(|tools| &tools.list);
+        let request_tools = request_tools.map(|tool| Tool {
             name: Cow::Borrowed(tool.name.as_str()),
             description: &tool.description,
             input_schema: &tool.parameters,
         });
         let tool_choice = match (tool, offered.map(|tools| tools.offer)) {
-            // Either it uses a tool, or it hands in the reply as one.
+            // The model calls a tool, or sends the reply as a tool call.
             (Some(_), Some(Offer::Open)) => Some(ToolChoice::Any),
             (Some(schema), Some(Offer::Closed) | None) => Some(ToolChoice::Tool {
-                name: plain_name(&schema.name),
+                name: sanitize_name(&schema.name),
             }),
             (None, Some(Offer::Closed)) => Some(ToolChoice::None),
             (None, Some(Offer::Open) | None) => None,
         };
         let body = Body {
             model: &request.model,
-            max_tokens: conceded.limit(request.max_output_tokens),
+            max_tokens: adjustments.limit(request.max_output_tokens),
             stream: true,
-            // Other providers go up to 2.
-            temperature: (!conceded.has(Concession::Temperature))
+            // Anthropic allows at most 1, other providers 2.
+            temperature: (!adjustments.has(Adjustment::OmitTemperature))
                 .then_some(request.temperature.min(1.0)),
             messages: conversation(&request.messages, MAX_BREAKPOINTS - system.len()),
             system,
             tools: tool
                 .map(|schema| Tool {
-                    name: plain_name(&schema.name),
+                    name: sanitize_name(&schema.name),
                     description: "Hand in the reply.",
                     input_schema: &schema.json,
                 })
                 .into_iter()
-                .chain(own)
+                .chain(request_tools)
                 .collect(),
             tool_choice,
-            output_config: schema.filter(|_| !by_tool).map(|schema| OutputConfig {
+            output_config: schema.filter(|_| !as_tool).map(|schema| OutputConfig {
                 format: Format {
                     schema: ANTHROPIC.translate(&schema.json),
                 },
@@ -217,14 +215,14 @@ impl Wire for Anthropic {
         };
         Call {
             path: Cow::Borrowed("/messages"),
-            body: pictures::in_blocks(json(&body), &request.images),
+            body: images::add_to_anthropic(json(&body), &request.images),
         }
     }
 
-    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), Unread> {
-        let event: Event = serde_json::from_slice(frame).map_err(|_| Unread::Malformed)?;
+    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), FrameError> {
+        let event: Event = serde_json::from_slice(frame).map_err(|_| FrameError::Malformed)?;
         match event {
-            Event::MessageStart { message } => note(progress, message.usage),
+            Event::MessageStart { message } => update_usage(progress, message.usage),
             Event::ContentBlockStart {
                 index,
                 content_block,
@@ -232,8 +230,8 @@ impl Wire for Anthropic {
             Event::ContentBlockDelta { index, delta } => match delta {
                 Part::Text { text } => progress.text(text),
                 Part::Json { partial_json } => match index.filter(|at| progress.has_call(*at)) {
-                    Some(place) => progress.call(CallPart {
-                        place: Some(place),
+                    Some(index) => progress.add_call_part(CallPart {
+                        index: Some(index),
                         arguments: partial_json,
                         ..CallPart::default()
                     }),
@@ -243,8 +241,8 @@ impl Wire for Anthropic {
                 Part::Other => {}
             },
             Event::MessageDelta { delta, usage } => {
-                note(progress, usage);
-                conclude(progress, delta.stop_reason.as_deref());
+                update_usage(progress, usage);
+                set_finish(progress, delta.stop_reason.as_deref());
             }
             Event::MessageStop => progress.done = true,
             Event::Message {
@@ -252,25 +250,25 @@ impl Wire for Anthropic {
                 stop_reason,
                 usage,
             } => {
-                note(progress, usage);
+                update_usage(progress, usage);
                 for (index, block) in (0..).zip(content) {
                     block.read(progress, Some(index));
                 }
-                conclude(progress, stop_reason.as_deref());
+                set_finish(progress, stop_reason.as_deref());
             }
-            Event::Error => return Err(Unread::Reported),
+            Event::Error => return Err(FrameError::ErrorReport),
             Event::Other => {}
         }
         Ok(())
     }
 
-    fn optional(&self) -> &'static [(&'static str, Concession)] {
+    fn adjustable(&self) -> &'static [(&'static str, Adjustment)] {
         &[
-            ("temperature", Concession::Temperature),
-            ("output_config", Concession::SecondStructure),
-            ("output_format", Concession::SecondStructure),
-            ("tool_choice", Concession::ThirdStructure),
-            ("tools", Concession::ThirdStructure),
+            ("temperature", Adjustment::OmitTemperature),
+            ("output_config", Adjustment::SecondSchemaMode),
+            ("output_format", Adjustment::SecondSchemaMode),
+            ("tool_choice", Adjustment::ThirdSchemaMode),
+            ("tools", Adjustment::ThirdSchemaMode),
         ]
     }
 
@@ -282,19 +280,17 @@ impl Wire for Anthropic {
         let list: List = serde_json::from_slice(body).ok()?;
         let listed = |entry: Entry| Listed {
             id: entry.id,
-            created: entry.created_at.as_deref().and_then(moment),
+            created: entry
+                .created_at
+                .and_then(|text| humantime::parse_rfc3339_weak(&text).ok()),
             bytes: None,
         };
         Some(list.data.into_iter().map(listed).collect())
     }
 }
 
-fn moment(text: &str) -> Option<SystemTime> {
-    humantime::parse_rfc3339_weak(text).ok()
-}
-
-/// Later figures replace earlier ones; what a later event leaves out stays.
-fn note(progress: &mut Progress, tokens: Option<Tokens>) {
+/// Later counts replace earlier ones; missing counts keep their value.
+fn update_usage(progress: &mut Progress, tokens: Option<Tokens>) {
     let Some(tokens) = tokens else { return };
     let usage = progress.usage.get_or_insert_default();
     if let Some(plain) = tokens.input_tokens {
@@ -306,7 +302,7 @@ fn note(progress: &mut Progress, tokens: Option<Tokens>) {
     }
 }
 
-fn conclude(progress: &mut Progress, stop_reason: Option<&str>) {
+fn set_finish(progress: &mut Progress, stop_reason: Option<&str>) {
     progress.finish = match stop_reason {
         None => progress.finish,
         Some("max_tokens" | "model_context_window_exceeded") => Some(Finish::Length),
@@ -334,7 +330,7 @@ enum Event {
         usage: Option<Tokens>,
     },
     MessageStop,
-    /// A whole reply, of a server that does not stream.
+    /// A whole reply, from a server that does not stream.
     Message {
         content: Vec<Content>,
         stop_reason: Option<String>,
@@ -361,7 +357,7 @@ enum Content {
     Text {
         text: String,
     },
-    /// In a stream the input is empty here and comes in parts.
+    /// In a stream the input is empty here and follows in deltas.
     ToolUse {
         #[serde(default)]
         id: String,
@@ -382,15 +378,15 @@ impl Content {
         match self {
             Self::Text { text } => progress.text(text),
             Self::ToolUse { id, name, input } => {
-                let is_there = input.as_object().is_some_and(|fields| !fields.is_empty());
-                let input = if is_there {
+                let has_input = input.as_object().is_some_and(|fields| !fields.is_empty());
+                let input = if has_input {
                     input.to_string()
                 } else {
                     String::new()
                 };
-                if progress.is_call(&name) {
-                    progress.call(CallPart {
-                        place: index,
+                if progress.is_tool_call(&name) {
+                    progress.add_call_part(CallPart {
+                        index,
                         id: Some(id),
                         name: Some(name),
                         arguments: input,
@@ -401,7 +397,7 @@ impl Content {
                 }
             }
             Self::Thinking { thinking } => progress.reasoning(thinking.unwrap_or_default()),
-            Self::RedactedThinking => progress.thinks(),
+            Self::RedactedThinking => progress.mark_thinking(),
             Self::Other => {}
         }
     }

@@ -1,5 +1,5 @@
 use roundtable_core::usage::Usage;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use roundtable_engine::model::{Delta, Offer};
 use serde_json::json;
@@ -9,35 +9,35 @@ use super::super::testing::{
 };
 use super::*;
 
-fn body(request: &Request, conceded: Concessions) -> Value {
-    let call = Anthropic.call(request, conceded);
+fn body(request: &Request, adjustments: Adjustments) -> Value {
+    let call = Anthropic.call(request, adjustments);
     assert_eq!("/messages", call.path);
     serde_json::from_slice(&call.body).unwrap()
 }
 
-/// C-05, C-13: the schema, and cache breakpoints after the system prompt and what the seats share.
+/// C-05, C-13: with the schema, and cache breakpoints after the system prompt and the shared content.
 #[test]
 fn c13_the_request_has_the_schema_and_its_breakpoints() {
-    insta::assert_json_snapshot!(body(&request("claude"), Concessions::default()));
+    insta::assert_json_snapshot!(body(&request("claude"), Adjustments::default()));
 }
 
-/// C-05: the other way, for models and servers that know no `output_config`.
+/// C-05: for models and servers without `output_config`.
 #[test]
 fn c05_the_schema_as_the_input_of_a_forced_tool() {
-    let conceded = Concessions::default()
-        .with(Concession::SecondStructure)
-        .with(Concession::Temperature);
-    insta::assert_json_snapshot!(body(&request("claude"), conceded));
+    let adjustments = Adjustments::default()
+        .with(Adjustment::SecondSchemaMode)
+        .with(Adjustment::OmitTemperature);
+    insta::assert_json_snapshot!(body(&request("claude"), adjustments));
 }
 
-/// C-13: the provider takes four breakpoints; of more, the longest prefixes count.
+/// C-13: Anthropic allows four breakpoints; the longest prefixes get them.
 #[test]
 fn c13_there_are_never_more_than_four_breakpoints() {
     let mut request = request("claude");
     for message in &mut request.messages {
         message.shared = true;
     }
-    let body = body(&request, Concessions::default());
+    let body = body(&request, Adjustments::default());
     let marked = |block: &Value| block.get("cache_control").is_some();
     let blocks: Vec<bool> = body["messages"]
         .as_array()
@@ -67,7 +67,7 @@ fn delta(delta: &Value) -> Value {
     json!({ "type": "content_block_delta", "index": 0, "delta": delta })
 }
 
-/// C-03, C-11: input is all of it, and the part read from the cache is told apart.
+/// C-03, C-11: `input` is the total; the part read from the cache is counted separately.
 #[tokio::test]
 async fn c11_thinking_text_and_usage_are_read() {
     let server = Server::new([Reply::events(&events(
@@ -108,9 +108,9 @@ async fn c11_thinking_text_and_usage_are_read() {
     );
 }
 
-/// C-05: what goes into the tool is the reply, and streams like text.
+/// C-05: the input of the tool is the reply and streams like text.
 #[tokio::test]
-async fn c05_refused_ways_to_demand_a_schema_lead_to_the_next() {
+async fn c05_a_rejected_schema_mode_leads_to_the_next() {
     let refusal = |message: &str| {
         Reply::json(
             400,
@@ -143,7 +143,7 @@ async fn c05_refused_ways_to_demand_a_schema_lead_to_the_next() {
 }
 
 #[tokio::test]
-async fn cut_and_refused_replies_and_whole_ones_are_told() {
+async fn truncated_refused_and_unstreamed_replies_are_read() {
     for (reason, expected) in [("max_tokens", Finish::Length), ("refusal", Finish::Refused)] {
         let server = Server::new([Reply::events(&events(&[], reason))]);
         let (deltas, _) = call(&registry("anthropic", &server), request("claude")).await;
@@ -177,26 +177,26 @@ async fn the_list_of_models_has_their_age() {
     assert_eq!("GET /v1/models?limit=1000", server.seen()[0].line);
 }
 
-/// M-15: tools go beside the schema. Where the reply itself is handed in as a tool, one of them must be used; when no more may
-/// be called they are still named, because the conversation mentions them.
+/// M-15: tools are sent next to the schema. If the reply itself is a tool call, a tool must be called. When no more calls are
+/// allowed the tools are still declared, because the conversation mentions them.
 #[test]
 fn m15_tools_calls_and_results_are_sent() {
-    let as_tool = Concessions::default().with(Concession::SecondStructure);
-    let with = |offer, conceded| body(&tool_request("claude", offer), conceded);
-    insta::assert_json_snapshot!("m15_open", with(Offer::Open, Concessions::default()));
-    let choice = |offer, conceded| {
-        let body = with(offer, conceded);
+    let as_tool = Adjustments::default().with(Adjustment::SecondSchemaMode);
+    let with = |offer, adjustments| body(&tool_request("claude", offer), adjustments);
+    insta::assert_json_snapshot!("m15_open", with(Offer::Open, Adjustments::default()));
+    let choice = |offer, adjustments| {
+        let body = with(offer, adjustments);
         let names: Vec<Value> = body["tools"]
             .as_array()
             .unwrap()
             .iter()
-            .map(|it| it["name"].clone())
+            .map(|tool| tool["name"].clone())
             .collect();
         json!([body["tool_choice"], names])
     };
     assert_eq!(
         json!([{ "type": "none" }, ["search", "calculate"]]),
-        choice(Offer::Closed, Concessions::default())
+        choice(Offer::Closed, Adjustments::default())
     );
     assert_eq!(
         json!([{ "type": "any" }, ["critique", "search", "calculate"]]),
@@ -217,7 +217,7 @@ fn input(index: u32, json: &str) -> Value {
 }
 
 #[tokio::test]
-async fn m15_calls_of_tools_are_put_together_and_a_reply_as_a_tool_is_a_reply() {
+async fn m15_tool_calls_are_assembled_and_a_reply_as_a_tool_call_is_text() {
     let server = Server::new([Reply::events(&events(
         &[
             used(1, "toolu_1", "search"),
@@ -228,7 +228,7 @@ async fn m15_calls_of_tools_are_put_together_and_a_reply_as_a_tool_is_a_reply() 
         ],
         "tool_use",
     ))]);
-    let said = calls(
+    let tool_calls = calls(
         &registry("anthropic", &server),
         tool_request("claude", Offer::Open),
     )
@@ -238,7 +238,7 @@ async fn m15_calls_of_tools_are_put_together_and_a_reply_as_a_tool_is_a_reply() 
             called("toolu_1", "search", "{\"query\":\"é\"}"),
             called("toolu_2", "calculate", "{}")
         ],
-        said
+        tool_calls
     );
     let server = Server::new([Reply::events(&events(
         &[used(0, "toolu_3", "critique"), input(0, "{\"text\":\"a\"}")],

@@ -1,4 +1,4 @@
-//! One attempt at a call: open, read frame by frame, conclude. It ends with a finish or with the error that says why not.
+//! One attempt at a call: send the request, read the response frame by frame, end with `Delta::Finish` or an error.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,41 +9,46 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Method, Response};
 use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile, Request};
 
-use super::delta_stream::{Item, Source, drawn_from};
-use super::endpoint::{Alarm, Clock, Endpoint, LARGEST_BODY, Times};
-use super::failure::Refusal;
-use super::frames::{Frames, Framing};
-use super::wire::{Concession, Concessions, Listed, Progress, Unread, Wire};
+use super::delta_stream::{DeltaSource, Item, into_deltas};
+use super::endpoint::{CallTimer, Endpoint, IdleTimer, MAX_BODY_BYTES, Timeouts};
+use super::errors::ErrorResponse;
+use super::framing::{Frames, Framing};
+use super::wire::{Adjustment, Adjustments, FrameError, Listed, Progress, WireFormat};
 
-/// How long the end of a finished answer is waited for, so that its connection can be used again.
-const LAST_BYTES: Duration = Duration::from_millis(5);
+/// How long to wait for the end of a finished response, so that its connection can be reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(5);
 
-/// A list that takes longer is not worth the wait.
-const LIST: Duration = Duration::from_secs(10);
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A provider's address and format, and what has been learnt of its models.
+/// A provider's endpoint and wire format, and the request adjustments learnt for each of its models.
 pub(super) struct Backend {
     pub endpoint: Endpoint,
-    wire: Box<dyn Wire>,
-    conceded: Mutex<HashMap<String, Concessions>>,
+    wire: Box<dyn WireFormat>,
+    adjustments: Mutex<HashMap<String, Adjustments>>,
 }
 
 impl Backend {
-    pub(super) fn new(endpoint: Endpoint, wire: Box<dyn Wire>) -> Self {
+    pub(super) fn new(endpoint: Endpoint, wire: Box<dyn WireFormat>) -> Self {
         Self {
             endpoint,
             wire,
-            conceded: Mutex::new(HashMap::new()),
+            adjustments: Mutex::new(HashMap::new()),
         }
     }
 
-    fn conceded(&self, model: &str) -> Concessions {
-        let all = self.conceded.lock().unwrap_or_else(PoisonError::into_inner);
+    fn adjustments(&self, model: &str) -> Adjustments {
+        let all = self
+            .adjustments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         all.get(model).copied().unwrap_or_default()
     }
 
-    fn concede(&self, model: &str, more: Concessions) {
-        let mut all = self.conceded.lock().unwrap_or_else(PoisonError::into_inner);
+    fn adjust(&self, model: &str, more: Adjustments) {
+        let mut all = self
+            .adjustments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let known = all.entry(model.to_owned()).or_default();
         *known = known.and(more);
     }
@@ -51,22 +56,22 @@ impl Backend {
     /// The provider's own list of its models.
     pub(super) async fn list(&self) -> Result<Vec<Listed>, ModelError> {
         const WHAT: &str = "list of models";
-        let clock = Clock::start(Times {
-            call: LIST,
-            idle: LIST,
+        let timer = CallTimer::start(Timeouts {
+            call: LIST_TIMEOUT,
+            idle: LIST_TIMEOUT,
         });
         let path = self.wire.list_path();
         let body = self
             .endpoint
-            .fetch(Method::GET, path, Vec::new(), WHAT, &clock)
+            .fetch(Method::GET, path, Vec::new(), WHAT, &timer)
             .await?;
         self.wire
             .read_list(&body)
-            .ok_or_else(|| self.endpoint.callee.not_a_model_server(WHAT, &body))
+            .ok_or_else(|| self.endpoint.errors.not_a_model_server(WHAT, &body))
     }
 }
 
-/// A model behind an address.
+/// A model served over HTTP.
 pub(super) struct Hosted {
     pub backend: Arc<Backend>,
     pub profile: Profile,
@@ -77,7 +82,7 @@ pub(super) struct Hosted {
 impl Model for Hosted {
     fn stream(&self, request: Request) -> Deltas {
         let attempt = Attempt::new(Arc::clone(&self.backend), request);
-        drawn_from(attempt)
+        into_deltas(attempt)
     }
 
     fn profile(&self) -> Profile {
@@ -96,9 +101,9 @@ impl Model for Hosted {
 struct Attempt {
     backend: Arc<Backend>,
     request: Request,
-    clock: Clock,
-    /// What the request that is being answered went without.
-    conceded: Concessions,
+    timer: CallTimer,
+    /// The adjustments of the request in flight.
+    adjustments: Adjustments,
     answer: Option<Answer>,
     progress: Progress,
     failure: Option<ModelError>,
@@ -107,22 +112,22 @@ struct Attempt {
 
 struct Answer {
     response: Response,
-    form: Form,
-    alarm: Alarm,
+    body: Body,
+    idle_timer: IdleTimer,
 }
 
-enum Form {
-    /// Nothing but blanks has come yet.
+enum Body {
+    /// Only whitespace has arrived so far.
     Unknown {
         is_html: bool,
         head: Vec<u8>,
     },
     Stream(Frames),
-    /// Of a server that does not stream.
+    /// From a server that does not stream.
     Whole(Vec<u8>),
 }
 
-impl Source for Attempt {
+impl DeltaSource for Attempt {
     async fn next(&mut self) -> Option<Item> {
         loop {
             if let Some(delta) = self.progress.deltas.pop_front() {
@@ -151,10 +156,10 @@ impl Attempt {
     fn new(backend: Arc<Backend>, request: Request) -> Self {
         let progress = Progress::of(&request);
         Self {
-            clock: Clock::start(backend.endpoint.times),
+            timer: CallTimer::start(backend.endpoint.timeouts),
             backend,
             request,
-            conceded: Concessions::default(),
+            adjustments: Adjustments::default(),
             answer: None,
             progress,
             failure: None,
@@ -162,39 +167,39 @@ impl Attempt {
         }
     }
 
-    /// Sends the request, and again without what the server refuses as long as that can be left out.
+    /// Sends the request; resends it without optional parameters that the server rejects.
     async fn open(&mut self) -> Result<(), ModelError> {
         let backend = Arc::clone(&self.backend);
         let Backend { endpoint, wire, .. } = backend.as_ref();
         let model = self.request.model.as_str();
-        self.clock = Clock::start(endpoint.times);
+        self.timer = CallTimer::start(endpoint.timeouts);
         loop {
-            self.conceded = self.conceded.and(backend.conceded(model));
-            let call = wire.call(&self.request, self.conceded);
+            self.adjustments = self.adjustments.and(backend.adjustments(model));
+            let call = wire.call(&self.request, self.adjustments);
             let response = endpoint
-                .send(Method::POST, &call.path, call.body, model, &self.clock)
+                .send(Method::POST, &call.path, call.body, model, &self.timer)
                 .await?;
             let status = response.status();
             if status.is_success() {
                 self.answer = Some(Answer {
-                    form: Form::Unknown {
+                    body: Body::Unknown {
                         is_html: is_html(response.headers()),
                         head: Vec::new(),
                     },
                     response,
-                    alarm: Alarm::default(),
+                    idle_timer: IdleTimer::default(),
                 });
                 return Ok(());
             }
             let headers = response.headers().clone();
-            let body = endpoint.body(response, model, &self.clock).await?;
-            let error = endpoint.callee.refused(
+            let body = endpoint.body(response, model, &self.timer).await?;
+            let error = endpoint.errors.response_error(
                 model,
-                &Refusal {
+                &ErrorResponse {
                     status: status.as_u16(),
                     headers: &headers,
                     body: &body,
-                    elapsed: self.clock.elapsed(),
+                    elapsed: self.timer.elapsed(),
                 },
             );
             let ModelError::Rejected {
@@ -203,37 +208,40 @@ impl Attempt {
             else {
                 return Err(error);
             };
-            let said = String::from_utf8_lossy(&body);
-            let Some(conceded) = self.conceded.after(&said, wire.optional()) else {
+            let message = String::from_utf8_lossy(&body);
+            let Some(adjustments) = self.adjustments.after(&message, wire.adjustable()) else {
                 return Err(error);
             };
-            backend.concede(model, conceded);
+            backend.adjust(model, adjustments);
         }
     }
 
     async fn read(&mut self, mut answer: Answer) -> Result<(), ModelError> {
-        let coming = answer.response.chunk();
-        let chunk = self.clock.within_by(&mut answer.alarm, coming).await;
+        let next_chunk = answer.response.chunk();
+        let chunk = self
+            .timer
+            .limit_idle(&mut answer.idle_timer, next_chunk)
+            .await;
         let chunk = match chunk {
             Ok(Ok(chunk)) => chunk,
-            // A reply that is finished is not thrown away because the goodbye is missing.
+            // The reply is complete; only the end of the stream is missing.
             Ok(Err(_)) | Err(_) if self.progress.finish.is_some() => {
                 self.conclude();
                 return Ok(());
             }
             Ok(Err(error)) => {
-                let callee = &self.backend.endpoint.callee;
-                return Err(callee.broken(&self.request.model, error, true));
+                let errors = &self.backend.endpoint.errors;
+                return Err(errors.connection_error(&self.request.model, error, true));
             }
             Err(timeout) => return Err(timeout),
         };
         let Some(bytes) = chunk else {
-            return self.end(answer.form);
+            return self.end(answer.body);
         };
-        self.take(&mut answer.form, &bytes)?;
+        self.receive(&mut answer.body, &bytes)?;
         if self.progress.done {
-            // The connection serves the next call only if this answer was read to its end.
-            finish_reading(&mut answer.response).await;
+            // The connection can be reused only if the response was read to its end.
+            drain(&mut answer.response).await;
             self.conclude();
         } else {
             self.answer = Some(answer);
@@ -241,44 +249,39 @@ impl Attempt {
         Ok(())
     }
 
-    fn take(&mut self, form: &mut Form, bytes: &[u8]) -> Result<(), ModelError> {
-        if let Form::Unknown { is_html, head } = form {
+    fn receive(&mut self, body: &mut Body, bytes: &[u8]) -> Result<(), ModelError> {
+        if let Body::Unknown { is_html, head } = body {
             head.extend_from_slice(bytes);
-            let begins = Beginning::of(head, self.backend.wire.framing());
-            let head = match begins {
-                Beginning::Nothing if !*is_html => return Ok(()),
-                Beginning::Nothing | Beginning::Alien => {
-                    let callee = &self.backend.endpoint.callee;
-                    return Err(callee.not_a_model_server(&self.request.model, head));
-                }
-                Beginning::Stream | Beginning::Whole if *is_html => {
-                    let callee = &self.backend.endpoint.callee;
-                    return Err(callee.not_a_model_server(&self.request.model, head));
-                }
-                Beginning::Stream | Beginning::Whole => std::mem::take(head),
-            };
-            *form = match begins {
-                Beginning::Whole => Form::Whole(Vec::new()),
-                Beginning::Stream | Beginning::Nothing | Beginning::Alien => {
-                    Form::Stream(Frames::new(self.backend.wire.framing()))
-                }
-            };
-            return self.take(form, &head);
-        }
-        let held = match form {
-            Form::Stream(frames) => {
-                self.read_frames(|mut read| frames.push(bytes, &mut read))?;
-                frames.held()
+            let beginning = Beginning::of(head, self.backend.wire.framing());
+            if matches!(beginning, Beginning::Empty) && !*is_html {
+                return Ok(());
             }
-            Form::Whole(body) => {
+            if matches!(beginning, Beginning::Other) || *is_html {
+                let errors = &self.backend.endpoint.errors;
+                return Err(errors.not_a_model_server(&self.request.model, head));
+            }
+            let head = std::mem::take(head);
+            *body = if matches!(beginning, Beginning::Whole) {
+                Body::Whole(Vec::new())
+            } else {
+                Body::Stream(Frames::new(self.backend.wire.framing()))
+            };
+            return self.receive(body, &head);
+        }
+        let buffered = match body {
+            Body::Stream(frames) => {
+                self.read_frames(|mut read| frames.push(bytes, &mut read))?;
+                frames.buffered()
+            }
+            Body::Whole(body) => {
                 body.extend_from_slice(bytes);
                 body.len()
             }
-            Form::Unknown { .. } => 0,
+            Body::Unknown { .. } => 0,
         };
-        if held > LARGEST_BODY {
-            let callee = &self.backend.endpoint.callee;
-            return Err(callee.interrupted(&self.request.model, "the answer has no end"));
+        if buffered > MAX_BODY_BYTES {
+            let errors = &self.backend.endpoint.errors;
+            return Err(errors.interrupted(&self.request.model, "the response is too long"));
         }
         Ok(())
     }
@@ -295,44 +298,46 @@ impl Attempt {
         } = self;
         let Backend { endpoint, wire, .. } = backend.as_ref();
         frames(&mut |frame| {
-            // What follows the mark of the end is not part of the reply.
+            // Frames after the end marker are not part of the reply.
             if progress.done {
                 return Ok(());
             }
-            wire.read(frame, progress).map_err(|unread| match unread {
-                Unread::Reported => endpoint.callee.reported(&request.model, frame),
-                Unread::Malformed => {
+            wire.read(frame, progress).map_err(|error| match error {
+                FrameError::ErrorReport => endpoint.errors.reported_error(&request.model, frame),
+                FrameError::Malformed => {
                     let excerpt: String = String::from_utf8_lossy(frame).chars().take(80).collect();
                     endpoint
-                        .callee
-                        .interrupted(&request.model, &format!("unreadable: {excerpt}"))
+                        .errors
+                        .interrupted(&request.model, &format!("invalid frame: {excerpt}"))
                 }
             })
         })
     }
 
-    /// The server has closed the answer.
-    fn end(&mut self, form: Form) -> Result<(), ModelError> {
+    /// The server has ended the response.
+    fn end(&mut self, body: Body) -> Result<(), ModelError> {
         let backend = Arc::clone(&self.backend);
-        let callee = &backend.endpoint.callee;
-        match form {
-            Form::Unknown { .. } => {
-                return Err(callee.interrupted(&self.request.model, "the answer is empty"));
+        let errors = &backend.endpoint.errors;
+        match body {
+            Body::Unknown { .. } => {
+                return Err(errors.interrupted(&self.request.model, "the response is empty"));
             }
-            Form::Stream(mut frames) => self.read_frames(|mut read| frames.end(&mut read))?,
-            Form::Whole(body) => {
-                let is_cut = serde_json::from_slice::<serde::de::IgnoredAny>(&body)
+            Body::Stream(mut frames) => self.read_frames(|mut read| frames.end(&mut read))?,
+            Body::Whole(body) => {
+                let is_truncated = serde_json::from_slice::<serde::de::IgnoredAny>(&body)
                     .is_err_and(|error| error.is_eof());
-                if is_cut {
-                    return Err(callee.interrupted(&self.request.model, "the answer is cut"));
+                if is_truncated {
+                    return Err(
+                        errors.interrupted(&self.request.model, "the response is truncated")
+                    );
                 }
                 match backend.wire.read(&body, &mut self.progress) {
                     Ok(()) if self.progress.finish.is_some() => {}
-                    Ok(()) | Err(Unread::Malformed) => {
-                        return Err(callee.not_a_model_server(&self.request.model, &body));
+                    Ok(()) | Err(FrameError::Malformed) => {
+                        return Err(errors.not_a_model_server(&self.request.model, &body));
                     }
-                    Err(Unread::Reported) => {
-                        return Err(callee.reported(&self.request.model, &body));
+                    Err(FrameError::ErrorReport) => {
+                        return Err(errors.reported_error(&self.request.model, &body));
                     }
                 }
             }
@@ -341,26 +346,26 @@ impl Attempt {
             self.conclude();
             Ok(())
         } else {
-            Err(callee.interrupted(&self.request.model, "the stream ended before the reply did"))
+            Err(errors.interrupted(&self.request.model, "the stream ended before the reply did"))
         }
     }
 
     fn conclude(&mut self) {
         let model = &self.request.model;
-        let had_room = self.conceded.has(Concession::RoomToThink);
-        if self.progress.has_thought() && !had_room {
-            let room = Concessions::default().with(Concession::RoomToThink);
-            self.backend.concede(model, room);
+        let had_headroom = self.adjustments.has(Adjustment::ThinkingHeadroom);
+        if self.progress.has_thought() && !had_headroom {
+            let headroom = Adjustments::default().with(Adjustment::ThinkingHeadroom);
+            self.backend.adjust(model, headroom);
         }
-        let wasted = self.progress.is_cut_before_speaking() && !had_room;
-        self.progress.hand_over_calls();
+        let wasted = self.progress.spent_limit_on_thinking() && !had_headroom;
+        self.progress.flush_calls();
         self.report_usage();
         if wasted {
-            // The budget for the reply went into thinking: once more, with room for both.
+            // The token limit was spent on thinking: retry with a higher limit.
             let fresh = Progress::of(&self.request);
             let mut deltas = std::mem::replace(&mut self.progress, fresh).deltas;
             deltas.push_back(Delta::Restart {
-                reason: "the reply was cut while the model was still thinking".to_owned(),
+                reason: "the reply was truncated while the model was still thinking".to_owned(),
             });
             self.progress.deltas = deltas;
             return;
@@ -370,7 +375,7 @@ impl Attempt {
         self.over = true;
     }
 
-    /// Also before an error: what a broken attempt has used is used.
+    /// Also called before an error, because a failed attempt is billed too.
     fn report_usage(&mut self) {
         if let Some(usage) = self.progress.usage.take() {
             self.progress.deltas.push_back(Delta::Usage(usage));
@@ -378,15 +383,15 @@ impl Attempt {
     }
 }
 
-/// What is there already is read without a clock: setting one has the runtime look at the network once more.
-async fn finish_reading(response: &mut Response) {
+/// Polls before it sets a timer: a timer costs another turn of the runtime, and the end has usually arrived.
+async fn drain(response: &mut Response) {
     for _ in 0..2 {
         if response.chunk().now_or_never().is_some() {
             return;
         }
         tokio::task::yield_now().await;
     }
-    let _ = tokio::time::timeout(LAST_BYTES, response.chunk()).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, response.chunk()).await;
 }
 
 fn is_html(headers: &HeaderMap) -> bool {
@@ -396,13 +401,13 @@ fn is_html(headers: &HeaderMap) -> bool {
         .is_some_and(|kind| kind.to_ascii_lowercase().contains("html"))
 }
 
-/// What an answer turns out to be. Its first bytes are believed rather than its content type, which servers get wrong.
+/// The kind of a response, by its first bytes: the content types that servers send are often wrong.
 #[derive(Clone, Copy)]
 enum Beginning {
-    Nothing,
+    Empty,
     Stream,
     Whole,
-    Alien,
+    Other,
 }
 
 impl Beginning {
@@ -411,17 +416,17 @@ impl Beginning {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
         let head = head.trim_ascii_start();
         match (framing, head.first()) {
-            (_, None) => Self::Nothing,
+            (_, None) => Self::Empty,
             (Framing::Lines, Some(b'{')) => Self::Stream,
             (Framing::Events, Some(b'{' | b'[')) => Self::Whole,
-            (Framing::Lines, Some(_)) => Self::Alien,
+            (Framing::Lines, Some(_)) => Self::Other,
             (Framing::Events, Some(_)) => {
                 if FIELDS.iter().any(|field| head.starts_with(field)) {
                     Self::Stream
                 } else if FIELDS.iter().any(|field| field.starts_with(head)) {
-                    Self::Nothing
+                    Self::Empty
                 } else {
-                    Self::Alien
+                    Self::Other
                 }
             }
         }

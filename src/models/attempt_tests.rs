@@ -3,10 +3,10 @@
 use roundtable_core::usage::Usage;
 use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, fleet_of, plain_request, registry, text};
+use super::super::testing::{Reply, Server, call, plain_request, registry, registry_from, text};
 use super::*;
 
-fn said(text: &str) -> String {
+fn content_event(text: &str) -> String {
     format!(
         "data: {}\n\n",
         json!({ "choices": [{ "delta": { "content": text } }] })
@@ -35,11 +35,11 @@ async fn outcome(reply: Reply) -> (Vec<Delta>, Option<ModelError>) {
     (deltas, error)
 }
 
-/// C-07: half a stream is an error that may be retried, and its text is not taken for the reply.
+/// C-07: half a stream is a transient error; its text is not the reply.
 #[tokio::test]
 async fn c07_a_stream_that_breaks_off_is_an_interruption() {
     let half = [Delta::Text("ha".to_owned())].to_vec();
-    let stream = || Reply::chunks("text/event-stream", &[said("ha")]);
+    let stream = || Reply::chunks("text/event-stream", &[content_event("ha")]);
     assert_eq!(
         (
             half.clone(),
@@ -55,23 +55,23 @@ async fn c07_a_stream_that_breaks_off_is_an_interruption() {
     );
     let (deltas, error) = outcome(Reply::chunks(
         "text/event-stream",
-        &[said("ha").as_str(), "data: {\"choi\n\n"],
+        &[content_event("ha").as_str(), "data: {\"choi\n\n"],
     ))
     .await;
     assert_eq!(
-        (half, Some(interrupted("unreadable: {\"choi"))),
+        (half, Some(interrupted("invalid frame: {\"choi"))),
         (deltas, error)
     );
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_an_interruption() {
+async fn an_empty_or_truncated_response_is_an_interruption() {
     for reply in [
         Reply::new(200, &["content-type: text/event-stream"], ""),
         Reply::new(200, &["content-type: application/json"], "\n"),
     ] {
         assert_eq!(
-            (vec![], Some(interrupted("the answer is empty"))),
+            (vec![], Some(interrupted("the response is empty"))),
             outcome(reply).await
         );
     }
@@ -81,13 +81,13 @@ async fn an_empty_answer_is_an_interruption() {
         "{\"choices\":[{\"mess",
     );
     assert_eq!(
-        (vec![], Some(interrupted("the answer is cut"))),
+        (vec![], Some(interrupted("the response is truncated"))),
         outcome(cut).await
     );
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_models_is_shown_by_its_beginning() {
+async fn a_response_of_another_server_is_reported_with_its_beginning() {
     let page = format!("<!doctype html>\n<title>Welcome</title>{}", "x".repeat(200));
     let shown = |text: &str| {
         let detail = format!("lab:m: SERVER answers: {text}");
@@ -103,7 +103,7 @@ async fn an_answer_that_is_no_models_is_shown_by_its_beginning() {
 }
 
 #[tokio::test]
-async fn an_error_within_the_stream_ends_it_after_its_usage() {
+async fn an_error_within_the_stream_follows_its_usage() {
     let usage =
         "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":1}}\n\n";
     let error = "data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n";
@@ -125,18 +125,18 @@ async fn an_error_within_the_stream_ends_it_after_its_usage() {
         ),
         outcome(Reply::chunks(
             "text/event-stream",
-            &[said("ha").as_str(), usage, error]
+            &[content_event("ha").as_str(), usage, error]
         ))
         .await
     );
 }
 
-/// Characters cut in two, CRLF, heartbeats, `data:` without a blank, a wrong content type, and no `[DONE]`.
+/// Split characters, CRLF, heartbeats, `data:` without a space, a wrong content type, and no `[DONE]`.
 #[tokio::test]
-async fn untidy_streams_are_read_all_the_same() {
+async fn nonstandard_streams_are_read() {
     let stream = format!(
         ": hi\r\n\r\n{}: beat\n\n{FINISH}",
-        said("né🦀")
+        content_event("né🦀")
             .replace("data: ", "data:")
             .replace('\n', "\r\n")
     );
@@ -154,11 +154,11 @@ async fn untidy_streams_are_read_all_the_same() {
     }
 }
 
-/// C-07: a server that says nothing at all, nothing more, or too slowly much.
+/// C-07: a server that sends nothing, stops sending, or is too slow.
 #[tokio::test]
 async fn c07_silence_and_slowness_are_timeouts() {
     let timed = |server: &Server, limits: &str| {
-        fleet_of(&format!(
+        registry_from(&format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nattempts = 1\n[limits]\n{limits}",
             server.address
         ))
@@ -176,24 +176,26 @@ async fn c07_silence_and_slowness_are_timeouts() {
         call(&timed(&server, idle), plain_request("m")).await
     );
 
-    let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
+    let server =
+        Server::new([Reply::chunks("text/event-stream", &[content_event("ha")]).endless()]);
     let (deltas, error) = call(&timed(&server, idle), plain_request("m")).await;
     assert_eq!(
         (vec![Delta::Text("ha".to_owned())], after(500)),
         (deltas, error)
     );
 
-    let server = Server::new([Reply::chunks("text/event-stream", &[said("ha")]).endless()]);
+    let server =
+        Server::new([Reply::chunks("text/event-stream", &[content_event("ha")]).endless()]);
     let (_, error) = call(&timed(&server, "call_timeout_s = 0.2"), plain_request("m")).await;
     assert_eq!(after(200), error);
 }
 
 #[tokio::test]
-async fn a_finished_reply_survives_a_server_that_does_not_hang_up() {
+async fn a_finished_reply_is_kept_if_the_server_does_not_close_the_stream() {
     for end in [FINISH.to_owned(), format!("{FINISH}{DONE}")] {
-        let reply = Reply::chunks("text/event-stream", &[said("ha") + &end]).endless();
+        let reply = Reply::chunks("text/event-stream", &[content_event("ha") + &end]).endless();
         let server = Server::new([reply]);
-        let registry = fleet_of(&format!(
+        let registry = registry_from(&format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[limits]\nidle_timeout_s = 0.1",
             server.address
         ));
@@ -202,8 +204,8 @@ async fn a_finished_reply_survives_a_server_that_does_not_hang_up() {
 }
 
 #[tokio::test]
-async fn calls_one_after_another_share_a_connection() {
-    let body = said("ha") + FINISH + DONE;
+async fn consecutive_calls_reuse_a_connection() {
+    let body = content_event("ha") + FINISH + DONE;
     let server = Server::new([Reply::new(200, &["content-type: text/event-stream"], body)]);
     let registry = registry("openai", &server);
     for _ in 0..5 {
@@ -213,12 +215,12 @@ async fn calls_one_after_another_share_a_connection() {
 }
 
 #[tokio::test]
-async fn a_port_where_nobody_listens_is_unreachable() {
+async fn a_closed_port_is_unreachable() {
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    let registry = fleet_of(&format!(
+    let registry = registry_from(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://{free}/v1\"\n[retry]\nattempts = 1"
     ));
     let (_, error) = call(&registry, plain_request("m")).await;
@@ -232,11 +234,11 @@ async fn a_port_where_nobody_listens_is_unreachable() {
     );
 }
 
-/// The key is wrong: the error says which variable to look at, and not the key, even if the server repeats it.
+/// The error names the variable but never contains the key, even if the server repeats it.
 #[tokio::test]
-async fn a_refused_key_is_told_by_the_name_of_its_variable() {
-    let said = json!({ "error": { "message": "Incorrect API key provided: sk-very-secret" } });
-    let server = Server::new([Reply::json(401, &said)]);
+async fn a_refused_key_is_reported_with_the_name_of_its_variable() {
+    let body = json!({ "error": { "message": "Incorrect API key provided: sk-very-secret" } });
+    let server = Server::new([Reply::json(401, &body)]);
     let (_, error) = call(&registry("openai", &server), plain_request("m")).await;
     assert_eq!(
         Some(ModelError::Unauthorized {
@@ -247,12 +249,11 @@ async fn a_refused_key_is_told_by_the_name_of_its_variable() {
     assert_eq!(1, server.seen().len());
 }
 
-/// The first of the connections that are encrypted, with a server that is not.
 #[tokio::test]
 async fn a_server_that_does_not_speak_tls_is_unreachable_over_https() {
     let server = Server::new([Reply::silence()]);
     let address = server.address.replace("http://", "https://");
-    let registry = fleet_of(&format!(
+    let registry = registry_from(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{address}\"\n[retry]\nattempts = 1\n[limits]\nidle_timeout_s = 0.2"
     ));
     let (_, error) = call(&registry, plain_request("m")).await;

@@ -1,20 +1,20 @@
-//! A provider that is dead costs its timeouts only so often (C-07): then calls to it fail at once, until one that is let
-//! through shows that it is back. All calls to one provider share its breaker.
+//! Circuit breaker (C-07): after repeated failures, calls to a provider fail immediately until a trial call succeeds.
+//! All calls to one provider share its breaker.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use roundtable_core::breaker::{Admission, Breaker, Settings};
-use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
+use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Request};
 use tokio::time::Instant;
 
-use super::delta_stream::{Item, Source, drawn_from};
+use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
 
-/// The breaker of one provider.
+/// The breaker of one provider, with the clock that it counts from.
 pub(super) struct SharedBreaker {
     provider: String,
     breaker: Mutex<Breaker>,
-    began: Instant,
+    started: Instant,
 }
 
 impl SharedBreaker {
@@ -22,12 +22,12 @@ impl SharedBreaker {
         Self {
             provider: provider.to_owned(),
             breaker: Mutex::new(Breaker::new(settings)),
-            began: Instant::now(),
+            started: Instant::now(),
         }
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Breaker, u64) -> T) -> T {
@@ -36,19 +36,18 @@ impl SharedBreaker {
         change(&mut breaker, now)
     }
 
-    fn refusal(&self, rest_ms: u64) -> ModelError {
+    fn open_error(&self, rest_ms: u64) -> ModelError {
         let when = if rest_ms == 0 {
-            "it is being tried".to_owned()
+            "a trial call is in flight".to_owned()
         } else {
-            format!("it is tried again in {} s", rest_ms.div_ceil(1000))
+            format!("next attempt in {} s", rest_ms.div_ceil(1000))
         };
         ModelError::LeftAlone {
-            detail: format!("{} failed again and again; {when}", self.provider),
+            detail: format!("{} keeps failing; {when}", self.provider),
         }
     }
 }
 
-/// A model whose attempts go through the breaker of its provider.
 pub(super) struct WithBreaker {
     pub inner: Arc<dyn Model>,
     pub breaker: Arc<SharedBreaker>,
@@ -66,35 +65,25 @@ impl Model for WithBreaker {
             },
             over: false,
         };
-        drawn_from(attempt)
+        into_deltas(attempt)
     }
 
-    fn profile(&self) -> Profile {
-        self.inner.profile()
-    }
-
-    fn sees(&self) -> bool {
-        self.inner.sees()
-    }
-
-    fn calls_tools(&self) -> bool {
-        self.inner.calls_tools()
-    }
+    forward_capabilities!(inner);
 }
 
-/// What was let through and has not shown its outcome. Dropped, it was given up.
+/// An admitted call whose outcome is not yet known. Dropping it reports the call as abandoned.
 struct Ticket {
     breaker: Arc<SharedBreaker>,
     admitted: Option<Admission>,
 }
 
 impl Ticket {
-    fn settle(&mut self, error: Option<&ModelError>) {
+    fn record_outcome(&mut self, error: Option<&ModelError>) {
         let Some(admitted) = self.admitted.take() else {
             return;
         };
         self.breaker.with(|breaker, now| match error {
-            Some(error) if shows_death(error) => breaker.failed(admitted, now),
+            Some(error) if counts_as_failure(error) => breaker.failed(admitted, now),
             Some(_) | None => breaker.answered(admitted),
         });
     }
@@ -109,8 +98,8 @@ impl Drop for Ticket {
     }
 }
 
-/// A server that refuses, limits or misunderstands is alive.
-fn shows_death(error: &ModelError) -> bool {
+/// A server that rejects or rate-limits a request is up.
+fn counts_as_failure(error: &ModelError) -> bool {
     match error {
         ModelError::Server { .. }
         | ModelError::Timeout { .. }
@@ -135,7 +124,7 @@ struct Attempt {
     over: bool,
 }
 
-impl Source for Attempt {
+impl DeltaSource for Attempt {
     async fn next(&mut self) -> Option<Item> {
         if self.over {
             return None;
@@ -144,7 +133,7 @@ impl Source for Attempt {
             let admitted = self.ticket.breaker.with(Breaker::admit);
             if let Admission::Refused { rest_ms } = admitted {
                 self.over = true;
-                return Some(Err(self.ticket.breaker.refusal(rest_ms)));
+                return Some(Err(self.ticket.breaker.open_error(rest_ms)));
             }
             self.ticket.admitted = Some(admitted);
             self.stream = Some(self.inner.stream(request));
@@ -152,11 +141,11 @@ impl Source for Attempt {
         let item = self.stream.as_mut()?.next().await?;
         match &item {
             Ok(Delta::Finish(_)) => {
-                self.ticket.settle(None);
+                self.ticket.record_outcome(None);
                 self.over = true;
             }
             Err(error) => {
-                self.ticket.settle(Some(error));
+                self.ticket.record_outcome(Some(error));
                 self.over = true;
             }
             Ok(_) => {}

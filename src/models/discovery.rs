@@ -1,34 +1,33 @@
-//! Finds a model for each tier by itself (C-04): what the user configured; API keys in the environment; an Ollama server;
-//! the embedded model. It says what it took and why, what else there is, and what would serve better.
+//! Model discovery (C-04): chooses a model for each tier from the configuration, API keys in the environment, an Ollama
+//! server or the embedded model, in this order. Reports the choice with its reason, the alternatives, and advice.
 
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 
 use super::ModelRegistry;
-use super::families::{Families, Tier, wished};
+use super::families::{Families, Tier, first_listed};
 use super::wire::Listed;
 use crate::config::{Config, Kind, ModelName, Provider};
 
-/// A server that does not take a connection within this time is not there.
-const KNOCK: Duration = Duration::from_millis(300);
+/// For the check whether an Ollama server is running.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// What is asked for, beyond the configuration.
+/// Preferences in addition to the configuration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModelPreferences {
-    /// `--model`: for everything.
+    /// `--model`, for both tiers.
     pub model: Option<ModelName>,
-    /// Models that the cast would like where the server has them, best first.
+    /// Models that the cast prefers if the server has them, best first.
     pub deliberate: Vec<String>,
     pub fast: Vec<String>,
 }
 
-/// How far to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// Until both tiers are served.
+    /// Stop when both tiers have a model.
     FirstFit,
-    /// At everything, to show what there is.
+    /// Query every provider, for display.
     Everything,
 }
 
@@ -39,12 +38,12 @@ pub(crate) struct Choice {
     pub why: String,
 }
 
-/// What one look found.
+/// The result for one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub provider: String,
     pub note: String,
-    /// As the provider lists them; empty where it was not asked or did not answer.
+    /// As the provider lists them; empty if it was not queried or did not answer.
     pub models: Vec<String>,
 }
 
@@ -57,8 +56,8 @@ pub(crate) struct Discovery {
 }
 
 impl Discovery {
-    /// The wish of a single seat, where the provider that serves its tier has that model.
-    pub(crate) fn granted(&self, wish: &str) -> Option<ModelName> {
+    /// The model that a single seat prefers, if the provider of the deliberate tier has it.
+    pub(crate) fn granted(&self, preferred: &str) -> Option<ModelName> {
         let chosen = self.deliberate.as_ref()?.model.provider();
         let finding = self
             .findings
@@ -67,7 +66,7 @@ impl Discovery {
         finding
             .models
             .iter()
-            .find(|id| *id == wish || id.strip_suffix(":latest") == Some(wish))
+            .find(|id| *id == preferred || id.strip_suffix(":latest") == Some(preferred))
             .map(|id| ModelName::new(chosen, id))
     }
 
@@ -84,30 +83,29 @@ impl Discovery {
     }
 }
 
-/// Models for the tiers. Where the user names them nobody is asked for a list.
+/// Chooses models for the tiers. If the user names them, no provider is queried.
 pub(crate) async fn discover(
     registry: &ModelRegistry,
-    wishes: &ModelPreferences,
+    preferences: &ModelPreferences,
     search: Search,
 ) -> Discovery {
-    let mut discovery = named(&registry.config, wishes);
+    let mut discovery = explicit_choices(&registry.config, preferences);
     for candidate in candidates(&registry.config) {
         if search == Search::FirstFit && discovery.is_complete() {
-            // Not worth a call, but worth a word.
-            if let Some(note) = candidate.at_hand {
+            if let Some(note) = candidate.note_if_skipped {
                 discovery.note(&candidate.provider.name, note, Vec::new());
             }
             continue;
         }
-        match look(registry, candidate.provider).await {
-            Ok(list) => consider(&mut discovery, &candidate, &list, wishes),
-            Err(why_not) => discovery.note(&candidate.provider.name, why_not, Vec::new()),
+        match list_models(registry, candidate.provider).await {
+            Ok(list) => fill_tiers(&mut discovery, &candidate, &list, preferences),
+            Err(reason) => discovery.note(&candidate.provider.name, reason, Vec::new()),
         }
     }
     if registry.has_embedded_model() {
         let embedded = || Choice {
             model: ModelName::new(Kind::Local.name(), "auto"),
-            why: "the embedded model runs in this program and needs nothing else".to_owned(),
+            why: "the embedded model runs in this process and needs no setup".to_owned(),
         };
         discovery.deliberate.get_or_insert_with(embedded);
         discovery.fast.get_or_insert_with(embedded);
@@ -121,8 +119,8 @@ pub(crate) async fn discover(
     discovery
 }
 
-/// What the user says outright. One named tier serves the other too: who names one does not want a stranger for the other.
-fn named(config: &Config, wishes: &ModelPreferences) -> Discovery {
+/// The models that the user names. A single named tier also serves the other, rather than a model of another provider.
+fn explicit_choices(config: &Config, preferences: &ModelPreferences) -> Discovery {
     let choice = |model: &ModelName, why: &str| {
         Some(Choice {
             model: model.clone(),
@@ -130,7 +128,7 @@ fn named(config: &Config, wishes: &ModelPreferences) -> Discovery {
         })
     };
     let tiers = &config.tiers;
-    let (deliberate, fast) = match (&wishes.model, &tiers.deliberate, &tiers.fast) {
+    let (deliberate, fast) = match (&preferences.model, &tiers.deliberate, &tiers.fast) {
         (Some(model), _, _) => (
             choice(model, "--model names it"),
             choice(model, "--model names it"),
@@ -141,10 +139,10 @@ fn named(config: &Config, wishes: &ModelPreferences) -> Discovery {
         ),
         (None, Some(one), None) => (
             choice(one, "tiers.deliberate names it"),
-            choice(one, "tiers.deliberate names it and tiers.fast nothing else"),
+            choice(one, "tiers.deliberate names it and tiers.fast is not set"),
         ),
         (None, None, Some(one)) => (
-            choice(one, "tiers.fast names it and tiers.deliberate nothing else"),
+            choice(one, "tiers.fast names it and tiers.deliberate is not set"),
             choice(one, "tiers.fast names it"),
         ),
         (None, None, None) => (None, None),
@@ -156,15 +154,14 @@ fn named(config: &Config, wishes: &ModelPreferences) -> Discovery {
     }
 }
 
-/// Somewhere to look.
+/// A provider that may serve the tiers.
 struct Candidate<'c> {
     provider: &'c Provider,
     reason: String,
-    /// What to say of it without asking it anything.
-    at_hand: Option<String>,
+    note_if_skipped: Option<String>,
 }
 
-/// Where to look, in the order of C-04.
+/// In the order of C-04.
 fn candidates(config: &Config) -> Vec<Candidate<'_>> {
     let built_in = |kind: Kind| {
         config
@@ -179,9 +176,9 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
         .map(|provider| Candidate {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
-            at_hand: Some(format!("configured at {}", provider.base_url)),
+            note_if_skipped: Some(format!("configured at {}", provider.base_url)),
         });
-    let with_key = [Kind::Anthropic, Kind::OpenAi, Kind::Gemini]
+    let with_key = Kind::ALL
         .into_iter()
         .filter_map(built_in)
         .filter_map(|provider| {
@@ -189,26 +186,26 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
             Some(Candidate {
                 provider,
                 reason: format!("{variable} is set"),
-                at_hand: Some(format!("{variable} is set")),
+                note_if_skipped: Some(format!("{variable} is set")),
             })
         });
     let ollama = built_in(Kind::Ollama).map(|provider| Candidate {
         provider,
         reason: format!("an Ollama server answers at {}", provider.base_url),
-        at_hand: None,
+        note_if_skipped: None,
     });
     configured.chain(with_key).chain(ollama).collect()
 }
 
-async fn look(registry: &ModelRegistry, provider: &Provider) -> Result<Vec<Listed>, String> {
-    if provider.kind == Kind::Ollama && !knock(&provider.base_url).await {
+async fn list_models(registry: &ModelRegistry, provider: &Provider) -> Result<Vec<Listed>, String> {
+    if provider.kind == Kind::Ollama && !accepts_connections(&provider.base_url).await {
         return Err(format!("no Ollama server at {}", provider.base_url));
     }
     let list = registry.list(&provider.name).await;
     list.map_err(|error| error.to_string())
 }
 
-async fn knock(base_url: &str) -> bool {
+async fn accepts_connections(base_url: &str) -> bool {
     let Some(address) = reqwest::Url::parse(base_url).ok().and_then(|url| {
         let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
         Some((host, url.port_or_known_default()?))
@@ -216,32 +213,35 @@ async fn knock(base_url: &str) -> bool {
         return false;
     };
     matches!(
-        tokio::time::timeout(KNOCK, TcpStream::connect(address)).await,
+        tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await,
         Ok(Ok(_))
     )
 }
 
-/// Fills the tiers that are still open from a provider's list.
-fn consider(
+/// Fills the tiers that have no model yet from a provider's list.
+fn fill_tiers(
     discovery: &mut Discovery,
     candidate: &Candidate<'_>,
     list: &[Listed],
-    wishes: &ModelPreferences,
+    preferences: &ModelPreferences,
 ) {
     let provider = candidate.provider;
     let families = Families::built_in();
-    let choose = |tier: Tier, wishes: &[String]| {
-        let (model, because) = choose(&families, provider, tier, wishes, list)?;
+    let choose = |tier: Tier, preferred: &[String]| {
+        let (model, reason) = choose(&families, provider, tier, preferred, list)?;
         Some(Choice {
             model: ModelName::new(&provider.name, &model.id),
-            why: format!("{}, and {because}", candidate.reason),
+            why: format!("{}, and {reason}", candidate.reason),
         })
     };
-    let deliberate = choose(Tier::Deliberate, &wishes.deliberate);
-    let fast = choose(Tier::Fast, &wishes.fast).or_else(|| deliberate.clone());
+    let deliberate = choose(Tier::Deliberate, &preferences.deliberate);
+    let fast = choose(Tier::Fast, &preferences.fast).or_else(|| deliberate.clone());
     let note = match (&deliberate, list.len()) {
         (_, 0) => format!("{}, but it has no models", candidate.reason),
-        (None, count) => format!("{}; none of its {count} models fits", candidate.reason),
+        (None, count) => format!(
+            "{}; none of its {count} models is suitable",
+            candidate.reason
+        ),
         (Some(_), count) => format!("{}; it has {count} models", candidate.reason),
     };
     discovery.note(
@@ -259,22 +259,22 @@ fn choose<'l>(
     families: &Families,
     provider: &Provider,
     tier: Tier,
-    wishes: &[String],
+    preferred: &[String],
     list: &'l [Listed],
 ) -> Option<(&'l Listed, &'static str)> {
-    if let Some(model) = wished(wishes, list) {
+    if let Some(model) = first_listed(preferred, list) {
         return Some((model, "the cast prefers this model"));
     }
     if let Some(model) = families.newest(provider.kind, tier, list) {
-        return Some((model, "this is the newest model of its family there"));
+        return Some((model, "this is its newest model of the preferred family"));
     }
-    // The company's own list is full of things that are no chat models: there only families count.
+    // An official list contains many models that are not for chat, so only known families count there.
     let by_size = families
         .by_size(tier, list)
         .filter(|_| !provider.is_official())?;
     Some(match tier {
         Tier::Deliberate => (by_size, "this is its largest model"),
-        Tier::Fast => (by_size, "this is a smaller model of it"),
+        Tier::Fast => (by_size, "this is a smaller one of its models"),
     })
 }
 
@@ -282,7 +282,7 @@ fn advice(config: &Config, discovery: &Discovery) -> Option<String> {
     const KEYS: &str = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY";
     const OLLAMA: &str = "run Ollama (https://ollama.com) with a model such as qwen3:32b";
     let Some(choice) = &discovery.deliberate else {
-        return Some(format!("no model was found: {KEYS}, or {OLLAMA}"));
+        return Some(format!("no model found: {KEYS}, or {OLLAMA}"));
     };
     let kind = config
         .providers
@@ -290,7 +290,7 @@ fn advice(config: &Config, discovery: &Discovery) -> Option<String> {
         .map(|provider| provider.kind);
     match kind {
         Some(Kind::Local) => Some(format!(
-            "the embedded model is small; for answers to rely on, {KEYS}, or {OLLAMA}"
+            "the embedded model is small; for reliable answers, {KEYS}, or {OLLAMA}"
         )),
         Some(Kind::Ollama) => Some(format!("a hosted model would argue better: {KEYS}")),
         Some(Kind::OpenAi | Kind::Anthropic | Kind::Gemini) | None => None,

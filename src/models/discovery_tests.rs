@@ -23,25 +23,26 @@ fn embedded() -> Embedded {
     }
 }
 
-fn nobody() -> String {
+/// An address without a server.
+fn closed_port() -> String {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     free.local_addr().unwrap().to_string()
 }
 
-/// An environment without Ollama, unless the test adds it.
+/// An environment without Ollama.
 fn environment() -> Environment {
-    Environment::default().with("OLLAMA_HOST", &nobody())
+    Environment::default().with("OLLAMA_HOST", &closed_port())
 }
 
 async fn found(
     text: &str,
     environment: &Environment,
     embedded: Embedded,
-    wishes: &ModelPreferences,
+    preferences: &ModelPreferences,
 ) -> Discovery {
     let config = Config::parse(text, None, environment).unwrap();
     let registry = ModelRegistry::new(&config, environment, embedded).unwrap();
-    discover(&registry, wishes, Search::FirstFit).await
+    discover(&registry, preferences, Search::FirstFit).await
 }
 
 fn chosen(discovery: &Discovery) -> [String; 2] {
@@ -68,9 +69,9 @@ fn models(ids: &[&str]) -> Server {
     Server::new([Reply::json(200, &json!({ "data": data }))])
 }
 
-/// C-04: who names a model has it, and nobody is asked for a list.
+/// C-04: if the user names the models, no provider is queried.
 #[tokio::test]
-async fn c04_what_the_user_names_comes_first_and_without_a_call() {
+async fn c04_named_models_come_first_and_need_no_call() {
     let server = models(&["claude-sonnet-9", "claude-haiku-9"]);
     let text = format!(
         "[providers.anthropic]\nbase_url = \"{}\"\n[tiers]\ndeliberate = \"anthropic:a\"\nfast = \"ollama:b\"",
@@ -126,9 +127,9 @@ async fn c04_one_named_tier_serves_the_other_too() {
     assert_eq!(["ollama:b", "ollama:b"], chosen(&discovery));
 }
 
-/// C-04: configured providers, then Ollama, then what is built in; a provider without a list is passed over, and said.
+/// C-04: configured providers, then Ollama, then the embedded model; a provider that fails is skipped with a note.
 #[tokio::test]
-async fn c04_the_order_is_kept_and_failures_are_told() {
+async fn c04_providers_are_tried_in_order_and_failures_are_reported() {
     let lab = models(&["claude-sonnet-8", "claude-sonnet-9", "claude-haiku-9"]);
     let ollama = ollama();
     let refusing = Server::new([Reply::json(401, &json!({ "error": { "message": "no" } }))]);
@@ -153,11 +154,11 @@ async fn c04_the_order_is_kept_and_failures_are_told() {
         chosen(&discovery)
     );
     assert_eq!(
-        "[providers.working] is configured, and this is the newest model of its family there",
+        "[providers.working] is configured, and this is its newest model of the preferred family",
         discovery.deliberate.as_ref().unwrap().why
     );
     assert_eq!(
-        "refusing gives no list of its models: the key was refused (refusing:list of models: check api_key_env of [providers.refusing], which is not set; no)",
+        "cannot list the models of refusing: the key was refused (refusing:list of models: check api_key_env of [providers.refusing], which is not set; no)",
         discovery.findings[0].note
     );
     assert_eq!(0, ollama.seen().len());
@@ -193,10 +194,10 @@ async fn c04_the_order_is_kept_and_failures_are_told() {
     )
     .await;
     assert_eq!(["none", "none"], chosen(&discovery));
-    assert!(discovery.advice.unwrap().starts_with("no model was found"));
+    assert!(discovery.advice.unwrap().starts_with("no model found"));
 }
 
-/// C-04: keys of the environment, in a fixed order, are looked at before Ollama.
+/// C-04: API keys in the environment, in a fixed order, come before Ollama.
 #[test]
 fn c04_keys_in_the_environment_come_before_ollama() {
     let environment = environment()
@@ -221,7 +222,7 @@ fn c04_keys_in_the_environment_come_before_ollama() {
     );
 }
 
-/// C-04: a cast's wish is granted where the server has the model.
+/// C-04: a model that the cast prefers is chosen if the server has it.
 #[tokio::test]
 async fn c04_a_cast_can_prefer_a_model() {
     let ollama = ollama();
@@ -242,9 +243,9 @@ async fn c04_a_cast_can_prefer_a_model() {
     assert_eq!(None, discovery.granted("mistral"));
 }
 
-/// A compatible server runs what its owner put there, under any name.
+/// A compatible server may list models of any name.
 #[tokio::test]
-async fn a_compatible_server_serves_with_whatever_it_has() {
+async fn any_chat_model_of_a_compatible_server_is_chosen() {
     let server = models(&["text-embedding-x", "our-own-model"]);
     let text = format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"",

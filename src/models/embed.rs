@@ -1,4 +1,4 @@
-//! Sentence embedders behind an address (C-16): the formats of Ollama and of chat-completions servers.
+//! Sentence embedders served over HTTP (C-16), in the formats of Ollama and OpenAI-compatible servers.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use super::attempt::Backend;
-use super::endpoint::Clock;
+use super::endpoint::CallTimer;
 use super::retry;
 use super::wire::json;
 use crate::config::{ModelName, Retry};
 
-/// Texts in one request: all servers take as many.
-const BATCH: usize = 128;
+/// Texts in one request; all servers accept this many.
+const BATCH_SIZE: usize = 128;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -34,7 +34,7 @@ struct Shared {
     model: String,
     format: Format,
     backend: Arc<Backend>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     policy: Retry,
 }
 
@@ -43,7 +43,7 @@ impl HostedEmbedder {
         name: &ModelName,
         format: Format,
         backend: Arc<Backend>,
-        places: Arc<Semaphore>,
+        permits: Arc<Semaphore>,
         policy: Retry,
     ) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl HostedEmbedder {
                 model: name.model().to_owned(),
                 format,
                 backend,
-                places,
+                permits,
                 policy,
             }),
         }
@@ -68,8 +68,8 @@ impl Embedder for HostedEmbedder {
         let shared = Arc::clone(&self.shared);
         async move {
             let mut vectors = Vec::with_capacity(texts.len());
-            for batch in texts.chunks(BATCH) {
-                vectors.extend(retry::again(shared.policy, || shared.batch(batch)).await?);
+            for batch in texts.chunks(BATCH_SIZE) {
+                vectors.extend(retry::with_retry(shared.policy, || shared.batch(batch)).await?);
             }
             Ok(vectors)
         }
@@ -79,7 +79,7 @@ impl Embedder for HostedEmbedder {
 
 impl Shared {
     async fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
-        let _place = self.places.acquire().await;
+        let _permit = self.permits.acquire().await;
         let endpoint = &self.backend.endpoint;
         let (path, body) = match self.format {
             Format::Ollama => (
@@ -99,9 +99,9 @@ impl Shared {
                 }),
             ),
         };
-        let clock = Clock::start(endpoint.times);
+        let timer = CallTimer::start(endpoint.timeouts);
         let answer = endpoint
-            .fetch(Method::POST, path, body, &self.model, &clock)
+            .fetch(Method::POST, path, body, &self.model, &timer)
             .await?;
         let vectors = match self.format {
             Format::Ollama => serde_json::from_slice::<OllamaAnswer>(&answer)
@@ -113,8 +113,8 @@ impl Shared {
         };
         vectors
             .filter(|vectors| vectors.len() == texts.len())
-            .and_then(|vectors| vectors.into_iter().map(unit).collect())
-            .ok_or_else(|| endpoint.callee.not_a_model_server(&self.model, &answer))
+            .and_then(|vectors| vectors.into_iter().map(normalize).collect())
+            .ok_or_else(|| endpoint.errors.not_a_model_server(&self.model, &answer))
     }
 }
 
@@ -127,8 +127,8 @@ fn in_order(mut answer: OpenAiAnswer) -> Vec<Vec<f32>> {
         .collect()
 }
 
-/// `None` for a vector that has no direction.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+/// Scales a vector to length 1; `None` if it has length 0 or is not finite.
+fn normalize(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector
         .iter()
         .map(|part| f64::from(*part).powi(2))

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::super::testing::{Reply, Server, fleet_of, registry};
+use super::super::testing::{Reply, Server, registry, registry_from};
 use super::*;
 
 fn texts() -> Vec<String> {
@@ -15,7 +15,7 @@ async fn embed(kind: &str, server: &Server) -> Result<Vec<Vec<f32>>, ModelError>
     embedder.embed(texts()).await
 }
 
-/// C-03: vectors come back in the order of the texts, of length one.
+/// C-03: vectors have the order of the texts and length 1.
 #[tokio::test]
 async fn c03_ollama_and_openai_embed() {
     let ollama = Server::new([Reply::json(
@@ -46,7 +46,7 @@ async fn c03_ollama_and_openai_embed() {
 }
 
 #[tokio::test]
-async fn vectors_that_are_missing_or_without_direction_are_an_error() {
+async fn missing_vectors_and_zero_vectors_are_errors() {
     for wrong in [json!([[1.0]]), json!([[1.0], [0.0]])] {
         let server = Server::new([Reply::json(200, &json!({ "embeddings": wrong }))]);
         let error = embed("ollama", &server).await;
@@ -58,10 +58,10 @@ async fn vectors_that_are_missing_or_without_direction_are_an_error() {
 }
 
 #[tokio::test]
-async fn many_texts_go_in_several_requests_and_a_failed_one_is_repeated() {
+async fn texts_are_sent_in_batches_and_a_failed_batch_is_retried() {
     let vectors = |count| Reply::json(200, &json!({ "embeddings": vec![[1.0]; count] }));
     let server = Server::new([vectors(128), Reply::json(500, &Value::Null), vectors(2)]);
-    let registry = fleet_of(&format!(
+    let registry = registry_from(&format!(
         "[providers.lab]\nkind = \"ollama\"\nbase_url = \"{}\"\n[retry]\nbase_ms = 1",
         server.address
     ));

@@ -1,4 +1,4 @@
-//! One provider's address: the connection pool, the headers that every request carries, and the time that one may take.
+//! HTTP access to one provider: connection pool, base URL, headers and timeouts.
 
 use std::pin::Pin;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,32 +9,32 @@ use reqwest::{Client, Method, Response, Url};
 use roundtable_engine::model::ModelError;
 use tokio::time::Sleep;
 
-use super::failure::{Callee, Refusal};
+use super::errors::{ErrorContext, ErrorResponse};
 use crate::config::{Kind, Provider};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// No honest reply is longer; a server that sends more is not asked what.
-pub(super) const LARGEST_BODY: usize = 32 << 20;
+/// No valid response is longer.
+pub(super) const MAX_BODY_BYTES: usize = 32 << 20;
 
-/// How long an attempt may take, and how long the server may be silent within it.
+/// The limits of one attempt: in total, and without any data from the server.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Times {
+pub(super) struct Timeouts {
     pub call: Duration,
     pub idle: Duration,
 }
 
-/// The clock of one attempt.
+/// Applies the timeouts of one attempt.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct CallTimer {
     started: Instant,
-    times: Times,
+    timeouts: Timeouts,
 }
 
-impl Clock {
-    pub(super) fn start(times: Times) -> Self {
+impl CallTimer {
+    pub(super) fn start(timeouts: Timeouts) -> Self {
         Self {
             started: Instant::now(),
-            times,
+            timeouts,
         }
     }
 
@@ -42,48 +42,48 @@ impl Clock {
         self.started.elapsed()
     }
 
-    pub(super) async fn within<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelError> {
-        let (limit, after) = self.limit();
-        tokio::time::timeout(limit, work)
+    pub(super) async fn limit<T>(&self, work: impl Future<Output = T>) -> Result<T, ModelError> {
+        let (remaining, after) = self.remaining();
+        tokio::time::timeout(remaining, work)
             .await
             .map_err(|_| ModelError::Timeout { after })
     }
 
-    /// The same for one of many pieces of an answer.
-    pub(super) async fn within_by<T>(
+    /// Like [`Self::limit`], for one of many chunks of a response.
+    pub(super) async fn limit_idle<T>(
         &self,
-        alarm: &mut Alarm,
+        idle_timer: &mut IdleTimer,
         work: impl Future<Output = T>,
     ) -> Result<T, ModelError> {
-        let (limit, after) = self.limit();
+        let (remaining, after) = self.remaining();
         tokio::select! {
             biased;
             done = work => Ok(done),
-            () = alarm.ring(limit) => Err(ModelError::Timeout { after }),
+            () = idle_timer.wait(remaining) => Err(ModelError::Timeout { after }),
         }
     }
 
-    /// How long the server may be silent now, and what that is.
-    fn limit(&self) -> (Duration, Duration) {
-        let left = self.times.call.saturating_sub(self.elapsed());
-        if left < self.times.idle {
-            (left, self.times.call)
+    /// The time left for the next data, and the configured timeout that it comes from.
+    fn remaining(&self) -> (Duration, Duration) {
+        let left = self.timeouts.call.saturating_sub(self.elapsed());
+        if left < self.timeouts.idle {
+            (left, self.timeouts.call)
         } else {
-            (self.times.idle, self.times.idle)
+            (self.timeouts.idle, self.timeouts.idle)
         }
     }
 }
 
-/// Rings when nothing has come for too long. A timer set and taken back for each of a thousand pieces would take as long as reading
-/// them; this one stays where it was set, and is set anew only when it rings too early.
+/// A reusable timer for the silence between chunks. Registering and cancelling a timer for every chunk would cost as much
+/// as reading it, so the registered deadline is extended only when it fires too early.
 #[derive(Debug, Default)]
-pub(super) struct Alarm {
+pub(super) struct IdleTimer {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Alarm {
-    async fn ring(&mut self, limit: Duration) {
-        let due = tokio::time::Instant::now() + limit;
+impl IdleTimer {
+    async fn wait(&mut self, duration: Duration) {
+        let due = tokio::time::Instant::now() + duration;
         let timer = self
             .timer
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
@@ -102,19 +102,19 @@ impl Alarm {
 
 #[derive(Debug)]
 pub(super) struct Endpoint {
-    pub callee: Callee,
-    pub times: Times,
-    /// What the paths of calls are added to.
+    pub errors: ErrorContext,
+    pub timeouts: Timeouts,
+    /// The base URL with its version path.
     root: String,
     headers: HeaderMap,
-    /// The path that was called last, with its address: reading one takes longer than finding it here.
-    called: Mutex<Option<(String, Url)>>,
-    // Built at the first call: reading the system's certificates takes a while.
+    /// The last path and its parsed URL, because parsing is slower than this lookup.
+    last_url: Mutex<Option<(String, Url)>>,
+    // Built at the first call: reading the system's certificates is slow.
     client: OnceLock<Client>,
 }
 
 impl Endpoint {
-    pub(super) fn new(provider: &Provider, times: Times) -> Self {
+    pub(super) fn new(provider: &Provider, timeouts: Timeouts) -> Self {
         let key_setting = match provider.key_variables.as_slice() {
             [] => format!(
                 "api_key_env of [providers.{}], which is not set",
@@ -124,9 +124,9 @@ impl Endpoint {
             several => several.join(" or "),
         };
         let key = provider.key.iter().map(|key| key.secret.clone());
-        let others = provider.headers.iter().map(|(_, value)| value.clone());
+        let header_values = provider.headers.iter().map(|(_, value)| value.clone());
         Self {
-            callee: Callee {
+            errors: ErrorContext {
                 provider: provider.name.clone(),
                 base_url: provider.base_url.clone(),
                 key_setting: provider
@@ -134,12 +134,12 @@ impl Endpoint {
                     .as_ref()
                     .map_or(key_setting, |key| key.variable.clone()),
                 is_ollama: provider.kind == Kind::Ollama,
-                secrets: key.chain(others).collect(),
+                secrets: key.chain(header_values).collect(),
             },
-            times,
+            timeouts,
             root: root(provider),
             headers: headers(provider),
-            called: Mutex::default(),
+            last_url: Mutex::default(),
             client: OnceLock::new(),
         }
     }
@@ -148,12 +148,12 @@ impl Endpoint {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
-        // An error means that a provider of cryptography is installed already, which serves as well.
+        // An error means that a crypto provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = Client::builder()
             .user_agent(concat!("roundtable/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
-            // A key follows no redirection to another host.
+            // A redirect must not send the key to another host.
             .redirect(reqwest::redirect::Policy::none());
         if self.root.starts_with("http://") {
             builder = builder.tls_certs_only([]);
@@ -163,97 +163,97 @@ impl Endpoint {
         }
         let client = builder
             .build()
-            .map_err(|error| self.callee.broken(model, error, false))?;
+            .map_err(|error| self.errors.connection_error(model, error, false))?;
         Ok(self.client.get_or_init(|| client))
     }
 
-    fn address(&self, path: &str) -> Result<Url, String> {
-        let mut called = self.called.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, address)) = &*called
+    fn url(&self, path: &str) -> Result<Url, String> {
+        let mut last = self.last_url.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, url)) = &*last
             && known == path
         {
-            return Ok(address.clone());
+            return Ok(url.clone());
         }
         let text = format!("{}{path}", self.root);
-        let address = Url::parse(&text).map_err(|_| text)?;
-        *called = Some((path.to_owned(), address.clone()));
-        Ok(address)
+        let url = Url::parse(&text).map_err(|_| text)?;
+        *last = Some((path.to_owned(), url.clone()));
+        Ok(url)
     }
 
-    /// Sends a request and waits for the head of the answer, whatever its status.
+    /// Sends a request and waits for the response headers, whatever the status.
     pub(super) async fn send(
         &self,
         method: Method,
         path: &str,
         body: Vec<u8>,
         model: &str,
-        clock: &Clock,
+        timer: &CallTimer,
     ) -> Result<Response, ModelError> {
         let client = self.client(model)?;
-        let request = match self.address(path) {
-            Ok(address) => client.request(method, address),
-            // The client says what is wrong with it.
+        let request = match self.url(path) {
+            Ok(url) => client.request(method, url),
+            // The client reports why the URL is invalid.
             Err(text) => client.request(method, text),
         };
         let request = request.headers(self.headers.clone()).body(body);
-        clock
-            .within(request.send())
+        timer
+            .limit(request.send())
             .await?
-            .map_err(|error| self.callee.broken(model, error, false))
+            .map_err(|error| self.errors.connection_error(model, error, false))
     }
 
-    /// The whole body of an answer.
+    /// Reads the whole body.
     pub(super) async fn body(
         &self,
         mut response: Response,
         model: &str,
-        clock: &Clock,
+        timer: &CallTimer,
     ) -> Result<Vec<u8>, ModelError> {
         let mut body = Vec::new();
-        while let Some(chunk) = clock
-            .within(response.chunk())
+        while let Some(chunk) = timer
+            .limit(response.chunk())
             .await?
-            .map_err(|error| self.callee.broken(model, error, true))?
+            .map_err(|error| self.errors.connection_error(model, error, true))?
         {
             body.extend_from_slice(&chunk);
-            if body.len() > LARGEST_BODY {
-                return Err(self.callee.not_a_model_server(model, &body));
+            if body.len() > MAX_BODY_BYTES {
+                return Err(self.errors.not_a_model_server(model, &body));
             }
         }
         Ok(body)
     }
 
-    /// A call whose answer comes in one piece.
+    /// A call that does not stream: the body of a successful response.
     pub(super) async fn fetch(
         &self,
         method: Method,
         path: &str,
         body: Vec<u8>,
         model: &str,
-        clock: &Clock,
+        timer: &CallTimer,
     ) -> Result<Vec<u8>, ModelError> {
-        let response = self.send(method, path, body, model, clock).await?;
+        let response = self.send(method, path, body, model, timer).await?;
         let status = response.status();
         let headers = if status.is_success() {
             HeaderMap::new()
         } else {
             response.headers().clone()
         };
-        let body = self.body(response, model, clock).await?;
+        let body = self.body(response, model, timer).await?;
         if status.is_success() {
             return Ok(body);
         }
-        let refusal = Refusal {
+        let error = ErrorResponse {
             status: status.as_u16(),
             headers: &headers,
             body: &body,
-            elapsed: clock.elapsed(),
+            elapsed: timer.elapsed(),
         };
-        Err(self.callee.refused(model, &refusal))
+        Err(self.errors.response_error(model, &error))
     }
 }
 
-/// People give base addresses with and without the version.
+/// The base URL with the version that the paths need; users write it with or without.
 fn root(provider: &Provider) -> String {
     let base = provider.base_url.as_str();
     let last = base.rsplit('/').next().unwrap_or_default();
@@ -296,7 +296,7 @@ fn headers(provider: &Provider) -> HeaderMap {
     headers
 }
 
-/// A key with characters that no header can hold is left out, and the server then says what it misses.
+/// Omits a key that is not a valid header value; the server then reports the missing key.
 fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(mut value) = HeaderValue::from_str(value) {
         value.set_sensitive(true);
@@ -304,9 +304,9 @@ fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-fn is_loopback(address: &str) -> bool {
-    let host = Url::parse(address).ok();
-    host.as_ref().and_then(Url::host_str).is_some_and(|host| {
+fn is_loopback(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    url.as_ref().and_then(Url::host_str).is_some_and(|host| {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         host == "localhost"
             || bare

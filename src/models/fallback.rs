@@ -1,65 +1,54 @@
-//! Another model in place of one whose provider is dead, as the configuration names them, in order.
+//! Fallback models, tried in the configured order when a provider fails.
 //!
-//! Only what another provider can mend is passed on: a server that is down, a model that is not there, a key that is
-//! refused. A request that is wrong would be wrong anywhere. Fall-backs of fall-backs are not followed.
+//! Only errors that another provider may not have lead to a fallback: server down, unknown model, refused key. An invalid
+//! request would fail everywhere. Fallbacks of fallbacks are not followed.
 
 use std::sync::Arc;
 
 use futures::StreamExt;
 use roundtable_core::usage::Price;
-use roundtable_engine::model::{Delta, Deltas, Instead, Model, ModelError, Profile, Request};
+use roundtable_engine::model::{Delta, Deltas, Instead, Model, ModelError, Request};
 
-use super::delta_stream::{Item, Source, drawn_from};
+use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
 use crate::config::ModelName;
 
-/// One of those that answer in its place.
 #[derive(Clone)]
-pub(super) struct Other {
+pub(super) struct Fallback {
     pub name: ModelName,
     pub model: Arc<dyn Model>,
     pub price: Option<Price>,
 }
 
-pub(super) struct FallingBack {
+pub(super) struct WithFallbacks {
     pub name: ModelName,
-    pub first: Arc<dyn Model>,
-    pub others: Vec<Other>,
+    pub primary: Arc<dyn Model>,
+    pub fallbacks: Vec<Fallback>,
 }
 
-impl Model for FallingBack {
+impl Model for WithFallbacks {
     fn stream(&self, request: Request) -> Deltas {
         let call = Call {
             name: self.name.clone(),
-            stream: self.first.stream(request.clone()),
+            stream: self.primary.stream(request.clone()),
             request,
-            others: self.others.clone().into_iter().collect(),
+            fallbacks: self.fallbacks.clone().into_iter().collect(),
             over: false,
         };
-        drawn_from(call)
+        into_deltas(call)
     }
 
-    fn profile(&self) -> Profile {
-        self.first.profile()
-    }
-
-    fn sees(&self) -> bool {
-        self.first.sees()
-    }
-
-    fn calls_tools(&self) -> bool {
-        self.first.calls_tools()
-    }
+    forward_capabilities!(primary);
 }
 
 struct Call {
     name: ModelName,
     request: Request,
     stream: Deltas,
-    others: std::collections::VecDeque<Other>,
+    fallbacks: std::collections::VecDeque<Fallback>,
     over: bool,
 }
 
-impl Source for Call {
+impl DeltaSource for Call {
     async fn next(&mut self) -> Option<Item> {
         if self.over {
             return None;
@@ -74,35 +63,35 @@ impl Source for Call {
                 detail: "the stream ended before the reply did".to_owned(),
             },
         };
-        let other = Some(()).filter(|()| another_may_do(&error));
-        let Some(other) = other.and_then(|()| self.others.pop_front()) else {
+        let next = can_fall_back(&error).then(|| self.fallbacks.pop_front());
+        let Some(next) = next.flatten() else {
             self.over = true;
             return Some(Err(error));
         };
-        let failed = std::mem::replace(&mut self.name, other.name.clone());
-        self.stream = other.model.stream(suited(&self.request, &other));
+        let failed = std::mem::replace(&mut self.name, next.name.clone());
+        self.stream = next.model.stream(adapt_request(&self.request, &next));
         Some(Ok(Delta::Instead(Box::new(Instead {
-            model: other.name.to_string(),
+            model: next.name.to_string(),
             because: format!("{failed}: {error}"),
-            price: other.price,
+            price: next.price,
         }))))
     }
 }
 
-/// The same request as the other model can take it.
-fn suited(request: &Request, other: &Other) -> Request {
+/// The same request without images and tools that the fallback does not support.
+fn adapt_request(request: &Request, fallback: &Fallback) -> Request {
     let mut request = request.clone();
-    other.name.model().clone_into(&mut request.model);
-    if !other.model.sees() {
+    fallback.name.model().clone_into(&mut request.model);
+    if !fallback.model.sees() {
         request.images.clear();
     }
-    if !other.model.calls_tools() {
+    if !fallback.model.calls_tools() {
         request.tools = None;
     }
     request
 }
 
-fn another_may_do(error: &ModelError) -> bool {
+fn can_fall_back(error: &ModelError) -> bool {
     match error {
         ModelError::RateLimited { .. }
         | ModelError::Server { .. }

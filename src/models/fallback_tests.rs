@@ -1,7 +1,7 @@
 use roundtable_engine::model::Finish;
 
 use super::super::ModelRegistry;
-use super::super::testing::{Reply, Server, call, fleet_of, request};
+use super::super::testing::{Reply, Server, call, registry_from, request};
 use super::*;
 
 fn alive(text: &str) -> Reply {
@@ -9,25 +9,25 @@ fn alive(text: &str) -> Reply {
     Reply::events(&[data.to_string(), "[DONE]".to_owned()])
 }
 
-fn fleet_with(first: &Server, second: &Server) -> ModelRegistry {
-    fleet_of(&format!(
+fn registry_with(first: &Server, second: &Server) -> ModelRegistry {
+    registry_from(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\nfallback = [\"spare:y\", \"spare:z\"]\n\
          [providers.spare]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nattempts = 2\nbase_ms = 1\nmax_ms = 2\nopen_after = 2\n",
         first.address, second.address
     ))
 }
 
-/// C-07: another model answers, is told by name with the reason, and later calls come to it at once.
+/// C-07: a fallback answers and is reported with the reason; with an open breaker, later calls use it immediately.
 #[tokio::test]
-async fn c07_another_model_answers_for_a_dead_provider() {
+async fn c07_a_fallback_answers_if_the_provider_fails() {
     let (first, second) = (
         Server::new([Reply::new(503, &[], "down")]),
         Server::new([alive("yes")]),
     );
-    let registry = fleet_with(&first, &second);
+    let registry = registry_with(&first, &second);
     for (asked, because) in [
         (2, "lab:x: the server failed with status 503"),
-        (2, "lab:x: not asked (lab failed again and again"),
+        (2, "lab:x: not asked (lab keeps failing"),
     ] {
         let (deltas, error) = call(&registry, request("x")).await;
         assert_eq!(None, error);
@@ -50,21 +50,21 @@ async fn c07_another_model_answers_for_a_dead_provider() {
     assert_eq!("y", second.bodies()[0]["model"]);
 }
 
-/// What is wrong with the request would be wrong anywhere; and when nobody is left, the last error stands.
+/// An invalid request is not sent to a fallback; after the last fallback its error is returned.
 #[tokio::test]
-async fn c07_only_what_another_can_mend_is_passed_on() {
+async fn c07_only_errors_of_the_provider_lead_to_a_fallback() {
     let (first, second) = (
         Server::new([Reply::new(413, &[], "prompt is too long")]),
         Server::new([alive("yes")]),
     );
-    let (_, error) = call(&fleet_with(&first, &second), request("x")).await;
+    let (_, error) = call(&registry_with(&first, &second), request("x")).await;
     assert!(error.is_some());
     assert!(second.seen().is_empty());
     let (first, second) = (
         Server::new([Reply::new(503, &[], "down")]),
         Server::new([Reply::new(401, &[], "no")]),
     );
-    let (_, error) = call(&fleet_with(&first, &second), request("x")).await;
+    let (_, error) = call(&registry_with(&first, &second), request("x")).await;
     assert!(
         matches!(error, Some(ModelError::Unauthorized { .. })),
         "{error:?}"

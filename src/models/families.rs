@@ -1,4 +1,4 @@
-//! Which of the models that a provider lists serves which tier. Names of models are data, so none in this code ages.
+//! Chooses a model for a tier from a provider's list. Model names are data (`families.toml`), so this code does not age.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ use crate::config::Kind;
 
 const BUILT_IN: &str = include_str!("../../data/families.toml");
 
-/// In billions of parameters: up to here a model is a small one.
-const SMALL: f64 = 4.0;
+/// The largest [small](Ability::Small) model, in billions of parameters.
+const MAX_SMALL_BILLIONS: f64 = 4.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tier {
@@ -46,30 +46,28 @@ struct Tiers {
     fast: Vec<Vec<String>>,
 }
 
+impl Patterns {
+    fn match_any(&self, name: &str) -> bool {
+        self.patterns.iter().any(|pattern| matches(pattern, name))
+    }
+}
+
 impl Families {
     pub(super) fn built_in() -> Self {
         toml::from_str(BUILT_IN).unwrap_or_default()
     }
 
-    /// Whether a model of this name can be sent pictures. What is not known to see does not.
+    /// Whether a model of this name accepts images. Unknown models do not.
     pub(super) fn sees(&self, model: &str) -> bool {
-        let model = model.to_lowercase();
-        self.sees
-            .patterns
-            .iter()
-            .any(|pattern| fits(pattern, &model))
+        self.sees.match_any(&model.to_lowercase())
     }
 
-    /// Whether a model of this name can be offered tools. What is not known to use them does not.
+    /// Whether a model of this name can call tools. Unknown models cannot.
     pub(super) fn calls_tools(&self, model: &str) -> bool {
-        let model = model.to_lowercase();
-        self.tools
-            .patterns
-            .iter()
-            .any(|pattern| fits(pattern, &model))
+        self.tools.match_any(&model.to_lowercase())
     }
 
-    /// The newest of the first family that the provider has.
+    /// The newest model of the first family in the list.
     pub(super) fn newest<'l>(
         &self,
         kind: Kind,
@@ -83,20 +81,18 @@ impl Families {
         };
         families.iter().find_map(|patterns| {
             list.iter()
-                .filter(|model| patterns.iter().any(|pattern| fits(pattern, &model.id)))
-                .max_by_key(|model| age(model))
+                .filter(|model| patterns.iter().any(|pattern| matches(pattern, &model.id)))
+                .max_by_key(|model| recency(model))
         })
     }
 
-    /// For servers that run what their owner put there: the largest to deliberate, and a much smaller one to be fast.
+    /// For servers that run models of any name: the largest model to deliberate, one at most a quarter as large to be fast.
     pub(super) fn by_size<'l>(&self, tier: Tier, list: &'l [Listed]) -> Option<&'l Listed> {
         let chat = || {
-            list.iter().filter(|model| {
-                let patterns = &self.no_chat.patterns;
-                !patterns.iter().any(|pattern| fits(pattern, &model.id))
-            })
+            list.iter()
+                .filter(|model| !self.no_chat.match_any(&model.id))
         };
-        // Of equals the first in the list, which servers sort by last use.
+        // Among equals the first, because servers sort the list by last use.
         let largest = chat()
             .enumerate()
             .max_by(|(i, a), (j, b)| size(a).total_cmp(&size(b)).then(j.cmp(i)))?;
@@ -114,16 +110,16 @@ impl Families {
     }
 }
 
-/// The first wish that the server can fulfil. Ollama leaves out `:latest`.
-pub(super) fn wished<'l>(wishes: &[String], list: &'l [Listed]) -> Option<&'l Listed> {
-    wishes.iter().find_map(|wish| {
+/// The first preferred model in the list. Ollama's `:latest` may be omitted.
+pub(super) fn first_listed<'l>(preferred: &[String], list: &'l [Listed]) -> Option<&'l Listed> {
+    preferred.iter().find_map(|name| {
         list.iter()
-            .find(|model| model.id == *wish || model.id.strip_suffix(":latest") == Some(wish))
+            .find(|model| model.id == *name || model.id.strip_suffix(":latest") == Some(name))
     })
 }
 
-/// Newer is greater; of the same age, the plainer name.
-fn age(model: &Listed) -> (Option<SystemTime>, Vec<u64>, Reverse<usize>) {
+/// Greater for newer models; at the same age, for the shorter name.
+fn recency(model: &Listed) -> (Option<SystemTime>, Vec<u64>, Reverse<usize>) {
     let numbers = model
         .id
         .split(|c: char| !c.is_ascii_digit())
@@ -143,7 +139,7 @@ fn size(model: &Listed) -> f64 {
     )
 }
 
-/// Billions of parameters, where the name tells: `qwen3:32b`, `smollm2-135m`.
+/// Billions of parameters, if the name contains them: `qwen3:32b`, `smollm2-135m`.
 fn parameters(model: &str) -> Option<f64> {
     model
         .to_ascii_lowercase()
@@ -161,13 +157,13 @@ fn parameters(model: &str) -> Option<f64> {
 
 pub(super) fn ability(model: &str) -> Ability {
     match parameters(model) {
-        Some(billions) if billions <= SMALL => Ability::Small,
+        Some(billions) if billions <= MAX_SMALL_BILLIONS => Ability::Small,
         Some(_) | None => Ability::Full,
     }
 }
 
-/// `*` is anything, `#` a version: numbers with dots between.
-fn fits(pattern: &str, name: &str) -> bool {
+/// `*` matches any text, `#` a version: numbers separated by dots.
+fn matches(pattern: &str, name: &str) -> bool {
     let Some(first) = pattern.chars().next() else {
         return name.is_empty();
     };
@@ -175,7 +171,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     match first {
         '*' => (0..=name.len())
             .filter(|at| name.is_char_boundary(*at))
-            .any(|at| fits(rest, &name[at..])),
+            .any(|at| matches(rest, &name[at..])),
         '#' => {
             let end = name
                 .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -183,11 +179,11 @@ fn fits(pattern: &str, name: &str) -> bool {
             let version = &name[..end];
             !version.is_empty()
                 && version.split('.').all(|number| !number.is_empty())
-                && fits(rest, &name[end..])
+                && matches(rest, &name[end..])
         }
         letter => name
             .strip_prefix(letter)
-            .is_some_and(|name| fits(rest, name)),
+            .is_some_and(|name| matches(rest, name)),
     }
 }
 

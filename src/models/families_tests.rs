@@ -43,7 +43,7 @@ fn newest(kind: Kind, list: &[Listed]) -> (Option<&str>, Option<&str>) {
 
 /// C-04
 #[test]
-fn c04_of_a_hosted_family_the_newest_is_taken_for_each_tier() {
+fn c04_the_newest_model_of_a_hosted_family_serves_each_tier() {
     let anthropic = dated(&[
         ("claude-sonnet-4-5-20250929", 20_360),
         ("claude-opus-9", 20_800),
@@ -69,7 +69,7 @@ fn c04_of_a_hosted_family_the_newest_is_taken_for_each_tier() {
         (Some("gpt-6.1-sol"), Some("gpt-6-luna")),
         newest(Kind::OpenAi, &openai)
     );
-    // Google's list has no dates: versions count, as numbers.
+    // Google's list has no dates, so versions are compared as numbers.
     let gemini = listed(&[
         "gemini-2.5-pro",
         "gemini-3.1-pro-preview",
@@ -98,9 +98,9 @@ fn a_list_without_any_known_family_serves_no_tier() {
     assert_eq!((None, None), newest(Kind::OpenAi, &[]));
 }
 
-/// C-04: the largest deliberates, a much smaller one is fast, and those that cannot talk are left out.
+/// C-04: the largest deliberates, a much smaller one is fast, and models that cannot chat are ignored.
 #[test]
-fn c04_of_ollamas_models_size_decides() {
+fn c04_ollama_models_are_chosen_by_size() {
     let families = Families::built_in();
     let list = sized(&[
         ("nomic-embed-text:latest", 99),
@@ -124,7 +124,7 @@ fn c04_of_ollamas_models_size_decides() {
         (Some("llama3.1:8b"), Some("llama3.1:8b")),
         both(|tier| families.by_size(tier, &one))
     );
-    // Where the server tells no size, the name may.
+    // If the server reports no size, the name may contain it.
     let named = listed(&["a-7b", "qwen3-235b-a22b", "b"]);
     assert_eq!(
         (Some("qwen3-235b-a22b"), Some("a-7b")),
@@ -133,19 +133,19 @@ fn c04_of_ollamas_models_size_decides() {
 }
 
 #[test]
-fn a_wish_is_granted_where_the_server_has_the_model() {
+fn the_first_preferred_model_in_the_list_is_chosen() {
     let list = listed(&["mistral:latest", "qwen3:32b"]);
-    let wish = |names: &[&str]| {
+    let choose = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        wished(&names, &list).map(|model| model.id.as_str())
+        first_listed(&names, &list).map(|model| model.id.as_str())
     };
-    assert_eq!(Some("qwen3:32b"), wish(&["llama3.3:70b", "qwen3:32b"]));
-    assert_eq!(Some("mistral:latest"), wish(&["mistral"]));
-    assert_eq!(None, wish(&["qwen3"]));
+    assert_eq!(Some("qwen3:32b"), choose(&["llama3.3:70b", "qwen3:32b"]));
+    assert_eq!(Some("mistral:latest"), choose(&["mistral"]));
+    assert_eq!(None, choose(&["qwen3"]));
 }
 
 #[test]
-fn small_models_are_known_by_their_names() {
+fn small_models_are_recognised_by_name() {
     for small in [
         "qwen3:0.6b",
         "smollm2-135m-instruct",

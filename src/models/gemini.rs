@@ -9,12 +9,12 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json as value};
 
-use super::frames::Framing;
-use super::pictures;
+use super::framing::Framing;
+use super::images;
 use super::schema::GEMINI;
 use super::wire::{
-    Call, CallPart, Concession, Concessions, Listed, Progress, Unread, Wire, arguments, json,
-    narrow_seed,
+    Adjustment, Adjustments, Call, CallPart, FrameError, Listed, Progress, WireFormat, arguments,
+    json, narrow_seed,
 };
 
 pub(super) struct Gemini;
@@ -34,12 +34,12 @@ struct Body<'a> {
 struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<&'static str>,
-    parts: Vec<RawJson<'a>>,
+    parts: Vec<RequestPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
-enum RawJson<'a> {
+enum RequestPart<'a> {
     Text {
         text: Cow<'a, str>,
     },
@@ -53,7 +53,7 @@ enum RawJson<'a> {
     },
 }
 
-impl<'a> RawJson<'a> {
+impl<'a> RequestPart<'a> {
     fn tool(part: &'a ToolPart) -> Self {
         match part {
             ToolPart::Call(call) => Self::Call {
@@ -67,8 +67,8 @@ impl<'a> RawJson<'a> {
     }
 }
 
-/// Tools in this format, whose schemas know no closed objects.
-fn declared(tools: &[Tool]) -> Value {
+/// Tool declarations. Their schemas do not support `additionalProperties`.
+fn declarations(tools: &[Tool]) -> Value {
     let declaration = |tool: &Tool| {
         let mut parameters = Value::clone(&tool.parameters);
         if let Some(fields) = parameters.as_object_mut() {
@@ -76,8 +76,8 @@ fn declared(tools: &[Tool]) -> Value {
         }
         value!({ "name": tool.name, "description": tool.description, "parameters": parameters })
     };
-    let declarations: Vec<Value> = tools.iter().map(declaration).collect();
-    value!({ "functionDeclarations": declarations })
+    let list: Vec<Value> = tools.iter().map(declaration).collect();
+    value!({ "functionDeclarations": list })
 }
 
 #[derive(Serialize)]
@@ -101,12 +101,12 @@ fn conversation(messages: &[Message]) -> Vec<Content<'_>> {
             Speaker::User => "user",
             Speaker::Assistant => "model",
         });
-        let text = (!message.text.is_empty()).then(|| RawJson::Text {
+        let text = (!message.text.is_empty()).then(|| RequestPart::Text {
             text: Cow::Borrowed(&message.text),
         });
         let parts = text
             .into_iter()
-            .chain(message.tools.iter().map(RawJson::tool));
+            .chain(message.tools.iter().map(RequestPart::tool));
         match contents.last_mut() {
             Some(content) if content.role == role => content.parts.extend(parts),
             Some(_) | None => contents.push(Content {
@@ -118,8 +118,8 @@ fn conversation(messages: &[Message]) -> Vec<Content<'_>> {
     contents
 }
 
-/// The name of a model as a part of an address.
-fn in_path(model: &str) -> String {
+/// The model name as a URL path.
+fn model_path(model: &str) -> String {
     let model = model.strip_prefix("models/").unwrap_or(model);
     let mut path = String::with_capacity(model.len());
     for byte in model.bytes() {
@@ -137,77 +137,77 @@ fn in_path(model: &str) -> String {
     }
 }
 
-impl Wire for Gemini {
+impl WireFormat for Gemini {
     fn framing(&self) -> Framing {
         Framing::Events
     }
 
-    fn call(&self, request: &Request, conceded: Concessions) -> Call {
-        // Most of these models refuse tools beside a schema: as long as tools may be called it is put into words.
-        let tools = conceded.open_tools(request).map(declared);
-        let conceded = match tools {
-            Some(_) => conceded
-                .with(Concession::SecondStructure)
-                .with(Concession::ThirdStructure),
-            None => conceded,
+    fn call(&self, request: &Request, adjustments: Adjustments) -> Call {
+        // Most models reject tools together with a schema, so the schema is sent as text while tools may be called.
+        let tools = adjustments.callable_tools(request).map(declarations);
+        let adjustments = match tools {
+            Some(_) => adjustments
+                .with(Adjustment::SecondSchemaMode)
+                .with(Adjustment::ThirdSchemaMode),
+            None => adjustments,
         };
-        let in_words = conceded.has(Concession::SecondStructure);
-        let system = conceded.system(Concession::SecondStructure, request);
+        let as_text = adjustments.has(Adjustment::SecondSchemaMode);
+        let system = adjustments.system(Adjustment::SecondSchemaMode, request);
         let schema = request.schema.as_ref();
         let body = Body {
             system_instruction: (!system.is_empty()).then(|| Content {
                 role: None,
-                parts: vec![RawJson::Text { text: system }],
+                parts: vec![RequestPart::Text { text: system }],
             }),
             contents: conversation(&request.messages),
             tools: tools.into_iter().collect(),
             generation_config: GenerationConfig {
-                temperature: (!conceded.has(Concession::Temperature))
+                temperature: (!adjustments.has(Adjustment::OmitTemperature))
                     .then_some(request.temperature),
-                max_output_tokens: conceded.limit(request.max_output_tokens),
-                seed: (!conceded.has(Concession::Seed)).then(|| narrow_seed(request.seed)),
+                max_output_tokens: adjustments.limit(request.max_output_tokens),
+                seed: (!adjustments.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed)),
                 response_mime_type: schema
-                    .filter(|_| !conceded.has(Concession::ThirdStructure))
+                    .filter(|_| !adjustments.has(Adjustment::ThirdSchemaMode))
                     .map(|_| "application/json"),
                 response_json_schema: schema
-                    .filter(|_| !in_words)
+                    .filter(|_| !as_text)
                     .map(|schema| GEMINI.translate(&schema.json)),
             },
         };
         Call {
             path: Cow::Owned(format!(
                 "/{}:streamGenerateContent?alt=sse",
-                in_path(&request.model)
+                model_path(&request.model)
             )),
-            body: pictures::in_parts(json(&body), &request.images),
+            body: images::add_to_gemini(json(&body), &request.images),
         }
     }
 
-    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), Unread> {
+    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), FrameError> {
         // A server that does not stream sends all chunks as one array.
         let chunks: Vec<Chunk> = if frame.trim_ascii_start().starts_with(b"[") {
             serde_json::from_slice(frame)
         } else {
             serde_json::from_slice(frame).map(|chunk| vec![chunk])
         }
-        .map_err(|_| Unread::Malformed)?;
+        .map_err(|_| FrameError::Malformed)?;
         for chunk in chunks {
-            take(chunk, progress)?;
+            read_chunk(chunk, progress)?;
         }
         Ok(())
     }
 
-    fn optional(&self) -> &'static [(&'static str, Concession)] {
+    fn adjustable(&self) -> &'static [(&'static str, Adjustment)] {
         &[
-            ("temperature", Concession::Temperature),
-            ("seed", Concession::Seed),
-            ("response_json_schema", Concession::SecondStructure),
-            ("responsejsonschema", Concession::SecondStructure),
-            ("response_schema", Concession::SecondStructure),
-            ("response_mime_type", Concession::SecondStructure),
-            ("response_mime_type", Concession::ThirdStructure),
-            ("function calling", Concession::Tools),
-            ("tools", Concession::Tools),
+            ("temperature", Adjustment::OmitTemperature),
+            ("seed", Adjustment::OmitSeed),
+            ("response_json_schema", Adjustment::SecondSchemaMode),
+            ("responsejsonschema", Adjustment::SecondSchemaMode),
+            ("response_schema", Adjustment::SecondSchemaMode),
+            ("response_mime_type", Adjustment::SecondSchemaMode),
+            ("response_mime_type", Adjustment::ThirdSchemaMode),
+            ("function calling", Adjustment::OmitTools),
+            ("tools", Adjustment::OmitTools),
         ]
     }
 
@@ -217,7 +217,7 @@ impl Wire for Gemini {
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
         let list: List = serde_json::from_slice(body).ok()?;
-        let chats = |entry: &Entry| {
+        let can_chat = |entry: &Entry| {
             entry
                 .supported_generation_methods
                 .as_ref()
@@ -231,18 +231,24 @@ impl Wire for Gemini {
                 .to_owned(),
             ..Listed::default()
         };
-        Some(list.models.into_iter().filter(chats).map(listed).collect())
+        Some(
+            list.models
+                .into_iter()
+                .filter(can_chat)
+                .map(listed)
+                .collect(),
+        )
     }
 }
 
-fn take(chunk: Chunk, progress: &mut Progress) -> Result<(), Unread> {
+fn read_chunk(chunk: Chunk, progress: &mut Progress) -> Result<(), FrameError> {
     if chunk.error.is_some() {
-        return Err(Unread::Reported);
+        return Err(FrameError::ErrorReport);
     }
     if let Some(tokens) = chunk.usage_metadata {
         let thoughts = tokens.thoughts_token_count.unwrap_or(0);
         if thoughts > 0 {
-            progress.thinks();
+            progress.mark_thinking();
         }
         progress.usage = Some(Usage {
             input: tokens.prompt_token_count.unwrap_or(0),
@@ -259,10 +265,10 @@ fn take(chunk: Chunk, progress: &mut Progress) -> Result<(), Unread> {
     for candidate in chunk.candidates.unwrap_or_default() {
         let parts = candidate.content.and_then(|content| content.parts);
         for part in parts.unwrap_or_default() {
-            if let Some(called) = part.function_call {
-                progress.whole_call(CallPart {
-                    name: Some(called.name),
-                    arguments: called.args.to_string(),
+            if let Some(call) = part.function_call {
+                progress.add_call(CallPart {
+                    name: Some(call.name),
+                    arguments: call.args.to_string(),
                     signature: part.thought_signature,
                     ..CallPart::default()
                 });
@@ -297,12 +303,12 @@ struct Chunk {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate {
-    content: Option<Said>,
+    content: Option<ReplyContent>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ReplyContent {
     parts: Option<Vec<Part>>,
 }
 
@@ -311,12 +317,12 @@ struct Said {
 struct Part {
     text: Option<String>,
     thought: Option<bool>,
-    function_call: Option<Called>,
+    function_call: Option<FunctionCall>,
     thought_signature: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct FunctionCall {
     name: String,
     #[serde(default)]
     args: Value,

@@ -9,20 +9,20 @@ use super::*;
 /// C-05
 #[test]
 fn c05_the_request_has_the_schema() {
-    let call = Gemini.call(&request("gemini-x"), Concessions::default());
+    let call = Gemini.call(&request("gemini-x"), Adjustments::default());
     assert_eq!("/models/gemini-x:streamGenerateContent?alt=sse", call.path);
     let body: Value = serde_json::from_slice(&call.body).unwrap();
     insta::assert_json_snapshot!(body);
 }
 
 #[test]
-fn names_of_models_cannot_leave_their_place_in_the_address() {
-    assert_eq!("models/gemini-2.5-pro", in_path("models/gemini-2.5-pro"));
-    assert_eq!("models/a%3Fb%23c", in_path("a?b#c"));
-    assert_eq!("tunedModels/mine", in_path("tunedModels/mine"));
+fn model_names_are_escaped_in_the_url() {
+    assert_eq!("models/gemini-2.5-pro", model_path("models/gemini-2.5-pro"));
+    assert_eq!("models/a%3Fb%23c", model_path("a?b#c"));
+    assert_eq!("tunedModels/mine", model_path("tunedModels/mine"));
 }
 
-fn said(parts: &Value, finish: Option<&str>) -> Value {
+fn chunk(parts: &Value, finish: Option<&str>) -> Value {
     json!({
         "candidates": [{ "content": { "role": "model", "parts": parts }, "finishReason": finish }],
         "usageMetadata": { "promptTokenCount": 50, "candidatesTokenCount": 6, "thoughtsTokenCount": 4,
@@ -30,13 +30,13 @@ fn said(parts: &Value, finish: Option<&str>) -> Value {
     })
 }
 
-/// C-03, C-11: thoughts are billed as output and are no part of the text.
+/// C-03, C-11: thoughts are billed as output and are not part of the text.
 #[tokio::test]
 async fn c11_thoughts_text_and_usage_are_read() {
     let server = Server::new([Reply::events(&[
-        said(&json!([{ "text": "Hm.", "thought": true }]), None).to_string(),
-        said(&json!([{ "text": "Ye" }, { "text": "s." }]), None).to_string(),
-        said(&json!([{ "text": "" }]), Some("STOP")).to_string(),
+        chunk(&json!([{ "text": "Hm.", "thought": true }]), None).to_string(),
+        chunk(&json!([{ "text": "Ye" }, { "text": "s." }]), None).to_string(),
+        chunk(&json!([{ "text": "" }]), Some("STOP")).to_string(),
     ])]);
     let (deltas, error) = call(&registry("gemini", &server), request("gemini-x")).await;
     assert_eq!(None, error);
@@ -62,7 +62,7 @@ async fn c11_thoughts_text_and_usage_are_read() {
 }
 
 #[tokio::test]
-async fn blocked_and_cut_replies_are_told_and_an_array_will_do() {
+async fn blocked_truncated_and_unstreamed_replies_are_read() {
     let blocked = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
     let server = Server::new([Reply::events(&[blocked.to_string()])]);
     let (deltas, error) = call(&registry("gemini", &server), request("g")).await;
@@ -72,8 +72,8 @@ async fn blocked_and_cut_replies_are_told_and_an_array_will_do() {
     );
 
     let array = json!([
-        said(&json!([{ "text": "a" }]), None),
-        said(&json!([{ "text": "b" }]), Some("MAX_TOKENS"))
+        chunk(&json!([{ "text": "a" }]), None),
+        chunk(&json!([{ "text": "b" }]), Some("MAX_TOKENS"))
     ]);
     let server = Server::new([Reply::json(200, &array)]);
     let (deltas, _) = call(&registry("gemini", &server), request("g")).await;
@@ -81,10 +81,10 @@ async fn blocked_and_cut_replies_are_told_and_an_array_will_do() {
 }
 
 #[tokio::test]
-async fn a_refused_schema_is_put_into_words() {
+async fn a_rejected_schema_is_sent_as_text() {
     let refusal = json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT",
         "message": "Invalid value at 'generation_config.response_json_schema'" } });
-    let ok = said(&json!([{ "text": "ok" }]), Some("STOP"));
+    let ok = chunk(&json!([{ "text": "ok" }]), Some("STOP"));
     let server = Server::new([Reply::json(400, &refusal), Reply::events(&[ok.to_string()])]);
     assert_eq!("ok", text(&registry("gemini", &server), request("g")).await);
     let config = &server.bodies()[1]["generationConfig"];
@@ -98,7 +98,7 @@ async fn a_refused_schema_is_put_into_words() {
 }
 
 #[tokio::test]
-async fn the_list_of_models_holds_those_that_write() {
+async fn the_list_of_models_contains_only_chat_models() {
     let server = Server::new([Reply::json(
         200,
         &json!({ "models": [
@@ -116,11 +116,11 @@ async fn the_list_of_models_holds_those_that_write() {
     );
 }
 
-/// M-15: the schema is put into words as long as a function may be called; its signature goes back with the call.
+/// M-15: while functions may be called, the schema is sent as text. The signature of a call is sent back with it.
 #[test]
 fn m15_functions_calls_and_results_are_sent() {
     let body = |offer| -> Value {
-        let call = Gemini.call(&tool_request("gemini-x", offer), Concessions::default());
+        let call = Gemini.call(&tool_request("gemini-x", offer), Adjustments::default());
         serde_json::from_slice(&call.body).unwrap()
     };
     insta::assert_json_snapshot!("m15_open", body(Offer::Open));
@@ -130,12 +130,12 @@ fn m15_functions_calls_and_results_are_sent() {
 }
 
 #[tokio::test]
-async fn m15_calls_of_functions_are_read() {
+async fn m15_function_calls_are_read() {
     let server = Server::new([Reply::events(&[
-        said(&json!([{ "functionCall": { "name": "search", "args": { "query": "é" } }, "thoughtSignature": "c2ln" }]), None).to_string(),
-        said(&json!([{ "functionCall": { "name": "calculate" } }]), Some("STOP")).to_string(),
+        chunk(&json!([{ "functionCall": { "name": "search", "args": { "query": "é" } }, "thoughtSignature": "c2ln" }]), None).to_string(),
+        chunk(&json!([{ "functionCall": { "name": "calculate" } }]), Some("STOP")).to_string(),
     ])]);
-    let said = calls(
+    let tool_calls = calls(
         &registry("gemini", &server),
         tool_request("gemini-x", Offer::Open),
     )
@@ -144,5 +144,8 @@ async fn m15_calls_of_functions_are_read() {
         signature: Some("c2ln".to_owned()),
         ..called("call_1", "search", "{\"query\":\"é\"}")
     };
-    assert_eq!(vec![first, called("call_2", "calculate", "null")], said);
+    assert_eq!(
+        vec![first, called("call_2", "calculate", "null")],
+        tool_calls
+    );
 }

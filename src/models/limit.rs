@@ -1,69 +1,59 @@
-//! No more calls at once than a provider is to get (C-07).
+//! Limits the calls in flight to one provider (C-07).
 
 use std::sync::Arc;
 
 use futures::StreamExt;
-use roundtable_engine::model::{Delta, Deltas, Model, Profile, Request};
+use roundtable_engine::model::{Delta, Deltas, Model, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::delta_stream::{Item, Source, drawn_from};
+use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
 
-/// A model that waits for a place at its provider and keeps it until its stream has ended or is dropped.
-pub(super) struct Limited {
+/// Waits for a permit and holds it until the stream ends or is dropped.
+pub(super) struct WithConcurrencyLimit {
     pub inner: Arc<dyn Model>,
-    pub places: Arc<Semaphore>,
+    pub permits: Arc<Semaphore>,
 }
 
-impl Model for Limited {
+impl Model for WithConcurrencyLimit {
     fn stream(&self, request: Request) -> Deltas {
         let waiting = State::Waiting {
             inner: Arc::clone(&self.inner),
-            places: Arc::clone(&self.places),
+            permits: Arc::clone(&self.permits),
             request,
         };
-        drawn_from(waiting)
+        into_deltas(waiting)
     }
 
-    fn profile(&self) -> Profile {
-        self.inner.profile()
-    }
-
-    fn sees(&self) -> bool {
-        self.inner.sees()
-    }
-
-    fn calls_tools(&self) -> bool {
-        self.inner.calls_tools()
-    }
+    forward_capabilities!(inner);
 }
 
 enum State {
     Waiting {
         inner: Arc<dyn Model>,
-        places: Arc<Semaphore>,
+        permits: Arc<Semaphore>,
         request: Request,
     },
     Running {
         stream: Deltas,
-        /// Given back with the stream. `None` only if the semaphore were closed, which nobody does.
-        #[expect(dead_code, reason = "it is held, not looked at")]
-        place: Option<OwnedSemaphorePermit>,
+        /// `None` only if the semaphore is closed, which does not happen.
+        #[expect(dead_code, reason = "held until the stream is dropped")]
+        permit: Option<OwnedSemaphorePermit>,
     },
     Over,
 }
 
-impl Source for State {
+impl DeltaSource for State {
     async fn next(&mut self) -> Option<Item> {
         if matches!(self, Self::Waiting { .. })
             && let Self::Waiting {
                 inner,
-                places,
+                permits,
                 request,
             } = std::mem::replace(self, Self::Over)
         {
-            let place = places.acquire_owned().await.ok();
+            let permit = permits.acquire_owned().await.ok();
             let stream = inner.stream(request);
-            *self = Self::Running { stream, place };
+            *self = Self::Running { stream, permit };
         }
         let Self::Running { stream, .. } = self else {
             return None;

@@ -5,12 +5,12 @@ use futures::future::join_all;
 use futures::stream;
 use roundtable_engine::model::{Finish, ModelError};
 
-use super::super::retry::Retrying;
-use super::super::testing::{Reply, Server, call, drain, fleet_of, plain_request};
+use super::super::retry::WithRetry;
+use super::super::testing::{Reply, Server, call, drain, plain_request, registry_from};
 use super::*;
 use crate::config::Retry;
 
-/// Counts who is at work, and fails once for each call if it is told to.
+/// Counts the calls in flight; the first `failures` calls fail.
 #[derive(Default)]
 struct Gauge {
     now: Arc<AtomicUsize>,
@@ -44,34 +44,34 @@ impl Model for Gauge {
 /// C-07
 #[tokio::test(start_paused = true)]
 async fn c07_no_more_calls_run_than_there_are_places() {
-    for places in [1, 3] {
+    for permits in [1, 3] {
         let gauge = Arc::new(Gauge::default());
-        let model = Limited {
+        let model = WithConcurrencyLimit {
             inner: Arc::clone(&gauge) as Arc<dyn Model>,
-            places: Arc::new(Semaphore::new(places)),
+            permits: Arc::new(Semaphore::new(permits)),
         };
         join_all((0..9).map(|_| drain(&model, plain_request("m")))).await;
-        assert_eq!(places, gauge.most.load(Ordering::SeqCst));
+        assert_eq!(permits, gauge.most.load(Ordering::SeqCst));
     }
 }
 
-/// C-07: who waits for a retry does not keep a place.
+/// C-07: a call releases its permit during the backoff.
 #[tokio::test(start_paused = true)]
-async fn c07_a_place_is_free_while_a_retry_is_waited_for() {
+async fn c07_a_permit_is_released_during_the_backoff() {
     let gauge = Arc::new(Gauge::default());
     gauge.failures.store(1, Ordering::SeqCst);
-    let limited = Arc::new(Limited {
+    let limited = Arc::new(WithConcurrencyLimit {
         inner: Arc::clone(&gauge) as Arc<dyn Model>,
-        places: Arc::new(Semaphore::new(1)),
+        permits: Arc::new(Semaphore::new(1)),
     });
-    let patient = Retry {
+    let policy = Retry {
         attempts: 2,
         base: Duration::from_mins(1),
         max: Duration::from_mins(1),
     };
-    let first = Retrying {
+    let first = WithRetry {
         inner: Arc::clone(&limited) as Arc<dyn Model>,
-        policy: patient,
+        policy,
     };
     let started = tokio::time::Instant::now();
     let first_call = drain(&first, plain_request("m"));
@@ -84,7 +84,7 @@ async fn c07_a_place_is_free_while_a_retry_is_waited_for() {
     assert!(second_took < Duration::from_secs(1), "{second_took:?}");
 }
 
-/// C-07: a whole provider, over real connections.
+/// C-07: with a whole provider, over real connections.
 #[tokio::test]
 async fn c07_a_provider_never_gets_more_calls_at_once_than_configured() {
     let reply = Reply::events(&[
@@ -92,12 +92,12 @@ async fn c07_a_provider_never_gets_more_calls_at_once_than_configured() {
         "[DONE]",
     ]);
     let server = Server::new([reply.after(Duration::from_millis(20))]);
-    let registry = fleet_of(&format!(
+    let registry = registry_from(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\nmax_concurrent = 2",
         server.address
     ));
     // Different models of one provider share its limit.
     let calls = (0..6).map(|n| call(&registry, plain_request(if n % 2 == 0 { "a" } else { "b" })));
     join_all(calls).await;
-    assert_eq!((6, 2), (server.seen().len(), server.most_in_flight()));
+    assert_eq!((6, 2), (server.seen().len(), server.max_in_flight()));
 }

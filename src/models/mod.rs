@@ -1,7 +1,7 @@
-//! Every model and embedder that the configuration can name, behind the engine's ports.
+//! Model providers: implements the engine's `Model` and `Embedder` for every configured model.
 //!
-//! One adapter for each wire format turns a request into bytes and bytes into deltas; what they have in common, the
-//! connection, the clock, the errors, retries and limits, is written once. Nothing here knows of debates.
+//! Each wire format has one adapter, which turns a request into bytes and bytes into deltas. Connections, timeouts, error
+//! mapping, retries, circuit breakers and concurrency limits are shared by all adapters. Nothing here knows about debates.
 
 mod anthropic;
 mod attempt;
@@ -10,15 +10,15 @@ mod delta_stream;
 mod discovery;
 mod embed;
 mod endpoint;
-mod failure;
+mod errors;
 mod fallback;
 mod families;
-mod frames;
+mod framing;
 mod gemini;
+mod images;
 mod limit;
 mod ollama;
 mod openai;
-mod pictures;
 mod prices;
 mod retry;
 mod schema;
@@ -38,24 +38,24 @@ use crate::config::{Config, Environment, Kind, ModelName, NameError, Provider};
 use attempt::{Backend, Hosted};
 use breaker::{SharedBreaker, WithBreaker};
 use embed::{Format, HostedEmbedder};
-use endpoint::{Endpoint, Times};
-use fallback::{FallingBack, Other};
-use limit::Limited;
-use retry::Retrying;
-use wire::Wire;
+use endpoint::{Endpoint, Timeouts};
+use fallback::{Fallback, WithFallbacks};
+use limit::WithConcurrencyLimit;
+use retry::WithRetry;
+use wire::WireFormat;
 
 pub(crate) use discovery::{Choice, Discovery, ModelPreferences, Search, discover};
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
-/// What runs within this process, where it was built in. Loading it may wait until it is first used.
+/// The embedded model and embedder, if compiled in. They may be loaded on first use.
 #[derive(Clone, Default)]
 pub(crate) struct Embedded {
     pub model: Option<Arc<dyn Model>>,
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// All models by name. Calls to one provider share its connections and its limit.
+/// All models by name. Calls to one provider share its connections, concurrency limit and circuit breaker.
 pub(crate) struct ModelRegistry {
     config: Config,
     embedded: Embedded,
@@ -65,11 +65,11 @@ pub(crate) struct ModelRegistry {
     models: Mutex<BTreeMap<ModelName, Arc<dyn Model>>>,
 }
 
-/// Where the calls to one provider go through.
+/// The state that all models of one provider share.
 #[derive(Clone)]
 struct ProviderHandle {
     backend: Arc<Backend>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     breaker: Arc<SharedBreaker>,
 }
 
@@ -85,12 +85,12 @@ pub(crate) enum RegistryError {
         variables: Vec<String>,
     },
     #[error(
-        "{provider} offers no embeddings here: name a model of Ollama or of an OpenAI-compatible server"
+        "embeddings from {provider} are not supported: use a model of Ollama or of an OpenAI-compatible server"
     )]
     NoEmbedder { provider: String },
-    #[error("this program was built without the embedded model: name a model of another provider")]
+    #[error("this build has no embedded model: choose a model of another provider")]
     NotBuiltIn,
-    #[error("{provider} gives no list of its models: {source}")]
+    #[error("cannot list the models of {provider}: {source}")]
     NoList {
         provider: String,
         source: ModelError,
@@ -133,15 +133,15 @@ impl ModelRegistry {
                 return Ok(Arc::clone(model));
             }
         }
-        let first = self.model_alone(name)?;
-        let others: Vec<Other> = self.others(name);
-        let model: Arc<dyn Model> = if others.is_empty() {
-            first
+        let primary = self.build(name)?;
+        let fallbacks = self.fallbacks(name);
+        let model: Arc<dyn Model> = if fallbacks.is_empty() {
+            primary
         } else {
-            Arc::new(FallingBack {
+            Arc::new(WithFallbacks {
                 name: name.clone(),
-                first,
-                others,
+                primary,
+                fallbacks,
             })
         };
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
@@ -149,31 +149,31 @@ impl ModelRegistry {
         Ok(model)
     }
 
-    /// Those that the configuration names for when a provider is dead, as far as they can be used.
-    fn others(&self, name: &ModelName) -> Vec<Other> {
+    /// The configured fallbacks of the model's provider, without unusable ones, such as those without a key.
+    fn fallbacks(&self, name: &ModelName) -> Vec<Fallback> {
         let provider = self.config.providers.get(name.provider());
         let names = provider.iter().flat_map(|provider| &provider.fallback);
         names
-            .filter(|other| *other != name)
-            .filter_map(|other| {
-                Some(Other {
-                    name: other.clone(),
-                    model: self.model_alone(other).ok()?,
-                    price: self.price(other),
+            .filter(|fallback| *fallback != name)
+            .filter_map(|fallback| {
+                Some(Fallback {
+                    name: fallback.clone(),
+                    model: self.build(fallback).ok()?,
+                    price: self.price(fallback),
                 })
             })
             .collect()
     }
 
-    /// A model without those that could stand in for it.
-    fn model_alone(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
+    /// Builds a model without its fallbacks.
+    fn build(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
         let provider = self.provider(name)?;
         if provider.kind == Kind::Local {
             return self.embedded.model.clone().ok_or(RegistryError::NotBuiltIn);
         }
         let ProviderHandle {
             backend,
-            places,
+            permits,
             breaker,
         } = self.handle(provider)?;
         let ability = if provider.is_official() {
@@ -194,16 +194,16 @@ impl ModelRegistry {
                         && families::Families::built_in().calls_tools(name.model())
             }),
         });
-        let limited = Arc::new(Limited {
+        let limited = Arc::new(WithConcurrencyLimit {
             inner: hosted,
-            places,
+            permits,
         });
-        let guarded = Arc::new(WithBreaker {
+        let with_breaker = Arc::new(WithBreaker {
             inner: limited,
             breaker,
         });
-        Ok(Arc::new(Retrying {
-            inner: guarded,
+        Ok(Arc::new(WithRetry {
+            inner: with_breaker,
             policy: self.config.retry,
         }))
     }
@@ -227,15 +227,15 @@ impl ModelRegistry {
             }
         };
         let ProviderHandle {
-            backend, places, ..
+            backend, permits, ..
         } = self.handle(provider)?;
         let policy = self.config.retry;
         Ok(Arc::new(HostedEmbedder::new(
-            name, format, backend, places, policy,
+            name, format, backend, permits, policy,
         )))
     }
 
-    /// The provider's own list of its models, asked for once and not again.
+    /// The provider's own list of its models. The request is not retried.
     pub(crate) async fn list(&self, provider: &str) -> Result<Vec<Listed>, RegistryError> {
         let name = ModelName::new(provider, "*");
         let provider = self.provider(&name)?;
@@ -252,14 +252,14 @@ impl ModelRegistry {
             })
     }
 
-    /// `None`: not known.
+    /// `None` if the price is not known.
     pub(crate) fn price(&self, name: &ModelName) -> Option<Price> {
         let provider = self.config.providers.get(name.provider())?;
         let built_in = self.built_in_prices.get_or_init(Prices::built_in);
         prices::price(&self.own_prices, built_in, provider, name.model())
     }
 
-    /// The day that the built-in prices are of.
+    /// The date of the built-in prices.
     pub(crate) fn prices_as_of(&self) -> Option<&str> {
         let built_in = self.built_in_prices.get_or_init(Prices::built_in);
         built_in.as_of.as_deref()
@@ -268,7 +268,7 @@ impl ModelRegistry {
     fn provider(&self, name: &ModelName) -> Result<&Provider, RegistryError> {
         match self.config.providers.get(name.provider()) {
             Some(provider) => Ok(provider),
-            // Asked for the sake of the error, which lists the providers that there are.
+            // Parsing the name again gives the error that lists the known providers.
             None => match self.config.model_name(&name.to_string()) {
                 Err(error) => Err(error.into()),
                 Ok(_) => Err(RegistryError::NotBuiltIn),
@@ -285,13 +285,16 @@ impl ModelRegistry {
         }
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = handles.entry(provider.name.clone()).or_insert_with(|| {
-            let times = Times {
+            let timeouts = Timeouts {
                 call: self.config.call_timeout(provider),
                 idle: self.config.limits.idle_timeout,
             };
             ProviderHandle {
-                backend: Arc::new(Backend::new(Endpoint::new(provider, times), wire(provider))),
-                places: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
+                backend: Arc::new(Backend::new(
+                    Endpoint::new(provider, timeouts),
+                    wire(provider),
+                )),
+                permits: Arc::new(Semaphore::new(provider.max_concurrent as usize)),
                 breaker: Arc::new(SharedBreaker::new(&provider.name, self.config.breaker)),
             }
         });
@@ -299,7 +302,7 @@ impl ModelRegistry {
     }
 }
 
-fn wire(provider: &Provider) -> Box<dyn Wire> {
+fn wire(provider: &Provider) -> Box<dyn WireFormat> {
     match provider.kind {
         Kind::Anthropic => Box::new(anthropic::Anthropic),
         Kind::Gemini => Box::new(gemini::Gemini),

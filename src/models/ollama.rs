@@ -1,4 +1,4 @@
-//! Ollama's own chat format: the only one of its two that takes a schema and lets the length of the context be set.
+//! Ollama's native chat format: unlike its OpenAI-compatible one, it takes both a schema and the context length.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,19 +10,19 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::frames::Framing;
-use super::pictures;
+use super::framing::Framing;
+use super::images;
 use super::wire::{
-    Call, CallForm, CallPart, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat,
-    functions, json, narrow_seed,
+    Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
+    ToolCallStyle, WireFormat, chat, functions, json, narrow_seed,
 };
 
-const SMALLEST_CONTEXT: u32 = 4096;
+const MIN_CONTEXT: u32 = 4096;
 const CONTEXT_STEP: u32 = 1024;
 
 #[derive(Default)]
 pub(super) struct Ollama {
-    /// The longest context asked of each model. A change of it makes the server load the model anew, so it only grows.
+    /// The longest context requested per model. It only grows, because every change makes the server reload the model.
     contexts: Mutex<HashMap<String, u32>>,
 }
 
@@ -32,7 +32,7 @@ impl Ollama {
         let needed = needed
             .div_ceil(CONTEXT_STEP)
             .saturating_mul(CONTEXT_STEP)
-            .max(SMALLEST_CONTEXT);
+            .max(MIN_CONTEXT);
         let mut contexts = self.contexts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(context) = contexts.get_mut(&request.model) {
             *context = needed.max(*context);
@@ -43,8 +43,8 @@ impl Ollama {
     }
 }
 
-/// An upper estimate, because a context that is too short cuts the prompt without a word: three letters a token where
-/// English has four, one token for a character of any other script, and the tokens between messages.
+/// An upper estimate, because Ollama silently truncates a prompt that exceeds the context: three ASCII characters per
+/// token (English has about four), one token for any other character, and 16 per message.
 fn estimated_tokens(request: &Request) -> u32 {
     let tokens: usize = request
         .texts()
@@ -60,7 +60,7 @@ fn estimated_tokens(request: &Request) -> u32 {
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<ChatMessage<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'a RawJson>,
@@ -77,29 +77,29 @@ struct Options {
     seed: u32,
 }
 
-impl Wire for Ollama {
+impl WireFormat for Ollama {
     fn framing(&self) -> Framing {
         Framing::Lines
     }
 
-    fn call(&self, request: &Request, conceded: Concessions) -> Call {
-        // A reply that is held to a schema can call no tool: as long as it may, the schema is put into words.
-        let tools = conceded.open_tools(request).map(functions);
-        let conceded = match tools {
-            Some(_) => conceded.with(Concession::SecondStructure),
-            None => conceded,
+    fn call(&self, request: &Request, adjustments: Adjustments) -> Call {
+        // A model constrained to a schema cannot call tools, so the schema is sent as text while tools may be called.
+        let tools = adjustments.callable_tools(request).map(functions);
+        let adjustments = match tools {
+            Some(_) => adjustments.with(Adjustment::SecondSchemaMode),
+            None => adjustments,
         };
-        let in_words = conceded.has(Concession::SecondStructure);
-        let system = conceded.system(Concession::SecondStructure, request);
-        let limit = conceded.limit(request.max_output_tokens);
+        let as_text = adjustments.has(Adjustment::SecondSchemaMode);
+        let system = adjustments.system(Adjustment::SecondSchemaMode, request);
+        let limit = adjustments.limit(request.max_output_tokens);
         let body = Body {
             model: &request.model,
-            messages: chat(system, &request.messages, CallForm::Names),
+            messages: chat(system, &request.messages, ToolCallStyle::ByName),
             stream: true,
             format: request
                 .schema
                 .as_ref()
-                .filter(|_| !in_words)
+                .filter(|_| !as_text)
                 .map(|schema| schema.json.as_ref()),
             tools: tools.unwrap_or_default(),
             options: Options {
@@ -111,26 +111,26 @@ impl Wire for Ollama {
         };
         Call {
             path: Cow::Borrowed("/api/chat"),
-            body: pictures::beside(json(&body), &request.images),
+            body: images::add_to_ollama(json(&body), &request.images),
         }
     }
 
-    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), Unread> {
-        let line: Line = serde_json::from_slice(frame).map_err(|_| Unread::Malformed)?;
+    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), FrameError> {
+        let line: Line = serde_json::from_slice(frame).map_err(|_| FrameError::Malformed)?;
         if line.error.is_some() {
-            return Err(Unread::Reported);
+            return Err(FrameError::ErrorReport);
         }
-        if let Some(said) = line.message {
-            if let Some(thought) = said.thinking.filter(|thought| !thought.is_empty()) {
+        if let Some(message) = line.message {
+            if let Some(thought) = message.thinking.filter(|thought| !thought.is_empty()) {
                 progress.reasoning(thought);
             }
-            if let Some(text) = said.content {
+            if let Some(text) = message.content {
                 progress.text(text);
             }
-            for called in said.tool_calls.unwrap_or_default() {
-                progress.whole_call(CallPart {
-                    name: Some(called.function.name),
-                    arguments: called.function.arguments.to_string(),
+            for call in message.tool_calls.unwrap_or_default() {
+                progress.add_call(CallPart {
+                    name: Some(call.function.name),
+                    arguments: call.function.arguments.to_string(),
                     ..CallPart::default()
                 });
             }
@@ -150,12 +150,12 @@ impl Wire for Ollama {
         Ok(())
     }
 
-    fn optional(&self) -> &'static [(&'static str, Concession)] {
+    fn adjustable(&self) -> &'static [(&'static str, Adjustment)] {
         &[
-            ("format", Concession::SecondStructure),
-            ("grammar", Concession::SecondStructure),
-            ("schema", Concession::SecondStructure),
-            ("tools", Concession::Tools),
+            ("format", Adjustment::SecondSchemaMode),
+            ("grammar", Adjustment::SecondSchemaMode),
+            ("schema", Adjustment::SecondSchemaMode),
+            ("tools", Adjustment::OmitTools),
         ]
     }
 
@@ -176,7 +176,7 @@ impl Wire for Ollama {
 
 #[derive(Deserialize)]
 struct Line {
-    message: Option<Said>,
+    message: Option<ReplyMessage>,
     done: Option<bool>,
     done_reason: Option<String>,
     prompt_eval_count: Option<u64>,
@@ -185,14 +185,14 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct ReplyMessage {
     content: Option<String>,
     thinking: Option<String>,
-    tool_calls: Option<Vec<Called>>,
+    tool_calls: Option<Vec<ReplyToolCall>>,
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct ReplyToolCall {
     function: Function,
 }
 

@@ -7,7 +7,7 @@ use super::super::testing::{
 use super::*;
 
 fn body(ollama: &Ollama, request: &Request) -> Value {
-    let call = ollama.call(request, Concessions::default());
+    let call = ollama.call(request, Adjustments::default());
     assert_eq!("/api/chat", call.path);
     serde_json::from_slice(&call.body).unwrap()
 }
@@ -19,7 +19,7 @@ fn c05_the_request_has_the_schema_and_the_length_of_the_context() {
 }
 
 #[test]
-fn the_context_holds_prompt_and_reply_and_does_not_shrink_again() {
+fn the_context_fits_prompt_and_reply_and_never_shrinks() {
     let ollama = Ollama::default();
     let mut long = plain_request("a");
     long.messages[0].text = "ab ".repeat(10_000);
@@ -46,7 +46,7 @@ async fn c11_thinking_text_and_usage_are_read() {
             "prompt_eval_count": 40, "eval_count": 8 }),
     ];
     let text = lines.map(|line| line.to_string()).join("\n");
-    // Cut in the middle of a line.
+    // Split within a line.
     let (head, tail) = text.split_at(70);
     let server = Server::new([Reply::chunks("application/x-ndjson", &[head, tail])]);
     let (deltas, error) = call(&registry("ollama", &server), request("qwen3:32b")).await;
@@ -106,7 +106,7 @@ async fn the_list_of_models_has_their_size() {
     assert_eq!("GET /api/tags", server.seen()[0].line);
 }
 
-/// M-15: a reply that is held to a schema can call no tool, so it is put into words until the last call.
+/// M-15: while tools may be called, the schema is sent as text.
 #[test]
 fn m15_tools_calls_and_results_are_sent() {
     let ollama = Ollama::default();
@@ -119,7 +119,7 @@ fn m15_tools_calls_and_results_are_sent() {
 }
 
 #[tokio::test]
-async fn m15_calls_of_tools_are_read() {
+async fn m15_tool_calls_are_read() {
     let lines = [
         json!({ "message": { "content": "", "tool_calls": [
             { "function": { "name": "search", "arguments": { "query": "é" } } },
@@ -129,7 +129,7 @@ async fn m15_calls_of_tools_are_read() {
     ];
     let lines: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
     let server = Server::new([Reply::chunks("application/x-ndjson", &lines)]);
-    let said = calls(
+    let tool_calls = calls(
         &registry("ollama", &server),
         tool_request("qwen3:32b", Offer::Open),
     )
@@ -139,6 +139,6 @@ async fn m15_calls_of_tools_are_read() {
             called("call_1", "search", "{\"query\":\"é\"}"),
             called("call_2", "calculate", "{\"query\":\"2\"}")
         ],
-        said
+        tool_calls
     );
 }

@@ -1,7 +1,7 @@
-//! The chat completions format, of its maker and of every server that speaks it.
+//! OpenAI's chat completions format, for OpenAI and compatible servers.
 //!
-//! Compatible servers know less than the original, and newer models of the original take less than older ones. What one
-//! refuses is left out, and remembered.
+//! Compatible servers support fewer parameters, and so do newer OpenAI models. A rejected parameter is omitted from then
+//! on for that model.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,23 +13,23 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use super::frames::Framing;
-use super::pictures;
+use super::framing::Framing;
+use super::images;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
-    Call, CallForm, CallPart, Concession, Concessions, Listed, Progress, Turn, Unread, Wire, chat,
-    functions, json, narrow_seed, plain_name,
+    Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
+    ToolCallStyle, WireFormat, chat, functions, json, narrow_seed, sanitize_name,
 };
 
 pub(super) struct OpenAi {
-    /// The original: it has its own name for the limit, and a stricter idea of schemas.
+    /// OpenAI itself: it has another name for the token limit, and strict schemas.
     pub official: bool,
 }
 
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    messages: Vec<Turn<'a>>,
+    messages: Vec<ChatMessage<'a>>,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
@@ -65,13 +65,13 @@ enum ResponseFormat<'a> {
 struct JsonSchema<'a> {
     name: Cow<'a, str>,
     strict: bool,
-    schema: Form<'a>,
+    schema: SentSchema<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Form<'a> {
-    AsItIs(&'a RawJson),
+enum SentSchema<'a> {
+    Original(&'a RawJson),
     Translated(Value),
 }
 
@@ -79,12 +79,12 @@ impl OpenAi {
     fn response_format<'a>(
         &self,
         request: &'a Request,
-        conceded: Concessions,
+        adjustments: Adjustments,
     ) -> Option<ResponseFormat<'a>> {
         let schema = request.schema.as_ref()?;
-        if conceded.has(Concession::ThirdStructure) {
+        if adjustments.has(Adjustment::ThirdSchemaMode) {
             None
-        } else if conceded.has(Concession::SecondStructure) {
+        } else if adjustments.has(Adjustment::SecondSchemaMode) {
             Some(ResponseFormat::JsonObject)
         } else {
             Some(ResponseFormat::JsonSchema {
@@ -93,24 +93,24 @@ impl OpenAi {
         }
     }
 
-    /// The original takes tools and a schema together. Most others hold every word to the schema, so that no tool could be
-    /// called: there the schema is put into words while tools may be called, and demanded again afterwards.
-    fn conceded(&self, request: &Request, conceded: Concessions) -> Concessions {
-        if self.official || conceded.open_tools(request).is_none() {
-            return conceded;
+    /// OpenAI accepts tools together with a schema. Most other servers constrain the whole reply to the schema, so that no
+    /// tool could be called: they get the schema as text while tools may be called.
+    fn adjustments_for(&self, request: &Request, adjustments: Adjustments) -> Adjustments {
+        if self.official || adjustments.callable_tools(request).is_none() {
+            return adjustments;
         }
-        conceded
-            .with(Concession::SecondStructure)
-            .with(Concession::ThirdStructure)
+        adjustments
+            .with(Adjustment::SecondSchemaMode)
+            .with(Adjustment::ThirdSchemaMode)
     }
 
     fn tools(
         &self,
         request: &Request,
-        conceded: Concessions,
+        adjustments: Adjustments,
     ) -> (Vec<Value>, Option<&'static str>) {
-        let open = conceded.open_tools(request);
-        match (open, conceded.tools(request)) {
+        let callable = adjustments.callable_tools(request);
+        match (callable, adjustments.tools(request)) {
             (Some(tools), _) => (functions(tools), None),
             (None, Some(tools)) if self.official => (functions(&tools.list), Some("none")),
             (None, _) => (Vec::new(), None),
@@ -119,70 +119,73 @@ impl OpenAi {
 
     fn json_schema<'a>(&self, schema: &'a Schema) -> JsonSchema<'a> {
         JsonSchema {
-            name: plain_name(&schema.name),
+            name: sanitize_name(&schema.name),
             strict: true,
             schema: if self.official {
-                Form::Translated(OPENAI_STRICT.translate(&schema.json))
+                SentSchema::Translated(OPENAI_STRICT.translate(&schema.json))
             } else {
-                Form::AsItIs(&schema.json)
+                SentSchema::Original(&schema.json)
             },
         }
     }
 }
 
-impl Wire for OpenAi {
+impl WireFormat for OpenAi {
     fn framing(&self) -> Framing {
         Framing::Events
     }
 
-    fn call(&self, request: &Request, conceded: Concessions) -> Call {
-        let conceded = self.conceded(request, conceded);
-        let (tools, tool_choice) = self.tools(request, conceded);
-        let system = conceded.system(Concession::SecondStructure, request);
-        let limit =
-            (!conceded.has(Concession::NoLimit)).then(|| conceded.limit(request.max_output_tokens));
+    fn call(&self, request: &Request, adjustments: Adjustments) -> Call {
+        let adjustments = self.adjustments_for(request, adjustments);
+        let (tools, tool_choice) = self.tools(request, adjustments);
+        let system = adjustments.system(Adjustment::SecondSchemaMode, request);
+        let limit = (!adjustments.has(Adjustment::OmitLimit))
+            .then(|| adjustments.limit(request.max_output_tokens));
         let (max_completion_tokens, max_tokens) =
-            if self.official == conceded.has(Concession::OtherLimitName) {
+            if self.official == adjustments.has(Adjustment::AlternativeLimitName) {
                 (None, limit)
             } else {
                 (limit, None)
             };
         let body = Body {
             model: &request.model,
-            messages: chat(system, &request.messages, CallForm::Ids),
+            messages: chat(system, &request.messages, ToolCallStyle::ById),
             stream: true,
-            stream_options: (!conceded.has(Concession::StreamOptions)).then_some(StreamOptions {
-                include_usage: true,
-            }),
-            temperature: (!conceded.has(Concession::Temperature)).then_some(request.temperature),
-            seed: (!conceded.has(Concession::Seed)).then(|| narrow_seed(request.seed)),
+            stream_options: (!adjustments.has(Adjustment::OmitStreamOptions)).then_some(
+                StreamOptions {
+                    include_usage: true,
+                },
+            ),
+            temperature: (!adjustments.has(Adjustment::OmitTemperature))
+                .then_some(request.temperature),
+            seed: (!adjustments.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed)),
             max_tokens,
             max_completion_tokens,
-            response_format: self.response_format(request, conceded),
+            response_format: self.response_format(request, adjustments),
             tools,
             tool_choice,
         };
         Call {
             path: Cow::Borrowed("/chat/completions"),
-            body: pictures::in_chat(json(&body), &request.images),
+            body: images::add_to_openai(json(&body), &request.images),
         }
     }
 
-    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), Unread> {
+    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), FrameError> {
         if frame.trim_ascii() == b"[DONE]" {
             progress.done = true;
             return Ok(());
         }
-        let chunk: Chunk = serde_json::from_slice(frame).map_err(|_| Unread::Malformed)?;
+        let chunk: Chunk = serde_json::from_slice(frame).map_err(|_| FrameError::Malformed)?;
         if chunk.error.is_some() {
-            return Err(Unread::Reported);
+            return Err(FrameError::ErrorReport);
         }
         if let Some(usage) = chunk.usage {
             if usage
                 .completion_tokens_details
                 .is_some_and(|of| of.reasoning_tokens.unwrap_or(0) > 0)
             {
-                progress.thinks();
+                progress.mark_thinking();
             }
             progress.usage = Some(Usage {
                 input: usage.prompt_tokens.unwrap_or(0),
@@ -194,20 +197,21 @@ impl Wire for OpenAi {
             });
         }
         for choice in chunk.choices.unwrap_or_default() {
-            let whole = choice.message.is_some();
-            if let Some(said) = choice.delta.or(choice.message.map(|it| *it)) {
-                if let Some(Words(thought)) = said.reasoning_content.or(said.reasoning) {
+            let is_whole = choice.message.is_some();
+            if let Some(message) = choice.delta.or(choice.message.map(|boxed| *boxed)) {
+                if let Some(TextOrParts(thought)) = message.reasoning_content.or(message.reasoning)
+                {
                     progress.reasoning(thought);
                 }
-                if let Some(Words(text)) = said.content {
+                if let Some(TextOrParts(text)) = message.content {
                     progress.text(text);
                 }
-                for part in said.tool_calls.unwrap_or_default() {
-                    progress.call(part.read());
+                for part in message.tool_calls.unwrap_or_default() {
+                    progress.add_call_part(part.read());
                 }
-                if said
+                if message
                     .refusal
-                    .is_some_and(|Words(refusal)| !refusal.is_empty())
+                    .is_some_and(|TextOrParts(refusal)| !refusal.is_empty())
                 {
                     progress.finish = Some(Finish::Refused);
                 }
@@ -220,7 +224,7 @@ impl Wire for OpenAi {
                 Some(_) => {
                     progress.finish.get_or_insert(Finish::Stop);
                 }
-                None if whole => {
+                None if is_whole => {
                     progress.finish.get_or_insert(Finish::Stop);
                 }
                 None => {}
@@ -229,28 +233,28 @@ impl Wire for OpenAi {
         Ok(())
     }
 
-    fn optional(&self) -> &'static [(&'static str, Concession)] {
+    fn adjustable(&self) -> &'static [(&'static str, Adjustment)] {
         &[
-            ("stream_options", Concession::StreamOptions),
-            ("temperature", Concession::Temperature),
-            ("seed", Concession::Seed),
-            ("max_tokens", Concession::OtherLimitName),
-            ("max_completion_tokens", Concession::OtherLimitName),
-            ("max_tokens", Concession::NoLimit),
-            ("max_completion_tokens", Concession::NoLimit),
-            ("response_format", Concession::SecondStructure),
-            ("response format", Concession::SecondStructure),
-            ("json_schema", Concession::SecondStructure),
-            ("guided_json", Concession::SecondStructure),
-            ("grammar", Concession::SecondStructure),
-            ("response_format", Concession::ThirdStructure),
-            ("response format", Concession::ThirdStructure),
-            ("json_object", Concession::ThirdStructure),
-            ("tools", Concession::Tools),
-            ("tool_choice", Concession::Tools),
-            ("tool choice", Concession::Tools),
-            ("tool use", Concession::Tools),
-            ("function calling", Concession::Tools),
+            ("stream_options", Adjustment::OmitStreamOptions),
+            ("temperature", Adjustment::OmitTemperature),
+            ("seed", Adjustment::OmitSeed),
+            ("max_tokens", Adjustment::AlternativeLimitName),
+            ("max_completion_tokens", Adjustment::AlternativeLimitName),
+            ("max_tokens", Adjustment::OmitLimit),
+            ("max_completion_tokens", Adjustment::OmitLimit),
+            ("response_format", Adjustment::SecondSchemaMode),
+            ("response format", Adjustment::SecondSchemaMode),
+            ("json_schema", Adjustment::SecondSchemaMode),
+            ("guided_json", Adjustment::SecondSchemaMode),
+            ("grammar", Adjustment::SecondSchemaMode),
+            ("response_format", Adjustment::ThirdSchemaMode),
+            ("response format", Adjustment::ThirdSchemaMode),
+            ("json_object", Adjustment::ThirdSchemaMode),
+            ("tools", Adjustment::OmitTools),
+            ("tool_choice", Adjustment::OmitTools),
+            ("tool choice", Adjustment::OmitTools),
+            ("tool use", Adjustment::OmitTools),
+            ("function calling", Adjustment::OmitTools),
         ]
     }
 
@@ -281,18 +285,18 @@ struct Chunk {
 
 #[derive(Deserialize)]
 struct Choice {
-    delta: Option<Said>,
-    /// In place of `delta` where the server does not stream. Boxed, because every piece of a stream would make room for it.
-    message: Option<Box<Said>>,
+    delta: Option<MessageDelta>,
+    /// Instead of `delta` if the server does not stream. Boxed, because every chunk would reserve space for it.
+    message: Option<Box<MessageDelta>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
-    content: Option<Words>,
-    reasoning_content: Option<Words>,
-    reasoning: Option<Words>,
-    refusal: Option<Words>,
+struct MessageDelta {
+    content: Option<TextOrParts>,
+    reasoning_content: Option<TextOrParts>,
+    reasoning: Option<TextOrParts>,
+    refusal: Option<TextOrParts>,
     tool_calls: Option<Vec<CallDelta>>,
 }
 
@@ -315,7 +319,7 @@ impl CallDelta {
             .function
             .map_or((None, None), |function| (function.name, function.arguments));
         CallPart {
-            place: self.index,
+            index: self.index,
             id: self.id,
             name,
             arguments: match arguments {
@@ -329,47 +333,47 @@ impl CallDelta {
     }
 }
 
-/// Text, or the texts of a list of parts, which some servers send in its place. Anything else says nothing.
-struct Words(String);
+/// Text, or the concatenated texts of a list of parts, which some servers send instead. Objects are ignored.
+struct TextOrParts(String);
 
-impl<'de> Deserialize<'de> for Words {
+impl<'de> Deserialize<'de> for TextOrParts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WordsVisitor)
+        deserializer.deserialize_any(TextOrPartsVisitor)
     }
 }
 
-struct WordsVisitor;
+struct TextOrPartsVisitor;
 
-impl<'de> Visitor<'de> for WordsVisitor {
-    type Value = Words;
+impl<'de> Visitor<'de> for TextOrPartsVisitor {
+    type Value = TextOrParts;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("text or parts of it")
+        f.write_str("text or a list of parts")
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Words, E> {
-        Ok(Words(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<TextOrParts, E> {
+        Ok(TextOrParts(text.to_owned()))
     }
 
-    fn visit_string<E>(self, text: String) -> Result<Words, E> {
-        Ok(Words(text))
+    fn visit_string<E>(self, text: String) -> Result<TextOrParts, E> {
+        Ok(TextOrParts(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Words, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<TextOrParts, A::Error> {
         #[derive(Deserialize)]
         struct Part {
             text: Option<String>,
         }
-        let mut words = String::new();
+        let mut text = String::new();
         while let Some(part) = parts.next_element::<Part>()? {
-            words.extend(part.text);
+            text.extend(part.text);
         }
-        Ok(Words(words))
+        Ok(TextOrParts(text))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Words, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<TextOrParts, A::Error> {
         while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Words(String::new()))
+        Ok(TextOrParts(String::new()))
     }
 }
 

@@ -2,42 +2,42 @@ use roundtable_engine::model::{Delta, ModelError, Offer};
 use serde_json::json;
 
 use super::super::testing::{
-    Reply, Server, call, called, calls, fleet_of, plain_request, registry, request, text,
+    Reply, Server, call, called, calls, plain_request, registry, registry_from, request, text,
     tool_request,
 };
 use super::*;
 
-fn body(official: bool, conceded: Concessions) -> Value {
-    let call = OpenAi { official }.call(&request("m"), conceded);
+fn body(official: bool, adjustments: Adjustments) -> Value {
+    let call = OpenAi { official }.call(&request("m"), adjustments);
     assert_eq!("/chat/completions", call.path);
     serde_json::from_slice(&call.body).unwrap()
 }
 
-/// C-05: the schema goes along as `response_format`, exactly as it is.
+/// C-05: the schema is sent unchanged as `response_format`.
 #[test]
 fn c05_a_compatible_server_gets_the_schema() {
-    insta::assert_json_snapshot!(body(false, Concessions::default()));
+    insta::assert_json_snapshot!(body(false, Adjustments::default()));
 }
 
-/// C-05: strict mode refuses some keywords; the original has its own name for the limit.
+/// C-05: strict mode rejects some keywords, and the token limit has another name.
 #[test]
-fn c05_the_original_gets_what_its_strict_mode_takes() {
-    insta::assert_json_snapshot!(body(true, Concessions::default()));
+fn c05_openai_gets_a_schema_for_strict_mode() {
+    insta::assert_json_snapshot!(body(true, Adjustments::default()));
 }
 
 #[test]
-fn what_was_refused_is_left_out_and_the_schema_is_put_into_words() {
+fn rejected_parameters_are_omitted_and_the_schema_is_sent_as_text() {
     let all = [
-        Concession::Temperature,
-        Concession::Seed,
-        Concession::StreamOptions,
-        Concession::NoLimit,
-        Concession::SecondStructure,
+        Adjustment::OmitTemperature,
+        Adjustment::OmitSeed,
+        Adjustment::OmitStreamOptions,
+        Adjustment::OmitLimit,
+        Adjustment::SecondSchemaMode,
     ];
-    let conceded = all
+    let adjustments = all
         .into_iter()
-        .fold(Concessions::default(), Concessions::with);
-    insta::assert_json_snapshot!(body(false, conceded));
+        .fold(Adjustments::default(), Adjustments::with);
+    insta::assert_json_snapshot!(body(false, adjustments));
 }
 
 fn chunk(delta: &Value) -> String {
@@ -55,7 +55,7 @@ fn usage() -> String {
     .to_string()
 }
 
-/// C-03, C-11: any server by its address, with usage and the part of it that was cached.
+/// C-03, C-11: from any server, with the usage and its cached part.
 #[tokio::test]
 async fn c11_text_reasoning_usage_and_finish_arrive_in_order() {
     let server = Server::new([Reply::events(&[
@@ -89,7 +89,7 @@ async fn c11_text_reasoning_usage_and_finish_arrive_in_order() {
 }
 
 #[tokio::test]
-async fn ends_other_than_stop_are_told_apart() {
+async fn other_finish_reasons_than_stop_are_distinguished() {
     for (reason, expected) in [
         ("length", Finish::Length),
         ("content_filter", Finish::Refused),
@@ -108,7 +108,7 @@ async fn ends_other_than_stop_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_stream_will_do() {
+async fn a_server_that_does_not_stream_is_supported() {
     let server = Server::new([Reply::json(
         200,
         &json!({
@@ -132,7 +132,7 @@ async fn a_server_that_does_not_stream_will_do() {
     );
 }
 
-fn refusal(message: &str, param: &str) -> Reply {
+fn rejection(message: &str, param: &str) -> Reply {
     Reply::json(
         400,
         &json!({ "error": { "message": message, "param": param, "type": "invalid_request_error" } }),
@@ -156,17 +156,17 @@ fn keys(body: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn an_unsupported_parameter_is_left_out_and_stays_out_for_that_model() {
+async fn an_unsupported_parameter_is_omitted_from_then_on_for_that_model() {
     let server = Server::new([
-        refusal(
+        rejection(
             "Unsupported value: 'temperature' does not support 0.8.",
             "temperature",
         ),
-        refusal(
+        rejection(
             "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens'.",
             "max_tokens",
         ),
-        refusal("Unknown parameter: 'seed'.", "seed"),
+        rejection("Unknown parameter: 'seed'.", "seed"),
         ok(),
     ]);
     let registry = registry("openai", &server);
@@ -174,7 +174,7 @@ async fn an_unsupported_parameter_is_left_out_and_stays_out_for_that_model() {
     assert_eq!("ok", text(&registry, plain_request("a")).await);
     assert_eq!("ok", text(&registry, plain_request("b")).await);
     let bodies = server.bodies();
-    let bare = vec![
+    let minimal = vec![
         "model",
         "messages",
         "stream",
@@ -182,8 +182,8 @@ async fn an_unsupported_parameter_is_left_out_and_stays_out_for_that_model() {
         "max_completion_tokens",
     ];
     assert_eq!(6, bodies.len());
-    assert_eq!(bare, keys(&bodies[3]));
-    assert_eq!(bare, keys(&bodies[4]));
+    assert_eq!(minimal, keys(&bodies[3]));
+    assert_eq!(minimal, keys(&bodies[4]));
     assert_eq!(
         vec![
             "model",
@@ -200,9 +200,9 @@ async fn an_unsupported_parameter_is_left_out_and_stays_out_for_that_model() {
 
 /// C-05
 #[tokio::test]
-async fn c05_a_server_without_schemas_gets_the_schema_in_words() {
+async fn c05_a_server_without_schemas_gets_the_schema_as_text() {
     let server = Server::new([
-        refusal(
+        rejection(
             "response_format json_schema is not supported",
             "response_format",
         ),
@@ -221,10 +221,10 @@ async fn c05_a_server_without_schemas_gets_the_schema_in_words() {
     assert!(system.contains("maxLength"), "{system}");
 }
 
-/// A prompt that is too long is not made shorter by leaving `max_tokens` out.
+/// Omitting `max_tokens` does not shorten a prompt.
 #[tokio::test]
-async fn a_refusal_for_length_is_no_reason_to_leave_anything_out() {
-    let server = Server::new([refusal(
+async fn a_rejection_for_length_omits_no_parameter() {
+    let server = Server::new([rejection(
         "max_tokens is too large: this model's maximum context length is 4096 tokens",
         "max_tokens",
     )]);
@@ -239,9 +239,9 @@ async fn a_refusal_for_length_is_no_reason_to_leave_anything_out() {
     assert_eq!(1, server.seen().len());
 }
 
-/// A model that thinks spends its limit on that: it gets room, once it has shown that it does.
+/// A model that thinks gets a higher limit once it has spent its limit on thinking.
 #[tokio::test]
-async fn a_reply_lost_to_thinking_is_asked_for_again_with_room() {
+async fn a_reply_lost_to_thinking_is_retried_with_a_higher_limit() {
     let spent = json!({ "choices": [], "usage": {
         "prompt_tokens": 9, "completion_tokens": 1500, "completion_tokens_details": { "reasoning_tokens": 1500 }
     }});
@@ -259,7 +259,7 @@ async fn a_reply_lost_to_thinking_is_asked_for_again_with_room() {
                 cached: 0
             }),
             Delta::Restart {
-                reason: "the reply was cut while the model was still thinking".to_owned()
+                reason: "the reply was truncated while the model was still thinking".to_owned()
             },
             Delta::Text("ok".to_owned()),
             Delta::Finish(Finish::Stop),
@@ -300,21 +300,21 @@ async fn the_list_of_models_has_their_age() {
     assert_eq!("GET /models", server.seen()[0].line);
 }
 
-/// Parts in place of text, an empty reason with every chunk, and details that nobody asked for.
+/// Parts instead of text, an empty finish reason in every chunk, and unknown fields.
 #[tokio::test]
-async fn the_habits_of_other_servers_do_no_harm() {
+async fn deviations_of_compatible_servers_are_tolerated() {
     let parts = json!([
         { "type": "thinking", "thinking": [{ "type": "text", "text": "Hm." }] },
         { "type": "text", "text": "Yes" },
     ]);
-    let untidy = json!({ "choices": [{ "delta": { "content": parts, "reasoning": { "x": 1 } }, "finish_reason": "" }] });
+    let deviating = json!({ "choices": [{ "delta": { "content": parts, "reasoning": { "x": 1 } }, "finish_reason": "" }] });
     let server = Server::new([Reply::events(&[
-        untidy.to_string(),
+        deviating.to_string(),
         chunk(&json!({ "content": "." })),
     ])]);
     let (deltas, error) = call(&registry("openai", &server), request("m")).await;
     assert_eq!(vec![Delta::Text("Yes.".to_owned())], deltas);
-    // The empty reason was no finish.
+    // The empty reason does not count as a finish.
     assert!(
         matches!(
             error,
@@ -325,12 +325,11 @@ async fn the_habits_of_other_servers_do_no_harm() {
 }
 
 fn tool_body(official: bool, offer: Offer) -> Value {
-    let call = OpenAi { official }.call(&tool_request("m", offer), Concessions::default());
+    let call = OpenAi { official }.call(&tool_request("m", offer), Adjustments::default());
     serde_json::from_slice(&call.body).unwrap()
 }
 
-/// M-15: the original takes tools beside a schema. Others get the schema in words as long as a tool may be called, and as
-/// a demand when none may any more.
+/// M-15: OpenAI accepts tools with a schema. Other servers get the schema as text while tools may be called.
 #[test]
 fn m15_tools_calls_and_results_are_sent() {
     insta::assert_json_snapshot!("m15_original_open", tool_body(true, Offer::Open));
@@ -354,9 +353,9 @@ fn call_chunk(calls: &Value) -> String {
     chunk(&json!({ "tool_calls": calls }))
 }
 
-/// M-15: two calls at once, their arguments in pieces, mixed.
+/// M-15: two calls with interleaved fragments of arguments.
 #[tokio::test]
-async fn m15_calls_of_tools_are_put_together() {
+async fn m15_tool_calls_are_assembled() {
     let server = Server::new([Reply::events(&[
         call_chunk(
             &json!([{ "index": 0, "id": "a", "type": "function", "function": { "name": "search", "arguments": "" } }]),
@@ -369,21 +368,21 @@ async fn m15_calls_of_tools_are_put_together() {
         finish("tool_calls"),
         "[DONE]".to_owned(),
     ])]);
-    let said = calls(&registry("openai", &server), tool_request("m", Offer::Open)).await;
+    let tool_calls = calls(&registry("openai", &server), tool_request("m", Offer::Open)).await;
     assert_eq!(
         vec![
             called("a", "search", "{\"query\":\"é\"}"),
             called("b", "calculate", "{\"query\":\"2\"}")
         ],
-        said
+        tool_calls
     );
 }
 
-/// M-15: without numbers, all with the same number, without ids, with the object itself, or without streaming at all.
+/// M-15: without an index, with the same index, without ids, with an object as arguments, or not streamed.
 #[tokio::test]
-async fn m15_calls_are_told_apart_however_servers_number_them() {
+async fn m15_calls_are_distinguished_by_index_or_id() {
     let function = |name: &str| json!({ "name": name, "arguments": "{}" });
-    let wanted = vec![called("a", "search", "{}"), called("b", "calculate", "{}")];
+    let expected = vec![called("a", "search", "{}"), called("b", "calculate", "{}")];
     for index in [json!(null), json!(0)] {
         let server = Server::new([Reply::events(&[
             call_chunk(&json!([{ "index": index, "id": "a", "function": function("search") }])),
@@ -392,7 +391,7 @@ async fn m15_calls_are_told_apart_however_servers_number_them() {
             "[DONE]".to_owned(),
         ])]);
         assert_eq!(
-            wanted,
+            expected,
             calls(&registry("openai", &server), tool_request("m", Offer::Open)).await
         );
     }
@@ -403,19 +402,19 @@ async fn m15_calls_are_told_apart_however_servers_number_them() {
             { "index": 1, "function": { "name": "search", "arguments": "{\"query\":\"y\"" } },
         ] }, "finish_reason": "tool_calls" }] }),
     )]);
-    let said = calls(&registry("openai", &server), tool_request("m", Offer::Open)).await;
+    let tool_calls = calls(&registry("openai", &server), tool_request("m", Offer::Open)).await;
     assert_eq!(
         vec![
             called("call_1", "search", "{\"query\":\"x\"}"),
             called("call_2", "search", "{\"query\":\"y\"")
         ],
-        said
+        tool_calls
     );
 }
 
-/// M-15: a call that is cut in the stream is an interrupted attempt, and the next one begins anew.
+/// M-15: fragments of the interrupted attempt are discarded.
 #[tokio::test]
-async fn m15_a_cut_call_is_tried_again() {
+async fn m15_an_interrupted_call_is_retried() {
     let start = call_chunk(
         &json!([{ "index": 0, "id": "a", "function": { "name": "search", "arguments": "{\"que" } }]),
     );
@@ -435,17 +434,17 @@ async fn m15_a_cut_call_is_tried_again() {
         "{error:?}"
     );
     let server = Server::new(script());
-    let patient = fleet_of(&format!(
+    let retrying = registry_from(&format!(
         "[providers.lab]\nkind = \"openai\"\nbase_url = \"{}\"\n[retry]\nattempts = 2\nbase_ms = 1\n",
         server.address
     ));
     assert_eq!(
         vec![called("b", "search", "{}")],
-        calls(&patient, tool_request("m", Offer::Open)).await
+        calls(&retrying, tool_request("m", Offer::Open)).await
     );
 }
 
-/// M-15: what a server without tools refuses is left out, and the model replies as it can.
+/// M-15: rejected tools are omitted, and the model replies without them.
 #[tokio::test]
 async fn m15_a_server_without_tools_gets_none() {
     let server = Server::new([

@@ -1,5 +1,5 @@
-//! What models cost. Built in is a dated list of public prices; the user's own `prices.toml` goes before it. A price
-//! that is not known is `None` and never zero.
+//! Model prices: a dated built-in list of public prices, overridden by the user's `prices.toml`. An unknown price is `None`,
+//! never zero.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use crate::config::{Kind, Provider};
 
 const BUILT_IN: &str = include_str!("../../data/prices.toml");
 
-/// Prices by provider, or by kind of provider, and then by the beginning of the model's name.
+/// Prices by name or kind of provider, then by the start of the model's name.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Prices {
-    /// The day they were read.
+    /// The date on which the prices were collected.
     pub as_of: Option<String>,
     #[serde(default, rename = "prices")]
     by_provider: BTreeMap<String, BTreeMap<String, Price>>,
@@ -33,7 +33,7 @@ impl Prices {
         toml::from_str(BUILT_IN).unwrap_or_default()
     }
 
-    /// The user's own; none where there is no such file.
+    /// The user's own prices; empty if the file does not exist.
     pub(super) fn from_file(path: &Path) -> Result<Self, PricesError> {
         let failed = |reason: String| PricesError {
             path: path.to_path_buf(),
@@ -46,21 +46,21 @@ impl Prices {
             read => read.map_err(|error| failed(error.to_string()))?,
         };
         let prices: Self = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
-        match prices.senseless() {
+        match prices.first_invalid() {
             Some(name) => Err(failed(format!(
-                "the price of {name} is negative or no number"
+                "the price of {name} is negative or not a number"
             ))),
             None => Ok(prices),
         }
     }
 
-    fn senseless(&self) -> Option<&str> {
-        let fair = |amount: f64| amount.is_finite() && amount >= 0.0;
+    fn first_invalid(&self) -> Option<&str> {
+        let valid = |amount: f64| amount.is_finite() && amount >= 0.0;
         self.by_provider
             .values()
             .flatten()
             .find(|(_, price)| {
-                !(fair(price.input) && fair(price.output) && price.cached.is_none_or(fair))
+                !(valid(price.input) && valid(price.output) && price.cached.is_none_or(valid))
             })
             .map(|(name, _)| name.as_str())
     }
@@ -86,14 +86,14 @@ pub(super) fn price(
         .or_else(|| own.find(provider.kind.name(), model));
     by_user.or_else(|| match provider.kind {
         Kind::Ollama | Kind::Local => Some(Price::FREE),
-        // Another server may call a model by the same name and charge what it likes.
+        // Another server may use the same model name at another price.
         Kind::OpenAi | Kind::Anthropic | Kind::Gemini if !provider.is_official() => None,
         Kind::OpenAi | Kind::Anthropic | Kind::Gemini => built_in.find(provider.kind.name(), model),
     })
 }
 
-/// A name covers the dated and preview forms of itself, but not a variant or a later version, which has its own price;
-/// one that ends in `*` covers all that begins like it.
+/// A name covers its dated and preview releases, but not variants or later versions, which have their own prices. A name
+/// that ends in `*` covers every model that starts with it.
 fn covers(name: &str, model: &str) -> bool {
     if let Some(beginning) = name.strip_suffix('*') {
         return model.starts_with(beginning);
@@ -101,14 +101,14 @@ fn covers(name: &str, model: &str) -> bool {
     let Some(rest) = model.strip_prefix(name) else {
         return false;
     };
-    let is_form = |part: &str| {
+    let is_release_suffix = |part: &str| {
         matches!(part, "latest" | "preview" | "exp")
             || (part.len() >= 2 && part.bytes().all(|byte| byte.is_ascii_digit()))
     };
     rest.is_empty()
         || rest
             .strip_prefix('-')
-            .is_some_and(|rest| rest.split('-').all(is_form))
+            .is_some_and(|rest| rest.split('-').all(is_release_suffix))
 }
 
 #[cfg(test)]

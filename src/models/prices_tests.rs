@@ -13,7 +13,7 @@ fn price_of(own: &str, providers: &str, provider: &str, model: &str) -> Option<f
     .map(|price| price.input)
 }
 
-/// C-11: known where it is known, unknown where it is not, and free only at home.
+/// C-11: an unknown price is not zero; only local models are free.
 #[test]
 fn c11_prices_are_known_free_or_unknown() {
     let built_in = |provider, model| price_of("", "", provider, model);
@@ -24,13 +24,13 @@ fn c11_prices_are_known_free_or_unknown() {
     assert_eq!(Some(2.0), built_in("gemini", "gemini-3.1-pro-preview"));
     assert_eq!(Some(0.0), built_in("ollama", "qwen3:32b"));
     assert_eq!(Some(0.0), built_in("local", "auto"));
-    // A later version or another variant is another price.
+    // A later version or another variant has its own price.
     assert_eq!(None, built_in("anthropic", "claude-opus-4-9"));
     assert_eq!(None, built_in("openai", "gpt-5-ultra"));
 }
 
 #[test]
-fn another_servers_model_of_the_same_name_has_no_known_price() {
+fn the_same_model_name_on_another_server_has_no_known_price() {
     let lab = "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://lab/v1\"";
     assert_eq!(None, price_of("", lab, "lab", "gpt-5"));
     let own =
@@ -40,23 +40,26 @@ fn another_servers_model_of_the_same_name_has_no_known_price() {
 }
 
 #[test]
-fn the_users_prices_go_before_the_built_in_ones() {
+fn the_users_prices_override_the_built_in_ones() {
     let own = "[prices.openai]\ngpt-5 = { input = 7, output = 8 }\n[prices.ollama]\n\"*\" = { input = 0.5, output = 0.5 }";
     assert_eq!(Some(7.0), price_of(own, "", "openai", "gpt-5"));
     assert_eq!(Some(0.5), price_of(own, "", "ollama", "qwen3:32b"));
 }
 
 #[test]
-fn a_wrong_file_of_prices_is_told_with_its_place() {
+fn an_invalid_price_file_is_reported_with_its_location() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prices.toml");
     assert!(Prices::from_file(&path).is_ok());
     std::fs::write(&path, "[prices.openai]\ngpt-5 = { input = 1, outptu = 2 }").unwrap();
-    let said = Prices::from_file(&path).unwrap_err().to_string();
-    assert!(said.contains("line 2") && said.contains("outptu"), "{said}");
+    let message = Prices::from_file(&path).unwrap_err().to_string();
+    assert!(
+        message.contains("line 2") && message.contains("outptu"),
+        "{message}"
+    );
     std::fs::write(&path, "[prices.openai]\ngpt-5 = { input = -1, output = 2 }").unwrap();
-    let said = Prices::from_file(&path).unwrap_err().to_string();
-    assert!(said.contains("gpt-5"), "{said}");
+    let message = Prices::from_file(&path).unwrap_err().to_string();
+    assert!(message.contains("gpt-5"), "{message}");
 }
 
 #[test]

@@ -12,9 +12,9 @@ fn refusal(registry: &ModelRegistry, name: &ModelName) -> String {
     }
 }
 
-/// C-03: every provider that can be named has its adapter, and each refusal says what to do.
+/// C-03: every provider has an adapter, and every error says what to do.
 #[test]
-fn c03_models_are_served_or_refused_with_what_to_do() {
+fn c03_a_model_is_available_or_the_error_says_what_to_do() {
     let environment = Environment::default().with("OPENAI_API_KEY", "k");
     let registry = registry(
         "[providers.lab]\nkind = \"anthropic\"\napi_key_env = \"LAB_KEY\"",
@@ -36,7 +36,7 @@ fn c03_models_are_served_or_refused_with_what_to_do() {
         refusal("olama")
     );
     assert_eq!(
-        "this program was built without the embedded model: name a model of another provider",
+        "this build has no embedded model: choose a model of another provider",
         refusal("local")
     );
     let no_embedder = registry
@@ -44,13 +44,13 @@ fn c03_models_are_served_or_refused_with_what_to_do() {
         .err()
         .unwrap();
     assert_eq!(
-        "anthropic offers no embeddings here: name a model of Ollama or of an OpenAI-compatible server",
+        "embeddings from anthropic are not supported: use a model of Ollama or of an OpenAI-compatible server",
         no_embedder.to_string()
     );
 }
 
 #[test]
-fn a_model_is_set_up_once_and_knows_if_it_is_small() {
+fn a_model_is_built_once_and_its_ability_follows_its_size() {
     let registry = registry("", &Environment::default());
     let small = ModelName::new("ollama", "qwen3:0.6b");
     let first = registry.model(&small).unwrap();
@@ -86,11 +86,11 @@ fn c11_the_users_prices_are_found_in_the_configuration_folder() {
     );
 }
 
-/// M-15: who calls tools is known by name, or the configuration says it; what is not known does not.
+/// M-15: by the name of the model, or as configured; unknown models call no tools.
 #[test]
-fn m15_who_calls_tools_is_known_by_name_or_said() {
+fn m15_tool_support_depends_on_the_model_name_or_the_configuration() {
     let calls = |setting: &str, model: &str| {
-        let registry = super::testing::fleet_of(&format!(
+        let registry = super::testing::registry_from(&format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n{setting}\n"
         ));
         let name = registry
@@ -100,7 +100,7 @@ fn m15_who_calls_tools_is_known_by_name_or_said() {
         registry.model(&name).unwrap().calls_tools()
     };
     assert!(calls("", "qwen3:32b"));
-    assert!(!calls("", "qwen3:1.7b"), "too small to be trusted with it");
+    assert!(!calls("", "qwen3:1.7b"), "too small to call tools reliably");
     assert!(!calls("", "home-made"));
     assert!(calls("tools = true", "home-made"));
     assert!(!calls("tools = false", "qwen3:32b"));

@@ -1,23 +1,21 @@
-//! Tries again what may well succeed a little later (C-07): with growing, random pauses, or after as long as the server
-//! asks for.
+//! Retries of transient errors (C-07), with exponential backoff and jitter, or after the server's `Retry-After`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Profile, Request};
+use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Request};
 
-use super::delta_stream::{Item, Source, drawn_from};
+use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
 use crate::config::Retry;
 
-/// A model whose calls are made up to `policy.attempts` times. Before each further attempt it says that all text so far
-/// is void.
-pub(super) struct Retrying {
+/// Makes up to `policy.attempts` attempts. [`Delta::Restart`] before each retry discards the text so far.
+pub(super) struct WithRetry {
     pub inner: Arc<dyn Model>,
     pub policy: Retry,
 }
 
-impl Model for Retrying {
+impl Model for WithRetry {
     fn stream(&self, request: Request) -> Deltas {
         let call = Call {
             inner: Arc::clone(&self.inner),
@@ -25,23 +23,13 @@ impl Model for Retrying {
             request,
             stream: None,
             failed: 0,
-            pause: None,
+            backoff: None,
             over: false,
         };
-        drawn_from(call)
+        into_deltas(call)
     }
 
-    fn profile(&self) -> Profile {
-        self.inner.profile()
-    }
-
-    fn sees(&self) -> bool {
-        self.inner.sees()
-    }
-
-    fn calls_tools(&self) -> bool {
-        self.inner.calls_tools()
-    }
+    forward_capabilities!(inner);
 }
 
 struct Call {
@@ -50,17 +38,17 @@ struct Call {
     request: Request,
     stream: Option<Deltas>,
     failed: u32,
-    pause: Option<Duration>,
+    backoff: Option<Duration>,
     over: bool,
 }
 
-impl Source for Call {
+impl DeltaSource for Call {
     async fn next(&mut self) -> Option<Item> {
         if self.over {
             return None;
         }
-        if let Some(pause) = self.pause.take() {
-            tokio::time::sleep(pause).await;
+        if let Some(backoff) = self.backoff.take() {
+            tokio::time::sleep(backoff).await;
         }
         let stream = self
             .stream
@@ -78,11 +66,11 @@ impl Source for Call {
                 detail: "the stream ended before the reply did".to_owned(),
             },
         };
-        // Whatever the attempt held, its place at the provider above all, is given back before the pause.
+        // Dropped before the backoff, to release the concurrency permit.
         self.stream = None;
         self.failed += 1;
-        self.pause = pause(&self.policy, self.failed, &error);
-        if self.pause.is_none() {
+        self.backoff = backoff(&self.policy, self.failed, &error);
+        if self.backoff.is_none() {
             self.over = true;
             return Some(Err(error));
         }
@@ -92,8 +80,11 @@ impl Source for Call {
     }
 }
 
-/// The same for work without a stream.
-pub(super) async fn again<T, F>(policy: Retry, mut work: impl FnMut() -> F) -> Result<T, ModelError>
+/// Retries a call that does not stream.
+pub(super) async fn with_retry<T, F>(
+    policy: Retry,
+    mut work: impl FnMut() -> F,
+) -> Result<T, ModelError>
 where
     F: Future<Output = Result<T, ModelError>>,
 {
@@ -104,25 +95,25 @@ where
             Err(error) => error,
         };
         failed += 1;
-        match pause(&policy, failed, &error) {
-            Some(pause) => tokio::time::sleep(pause).await,
+        match backoff(&policy, failed, &error) {
+            Some(backoff) => tokio::time::sleep(backoff).await,
             None => return Err(error),
         }
     }
 }
 
-/// How long to wait after the `failed`-th failure, or `None` to give up.
-fn pause(policy: &Retry, failed: u32, error: &ModelError) -> Option<Duration> {
+/// The delay after the `failed`-th failure; `None` to give up.
+fn backoff(policy: &Retry, failed: u32, error: &ModelError) -> Option<Duration> {
     if !error.is_transient() || failed >= policy.attempts {
         return None;
     }
-    let doubled = 2_u32.saturating_pow(failed.saturating_sub(1));
-    let longest = policy.base.saturating_mul(doubled).min(policy.max);
+    let factor = 2_u32.saturating_pow(failed.saturating_sub(1));
+    let exponential = policy.base.saturating_mul(factor).min(policy.max);
     match error.retry_after() {
         Some(asked) if asked > policy.max => None,
-        // Not all seats that were told the same at once come back at once.
+        // Jitter, so that seats with the same `Retry-After` do not retry at the same moment.
         Some(asked) => Some(asked + (policy.base / 2).mul_f64(fastrand::f64())),
-        None => Some(longest.mul_f64(0.5 + fastrand::f64() / 2.0)),
+        None => Some(exponential.mul_f64(0.5 + fastrand::f64() / 2.0)),
     }
 }
 

@@ -61,7 +61,7 @@ fn server_error() -> ModelError {
 
 async fn outcome(errors: Vec<ModelError>) -> (Vec<Delta>, Option<ModelError>, u32, Duration) {
     let inner = Scripted::new(errors);
-    let model = Retrying {
+    let model = WithRetry {
         inner: Arc::clone(&inner) as Arc<dyn Model>,
         policy: POLICY,
     };
@@ -87,7 +87,7 @@ fn restart(error: &ModelError) -> Delta {
 
 /// C-07
 #[tokio::test(start_paused = true)]
-async fn c07_a_call_is_made_again_and_says_that_it_begins_anew() {
+async fn c07_a_transient_error_is_retried_and_restarts_the_reply() {
     let timeout = ModelError::Timeout {
         after: Duration::from_secs(1),
     };
@@ -108,7 +108,7 @@ async fn c07_a_call_is_made_again_and_says_that_it_begins_anew() {
     assert!((750..=1502).contains(&waited.as_millis()), "{waited:?}");
 }
 
-/// C-07: four attempts in all, then the last error.
+/// C-07: four attempts in total, then the last error.
 #[tokio::test(start_paused = true)]
 async fn c07_429_forever_ends_after_four_attempts() {
     let (deltas, error, calls, _) = outcome(vec![rate_limited(None); 9]).await;
@@ -124,7 +124,7 @@ async fn c07_429_forever_ends_after_four_attempts() {
     assert_eq!(expected, deltas);
 }
 
-/// C-07: as long as the server asks for, and not at all if it asks for too long.
+/// C-07: a `Retry-After` above the limit ends the retries.
 #[tokio::test(start_paused = true)]
 async fn c07_retry_after_is_honoured() {
     let (_, error, calls, waited) = outcome(vec![rate_limited(Some(20))]).await;
@@ -141,7 +141,7 @@ async fn c07_retry_after_is_honoured() {
 
 /// C-07
 #[tokio::test(start_paused = true)]
-async fn c07_what_will_not_change_is_not_tried_again() {
+async fn c07_permanent_errors_are_not_retried() {
     let detail = || "no".to_owned();
     for error in [
         ModelError::Unauthorized { detail: detail() },
@@ -159,7 +159,7 @@ async fn c07_what_will_not_change_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_without_a_stream_is_tried_again_too() {
+async fn calls_without_a_stream_are_retried_too() {
     let calls = AtomicU32::new(0);
     let work = || async {
         match calls.fetch_add(1, Ordering::SeqCst) {
@@ -167,5 +167,5 @@ async fn work_without_a_stream_is_tried_again_too() {
             n => Ok(n),
         }
     };
-    assert_eq!(Ok(2), again(POLICY, work).await);
+    assert_eq!(Ok(2), with_retry(POLICY, work).await);
 }

@@ -1,8 +1,8 @@
-//! JSON schemas as the stricter providers take them. What is left out here is still checked when the reply is read.
+//! Translates JSON schemas to the subsets that strict providers accept. Replies are validated against the full schema.
 
 use serde_json::{Map, Value};
 
-/// What a model should know even where nothing makes it keep to it: as keywords refused, these go into the description.
+/// Keywords that move to the description if the provider rejects them, so that the model still knows the bounds.
 const BOUNDS: [&str; 9] = [
     "minLength",
     "maxLength",
@@ -15,15 +15,15 @@ const BOUNDS: [&str; 9] = [
     "pattern",
 ];
 
-/// What a provider's schema language leaves out or says differently.
+/// The subset of JSON schema that a provider accepts.
 pub(super) struct Dialect {
-    /// Keywords that are taken. All others are left out.
+    /// Accepted keywords; all others are removed.
     keywords: &'static [&'static str],
-    /// Values of `format` that are taken.
+    /// Accepted values of `format`.
     formats: &'static [&'static str],
-    /// `oneOf` is refused where `anyOf` is not.
+    /// `oneOf` is rejected, `anyOf` accepted.
     one_of_as_any_of: bool,
-    /// `const` is refused where an `enum` of one is not.
+    /// `const` is rejected, an `enum` with one value accepted.
     const_as_enum: bool,
 }
 
@@ -149,7 +149,7 @@ impl Dialect {
                         bounds.push(format!("{bound}: {value}"));
                     }
                 }
-                // Here the keys are names of the user's own, not keywords.
+                // The keys are property names, not keywords.
                 "properties" | "$defs" => {
                     out.insert(keyword.clone(), self.translate_values(value));
                 }
@@ -165,10 +165,10 @@ impl Dialect {
             }
         }
         if !bounds.is_empty() {
-            let said = out.get("description").and_then(Value::as_str);
-            let said = said.map_or_else(String::new, |said| format!("{said} "));
-            let said = format!("{said}({})", bounds.join(", "));
-            out.insert("description".to_owned(), Value::String(said));
+            let description = out.get("description").and_then(Value::as_str);
+            let prefix = description.map_or_else(String::new, |text| format!("{text} "));
+            let description = format!("{prefix}({})", bounds.join(", "));
+            out.insert("description".to_owned(), Value::String(description));
         }
         Value::Object(out)
     }

@@ -2,9 +2,9 @@ use serde_json::json;
 
 use super::*;
 
-/// A property may bear the name of a keyword.
+/// A property may have the name of a keyword.
 #[test]
-fn keywords_go_and_properties_of_the_same_name_stay() {
+fn keywords_are_removed_but_not_properties_of_the_same_name() {
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",

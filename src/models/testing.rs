@@ -1,4 +1,4 @@
-//! For the tests: a server that answers from a script, byte for byte, and shorthands for calls to it.
+//! Test support: a scripted HTTP server, and shorthands for calls to it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,7 +21,7 @@ use crate::config::{Config, Environment};
 enum Step {
     Send(Vec<u8>),
     Wait(Duration),
-    /// Says nothing more until the caller goes away.
+    /// Sends nothing more until the client disconnects.
     Hang,
     /// Closes the connection.
     Close,
@@ -36,7 +36,7 @@ impl Reply {
         Self(vec![Step::Hang])
     }
 
-    /// A whole answer with a status, headers and a body.
+    /// A complete response.
     pub(super) fn new(status: u16, headers: &[&str], body: impl AsRef<[u8]>) -> Self {
         let body = body.as_ref();
         let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
@@ -57,7 +57,7 @@ impl Reply {
         )
     }
 
-    /// A stream of network chunks, cut just where the caller says.
+    /// A stream with exactly these network chunks.
     pub(super) fn chunks<B: AsRef<[u8]>>(kind: &str, chunks: &[B]) -> Self {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -119,7 +119,7 @@ struct State {
     seen: Mutex<Vec<Seen>>,
     connections: AtomicUsize,
     in_flight: AtomicUsize,
-    most_in_flight: AtomicUsize,
+    max_in_flight: AtomicUsize,
 }
 
 pub(super) struct Server {
@@ -157,8 +157,8 @@ impl Server {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    pub(super) fn most_in_flight(&self) -> usize {
-        self.state.most_in_flight.load(Ordering::SeqCst)
+    pub(super) fn max_in_flight(&self) -> usize {
+        self.state.max_in_flight.load(Ordering::SeqCst)
     }
 }
 
@@ -167,7 +167,7 @@ fn serve(connection: &TcpStream, state: &State) {
     let mut reader = BufReader::new(connection);
     while let Some(seen) = read_request(&mut reader) {
         let now = state.in_flight.fetch_add(1, Ordering::SeqCst) + 1;
-        state.most_in_flight.fetch_max(now, Ordering::SeqCst);
+        state.max_in_flight.fetch_max(now, Ordering::SeqCst);
         state.seen.lock().unwrap().push(seen);
         let reply = {
             let mut script = state.script.lock().unwrap();
@@ -271,15 +271,15 @@ pub(super) fn plain_request(model: &str) -> Request {
     }
 }
 
-/// A registry with one provider, `lab`, of the kind and at the server, that neither waits nor retries much.
+/// A registry with one provider, `lab`, without retries.
 pub(super) fn registry(kind: &str, server: &Server) -> ModelRegistry {
-    fleet_of(&format!(
+    registry_from(&format!(
         "[providers.lab]\nkind = \"{kind}\"\nbase_url = \"{}\"\napi_key_env = \"LAB_KEY\"\n[retry]\nattempts = 1\nbase_ms = 1\n",
         server.address
     ))
 }
 
-pub(super) fn fleet_of(text: &str) -> ModelRegistry {
+pub(super) fn registry_from(text: &str) -> ModelRegistry {
     let environment = Environment::default().with("LAB_KEY", "sk-very-secret");
     let config = Config::parse(text, None, &environment).unwrap();
     ModelRegistry::new(&config, &environment, Embedded::default()).unwrap()
@@ -297,7 +297,7 @@ pub(super) async fn call(
     drain(registry.model(&name).unwrap().as_ref(), request).await
 }
 
-/// Text that follows text is one piece: how much of it comes at once is up to the network.
+/// Consecutive texts are merged, because their boundaries depend on the network.
 pub(super) async fn drain(model: &dyn Model, request: Request) -> (Vec<Delta>, Option<ModelError>) {
     let mut stream = model.stream(request);
     let mut deltas = Vec::new();
@@ -330,7 +330,7 @@ pub(super) async fn text(registry: &ModelRegistry, request: Request) -> String {
     parts.collect()
 }
 
-/// A request in the middle of its use of tools: one was called and answered, two are on offer.
+/// A request after one tool call and its result, with two tools on offer.
 pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
     let tool = |name: &str| Tool {
         name: name.to_owned(),
@@ -346,7 +346,7 @@ pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
         ),
     };
     let mut request = request(model);
-    let said = |speaker, tools| Message {
+    let message = |speaker, tools| Message {
         speaker,
         text: String::new(),
         shared: false,
@@ -366,8 +366,10 @@ pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
     request.messages.truncate(2);
     request
         .messages
-        .push(said(Speaker::Assistant, vec![called]));
-    request.messages.push(said(Speaker::User, vec![answered]));
+        .push(message(Speaker::Assistant, vec![called]));
+    request
+        .messages
+        .push(message(Speaker::User, vec![answered]));
     request.tools = Some(Tools {
         list: vec![tool("search"), tool("calculate")],
         offer,
@@ -375,7 +377,7 @@ pub(super) fn tool_request(model: &str, offer: Offer) -> Request {
     request
 }
 
-/// The calls of a reply: id, name, arguments, signature.
+/// The tool calls of a reply.
 pub(super) async fn calls(registry: &ModelRegistry, request: Request) -> Vec<ToolCall> {
     let (deltas, error) = call(registry, request).await;
     assert_eq!(None, error);

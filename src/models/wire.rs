@@ -1,5 +1,5 @@
-//! What the adapters share: how a wire format is described, what of a reply has been read so far, and what a server has
-//! shown that it does not take.
+//! Shared by the adapters: the [`WireFormat`] trait, the [`Progress`] of a reply, and the [`Adjustments`] that a server
+//! needs.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -12,26 +12,26 @@ use roundtable_engine::model::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::frames::Framing;
+use super::framing::Framing;
 
-/// One provider's way of asking and answering. It holds no connection and does no I/O.
-pub(super) trait Wire: Send + Sync {
+/// Builds requests and parses replies in one provider's format. Does no I/O.
+pub(super) trait WireFormat: Send + Sync {
     fn framing(&self) -> Framing;
 
-    fn call(&self, request: &Request, conceded: Concessions) -> Call;
+    fn call(&self, request: &Request, adjustments: Adjustments) -> Call;
 
-    /// Reads one frame of a stream, or a reply that came in one piece.
-    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), Unread>;
+    /// Parses one frame of a stream, or a whole reply that was not streamed.
+    fn read(&self, frame: &[u8], progress: &mut Progress) -> Result<(), FrameError>;
 
-    /// Words by which a refusal names something optional, and what is then given up, in this order.
-    fn optional(&self) -> &'static [(&'static str, Concession)];
+    /// Words in a rejection that name an optional parameter, and the adjustment that removes it, in this order.
+    fn adjustable(&self) -> &'static [(&'static str, Adjustment)];
 
     fn list_path(&self) -> &'static str;
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>>;
 }
 
-/// A request, ready to be sent.
+/// An encoded request.
 #[derive(Debug)]
 pub(super) struct Call {
     pub path: Cow<'static, str>,
@@ -43,43 +43,42 @@ pub(super) struct Call {
 pub(crate) struct Listed {
     pub id: String,
     pub created: Option<SystemTime>,
-    /// Of the weights, where the server says it.
+    /// The size of the weights, if the server reports it.
     pub bytes: Option<u64>,
 }
 
-/// Why a frame could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unread {
-    /// It is broken or of another form.
+pub(super) enum FrameError {
+    /// Invalid JSON, or JSON of another shape.
     Malformed,
-    /// It is the server's report of an error.
-    Reported,
+    /// The frame reports a server error.
+    ErrorReport,
 }
 
-/// What has come of a reply.
+/// A reply as far as it has been read.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     pub deltas: VecDeque<Delta>,
     pub usage: Option<Usage>,
     pub finish: Option<Finish>,
-    /// The server said that nothing more comes.
+    /// The server sent its end marker.
     pub done: bool,
     thought: bool,
     spoke: bool,
-    /// Calls of tools as far as they have come, each with the provider's number for it.
+    /// Tool calls as far as they have been read, with the provider's index.
     calls: Vec<(u64, ToolCall)>,
-    /// The request offers tools beside a reply of this name.
-    reply_beside_tools: Option<String>,
+    /// Set if the request offers tools: the name under which the reply itself may be sent as a tool call.
+    reply_tool_name: Option<String>,
 }
 
-/// No model has use for more calls at once, or for longer arguments.
-const MOST_CALLS: usize = 64;
-const LONGEST_ARGUMENTS: usize = 64 * 1024;
+/// Limits for misbehaving models.
+const MAX_TOOL_CALLS: usize = 64;
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
-/// A piece of a call of a tool. What a provider leaves out belongs to the call before.
+/// A fragment of a tool call. A fragment without an index belongs to the previous call.
 #[derive(Debug, Default)]
 pub(super) struct CallPart {
-    pub place: Option<u64>,
+    pub index: Option<u64>,
     pub id: Option<String>,
     pub name: Option<String>,
     pub arguments: String,
@@ -89,29 +88,31 @@ pub(super) struct CallPart {
 impl Progress {
     pub(super) fn of(request: &Request) -> Self {
         let schema = request.schema.as_ref();
-        let name = schema.map_or_else(String::new, |schema| plain_name(&schema.name).into_owned());
+        let name = schema.map_or_else(String::new, |schema| {
+            sanitize_name(&schema.name).into_owned()
+        });
         Self {
-            reply_beside_tools: request.tools.as_ref().map(|_| name),
+            reply_tool_name: request.tools.as_ref().map(|_| name),
             ..Self::default()
         }
     }
 
-    /// Whether a tool of this name is called, and not the reply handed in as one.
-    pub(super) fn is_call(&self, name: &str) -> bool {
-        self.reply_beside_tools
+    /// Whether this name is a tool, not the reply sent as a tool call.
+    pub(super) fn is_tool_call(&self, name: &str) -> bool {
+        self.reply_tool_name
             .as_deref()
             .is_some_and(|reply| reply != name)
     }
 
-    pub(super) fn call(&mut self, part: CallPart) {
+    pub(super) fn add_call_part(&mut self, part: CallPart) {
         self.spoke = true;
         let id = part.id.unwrap_or_default();
         let is_other = |call: &ToolCall| !id.is_empty() && !call.id.is_empty() && call.id != id;
-        let known = match part.place {
-            Some(place) => self.calls.iter().rposition(|(at, _)| *at == place),
+        let known = match part.index {
+            Some(index) => self.calls.iter().rposition(|(at, _)| *at == index),
             None => self.calls.len().checked_sub(1),
         };
-        // Some servers number all calls of a reply alike, or not at all; ids tell them apart.
+        // Some servers send the same index for all calls, or none; then only the ids differ.
         match known.filter(|at| !is_other(&self.calls[*at].1)) {
             Some(at) => {
                 let call = &mut self.calls[at].1;
@@ -121,41 +122,40 @@ impl Progress {
                 if call.id.is_empty() {
                     call.id = id;
                 }
-                if call.arguments.len() + part.arguments.len() <= LONGEST_ARGUMENTS {
+                if call.arguments.len() + part.arguments.len() <= MAX_ARGUMENT_BYTES {
                     call.arguments.push_str(&part.arguments);
                 }
                 call.signature = call.signature.take().or(part.signature);
             }
-            None if self.calls.len() < MOST_CALLS => {
-                let place = part.place.unwrap_or(self.calls.len() as u64);
+            None if self.calls.len() < MAX_TOOL_CALLS => {
+                let index = part.index.unwrap_or(self.calls.len() as u64);
                 let call = ToolCall {
                     id,
                     name: part.name.unwrap_or_default(),
                     arguments: part.arguments,
                     signature: part.signature,
                 };
-                self.calls.push((place, call));
+                self.calls.push((index, call));
             }
             None => {}
         }
     }
 
-    /// A call that came in one piece.
-    pub(super) fn whole_call(&mut self, part: CallPart) {
-        // A place of its own, behind all others.
-        let place = self.calls.iter().map(|(at, _)| at + 1).max().unwrap_or(0);
-        self.call(CallPart {
-            place: Some(place),
+    /// A complete call.
+    pub(super) fn add_call(&mut self, part: CallPart) {
+        let index = self.calls.iter().map(|(at, _)| at + 1).max().unwrap_or(0);
+        self.add_call_part(CallPart {
+            index: Some(index),
             ..part
         });
     }
 
-    pub(super) fn has_call(&self, place: u64) -> bool {
-        self.calls.iter().any(|(at, _)| *at == place)
+    pub(super) fn has_call(&self, index: u64) -> bool {
+        self.calls.iter().any(|(at, _)| *at == index)
     }
 
-    /// All calls are there, or as much of them as will ever be. Each gets an id of its own.
-    pub(super) fn hand_over_calls(&mut self) {
+    /// Emits all calls at the end of the reply, each with a unique id.
+    pub(super) fn flush_calls(&mut self) {
         let calls = std::mem::take(&mut self.calls);
         let mut given: Vec<String> = Vec::new();
         for (number, (_, mut call)) in (1..).zip(calls) {
@@ -170,7 +170,7 @@ impl Progress {
     pub(super) fn text(&mut self, text: String) {
         if !text.is_empty() {
             self.spoke = true;
-            // What has come at once is passed on at once: each piece costs every layer above a little.
+            // Merged with the previous delta: each delta costs a little in every layer above.
             if let Some(Delta::Text(before)) = self.deltas.back_mut() {
                 before.push_str(&text);
             } else {
@@ -180,14 +180,14 @@ impl Progress {
     }
 
     pub(super) fn reasoning(&mut self, text: String) {
-        self.thinks();
+        self.mark_thinking();
         if !text.is_empty() {
             self.deltas.push_back(Delta::Reasoning(text));
         }
     }
 
-    /// The model thinks, whether or not it shows what.
-    pub(super) fn thinks(&mut self) {
+    /// The model is thinking, visibly or not.
+    pub(super) fn mark_thinking(&mut self) {
         self.thought = true;
     }
 
@@ -195,43 +195,42 @@ impl Progress {
         self.thought
     }
 
-    /// The whole allowance went into thinking.
-    pub(super) fn is_cut_before_speaking(&self) -> bool {
+    /// The reply hit the token limit before any text.
+    pub(super) fn spent_limit_on_thinking(&self) -> bool {
         self.finish == Some(Finish::Length) && self.thought && !self.spoke
     }
 }
 
-/// Something optional that a server refused for a model, so that it is left out from then on.
+/// A change to all further requests for a model, learnt from a rejection or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Concession {
-    Temperature,
-    Seed,
-    StreamOptions,
-    /// The limit of the reply goes by its other name.
-    OtherLimitName,
-    NoLimit,
-    /// In place of the best way to demand a schema, the second best, and so on.
-    SecondStructure,
-    ThirdStructure,
-    /// The model thinks before it speaks: its limit must leave room for that.
-    RoomToThink,
-    /// The model or its server knows no tools.
-    Tools,
+pub(super) enum Adjustment {
+    OmitTemperature,
+    OmitSeed,
+    OmitStreamOptions,
+    /// Send the token limit under its other parameter name.
+    AlternativeLimitName,
+    OmitLimit,
+    /// Request the schema in the adapter's second way, then in its third.
+    SecondSchemaMode,
+    ThirdSchemaMode,
+    /// The model thinks before it replies, so its token limit is raised.
+    ThinkingHeadroom,
+    OmitTools,
 }
 
-/// How many tokens of thought are allowed on top of a reply.
-const ROOM_TO_THINK: u32 = 8_192;
+/// Added to the limit of a reply for thinking.
+const THINKING_TOKENS: u32 = 8_192;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Concessions(u16);
+pub(super) struct Adjustments(u16);
 
-impl Concessions {
-    pub(super) fn has(self, concession: Concession) -> bool {
+impl Adjustments {
+    pub(super) fn has(self, concession: Adjustment) -> bool {
         self.0 & (1 << concession as u8) != 0
     }
 
     #[must_use]
-    pub(super) fn with(self, concession: Concession) -> Self {
+    pub(super) fn with(self, concession: Adjustment) -> Self {
         Self(self.0 | 1 << concession as u8)
     }
 
@@ -240,19 +239,19 @@ impl Concessions {
         Self(self.0 | other.0)
     }
 
-    /// The limit to send for a reply of this length.
+    /// The token limit to send for a reply of this length.
     pub(super) fn limit(self, max_output_tokens: u32) -> u32 {
-        if self.has(Concession::RoomToThink) {
-            max_output_tokens.saturating_add(ROOM_TO_THINK)
+        if self.has(Adjustment::ThinkingHeadroom) {
+            max_output_tokens.saturating_add(THINKING_TOKENS)
         } else {
             max_output_tokens
         }
     }
 
-    /// The system prompt; where `structure` is conceded, with the demand for a schema in words after it.
-    pub(super) fn system(self, structure: Concession, request: &Request) -> Cow<'_, str> {
+    /// The system prompt, with the schema appended as text if `mode` is set.
+    pub(super) fn system(self, mode: Adjustment, request: &Request) -> Cow<'_, str> {
         match &request.schema {
-            Some(schema) if self.has(structure) => Cow::Owned(format!(
+            Some(schema) if self.has(mode) => Cow::Owned(format!(
                 "{}\n\nReply with one JSON object and nothing around it. It has to fit this JSON schema:\n{}",
                 request.system, schema.json
             )),
@@ -260,41 +259,45 @@ impl Concessions {
         }
     }
 
-    /// The tools that are told to the model.
+    /// The tools that the request declares.
     pub(super) fn tools(self, request: &Request) -> Option<&Tools> {
         let tools = request.tools.as_ref();
-        tools.filter(|_| !self.has(Concession::Tools))
+        tools.filter(|_| !self.has(Adjustment::OmitTools))
     }
 
     /// The tools that the model may call now.
-    pub(super) fn open_tools(self, request: &Request) -> Option<&[Tool]> {
-        let open = self.tools(request).filter(|it| it.offer == Offer::Open);
+    pub(super) fn callable_tools(self, request: &Request) -> Option<&[Tool]> {
+        let open = self
+            .tools(request)
+            .filter(|tools| tools.offer == Offer::Open);
         open.map(|tools| tools.list.as_slice())
     }
 
-    /// What to give up after a refusal that says `text`, if it names anything that can be.
-    pub(super) fn after(self, text: &str, optional: &[(&str, Concession)]) -> Option<Self> {
+    /// The adjustments after a rejection with this text, if it names an adjustable parameter.
+    pub(super) fn after(self, text: &str, adjustable: &[(&str, Adjustment)]) -> Option<Self> {
         let text = text.to_lowercase();
-        // A limit that is only too large goes by the right name already.
+        // If the limit is too large, its name is right.
         let too_large = text.contains("too large") || text.contains("at most");
-        optional
+        adjustable
             .iter()
-            .filter(|(_, concession)| !(too_large && *concession == Concession::OtherLimitName))
-            .find(|(word, concession)| !self.has(*concession) && names(&text, word))
+            .filter(|(_, concession)| {
+                !(too_large && *concession == Adjustment::AlternativeLimitName)
+            })
+            .find(|(word, concession)| !self.has(*concession) && mentions(&text, word))
             .map(|(_, concession)| self.with(*concession))
     }
 }
 
-/// Whether `word` stands in `text` by itself and not as a part of another word.
-fn names(text: &str, word: &str) -> bool {
+/// Whether `text` contains `word` as a whole word.
+fn mentions(text: &str, word: &str) -> bool {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word)
         .any(|(at, _)| !text[..at].ends_with(part) && !text[at + word.len()..].starts_with(part))
 }
 
-/// One message of a chat in the form that most servers take.
+/// A chat message in the format of OpenAI and Ollama.
 #[derive(Debug, Serialize)]
-pub(super) struct Turn<'a> {
+pub(super) struct ChatMessage<'a> {
     role: &'static str,
     content: Cow<'a, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -305,7 +308,7 @@ pub(super) struct Turn<'a> {
     tool_name: Option<&'a str>,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> ChatMessage<'a> {
     fn new(role: &'static str, content: Cow<'a, str>) -> Self {
         Self {
             role,
@@ -317,50 +320,52 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// How two kinds of server write calls of tools and their results.
+/// How tool calls and their results are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallForm {
-    /// By ids, arguments as text.
-    Ids,
-    /// By names, arguments as an object.
-    Names,
+pub(super) enum ToolCallStyle {
+    /// OpenAI: by id, with the arguments as text.
+    ById,
+    /// Ollama: by name, with the arguments as an object.
+    ByName,
 }
 
-impl CallForm {
+impl ToolCallStyle {
     fn call(self, call: &ToolCall) -> Value {
         match self {
-            Self::Ids => json!({
+            Self::ById => json!({
                 "id": call.id, "type": "function",
                 "function": { "name": call.name, "arguments": call.arguments },
             }),
-            Self::Names => json!({
+            Self::ByName => json!({
                 "function": { "name": call.name, "arguments": arguments(call) },
             }),
         }
     }
 
-    fn result<'a>(self, id: &'a str, name: &'a str, text: &'a str) -> Turn<'a> {
-        let turn = Turn::new("tool", Cow::Borrowed(text));
+    fn result<'a>(self, id: &'a str, name: &'a str, text: &'a str) -> ChatMessage<'a> {
+        let message = ChatMessage::new("tool", Cow::Borrowed(text));
         match self {
-            Self::Ids => Turn {
+            Self::ById => ChatMessage {
                 tool_call_id: Some(id),
-                ..turn
+                ..message
             },
-            Self::Names => Turn {
+            Self::ByName => ChatMessage {
                 tool_name: Some(name),
-                ..turn
+                ..message
             },
         }
     }
 }
 
-/// What was asked of a tool, as an object whatever the model wrote.
+/// The arguments as an object; empty if the model did not write one.
 pub(super) fn arguments(call: &ToolCall) -> Value {
-    let read = serde_json::from_str(&call.arguments).ok();
-    read.filter(Value::is_object).unwrap_or_else(|| json!({}))
+    let arguments = serde_json::from_str(&call.arguments).ok();
+    arguments
+        .filter(Value::is_object)
+        .unwrap_or_else(|| json!({}))
 }
 
-/// Tools in the form that most servers take.
+/// Tools in the format of OpenAI and Ollama.
 pub(super) fn functions(tools: &[Tool]) -> Vec<Value> {
     let function = |tool: &Tool| {
         json!({
@@ -371,15 +376,15 @@ pub(super) fn functions(tools: &[Tool]) -> Vec<Value> {
     tools.iter().map(function).collect()
 }
 
-/// The system prompt and then the messages; neighbouring ones of one speaker are one message to the provider.
+/// The system prompt and the messages. Consecutive messages of one speaker are merged.
 pub(super) fn chat<'a>(
     system: Cow<'a, str>,
     messages: &'a [Message],
-    form: CallForm,
-) -> Vec<Turn<'a>> {
-    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(1 + messages.len());
+    style: ToolCallStyle,
+) -> Vec<ChatMessage<'a>> {
+    let mut chat: Vec<ChatMessage<'a>> = Vec::with_capacity(1 + messages.len());
     if !system.is_empty() {
-        turns.push(Turn::new("system", system));
+        chat.push(ChatMessage::new("system", system));
     }
     for message in messages.iter().filter(|message| !message.is_empty()) {
         let role = match message.speaker {
@@ -389,34 +394,34 @@ pub(super) fn chat<'a>(
         let mut calls = Vec::new();
         for part in &message.tools {
             match part {
-                ToolPart::Call(call) => calls.push(form.call(call)),
-                ToolPart::Result { id, name, text } => turns.push(form.result(id, name, text)),
+                ToolPart::Call(call) => calls.push(style.call(call)),
+                ToolPart::Result { id, name, text } => chat.push(style.result(id, name, text)),
             }
         }
         if !calls.is_empty() {
-            turns.push(Turn {
+            chat.push(ChatMessage {
                 tool_calls: calls,
-                ..Turn::new(role, Cow::Borrowed(&message.text))
+                ..ChatMessage::new(role, Cow::Borrowed(&message.text))
             });
             continue;
         }
         if message.text.is_empty() {
             continue;
         }
-        match turns.last_mut() {
-            Some(turn) if turn.role == role && turn.tool_calls.is_empty() => {
-                let content = turn.content.to_mut();
+        match chat.last_mut() {
+            Some(last) if last.role == role && last.tool_calls.is_empty() => {
+                let content = last.content.to_mut();
                 content.push_str("\n\n");
                 content.push_str(&message.text);
             }
-            Some(_) | None => turns.push(Turn::new(role, Cow::Borrowed(&message.text))),
+            Some(_) | None => chat.push(ChatMessage::new(role, Cow::Borrowed(&message.text))),
         }
     }
-    turns
+    chat
 }
 
-/// Names of schemas and tools are refused beyond these characters and this length.
-pub(super) fn plain_name(name: &str) -> Cow<'_, str> {
+/// Providers reject schema and tool names with other characters or more than 64.
+pub(super) fn sanitize_name(name: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !name.is_empty() && name.len() <= 64 && name.chars().all(plain) {
         return Cow::Borrowed(name);
@@ -433,13 +438,13 @@ pub(super) fn plain_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Servers keep seeds in 32 or 64 bits, signed or not; 31 bits fit all of them.
+/// Seeds are signed or unsigned, with 32 or 64 bits, depending on the server; 31 bits fit everywhere.
 pub(super) fn narrow_seed(seed: u64) -> u32 {
     let folded = (seed ^ (seed >> 32)) & 0x7fff_ffff;
     u32::try_from(folded).unwrap_or_default()
 }
 
-/// A body of plain structs, strings and numbers: writing it cannot fail.
+/// For bodies of structs, strings and numbers, whose serialization cannot fail.
 pub(super) fn json(body: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(body).unwrap_or_default()
 }

@@ -1,48 +1,48 @@
 use super::*;
 
-const OPTIONAL: &[(&str, Concession)] = &[
-    ("temperature", Concession::Temperature),
-    ("seed", Concession::Seed),
-    ("max_tokens", Concession::OtherLimitName),
-    ("max_tokens", Concession::NoLimit),
+const ADJUSTABLE: &[(&str, Adjustment)] = &[
+    ("temperature", Adjustment::OmitTemperature),
+    ("seed", Adjustment::OmitSeed),
+    ("max_tokens", Adjustment::AlternativeLimitName),
+    ("max_tokens", Adjustment::OmitLimit),
 ];
 
 #[test]
-fn a_refusal_costs_what_it_names_and_only_once() {
-    let none = Concessions::default();
-    let temperature = none.with(Concession::Temperature);
+fn a_rejection_removes_the_parameter_that_it_names_once() {
+    let none = Adjustments::default();
+    let temperature = none.with(Adjustment::OmitTemperature);
     let says = "Unsupported value: 'temperature' does not support 0.7 with this model.";
-    assert_eq!(Some(temperature), none.after(says, OPTIONAL));
-    assert_eq!(None, temperature.after(says, OPTIONAL));
-    assert_eq!(None, none.after("the seeds of doubt", OPTIONAL));
+    assert_eq!(Some(temperature), none.after(says, ADJUSTABLE));
+    assert_eq!(None, temperature.after(says, ADJUSTABLE));
+    assert_eq!(None, none.after("the seeds of doubt", ADJUSTABLE));
 }
 
 #[test]
-fn a_limit_is_renamed_first_and_dropped_next_but_dropped_at_once_if_too_large() {
-    let none = Concessions::default();
-    let renamed = none.with(Concession::OtherLimitName);
+fn a_limit_is_first_renamed_then_omitted_but_omitted_at_once_if_too_large() {
+    let none = Adjustments::default();
+    let renamed = none.with(Adjustment::AlternativeLimitName);
     let unsupported = "Unsupported parameter: 'max_tokens' is not supported with this model.";
-    assert_eq!(Some(renamed), none.after(unsupported, OPTIONAL));
+    assert_eq!(Some(renamed), none.after(unsupported, ADJUSTABLE));
     assert_eq!(
-        Some(renamed.with(Concession::NoLimit)),
-        renamed.after(unsupported, OPTIONAL)
+        Some(renamed.with(Adjustment::OmitLimit)),
+        renamed.after(unsupported, ADJUSTABLE)
     );
     let too_large = "max_tokens is too large: 100000. This model supports at most 16384.";
     assert_eq!(
-        Some(none.with(Concession::NoLimit)),
-        none.after(too_large, OPTIONAL)
+        Some(none.with(Adjustment::OmitLimit)),
+        none.after(too_large, ADJUSTABLE)
     );
 }
 
 #[test]
-fn names_that_providers_would_refuse_are_made_plain() {
-    assert_eq!("critique-1", plain_name("critique-1"));
-    assert_eq!("r_sum__", plain_name("résumé "));
-    assert_eq!("reply", plain_name(""));
-    assert_eq!(64, plain_name(&"x".repeat(99)).len());
+fn names_that_providers_reject_are_sanitized() {
+    assert_eq!("critique-1", sanitize_name("critique-1"));
+    assert_eq!("r_sum__", sanitize_name("résumé "));
+    assert_eq!("reply", sanitize_name(""));
+    assert_eq!(64, sanitize_name(&"x".repeat(99)).len());
 }
 
-/// C-07: frames that are JSON of any shape, and those of real servers with one value changed.
+/// C-07: frames of real servers, with one value replaced by arbitrary JSON, or truncated.
 mod anything {
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -52,14 +52,14 @@ mod anything {
     use crate::models::ollama::Ollama;
     use crate::models::openai::OpenAi;
     use crate::models::testing::plain_request;
-    use crate::models::wire::{Progress, Wire};
+    use crate::models::wire::{Progress, WireFormat};
 
     fn leaf() -> impl Strategy<Value = Value> {
         prop_oneof![
             Just(Value::Null),
             any::<i64>().prop_map(Value::from),
             any::<u64>().prop_map(Value::from),
-            any::<f64>().prop_map(|it| json!(it)),
+            any::<f64>().prop_map(|number| json!(number)),
             any::<String>().prop_map(Value::from),
             Just(json!([])),
             Just(json!({})),
@@ -87,19 +87,19 @@ mod anything {
         }
         *nth -= 1;
         match value {
-            Value::Array(items) => items.iter_mut().any(|it| replace(it, nth, with)),
-            Value::Object(fields) => fields.values_mut().any(|it| replace(it, nth, with)),
+            Value::Array(items) => items.iter_mut().any(|item| replace(item, nth, with)),
+            Value::Object(fields) => fields.values_mut().any(|value| replace(value, nth, with)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
 
     proptest! {
         #[test]
-        fn c07_any_frame_is_read_or_refused(
+        fn c07_no_frame_causes_a_panic(
             frames in prop::collection::vec((any::<prop::sample::Index>(), prop::option::of((0..24_usize, leaf())), 0..200_usize), 1..12),
         ) {
             let real = real();
-            let wires: [Box<dyn Wire>; 4] = [
+            let wires: [Box<dyn WireFormat>; 4] = [
                 Box::new(OpenAi { official: false }),
                 Box::new(Anthropic),
                 Box::new(Gemini),
@@ -118,7 +118,7 @@ mod anything {
                     }
                     let _ = wire.read(&bytes, &mut progress);
                 }
-                progress.hand_over_calls();
+                progress.flush_calls();
             }
         }
     }

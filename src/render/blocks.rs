@@ -1,4 +1,4 @@
-//! The blocks of a report as HTML.
+//! Report sections and their blocks as HTML.
 
 use askama::Template;
 use roundtable_engine::report::{
@@ -10,26 +10,26 @@ use super::html::Html;
 use super::markdown;
 use super::roles::Roles;
 
-/// A section with its blocks written out.
+/// A section with its blocks rendered.
 #[derive(Debug, Clone)]
 pub(crate) struct Panel {
     pub title: String,
-    /// For links to it.
+    /// Fragment identifier, unique within a page.
     pub anchor: String,
     pub body: Html,
 }
 
 pub(crate) fn panels(report: &Report, place: Place, roles: &Roles) -> Vec<Panel> {
-    let here = report
+    let sections = report
         .sections
         .iter()
-        .filter(|section| placed(section) == place);
-    here.map(|section| panel(section, roles)).collect()
+        .filter(|section| place_of(section) == place);
+    sections.map(|section| panel(section, roles)).collect()
 }
 
 pub(crate) fn panel(section: &Section, roles: &Roles) -> Panel {
     let blocks = section.blocks.iter();
-    let body = blocks.map(|block| write(block, section, roles).to_string());
+    let body = blocks.map(|block| render(block, section, roles).to_string());
     Panel {
         title: section.title.clone(),
         anchor: anchor(&section.title),
@@ -37,11 +37,11 @@ pub(crate) fn panel(section: &Section, roles: &Roles) -> Panel {
     }
 }
 
-/// Where on a page it stands: a table of many figures finds no room beside the text.
-fn placed(section: &Section) -> Place {
-    const MOST_COLUMNS: usize = 4;
+/// The section's place, except that tables of numbers too wide for the sidebar go to the main column.
+fn place_of(section: &Section) -> Place {
+    const MAX_SIDE_COLUMNS: usize = 4;
     let is_wide = |block: &Block| match block {
-        Block::Table(table) => table.columns.len() > MOST_COLUMNS && !is_of_words(table),
+        Block::Table(table) => table.columns.len() > MAX_SIDE_COLUMNS && !is_text_only(table),
         Block::Text { .. }
         | Block::Note { .. }
         | Block::Chart(_)
@@ -67,7 +67,7 @@ fn anchor(title: &str) -> String {
         .join("-")
 }
 
-fn write(block: &Block, section: &Section, roles: &Roles) -> Html {
+fn render(block: &Block, section: &Section, roles: &Roles) -> Html {
     match block {
         Block::Text { markdown } => Html::of(&Text {
             text: markdown::html(markdown),
@@ -76,20 +76,20 @@ fn write(block: &Block, section: &Section, roles: &Roles) -> Html {
             text,
             tone: tone_class(*tone),
         }),
-        // Beside the text there is no room for columns of words.
-        Block::Table(words) if section.place == Place::Side && is_of_words(words) => items(words),
+        // The sidebar is too narrow for columns of text.
+        Block::Table(texts) if section.place == Place::Side && is_text_only(texts) => items(texts),
         Block::Table(figures) => table(figures, figures.caption == section.title),
         Block::Chart(chart) => chart::figure(chart, roles),
-        Block::Opposed { positions } => opposed(positions, roles),
+        Block::Opposed { positions: sides } => positions(sides, roles),
         Block::Gauges { gauges } => table(&Gauge::table(&section.title, gauges), true),
         Block::Cards { cards } => {
-            let positions: Vec<Position> = cards.iter().map(Card::as_position).collect();
-            opposed(&positions, roles)
+            let sides: Vec<Position> = cards.iter().map(Card::as_position).collect();
+            positions(&sides, roles)
         }
     }
 }
 
-fn is_of_words(table: &Table) -> bool {
+fn is_text_only(table: &Table) -> bool {
     table
         .columns
         .iter()
@@ -111,28 +111,28 @@ struct Note<'a> {
 
 #[derive(Template)]
 #[template(path = "items.html")]
-struct Items {
+struct ItemsView {
     grid: Grid,
 }
 
 #[derive(Template)]
 #[template(path = "table.html")]
-struct Figures {
+struct TableView {
     grid: Grid,
-    /// Whether a title above says already what the table is.
+    /// The heading above repeats the caption, so the caption is visually hidden.
     is_titled: bool,
 }
 
-/// A table with the classes of its cells.
+/// A table with a class for each cell.
 struct Grid {
     caption: String,
-    columns: Vec<Written>,
-    rows: Vec<Vec<Written>>,
+    columns: Vec<CellView>,
+    rows: Vec<Vec<CellView>>,
 }
 
-struct Written {
+struct CellView {
     class: String,
-    /// The name of its column, for lists that show none.
+    /// Name of its column, for lists, which have no header row.
     column: String,
     text: String,
 }
@@ -141,13 +141,13 @@ impl Grid {
     fn new(table: &Table, class: impl Fn(usize, &Cell) -> String) -> Self {
         let align = |index: usize| table.columns.get(index).map(|column| column.align);
         let name = |index: usize| table.columns.get(index).map(|column| column.name.clone());
-        let columns = table.columns.iter().map(|column| Written {
+        let columns = table.columns.iter().map(|column| CellView {
             class: align_class(Some(column.align)).to_owned(),
             column: String::new(),
             text: column.name.clone(),
         });
         let rows = table.rows.iter().map(|row| {
-            let cells = row.iter().enumerate().map(|(index, cell)| Written {
+            let cells = row.iter().enumerate().map(|(index, cell)| CellView {
                 class: format!("{} {}", class(index, cell), align_class(align(index)))
                     .trim()
                     .to_owned(),
@@ -164,7 +164,7 @@ impl Grid {
     }
 }
 
-/// A table under a title that says already what it is, or with its own.
+/// A table; `is_titled` if the heading above repeats its caption.
 pub(super) fn table(table: &Table, is_titled: bool) -> Html {
     let class = |_: usize, cell: &Cell| match cell.tone {
         Tone::Plain => String::new(),
@@ -172,51 +172,51 @@ pub(super) fn table(table: &Table, is_titled: bool) -> Html {
             tone_class(cell.tone).to_owned()
         }
     };
-    Html::of(&Figures {
+    Html::of(&TableView {
         grid: Grid::new(table, class),
         is_titled,
     })
 }
 
-/// The last column is what it is about and gets a line of its own; a cell with a tone is a tag.
+/// A table as a list: the last column is the description on its own line, a cell with a tone is a tag.
 fn items(table: &Table) -> Html {
     let last = table.columns.len().saturating_sub(1);
     let class = |index: usize, cell: &Cell| {
         if index == last {
-            "what".to_owned()
+            "description".to_owned()
         } else if cell.tone == Tone::Plain {
             "id".to_owned()
         } else {
             format!("tag {}", tone_class(cell.tone))
         }
     };
-    Html::of(&Items {
+    Html::of(&ItemsView {
         grid: Grid::new(table, class),
     })
 }
 
 #[derive(Template)]
-#[template(path = "opposed.html")]
-struct Opposed {
-    positions: Vec<Side>,
+#[template(path = "positions.html")]
+struct PositionsView {
+    positions: Vec<PositionView>,
 }
 
-struct Side {
+struct PositionView {
     class: String,
-    who: String,
-    stand: String,
+    speaker: String,
+    stance: String,
     text: Html,
 }
 
-fn opposed(positions: &[Position], roles: &Roles) -> Html {
-    let sides = positions.iter().map(|position| Side {
+fn positions(positions: &[Position], roles: &Roles) -> Html {
+    let views = positions.iter().map(|position| PositionView {
         class: roles.class(&position.role),
-        who: roles.title(&position.role),
-        stand: position.stand.clone(),
+        speaker: roles.title(&position.role),
+        stance: position.stand.clone(),
         text: markdown::html(&position.markdown),
     });
-    Html::of(&Opposed {
-        positions: sides.collect(),
+    Html::of(&PositionsView {
+        positions: views.collect(),
     })
 }
 

@@ -1,5 +1,5 @@
-//! Charts as SVG. Positions across are shares of the width and everything else is in pixels, so that a chart fills whatever
-//! column it stands in while its words stay as large as the words around it.
+//! Charts as SVG. Horizontal positions are percentages and everything else is in pixels, so that a chart fills its column
+//! while its text keeps the size of the surrounding text.
 
 mod bars;
 mod dots;
@@ -13,7 +13,7 @@ use super::html::{Html, escape};
 use super::roles::Roles;
 use crate::format::short;
 
-/// A chart with its title, its legend where colours stand for roles, and its figures as a table.
+/// A chart with its title, a legend if colours identify roles, and its data as a table.
 #[derive(Template)]
 #[template(path = "figure.html")]
 struct Figure {
@@ -23,7 +23,7 @@ struct Figure {
     table: Html,
 }
 
-/// A colour and what it stands for.
+/// An entry of the legend.
 struct Key {
     class: String,
     name: String,
@@ -49,7 +49,7 @@ pub(super) fn figure(chart: &Chart, roles: &Roles) -> Html {
     })
 }
 
-/// Only dots need one: bars and lines carry their names themselves.
+/// Only dots need a legend; bars and lines are labelled directly.
 fn legend(chart: &Chart, roles: &Roles) -> Vec<Key> {
     let Chart::Dots { rows, .. } = chart else {
         return Vec::new();
@@ -68,37 +68,37 @@ fn legend(chart: &Chart, roles: &Roles) -> Vec<Key> {
         .collect()
 }
 
-/// Where a value stands between the ends of its scale, from 0 to 1; `None` for what is no number.
-fn share(scale: Scale, value: f64) -> Option<f64> {
-    let share = (value - scale.from) / (scale.to - scale.from);
-    share.is_finite().then(|| share.clamp(0.0, 1.0))
+/// Position of a value on its scale, from 0 to 1; `None` if it is not finite.
+fn position(scale: Scale, value: f64) -> Option<f64> {
+    let position = (value - scale.from) / (scale.to - scale.from);
+    position.is_finite().then(|| position.clamp(0.0, 1.0))
 }
 
-/// `46%` across.
-fn across(share: f64) -> String {
-    let text = format!("{:.2}", share * 100.0);
+/// A horizontal coordinate: 0.46 → `46%`
+fn percent(position: f64) -> String {
+    let text = format!("{:.2}", position * 100.0);
     format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// Pixels down.
-fn down(pixels: f64) -> String {
+/// A vertical coordinate in pixels.
+fn pixels(pixels: f64) -> String {
     let text = format!("{pixels:.1}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The opening of a picture: its name for those who do not see it, its words in short.
-fn opening(title: &str, said: &[String], class: &str, height: f64) -> String {
-    let label = short(&format!("{title}: {}", said.join(", ")), 400);
+/// The opening `<svg>` tag, with an accessible name that summarises the data.
+fn svg_start(title: &str, data: &[String], class: &str, height: f64) -> String {
+    let label = short(&format!("{title}: {}", data.join(", ")), 400);
     format!(
         "<svg class=\"{class}\" role=\"img\" aria-label=\"{}\" width=\"100%\" height=\"{}\"><title>{}</title>",
         escape(&label),
-        down(height),
+        pixels(height),
         escape(title)
     )
 }
 
-/// A name that fits above its row even on a phone; the whole of it is the row's title.
-fn name(text: &str) -> String {
+/// A label short enough to fit above its row on a phone; the row's `<title>` has all of it.
+fn row_label(text: &str) -> String {
     escape(&short(text, 44))
 }
 

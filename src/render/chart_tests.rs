@@ -7,41 +7,41 @@ fn roles() -> Roles {
     Roles::named(&["proposer", "skeptic", "synthesizer", "judge"])
 }
 
-/// C-14: titles, direct labels, thresholds, one colour per role, and the same figures as a table.
+/// C-14: titles, direct labels, thresholds, one colour per role, and the data as a table.
 #[test]
-fn c14_lines_carry_their_names_and_thresholds() {
+fn c14_lines_are_labelled_and_have_thresholds() {
     insta::assert_snapshot!(figure(&samples::convergence(), &roles()).as_str());
 }
 
 #[test]
-fn c14_dots_show_who_stands_where_and_how_far_apart() {
+fn c14_dots_show_each_role_and_the_spread() {
     insta::assert_snapshot!(figure(&samples::scores(), &roles()).as_str());
 }
 
 #[test]
-fn c14_bars_carry_their_names_and_figures() {
+fn c14_bars_are_labelled_with_values() {
     insta::assert_snapshot!(figure(&samples::bars(), &roles()).as_str());
 }
 
-/// Equal values lie beside each other: five dots are five dots.
+/// Equal values are drawn in different lanes.
 #[test]
-fn c14_no_dot_hides_another() {
+fn c14_dots_do_not_overlap() {
     let drawn = figure(&samples::forecast(), &roles());
-    let mut places: Vec<&str> = drawn
+    let mut positions: Vec<&str> = drawn
         .as_str()
         .split("<circle class=\"dot ")
         .skip(1)
         .filter_map(|rest| rest.split_once(' ')?.1.split(" r=").next())
         .collect();
-    assert_eq!(places.len(), 15);
-    places.sort_unstable();
-    places.dedup();
-    assert_eq!(places.len(), 15);
+    assert_eq!(positions.len(), 15);
+    positions.sort_unstable();
+    positions.dedup();
+    assert_eq!(positions.len(), 15);
 }
 
-/// Figures come from models in the end: whatever they are, the picture stays within its frame.
+/// Values come from models: out-of-range and non-finite numbers stay within the chart.
 #[test]
-fn c12_odd_figures_leave_no_odd_attributes() {
+fn c12_invalid_values_produce_valid_attributes() {
     let wild = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -5.0, 1e300, 0.5];
     let scales = [
         Scale {

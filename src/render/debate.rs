@@ -1,4 +1,4 @@
-//! A debate written out: the parts that the file and the page share.
+//! A debate as HTML: the parts shared by the exported file and the debate page.
 
 use askama::Template;
 use roundtable_core::usage::Usage;
@@ -14,49 +14,47 @@ use super::roles::Roles;
 use crate::clock;
 use crate::format::{counted, duration, grouped, money, one_line, short};
 
-/// A question longer than this is a text with a question in it; its beginning is the headline.
-const HEADLINE: usize = 180;
+/// Longer questions are cut to this many characters for the headline.
+const MAX_HEADLINE: usize = 180;
 
 pub(crate) struct Debate {
     pub id: String,
     pub headline: String,
-    /// Where the headline is not all of it.
+    /// The full question, if the headline was cut.
     pub question: Option<Html>,
     pub state: &'static str,
     pub tone: &'static str,
     pub is_over: bool,
     pub meta: Vec<String>,
-    pub facts: Vec<Named>,
+    pub facts: Vec<Figure>,
     pub answer: Option<Html>,
     pub reason: Option<String>,
     pub main: Vec<Panel>,
     pub side: Vec<Panel>,
-    pub rounds: Vec<Stage>,
-    pub to_come: Vec<ToCome>,
-    pub used: Vec<Named>,
+    pub rounds: Vec<RoundView>,
+    pub upcoming: Vec<UpcomingRound>,
+    pub usage: Vec<Figure>,
 }
 
-/// A figure with its name.
-pub(crate) struct Named {
+/// A value with its name.
+pub(crate) struct Figure {
     pub name: String,
     pub value: String,
     pub tone: &'static str,
-    /// By which a page finds it while the debate runs.
-    pub mark: &'static str,
 }
 
 /// A round in the timeline and in the transcript.
-pub(crate) struct Stage {
+pub(crate) struct RoundView {
     pub key: String,
     pub title: String,
     pub epithet: Option<String>,
     pub summary: String,
-    /// `past` or `now`
-    pub when: &'static str,
+    /// `done` or `current`
+    pub progress: &'static str,
     pub turns: Vec<Html>,
 }
 
-pub(crate) struct ToCome {
+pub(crate) struct UpcomingRound {
     pub title: String,
     pub summary: String,
 }
@@ -64,7 +62,7 @@ pub(crate) struct ToCome {
 impl Debate {
     pub(crate) fn new(transcript: &Transcript, report: &Report) -> Self {
         let roles = Roles::of(transcript);
-        let headline = short(&transcript.question, HEADLINE);
+        let headline = short(&transcript.question, MAX_HEADLINE);
         let is_whole = headline == one_line(&transcript.question);
         let last = transcript.rounds.len().saturating_sub(1);
         let rounds = transcript.rounds.iter().enumerate();
@@ -83,25 +81,23 @@ impl Debate {
             side: panels(report, Place::Side, &roles),
             rounds: rounds
                 .map(|(index, round)| {
-                    let is_now = index == last && !transcript.is_over();
-                    Stage::new(round, if is_now { "now" } else { "past" }, &roles)
+                    let is_current = index == last && !transcript.is_over();
+                    RoundView::new(round, if is_current { "current" } else { "done" }, &roles)
                 })
                 .collect(),
-            to_come: to_come(transcript),
-            used: used(transcript),
+            upcoming: upcoming(transcript),
+            usage: usage(transcript),
         }
     }
-}
 
-impl Debate {
-    /// Whether the headline needs smaller letters.
+    /// Whether the headline is set in a smaller font.
     pub(crate) fn is_long(&self) -> bool {
         self.headline.chars().count() > 110
     }
 }
 
-impl Stage {
-    fn new(round: &Round, when: &'static str, roles: &Roles) -> Self {
+impl RoundView {
+    fn new(round: &Round, progress: &'static str, roles: &Roles) -> Self {
         let summary = if round.turns.is_empty() {
             String::new()
         } else {
@@ -113,13 +109,13 @@ impl Stage {
             title: round.title(),
             epithet: round.epithet().map(str::to_owned),
             summary,
-            when,
+            progress,
             turns: round
                 .items()
                 .into_iter()
                 .map(|item| match item {
-                    Item::Turn(it) => turn(it, roles),
-                    Item::Voice(it) => voice(it),
+                    Item::Turn(item) => turn(item, roles),
+                    Item::Voice(item) => user_turn(item),
                 })
                 .collect(),
         }
@@ -128,31 +124,31 @@ impl Stage {
 
 #[derive(Template)]
 #[template(path = "turn.html")]
-struct Shown<'a> {
+struct TurnView<'a> {
     step: &'a str,
     began: Millis,
     class: String,
     title: &'a str,
-    verb: Option<&'a str>,
-    spent: String,
+    action: Option<&'a str>,
+    usage: String,
     text: Option<Html>,
     absent: Option<&'a str>,
     remarks: &'a [String],
 }
 
-/// One turn, as it stands in the transcript.
+/// A turn of the transcript.
 pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
     let (text, absent, remarks) = match &turn.outcome {
         Outcome::Said { text, remarks } => (Some(markdown::html(text)), None, remarks.as_slice()),
         Outcome::Absent { reason } => (None, Some(reason.as_str()), &[][..]),
     };
-    Html::of(&Shown {
+    Html::of(&TurnView {
         step: &turn.step,
         began: turn.started_at,
         class: roles.class(&turn.seat),
         title: &turn.title,
-        verb: verb(&turn.step, &turn.seat),
-        spent: spent(turn.answered_by(), &turn.spent),
+        action: action(&turn.step, &turn.seat),
+        usage: turn_usage(turn.answered_by(), &turn.spent),
         text,
         absent,
         remarks,
@@ -160,34 +156,35 @@ pub(crate) fn turn(turn: &Turn, roles: &Roles) -> Html {
 }
 
 #[derive(Template)]
-#[template(path = "voice.html")]
-struct Heard<'a> {
+#[template(path = "user_turn.html")]
+struct UserTurnView<'a> {
     seq: u64,
     at: Millis,
-    who: &'a str,
+    name: &'a str,
+    /// The question that the user decided.
     decides: Option<&'a str>,
     text: Html,
 }
 
-/// What a person said or decided.
-pub(crate) fn voice(voice: &Voice) -> Html {
-    Html::of(&Heard {
+/// A message or decision of a user.
+fn user_turn(voice: &Voice) -> Html {
+    Html::of(&UserTurnView {
         seq: voice.seq,
         at: voice.at,
-        who: voice.by.as_deref().unwrap_or("A person"),
+        name: voice.by.as_deref().unwrap_or("User"),
         decides: voice.decides.as_deref(),
         text: markdown::html(&voice.text),
     })
 }
 
-/// What the seat was asked for, where its step says more than the seat.
-pub(crate) fn verb<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
-    step.rsplit('/').next().filter(|verb| *verb != seat)
+/// The last part of the step, unless it only repeats the seat: `r1/proposer/propose` → `propose`
+fn action<'a>(step: &'a str, seat: &str) -> Option<&'a str> {
+    step.rsplit('/').next().filter(|action| *action != seat)
 }
 
 /// `lab:x · 412 tokens · 6.1 s`
-fn spent(who: String, spent: &Spent) -> String {
-    let mut parts = vec![who];
+fn turn_usage(model: String, spent: &Spent) -> String {
+    let mut parts = vec![model];
     if spent.usage != Usage::default() {
         parts.push(format!("{} tokens", grouped(spent.usage.total())));
     }
@@ -203,31 +200,29 @@ fn spent(who: String, spent: &Spent) -> String {
     parts.join(" · ")
 }
 
-fn facts(report: &Report) -> Vec<Named> {
-    let facts = report.facts.iter().map(|fact| Named {
+fn facts(report: &Report) -> Vec<Figure> {
+    let facts = report.facts.iter().map(|fact| Figure {
         name: fact.name.clone(),
         value: fact.value.clone(),
         tone: tone_class(fact.tone),
-        mark: "",
     });
     facts.collect()
 }
 
-fn used(transcript: &Transcript) -> Vec<Named> {
+fn usage(transcript: &Transcript) -> Vec<Figure> {
     let sum = &transcript.totals.debate;
-    let named = |name: &str, value: String, mark: &'static str| Named {
+    let figure = |name: &str, value: String| Figure {
         name: name.to_owned(),
         value,
         tone: "plain",
-        mark,
     };
     vec![
-        named("Tokens in", grouped(sum.usage.input), ""),
-        named("of them cached", grouped(sum.usage.cached), ""),
-        named("Tokens out", grouped(sum.usage.output), ""),
-        named("Calls", sum.calls.to_string(), ""),
-        named("Cost", money(sum.cost), "cost"),
-        named("Time", duration(transcript.busy_ms), ""),
+        figure("Input tokens", grouped(sum.usage.input)),
+        figure("Cached input tokens", grouped(sum.usage.cached)),
+        figure("Output tokens", grouped(sum.usage.output)),
+        figure("Calls", sum.calls.to_string()),
+        figure("Cost", money(sum.cost)),
+        figure("Time", duration(transcript.busy_ms)),
     ]
 }
 
@@ -254,23 +249,23 @@ fn meta(transcript: &Transcript) -> Vec<String> {
     parts
 }
 
-/// Why it is not what was asked for.
+/// Why there is no complete result.
 fn reason(transcript: &Transcript) -> Option<String> {
-    let what = match transcript.state {
+    let label = match transcript.state {
         State::Partial => "Partial result",
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
-        State::Waiting => "Waiting for a decision",
+        State::Waiting => "Decision needed",
         State::Queued | State::Running | State::Complete => return None,
     };
     Some(match &transcript.reason {
-        Some(reason) => format!("{what}: {reason}"),
-        None => what.to_owned(),
+        Some(reason) => format!("{label}: {reason}"),
+        None => label.to_owned(),
     })
 }
 
-/// Rounds that are certain to come, and the one that may be the last.
-fn to_come(transcript: &Transcript) -> Vec<ToCome> {
+/// Planned rounds that have not started: the certain ones one by one, the optional ones as a range.
+fn upcoming(transcript: &Transcript) -> Vec<UpcomingRound> {
     let Some(planned) = transcript.planned.filter(|_| !transcript.is_over()) else {
         return Vec::new();
     };
@@ -279,13 +274,13 @@ fn to_come(transcript: &Transcript) -> Vec<ToCome> {
         .iter()
         .filter_map(|round| round.number)
         .max();
-    let is_past_rounds = transcript.rounds.iter().any(|round| round.number.is_none());
-    if is_past_rounds {
+    let is_past_numbered_rounds = transcript.rounds.iter().any(|round| round.number.is_none());
+    if is_past_numbered_rounds {
         return Vec::new();
     }
     let next = played.unwrap_or(0) + 1;
-    let mut coming: Vec<ToCome> = (next..=planned.least)
-        .map(|number| ToCome {
+    let mut upcoming: Vec<UpcomingRound> = (next..=planned.least)
+        .map(|number| UpcomingRound {
             title: format!("Round {number}"),
             summary: String::new(),
         })
@@ -293,7 +288,7 @@ fn to_come(transcript: &Transcript) -> Vec<ToCome> {
     let after = next.max(planned.least + 1);
     if after <= planned.most {
         let left = planned.most - after + 1;
-        coming.push(ToCome {
+        upcoming.push(UpcomingRound {
             title: if left == 1 {
                 format!("Round {after}")
             } else {
@@ -302,7 +297,7 @@ fn to_come(transcript: &Transcript) -> Vec<ToCome> {
             summary: "if needed".into(),
         });
     }
-    coming
+    upcoming
 }
 
 /// `Round 2, refinement`
@@ -315,9 +310,9 @@ pub(crate) fn title_of_round(round: &Round) -> String {
 
 pub(crate) fn state_word(state: State) -> &'static str {
     match state {
-        State::Queued => "Waiting for a place",
+        State::Queued => "Queued",
         State::Running => "Running",
-        State::Waiting => "Waiting for you",
+        State::Waiting => "Decision needed",
         State::Complete => "Complete",
         State::Partial => "Partial",
         State::Failed => "Failed",

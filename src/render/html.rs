@@ -1,8 +1,8 @@
-//! HTML that is safe to put into a page as it stands.
+//! HTML that is safe to insert into a page without escaping.
 
 use std::fmt;
 
-/// Markup made by this module's own templates: everything that others wrote is escaped in it already.
+/// Markup rendered by this module's templates; foreign text in it is already escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Html(String);
 
@@ -11,7 +11,7 @@ impl Html {
         Self(markup)
     }
 
-    /// A template of ours. Writing to memory does not fail; if it did, there would be nothing to show.
+    /// Renders a template. Writing to memory cannot fail.
     pub(super) fn of(template: &impl askama::Template) -> Self {
         Self(template.render().unwrap_or_default())
     }
@@ -28,10 +28,10 @@ impl fmt::Display for Html {
     }
 }
 
-// Templates put it in as it is.
+// Tells askama not to escape it.
 impl askama::filters::HtmlSafe for Html {}
 
-/// For text and for quoted attributes. Control characters are dropped: no document needs them.
+/// Escapes text and quoted attribute values; drops control characters.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

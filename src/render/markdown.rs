@@ -1,8 +1,8 @@
-//! Markdown that a model or a person wrote, made harmless (C-12).
+//! Sanitised rendering of Markdown written by models and users (C-12).
 //!
-//! It is filtered as events, before any HTML exists: raw HTML becomes text, an image becomes its description, a link is kept
-//! only to http, https and mailto, and of headings, code and tables only the bare elements remain. What comes out holds no
-//! attribute but `href` and `rel`, so there is nothing for a script, a style or a request to hide in.
+//! The parser's events are filtered before any HTML exists: raw HTML becomes text, an image becomes its description, links
+//! are kept only to http, https and mailto, and headings, code and tables lose their attributes. The output has no
+//! attributes other than `href`, `rel` and `start`, so it cannot carry a script, a style or a request.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use pulldown_cmark::{
 
 use super::html::{Html, escape};
 
-/// Deeper quotes and lists than any reader follows; a browser's own limit is not far above.
-const DEEPEST: usize = 24;
+/// Maximum nesting of quotes and lists, well below the limits of browsers.
+const MAX_DEPTH: usize = 24;
 
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
@@ -28,40 +28,39 @@ pub(crate) fn html(markdown: &str) -> Html {
     Html::trusted(out)
 }
 
-/// The same for a Markdown file: it stays Markdown, and whatever shows it finds no HTML, no image and no link to elsewhere
-/// than the web.
+/// Sanitises Markdown for export as Markdown: HTML, images and links other than to the web are escaped.
 pub(crate) fn defused(markdown: &str) -> String {
     let mut text = without_controls(markdown);
-    // Taking one link apart may make another of its halves.
+    // Escaping one link may turn its parts into another.
     for _ in 0..8 {
-        let mut marks = dangers(&text);
-        if marks.is_empty() {
+        let mut offsets = unsafe_offsets(&text);
+        if offsets.is_empty() {
             return text;
         }
-        marks.sort_unstable();
-        marks.dedup();
-        for at in marks.into_iter().rev() {
+        offsets.sort_unstable();
+        offsets.dedup();
+        for at in offsets.into_iter().rev() {
             text.insert(at, '\\');
         }
     }
-    // Nothing in a code block is ever more than text.
+    // Fallback: an indented code block is always plain text.
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
 }
 
-/// Where a backslash takes the meaning from what follows. Every angle bracket outside of code and of web links counts:
-/// not everything that shows Markdown agrees on what is HTML.
-fn dangers(text: &str) -> Vec<usize> {
-    let mut marks = Vec::new();
-    let mut harmless: Vec<Range<usize>> = Vec::new();
+/// Offsets at which a backslash is needed. This includes every angle bracket outside of code and web links, because
+/// Markdown renderers disagree on what is HTML.
+fn unsafe_offsets(text: &str) -> Vec<usize> {
+    let mut offsets = Vec::new();
+    let mut safe: Vec<Range<usize>> = Vec::new();
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
         match &event {
-            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => harmless.push(range),
-            Event::Start(tag) if leads_astray(tag) => marks.push(range.start),
+            Event::Code(_) | Event::Start(Tag::CodeBlock(_)) => safe.push(range),
+            Event::Start(tag) if is_unsafe(tag) => offsets.push(range.start),
             Event::Start(Tag::Link {
                 link_type: LinkType::Autolink | LinkType::Email,
                 ..
-            }) => harmless.push(range),
+            }) => safe.push(range),
             Event::Start(_)
             | Event::End(_)
             | Event::Text(_)
@@ -77,21 +76,21 @@ fn dangers(text: &str) -> Vec<usize> {
         }
     }
     let angles = text.match_indices('<').map(|(at, _)| at);
-    marks.extend(angles.filter(|at| {
+    offsets.extend(angles.filter(|at| {
         let slashes = text[..*at].bytes().rev().take_while(|byte| *byte == b'\\');
-        slashes.count() % 2 == 0 && !harmless.iter().any(|range| range.contains(at))
+        slashes.count() % 2 == 0 && !safe.iter().any(|range| range.contains(at))
     }));
-    marks
+    offsets
 }
 
-fn leads_astray(tag: &Tag) -> bool {
+fn is_unsafe(tag: &Tag) -> bool {
     if let Tag::Link {
         link_type,
         dest_url,
         ..
     } = tag
     {
-        target(*link_type, dest_url).is_none()
+        safe_url(*link_type, dest_url).is_none()
     } else {
         matches!(tag, Tag::Image { .. })
     }
@@ -107,21 +106,21 @@ fn without_controls(text: &str) -> String {
         .collect()
 }
 
-/// The address, if it leads where a reader may be sent.
-fn target(kind: LinkType, url: &str) -> Option<String> {
+/// The URL, if its scheme is allowed.
+fn safe_url(kind: LinkType, url: &str) -> Option<String> {
     let url = if kind == LinkType::Email {
         format!("mailto:{url}")
     } else {
         url.to_owned()
     };
     let lower = url.to_ascii_lowercase();
-    let leads_out = SCHEMES.iter().any(|scheme| lower.starts_with(scheme));
-    (leads_out && !url.chars().any(|c| c.is_control() || c.is_whitespace())).then_some(url)
+    let is_allowed = SCHEMES.iter().any(|scheme| lower.starts_with(scheme));
+    (is_allowed && !url.chars().any(|c| c.is_control() || c.is_whitespace())).then_some(url)
 }
 
 #[derive(Default)]
 struct Filter {
-    /// For every open element, whether it is written.
+    /// For every open element, whether it is part of the output.
     open: Vec<bool>,
     depth: usize,
 }
@@ -135,7 +134,7 @@ impl Filter {
             Event::Text(_) | Event::Code(_) | Event::SoftBreak | Event::HardBreak | Event::Rule => {
                 Some(event)
             }
-            // Not asked of the parser; if it made one, its text would do.
+            // These extensions are off; their text is kept in case the parser emits one.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 Some(Event::Text(text))
             }
@@ -148,10 +147,10 @@ impl Filter {
         if is_container {
             self.depth += 1;
         }
-        let too_deep = is_container && self.depth > DEEPEST;
-        let written = if too_deep { None } else { Self::kept(tag) };
-        self.open.push(written.is_some());
-        written
+        let too_deep = is_container && self.depth > MAX_DEPTH;
+        let event = if too_deep { None } else { Self::kept(tag) };
+        self.open.push(event.is_some());
+        event
     }
 
     fn kept(tag: Tag<'_>) -> Option<Event<'_>> {
@@ -161,16 +160,16 @@ impl Filter {
                 link_type,
                 dest_url,
                 ..
-            } => target(link_type, &dest_url).map(|url| Event::InlineHtml(anchor(&url))),
+            } => safe_url(link_type, &dest_url).map(|url| Event::InlineHtml(anchor(&url))),
             Tag::Heading { level, .. } => Some(Event::Start(Tag::Heading {
-                level: below_the_page(level),
+                level: demoted(level),
                 id: None,
                 classes: Vec::new(),
                 attrs: Vec::new(),
             })),
             Tag::CodeBlock(_) => Some(Event::Start(Tag::CodeBlock(CodeBlockKind::Indented))),
             Tag::HtmlBlock => Some(Event::Start(Tag::Paragraph)),
-            // An alignment would be written as a style.
+            // Alignment would be rendered as a style attribute.
             Tag::Table(columns) => Some(Event::Start(Tag::Table(
                 columns
                     .iter()
@@ -207,7 +206,7 @@ impl Filter {
         match tag {
             TagEnd::Image => Some(Event::Text("]".into())),
             TagEnd::Link => Some(Event::InlineHtml("</a>".into())),
-            TagEnd::Heading(level) => Some(Event::End(TagEnd::Heading(below_the_page(level)))),
+            TagEnd::Heading(level) => Some(Event::End(TagEnd::Heading(demoted(level)))),
             TagEnd::HtmlBlock => Some(Event::End(TagEnd::Paragraph)),
             TagEnd::BlockQuote(_) => Some(Event::End(TagEnd::BlockQuote(None))),
             TagEnd::Paragraph
@@ -240,8 +239,8 @@ fn anchor(url: &str) -> CowStr<'static> {
     .into()
 }
 
-/// The page, its parts and its turns have the first three levels.
-fn below_the_page(level: HeadingLevel) -> HeadingLevel {
+/// The page uses the first three heading levels.
+fn demoted(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 | HeadingLevel::H2 => HeadingLevel::H4,
         HeadingLevel::H3 => HeadingLevel::H5,

@@ -1,14 +1,14 @@
-//! One colour per role, the same in transcript, charts and timeline.
+//! One colour per role, the same in the transcript and in charts.
 
 use roundtable_engine::transcript::{Transcript, capital};
 
-/// How many colours the style has; a larger cast begins again with the first.
+/// Number of role colours in the style sheet; larger casts reuse them.
 const COLOURS: usize = 10;
 
-/// For lines that belong to nobody: the accent first.
-const UNOWNED: [&str; 6] = ["r0", "r3", "r2", "ink", "r4", "r5"];
+/// Colour classes of lines without a role, in order.
+const LINE_CLASSES: [&str; 6] = ["r0", "r3", "r2", "ink", "r4", "r5"];
 
-/// The seats in the order of their cast, which gives them their colours.
+/// Names and titles of the seats, in the order of the cast, which determines their colours.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Roles(Vec<(String, String)>);
 
@@ -17,7 +17,7 @@ impl Roles {
         let seats = transcript.seats.iter();
         Self(
             seats
-                .map(|place| (place.seat.clone(), place.title.clone()))
+                .map(|seated| (seated.seat.clone(), seated.title.clone()))
                 .collect(),
         )
     }
@@ -32,27 +32,27 @@ impl Roles {
         )
     }
 
-    fn place(&self, role: &str) -> Option<usize> {
+    fn index(&self, role: &str) -> Option<usize> {
         self.0.iter().position(|(seat, title)| {
             seat.eq_ignore_ascii_case(role) || title.eq_ignore_ascii_case(role)
         })
     }
 
-    /// The class that carries the role's colour.
+    /// The CSS class with the role's colour.
     pub(crate) fn class(&self, role: &str) -> String {
-        self.place(role)
-            .map_or_else(|| "r0".into(), |place| format!("r{}", place % COLOURS + 1))
+        self.index(role)
+            .map_or_else(|| "r0".into(), |index| format!("r{}", index % COLOURS + 1))
     }
 
     pub(super) fn class_or(&self, role: Option<&str>, index: usize) -> String {
         match role {
             Some(role) => self.class(role),
-            None => UNOWNED[index % UNOWNED.len()].to_owned(),
+            None => LINE_CLASSES[index % LINE_CLASSES.len()].to_owned(),
         }
     }
 
     pub(crate) fn title(&self, role: &str) -> String {
-        self.place(role)
-            .map_or_else(|| capital(role), |place| self.0[place].1.clone())
+        self.index(role)
+            .map_or_else(|| capital(role), |index| self.0[index].1.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! Debates made up for tests: a journal with every sort of turn, and a report with every sort of block.
+//! Sample data for tests: a journal with every kind of turn, and a report with every kind of block.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ fn numbered(events: Vec<Event>) -> Vec<Entry> {
         .collect()
 }
 
-/// Two rounds, an absent seat, and an end.
+/// A debate that ended: two rounds and an absent seat.
 pub(crate) fn journal(state: State) -> Vec<Entry> {
     let mut events = running_events();
     events.push(said(
@@ -123,7 +123,7 @@ pub(crate) fn journal(state: State) -> Vec<Entry> {
     numbered(events)
 }
 
-/// In the middle of its second round.
+/// A debate in the middle of its second round.
 pub(crate) fn running() -> Vec<Entry> {
     numbered(running_events())
 }
@@ -167,7 +167,7 @@ pub(crate) fn transcript(entries: &[Entry]) -> Transcript {
     Transcript::of(ID, entries).unwrap()
 }
 
-/// All blocks, all shapes of chart, all tones.
+/// A report with all blocks, chart types and tones.
 pub(crate) fn report() -> Report {
     Report {
         answer: Some(
@@ -180,7 +180,7 @@ pub(crate) fn report() -> Report {
             Fact::new("Open", "1 critical, 1 minor").toned(Tone::Critical),
             Fact::new("Changed", "the debate reversed it").toned(Tone::Caution),
         ],
-                sections: vec![
+        sections: vec![
             Section::main(
                 "What the debate was worth",
                 vec![
@@ -406,7 +406,7 @@ pub(crate) fn bars() -> Chart {
             bar("Proposer", 3224.0, Some("proposer")),
             bar("Skeptic", 1612.5, Some("skeptic")),
             bar(
-                "A <very> long name of somebody who sits at the table",
+                "A <very> long name of a seat that has to be cut to fit",
                 0.0,
                 None,
             ),

@@ -15,11 +15,11 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use roundtable_engine::event::State;
-use roundtable_engine::protocols::Protocol;
+use roundtable_engine::protocols;
 
 use super::documents::Format;
 use super::problem::ProblemBody;
-use super::requests::{DecisionWish, Input, NewDebate, RatingWish, ResumeWish};
+use super::requests::{DecisionRequest, Input, NewDebate, RatingRequest, ResumeRequest};
 
 /// One operation: what it takes and gives.
 struct Operation {
@@ -163,7 +163,7 @@ fn create(generator: &mut SchemaGenerator) -> Operation {
 
 fn list() -> Operation {
     let states: Vec<&str> = State::ALL.iter().map(|state| state.name()).collect();
-    let protocols: Vec<&str> = Protocol::ALL.iter().map(|it| it.name()).collect();
+    let protocols: Vec<&str> = protocols::names();
     let text = || json!({ "type": "string" });
     Operation {
         parameters: vec![
@@ -261,7 +261,7 @@ fn taking_part(generator: &mut SchemaGenerator) -> Vec<Operation> {
             "/api/v1/debates/{id}/decision",
             "decide",
             "Decide what a waiting debate asks",
-            required(generator.subschema_for::<DecisionWish>()),
+            required(generator.subschema_for::<DecisionRequest>()),
             standing(),
             BODY_AND_PLACE,
         ),
@@ -286,7 +286,7 @@ fn taking_part(generator: &mut SchemaGenerator) -> Vec<Operation> {
             "resumeDebate",
             "Go on with a debate that was paused, cancelled, cut short or failed",
             Some((
-                generator.subschema_for::<ResumeWish>().to_value(),
+                generator.subschema_for::<ResumeRequest>().to_value(),
                 Presence::Optional,
             )),
             standing(),
@@ -296,7 +296,7 @@ fn taking_part(generator: &mut SchemaGenerator) -> Vec<Operation> {
             "/api/v1/debates/{id}/rating",
             "rateDebate",
             "Say how good an answer was",
-            required(generator.subschema_for::<RatingWish>()),
+            required(generator.subschema_for::<RatingRequest>()),
             vec![(204, "It is in the journal.", None)],
             BODY,
         ),

@@ -9,9 +9,10 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use roundtable_engine::event::State as DebateState;
-use roundtable_engine::protocols::Protocol;
+use roundtable_engine::protocol::Protocol;
+use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::{
-    Calibration, DebateResult, Rules, calibration_report,
+    Calibration, DebateResult, Input, Rules, calibration_report,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -19,13 +20,12 @@ use uuid::Uuid;
 use super::App;
 use super::access::Caller;
 use super::problem::Problem;
-use super::requests::{DebateRequest, ResolutionWish, Sent, configured};
+use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
-use super::scheduler::progress_sink;
 use super::web::{Frame, Visitor, calibration_page};
 use crate::failure::Fault;
-use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Resolving};
+use crate::setup::DebateSpec;
+use crate::store::{self, DebateRow, Resolution};
 use crate::{clock, forecast_history};
 
 /// How long a caller should wait before it asks again.
@@ -37,13 +37,23 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<DebateRequest>,
 ) -> Result<Response, Problem> {
-    let request = store::Sent {
+    let request = store::CreateRequest {
         key: rest::idempotency_key(&headers, caller.as_deref())?,
         fingerprint: rest::fingerprint(&sent.bytes),
     };
-    let created = match app.store.made_by(&request).await? {
+    let created = match app.store.find_created(&request).await? {
         Some(created) => created,
-        None => start(&app, sent.content, &request).await?,
+        None => {
+            let input = Input {
+                request: Some(sent.content.0),
+                ..Input::default()
+            };
+            let spec = DebateSpec {
+                budget: app.context.config.limits.budget(),
+                ..DebateSpec::new(&Forecast, String::new(), &input)
+            };
+            rest::start(&app, spec, &request).await?
+        }
     };
     let id = rest::id_of(&created)?;
     if prefers_async(&headers) {
@@ -55,26 +65,6 @@ pub(super) async fn create(
         return Err(too_late(id, app.answer_within));
     }
     Ok(Json(result_of(&app, &row).await?).into_response())
-}
-
-async fn start(
-    app: &Arc<App>,
-    content: DebateRequest,
-    request: &store::Sent,
-) -> Result<Created, Problem> {
-    let mut rules = serde_json::Map::new();
-    rules.insert("request".into(), content.0);
-    let spec = DebateSpec {
-        rules,
-        budget: configured(&app.context.config.limits),
-        history: forecast_history::history(&app.store, clock::now()).await?,
-        learned: None,
-        ..DebateSpec::default()
-    };
-    let validated = setup::validate(&app.context, Protocol::Forecast, spec)?;
-    let place = app.scheduler.reserve()?;
-    let prepared = setup::prepare(&app.context, validated, &progress_sink()).await?;
-    Ok(app.scheduler.create(place, prepared, request).await?)
 }
 
 /// The whole result; while the debate runs, that it does.
@@ -142,10 +132,10 @@ pub(super) async fn resolve(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: Option<Extension<Caller>>,
-    sent: Sent<ResolutionWish>,
+    sent: Sent<ResolutionRequest>,
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
-    let ResolutionWish { outcome, by } = sent.content;
+    let ResolutionRequest { outcome, by } = sent.content;
     let entries = app.store.entries(row.id).await?;
     let setup = entries.iter().find_map(|entry| entry.event.setup());
     let rules = setup.and_then(|it| serde_json::from_value::<Rules>(it.rules.clone()).ok());
@@ -160,7 +150,7 @@ pub(super) async fn resolve(
         return Err(Problem::invalid(vec![Fault::new("/outcome", message)]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
-    let resolving = Resolving { outcome, by };
+    let resolving = Resolution { outcome, by };
     app.store.resolve(row.id, resolving, clock::now()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -207,7 +197,7 @@ async fn part(
 /// The forecast with exactly this id; a debate of another protocol is none.
 async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
     let row = rest::find(app, id).await?;
-    if row.protocol == Protocol::Forecast.name() {
+    if row.protocol == Forecast::NAME {
         Ok(row)
     } else {
         Err(Problem::not_found(&format!(

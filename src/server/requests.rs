@@ -1,4 +1,4 @@
-//! What callers send. Each type gives the schema in the OpenAPI document and the check of what comes in, which names
+//! Request bodies. Each type defines the schema in the OpenAPI document and the validation of requests, which reports
 //! everything that is wrong at once.
 
 use std::collections::BTreeMap;
@@ -9,64 +9,64 @@ use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use jsonschema::Validator;
 use roundtable_core::usage::Money;
-use roundtable_engine::protocols::Protocol;
-use roundtable_engine::table::Budget;
-use schemars::JsonSchema;
+use roundtable_engine::budget::Budget;
+use roundtable_engine::protocols;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::App;
 use super::problem::Problem;
-use super::rules;
 use crate::config::Limits;
 use crate::failure::Fault;
 use crate::setup::{DebateSpec, Models};
 use crate::sources;
 
-/// How long a body may take to arrive.
+/// Limit on the time a body takes to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-const MOST_WORDS: usize = 20_000;
+const MAX_INPUT_CHARS: usize = 20_000;
 
 /// Starts a debate.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewDebate {
-    /// The validated of play.
+    /// How the debate is played.
     #[serde(default = "first_protocol")]
-    #[schemars(extend("enum" = protocols()))]
+    #[schemars(extend("enum" = protocols::names()))]
     pub protocol: String,
-    /// What is to be argued out.
+    /// The question, or the text to judge.
     #[schemars(length(min = 1))]
     pub question: String,
-    /// Who sits at the table; the protocol's own cast where it is left out.
+    /// The cast. Defaults to the protocol's own.
     #[serde(default)]
     pub cast: Option<String>,
-    /// The model of all seats, as `provider:model`. Where it is left out, the configuration says, or what is found.
+    /// The model of all seats, as `provider:model`. Defaults to the configuration, or to a model that is found.
     #[serde(default)]
     pub model: Option<String>,
     /// The model of single seats: `{"skeptic": "provider:model"}`.
     #[serde(default)]
     pub seats: BTreeMap<String, String>,
-    /// As far as they are to differ from the configuration.
+    /// The rules of the protocol that differ from the configuration.
     #[serde(default)]
-    #[schemars(schema_with = "rules::schema")]
+    #[schemars(schema_with = "rules")]
     pub rules: Map<String, Value>,
-    /// What the seats may search and cite, for debates in modes: Markdown, text, HTML or CSV, by the name's ending.
+    /// Texts that the seats may search and cite: Markdown, text, HTML or CSV, by the name's extension. Only for debates in
+    /// modes.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub sources: Vec<GivenSource>,
-    /// What the debate may use; where something is left out, the limit of the configuration.
+    /// Limits of the debate. Limits left out are taken from the configuration.
     #[serde(default)]
-    #[schemars(with = "BudgetWish")]
-    pub budget: Option<BudgetWish>,
-    /// All randomness is drawn from it.
+    #[schemars(with = "BudgetRequest")]
+    pub budget: Option<BudgetRequest>,
+    /// Seed for all randomness.
     #[serde(default)]
     #[schemars(range(max = 9_007_199_254_740_991_u64))]
     pub seed: Option<u64>,
 }
 
-/// A text to be read.
+/// A text for the seats to read.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GivenSource {
@@ -77,18 +77,18 @@ pub(crate) struct GivenSource {
     pub text: String,
 }
 
-/// When one of these is used up, the debate ends with the best result so far.
+/// When a limit is reached, the debate ends with the best result so far.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(
     clippy::struct_field_names,
     reason = "the names are what callers write"
 )]
-pub(crate) struct BudgetWish {
+pub(crate) struct BudgetRequest {
     #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
     pub max_tokens: Option<u64>,
-    /// In dollars.
+    /// In US dollars.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub max_cost: Option<f64>,
@@ -97,23 +97,23 @@ pub(crate) struct BudgetWish {
     pub max_seconds: Option<f64>,
 }
 
-/// A person speaks to the seats, who hear it from the next round on.
+/// A message to the seats, which see it from the next round on.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 20_000))]
     pub text: String,
-    /// Who speaks.
+    /// The author of the message.
     #[serde(default)]
     #[schemars(length(max = 200))]
     pub by: Option<String>,
 }
 
-/// Decides what a waiting debate asks.
+/// The decision that a debate waits for.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DecisionWish {
-    /// One of the options in the debate's `waiting_for`; `continue` or `stop` where it is paused.
+pub(crate) struct DecisionRequest {
+    /// One of the options in the debate's `waiting_for`; `continue` or `stop` for a paused debate.
     #[schemars(length(min = 1, max = 200))]
     pub choice: String,
     #[serde(default)]
@@ -124,20 +124,20 @@ pub(crate) struct DecisionWish {
     pub note: Option<String>,
 }
 
-/// Goes on with a debate.
+/// Resumes a debate.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ResumeWish {
-    /// Instead of the budget that it was started with.
+pub(crate) struct ResumeRequest {
+    /// Replaces the budget that the debate was started with.
     #[serde(default)]
-    #[schemars(with = "BudgetWish")]
-    pub budget: Option<BudgetWish>,
+    #[schemars(with = "BudgetRequest")]
+    pub budget: Option<BudgetRequest>,
 }
 
-/// What a person thinks of the answer.
+/// A person's rating of the answer.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RatingWish {
+pub(crate) struct RatingRequest {
     #[schemars(range(min = 1, max = 10))]
     pub rating: u8,
     #[serde(default)]
@@ -145,15 +145,15 @@ pub(crate) struct RatingWish {
     pub comment: Option<String>,
 }
 
-/// A request of the forecasting contract. Its own reader tells everything that is wrong with it.
+/// A request of the forecasting contract, which validates it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct DebateRequest(pub Value);
 
-/// What happened. Without an outcome, an earlier word on it is taken back.
+/// The outcome of a forecast. `null` withdraws an earlier resolution.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ResolutionWish {
+pub(crate) struct ResolutionRequest {
     /// The id of the outcome that happened.
     #[schemars(length(min = 1, max = 200))]
     pub outcome: Option<String>,
@@ -163,83 +163,75 @@ pub(crate) struct ResolutionWish {
 }
 
 fn first_protocol() -> String {
-    Protocol::Dialectic.name().to_owned()
+    protocols::ALL[0].name().to_owned()
 }
 
-fn protocols() -> Vec<&'static str> {
-    Protocol::ALL
-        .iter()
-        .map(|protocol| protocol.name())
-        .collect()
+/// The input of each protocol.
+fn rules(generator: &mut SchemaGenerator) -> Schema {
+    let inputs = protocols::ALL.iter().map(|protocol| {
+        let mut schema = protocol.input_schema(generator);
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("title".into(), protocol.name().into());
+        }
+        schema
+    });
+    json_schema!({
+        "type": "object",
+        "default": {},
+        "anyOf": inputs.collect::<Vec<_>>(),
+    })
 }
 
 impl NewDebate {
-    /// The protocol that is named, and what is wished of it.
-    pub(crate) fn spec(self, limits: &Limits) -> Result<(Protocol, DebateSpec), Problem> {
+    pub(crate) fn spec(self, limits: &Limits) -> Result<DebateSpec, Problem> {
         let mut faults = Vec::new();
-        let protocol = Protocol::named(&self.protocol);
+        let protocol = protocols::named(&self.protocol);
         if protocol.is_none() {
-            let known = protocols().join(", ");
+            let known = protocols::names().join(", ");
             faults.push(Fault::new(
                 "/protocol",
-                format!(
-                    "there is no protocol '{}'; there are: {known}",
-                    self.protocol
-                ),
+                format!("unknown protocol '{}'; known: {known}", self.protocol),
             ));
         }
-        let wished = self.budget.unwrap_or_default().budget(&mut faults);
-        let given = self.sources.iter();
-        let given = given.map(|it| (it.name.as_str(), it.text.as_str()));
-        let sources = sources::texts(given).unwrap_or_else(|found| {
+        let requested = self.budget.unwrap_or_default().budget(&mut faults);
+        let texts = self.sources.iter();
+        let texts = texts.map(|source| (source.name.as_str(), source.text.as_str()));
+        let sources = sources::texts(texts).unwrap_or_else(|found| {
             faults.extend(found);
             Vec::new()
         });
-        let standard = configured(limits);
+        let configured = limits.budget();
         let budget = Budget {
-            max_tokens: wished.max_tokens.or(standard.max_tokens),
-            max_cost: wished.max_cost.or(standard.max_cost),
-            max_ms: wished.max_ms.or(standard.max_ms),
+            max_tokens: requested.max_tokens.or(configured.max_tokens),
+            max_cost: requested.max_cost.or(configured.max_cost),
+            max_ms: requested.max_ms.or(configured.max_ms),
         };
         match protocol {
-            Some(protocol) if faults.is_empty() => Ok((
+            Some(protocol) if faults.is_empty() => Ok(DebateSpec {
                 protocol,
-                DebateSpec {
-                    question: self.question,
-                    cast: self.cast,
-                    models: Models {
-                        all: self.model,
-                        seats: self.seats,
-                    },
-                    rules: self.rules,
-                    budget,
-                    seed: self.seed,
-                    history: Vec::new(),
-                    learned: None,
-                    sources,
+                question: self.question,
+                cast: self.cast,
+                models: Models {
+                    all: self.model,
+                    seats: self.seats,
                 },
-            )),
+                input: Value::Object(self.rules),
+                budget,
+                seed: self.seed,
+                sources,
+            }),
             _ => Err(Problem::invalid(faults)),
         }
     }
 }
 
-pub(crate) fn configured(limits: &Limits) -> Budget {
-    Budget {
-        max_tokens: limits.max_tokens_total,
-        max_cost: limits.max_cost,
-        max_ms: limits
-            .timeout
-            .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-    }
-}
-
-impl BudgetWish {
+impl BudgetRequest {
     pub(crate) fn budget(self, faults: &mut Vec<Fault>) -> Budget {
         let max_cost = self.max_cost.and_then(|dollars| {
             let money = Money::from_dollars(dollars);
             if money.is_none() {
-                let message = format!("{dollars} is no amount of money");
+                let message =
+                    format!("invalid amount {dollars}: expected US dollars, such as 0.50");
                 faults.push(Fault::new("/budget/max_cost", message));
             }
             money
@@ -247,7 +239,7 @@ impl BudgetWish {
         let max_ms = self.max_seconds.and_then(|seconds| {
             let time = Duration::try_from_secs_f64(seconds).ok();
             if time.is_none() {
-                let message = format!("{seconds} is no time");
+                let message = format!("invalid duration {seconds}: expected seconds");
                 faults.push(Fault::new("/budget/max_seconds", message));
             }
             time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
@@ -260,9 +252,9 @@ impl BudgetWish {
     }
 }
 
-/// Something that can be sent, with the check that its schema makes.
+/// A request body with the validator of its schema.
 pub(crate) trait Content: DeserializeOwned + JsonSchema {
-    /// Where nothing is sent at all.
+    /// The value of an empty body, if that is allowed.
     fn absent() -> Option<Self> {
         None
     }
@@ -291,13 +283,13 @@ macro_rules! content {
 
 content!(NewDebate);
 content!(Input);
-content!(DecisionWish);
-content!(RatingWish);
+content!(DecisionRequest);
+content!(RatingRequest);
 content!(DebateRequest);
-content!(ResolutionWish);
-content!(ResumeWish, absent: ResumeWish::default());
+content!(ResolutionRequest);
+content!(ResumeRequest, absent: ResumeRequest::default());
 
-/// The body of a request: small enough, in time, JSON, and as its schema says. With the bytes as they came.
+/// A validated body, with its bytes as they were sent.
 pub(crate) struct Sent<T> {
     pub content: T,
     pub bytes: bytes::Bytes,
@@ -316,14 +308,14 @@ impl<T: Content> FromRequest<Arc<App>> for Sent<T> {
             return Err(Problem::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "not-json",
-                "send JSON, with `content-type: application/json`",
+                "the body must be JSON, with `content-type: application/json`",
             ));
         }
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
             Problem::new(
                 StatusCode::BAD_REQUEST,
                 "malformed",
-                format!("this is not JSON: {error}"),
+                format!("the body is not valid JSON: {error}"),
             )
         })?;
         let content = checked(value)?;
@@ -335,8 +327,8 @@ fn checked<T: Content>(value: Value) -> Result<T, Problem> {
     if let Some(validator) = T::validator() {
         let faults: Vec<Fault> = validator
             .iter_errors(&value)
-            // What a rule may be its protocol says, together with everything else that is wrong with them.
-            .filter(|error| !error.instance_path().to_string().starts_with("/rules/"))
+            // The protocol validates its rules itself and reports all faults together.
+            .filter(|error| !error.instance_path().to_string().starts_with("/rules"))
             .map(|error| Fault::new(error.instance_path().to_string(), short(&error.to_string())))
             .collect();
         if !faults.is_empty() {
@@ -347,15 +339,15 @@ fn checked<T: Content>(value: Value) -> Result<T, Problem> {
         .map_err(|error| Problem::invalid(vec![Fault::new("", error.to_string())]))
 }
 
-/// A message may repeat the whole of what was sent.
+/// A message may contain the whole body; keep its beginning and end.
 fn short(message: &str) -> String {
-    const MOST: usize = 300;
-    if message.chars().count() <= MOST {
+    const MAX: usize = 300;
+    if message.chars().count() <= MAX {
         return message.to_owned();
     }
     let (head, tail): (String, String) = (
-        message.chars().take(MOST / 2).collect(),
-        message.chars().rev().take(MOST / 2).collect(),
+        message.chars().take(MAX / 2).collect(),
+        message.chars().rev().take(MAX / 2).collect(),
     );
     let tail: String = tail.chars().rev().collect();
     format!("{head} … {tail}")
@@ -370,13 +362,13 @@ fn is_json(request: &Request) -> bool {
         })
 }
 
-/// A body of at most `limit` bytes that arrives in time.
+/// Reads a body of at most `limit` bytes within the time limit.
 pub(super) async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, Problem> {
     let too_large = || {
         Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
-            format!("a request may have at most {limit} bytes"),
+            format!("the body is larger than {limit} bytes"),
         )
     };
     let announced = request
@@ -394,23 +386,23 @@ pub(super) async fn read(request: Request, limit: usize) -> Result<bytes::Bytes,
             StatusCode::REQUEST_TIMEOUT,
             "too-slow",
             format!(
-                "the request's body did not arrive within {} s",
+                "the body did not arrive within {} s",
                 BODY_TIMEOUT.as_secs()
             ),
         )),
     }
 }
 
-/// What sources may take of a request; longer ones are for the command line.
-const SOURCES: usize = 1024 * 1024;
+/// Limit on the sources of a request; longer ones are for the command line.
+const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 
-/// The largest body: the longest question that may be asked, sources to it, and room for the rest.
+/// The largest body: the longest question, its sources, and room for the rest.
 pub(super) fn body_limit(limits: &Limits) -> usize {
     let question = usize::try_from(limits.max_question_tokens.saturating_mul(8));
     question
         .unwrap_or(usize::MAX)
-        .max(MOST_WORDS * 6)
-        .saturating_add(SOURCES)
+        .max(MAX_INPUT_CHARS * 6)
+        .saturating_add(MAX_SOURCE_BYTES)
         .saturating_add(64 * 1024)
 }
 

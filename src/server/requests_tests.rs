@@ -35,9 +35,9 @@ fn a_question_alone_is_enough() {
         (spec.protocol.as_str(), spec.question.as_str()),
         ("dialectic", "Why?")
     );
-    let (protocol, spec) = spec.spec(&Limits::default()).unwrap();
+    let spec = spec.spec(&Limits::default()).unwrap();
     assert_eq!(
-        (protocol, spec.budget),
-        (Protocol::Dialectic, Budget::default())
+        (spec.protocol.name(), spec.budget),
+        ("dialectic", Budget::default())
     );
 }

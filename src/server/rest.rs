@@ -7,12 +7,11 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use roundtable_core::learning::{Domain, Learned};
 use roundtable_engine::event::{Entry, State as DebateState};
-use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::protocols;
 use roundtable_engine::table::open_question;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -20,18 +19,18 @@ use super::App;
 use super::access::Caller;
 use super::documents::{Format, document};
 use super::problem::Problem;
-use super::requests::{DecisionWish, Input, NewDebate, RatingWish, ResumeWish, Sent};
+use super::requests::{DecisionRequest, Input, NewDebate, RatingRequest, ResumeRequest, Sent};
 use super::scheduler::progress_sink;
+use crate::clock;
 use crate::failure::Fault;
-use crate::setup;
-use crate::store::{self, Created, DebateRow, Filter, Place, Rating};
-use crate::{clock, forecast_history, learning};
+use crate::setup::{self, DebateSpec};
+use crate::store::{self, Created, DebateRow, Filter, ListPosition, Rating};
 
 /// The longest that a request with `Prefer: wait` waits.
-const LONGEST_WAIT: Duration = Duration::from_mins(10);
+const MAX_WAIT: Duration = Duration::from_mins(10);
 const PAGE: u32 = 50;
-const LARGEST_PAGE: u32 = 500;
-const LONGEST_KEY: usize = 200;
+const MAX_PAGE: u32 = 500;
+const MAX_KEY_CHARS: usize = 200;
 
 /// A debate that was started, or is asked to do something.
 #[derive(Debug, Serialize)]
@@ -101,15 +100,18 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<NewDebate>,
 ) -> Result<Response, Problem> {
-    let request = store::Sent {
+    let request = store::CreateRequest {
         key: idempotency_key(&headers, caller.as_deref())?,
         fingerprint: fingerprint(&sent.bytes),
     };
     let wait = preferred_wait(&headers);
-    let known = app.store.made_by(&request).await?;
+    let known = app.store.find_created(&request).await?;
     let created = match known {
         Some(created) => created,
-        None => start(&app, sent.content, &request).await?,
+        None => {
+            let spec = sent.content.spec(&app.context.config.limits)?;
+            start(&app, spec, &request).await?
+        }
     };
     let id = id_of(&created)?;
     let mut applied = None;
@@ -137,42 +139,23 @@ pub(super) async fn create(
 /// The debate that a request made, now or before.
 pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     match created {
-        Created::Before(id) => Ok(*id),
-        Created::New(claim) => Ok(claim.id()),
-        Created::OtherRequest => Err(Problem::invalid(vec![Fault::new(
+        Created::New(id) | Created::Existing(id) => Ok(*id),
+        Created::KeyConflict => Err(Problem::invalid(vec![Fault::new(
             "Idempotency-Key",
-            "this key was used for another request; take a new one",
+            "this key was used for a different request: use a new one",
         )])),
     }
 }
 
-/// The place is kept first: who cannot have one is told before anything is looked up or written.
+/// Reserves the slot first, so that a full server answers before anything is looked up or written.
 pub(super) async fn start(
     app: &Arc<App>,
-    content: NewDebate,
-    request: &store::Sent,
+    spec: DebateSpec,
+    request: &store::CreateRequest,
 ) -> Result<Created, Problem> {
-    let (protocol, mut spec) = content.spec(&app.context.config.limits)?;
-    if protocol == Protocol::Forecast {
-        spec.history = forecast_history::history(&app.store, clock::now()).await?;
-    }
-    if protocol == Protocol::Modes {
-        spec.learned = learned(app, &spec.rules).await?;
-    }
-    let validated = setup::validate(&app.context, protocol, spec)?;
-    let place = app.scheduler.reserve()?;
-    let prepared = setup::prepare(&app.context, validated, &progress_sink()).await?;
-    Ok(app.scheduler.create(place, prepared, request).await?)
-}
-
-/// What was learned in the domain that is named; one that cannot be read is refused with everything else.
-async fn learned(app: &App, rules: &Map<String, Value>) -> Result<Option<Learned>, Problem> {
-    let domain = rules.get("domain").and_then(Value::as_str);
-    let Some(domain) = domain.and_then(|name| Domain::new(name).ok()) else {
-        return Ok(None);
-    };
-    let half_life = app.context.config.learning.half_life;
-    Ok(learning::learned(&app.store, &domain, half_life, clock::now()).await?)
+    let slot = app.scheduler.reserve()?;
+    let prepared = setup::prepare(&app.context, &app.store, spec, &progress_sink()).await?;
+    Ok(app.scheduler.create(slot, prepared, request).await?)
 }
 
 pub(super) async fn list(
@@ -215,7 +198,7 @@ pub(super) async fn input(
     if text.trim().is_empty() {
         return Err(Problem::invalid(vec![Fault::new(
             "/text",
-            "nothing is said",
+            "text must not be empty",
         )]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
@@ -227,10 +210,10 @@ pub(super) async fn decision(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: Option<Extension<Caller>>,
-    sent: Sent<DecisionWish>,
+    sent: Sent<DecisionRequest>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let DecisionWish { choice, by, note } = sent.content;
+    let DecisionRequest { choice, by, note } = sent.content;
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let state = app.scheduler.decide(row.id, choice, by, note).await?;
     Ok(standing(row.id, state))
@@ -257,7 +240,7 @@ pub(super) async fn cancel(
 pub(super) async fn resume(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    sent: Sent<ResumeWish>,
+    sent: Sent<ResumeRequest>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let mut faults = Vec::new();
@@ -272,10 +255,10 @@ pub(super) async fn resume(
 pub(super) async fn rating(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    sent: Sent<RatingWish>,
+    sent: Sent<RatingRequest>,
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
-    let RatingWish { rating, comment } = sent.content;
+    let RatingRequest { rating, comment } = sent.content;
     let rating = Rating::new(rating).ok_or_else(|| {
         Problem::invalid(vec![Fault::new("/rating", "a rating goes from 1 to 10")])
     })?;
@@ -393,11 +376,11 @@ pub(super) fn idempotency_key(
         return Ok(None);
     };
     let key = value.to_str().ok().map(str::trim);
-    let key = key.filter(|key| !key.is_empty() && key.len() <= LONGEST_KEY);
+    let key = key.filter(|key| !key.is_empty() && key.len() <= MAX_KEY_CHARS);
     let key = key.ok_or_else(|| {
         Problem::invalid(vec![Fault::new(
             "Idempotency-Key",
-            format!("a key has 1 to {LONGEST_KEY} plain characters"),
+            format!("a key has 1 to {MAX_KEY_CHARS} plain characters"),
         )])
     })?;
     let owner = caller.and_then(|caller| caller.token);
@@ -444,7 +427,7 @@ fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
         let is_wait = name.trim().eq_ignore_ascii_case("wait");
         is_wait.then(|| value.trim().trim_matches('"').parse::<u32>().ok())?
     })?;
-    Some(Duration::from_secs(u64::from(seconds)).min(LONGEST_WAIT))
+    Some(Duration::from_secs(u64::from(seconds)).min(MAX_WAIT))
 }
 
 fn cursor_of(row: &DebateRow) -> String {
@@ -483,10 +466,10 @@ impl Listing {
         let until = time("until", self.until);
         let limit = self.limit.map_or(Some(PAGE), |text| {
             let limit = text.parse().ok();
-            limit.filter(|limit| (1..=LARGEST_PAGE).contains(limit))
+            limit.filter(|limit| (1..=MAX_PAGE).contains(limit))
         });
         if limit.is_none() {
-            wrong("limit", format!("limit goes from 1 to {LARGEST_PAGE}"));
+            wrong("limit", format!("limit goes from 1 to {MAX_PAGE}"));
         }
         let after = self.cursor.map(|text| parse_cursor(&text));
         if after == Some(None) {
@@ -517,9 +500,9 @@ fn parse_time(text: &str) -> Option<u64> {
     u64::try_from(at.as_millisecond()).ok()
 }
 
-fn parse_cursor(text: &str) -> Option<Place> {
+fn parse_cursor(text: &str) -> Option<ListPosition> {
     let (created_at, id) = text.split_once('.')?;
-    Some(Place {
+    Some(ListPosition {
         created_at: created_at.parse().ok().filter(|at| *at < 1 << 62)?,
         id: id.parse().ok()?,
     })

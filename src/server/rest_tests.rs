@@ -33,6 +33,6 @@ fn times_and_cursors_of_listings() {
     }
     assert_eq!(parse_cursor("12.x"), None);
     let id = Uuid::new_v4();
-    let place = Place { created_at: 12, id };
+    let place = ListPosition { created_at: 12, id };
     assert_eq!(parse_cursor(&format!("12.{id}")), Some(place));
 }

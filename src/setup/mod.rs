@@ -1,62 +1,70 @@
-//! Opening a debate: the one way from what someone asks for to a table that can be played, whatever the surface and the
-//! protocol.
+//! From a request to a table that can be played, for every surface and protocol.
 //!
-//! A [`DebateSpec`] is what was asked for. The protocol makes an [`ValidatedSpec`] of it: its own defaults filled in, everything wrong
-//! with it listed at once. [`prepare`] finds the models. [`again`] does the same for a debate that is in the store.
+//! A [`DebateSpec`] is the request. [`prepare`] loads what its protocol needs, has the protocol check it, and finds the models;
+//! [`prepare_resume`] does the same for a stored debate. [`open_table`] opens the table of a [`PreparedDebate`].
 
-mod councils;
-mod dialectic;
-mod forecast;
-mod modes;
-mod policy;
 mod seating;
 
-pub(crate) use modes::MODE;
-
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use roundtable_core::forecast::Observation;
-use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
-use roundtable_engine::cast::Cast;
+use roundtable_engine::budget::Budget;
 use roundtable_engine::embedder::Embedder;
-use roundtable_engine::event::{Entry, Event, Seated, Setup};
+use roundtable_engine::event::{Entry, Seated, Setup};
 use roundtable_engine::journal::Journal;
-use roundtable_engine::protocols::Protocol;
-use roundtable_engine::table::{Budget, SeatModel, Table, TableDeps};
-use roundtable_engine::tokens;
-use serde_json::{Map, Value};
+use roundtable_engine::protocol::{
+    AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
+};
+use roundtable_engine::protocols;
+use roundtable_engine::table::{Table, TableDeps};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::app_context::AppContext;
-use crate::clock::SystemClock;
-use crate::config::ModelName;
+use crate::clock::{self, SystemClock};
 use crate::embedded::Report;
 use crate::failure::{Failure, Fault};
-use crate::format::grouped;
+use crate::store::Store;
+use crate::{forecast_history, learning};
 
-/// What someone asks for. What is left out, the protocol and the configuration fill in.
-#[derive(Debug, Clone, Default)]
+/// A request for a debate. The protocol and the configuration fill in whatever is left out.
+#[derive(Debug, Clone)]
 pub(crate) struct DebateSpec {
+    pub protocol: &'static dyn AnyProtocol,
     pub question: String,
-    /// The protocol's own cast where none is named.
+    /// The protocol's own cast if none is named.
     pub cast: Option<String>,
     pub models: Models,
-    /// The rules of the protocol, as far as they are given.
-    pub rules: Map<String, Value>,
+    /// The protocol's input, as JSON.
+    pub input: Value,
     pub budget: Budget,
     pub seed: Option<u64>,
-    /// What seats have shown of themselves in earlier debates, for protocols that weigh it.
-    pub history: Vec<Observation>,
-    /// What earlier decisions of the domain have taught, for debates that are played by it.
-    pub learned: Option<Learned>,
-    /// What is given to be read, for protocols whose seats search.
+    /// Files that the seats may search.
     pub sources: Vec<Source>,
 }
 
-/// Which models are wished for, each as `provider:model`.
+impl DebateSpec {
+    pub(crate) fn new<P: Protocol>(
+        protocol: &'static P,
+        question: String,
+        input: &P::Input,
+    ) -> Self {
+        Self {
+            protocol,
+            question,
+            cast: None,
+            models: Models::default(),
+            input: json!(input),
+            budget: Budget::default(),
+            seed: None,
+            sources: Vec::new(),
+        }
+    }
+}
+
+/// The models of a request, each as `provider:model`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Models {
     /// For every seat that is not named.
@@ -64,128 +72,121 @@ pub(crate) struct Models {
     pub seats: BTreeMap<String, String>,
 }
 
-/// A spec that its protocol has filled in and found in validated.
-#[derive(Debug, Clone)]
-pub(crate) struct ValidatedSpec {
-    pub protocol: Protocol,
-    pub question: String,
-    pub cast: Cast,
-    pub models: Models,
-    /// What the configuration says about seats of this protocol.
-    pub configured: BTreeMap<String, Configured>,
-    pub terms: Terms,
-    pub budget: Budget,
-    pub seed: Option<u64>,
-    pub embedding: Embedding,
-}
-
-/// What the debate is played by, as its protocol writes it.
-#[derive(Debug, Clone)]
-pub(crate) enum Terms {
-    Rules(Value),
-    /// Which seats search for themselves depends on the models.
-    Modes(Box<modes::Terms>),
-    /// Something to be judged: how much of it depends on the models.
-    Docket(Box<councils::Docket>),
-}
-
-/// The model and temperature of one seat, as far as the configuration sets them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Configured {
-    pub model: Option<ModelName>,
-    pub temperature: Option<f64>,
-}
-
-/// Whether a protocol has use for an embedder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Embedding {
-    /// It is worth having without one, too.
-    Welcome,
-    /// It measures by one, and decides by typed answers alone where there is none.
-    Measures,
-    Unneeded,
-}
-
-/// Everything that a table is laid with, but the journal.
+/// Everything that a table needs, except the journal.
 pub(crate) struct PreparedDebate {
     pub setup: Setup,
+    /// The setup's, or a new one for a debate that is resumed.
     pub budget: Budget,
-    pub seat_models: HashMap<String, SeatModel>,
+    pub seat_models: SeatModels,
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// Whom to tell what is going on meanwhile.
+/// Receives progress while a debate is prepared: downloads, and notes for the user.
 pub(crate) struct ProgressSink {
     pub fetching: Report,
     pub say: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-/// What this protocol makes of a spec. Everything that is wrong with it is told at once.
-pub(crate) fn validate(
-    app: &AppContext,
-    protocol: Protocol,
-    spec: DebateSpec,
-) -> Result<ValidatedSpec, Failure> {
-    if !spec.sources.is_empty() && protocol != Protocol::Modes {
-        let message = format!(
-            "{} reads no sources; only debates in modes do",
-            protocol.name()
-        );
-        return Err(Failure::refused(vec![Fault::new("/sources", message)]));
-    }
-    match protocol {
-        Protocol::Dialectic => dialectic::validate(app, spec),
-        Protocol::Councils => councils::validate(app, spec),
-        Protocol::Forecast => forecast::validate(app, spec),
-        Protocol::Modes => modes::validate(app, spec),
-    }
-}
-
-/// Finds the models of a new debate.
+/// Checks a request and finds the models of the new debate. Everything that is wrong with the request is reported at once.
 pub(crate) async fn prepare(
     app: &AppContext,
-    validated: ValidatedSpec,
+    store: &Store,
+    spec: DebateSpec,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
-    let seating = seating::choose(app, &validated, progress).await?;
-    check_context(&validated.question, &seating.seat_models)?;
-    check_prices(&seating.seated, &seating.seat_models, &validated.budget)?;
-    let embedder = match validated.embedding {
-        Embedding::Welcome => embedder(app, progress, WITHOUT_TEMPLATES).await?,
-        Embedding::Measures => embedder(app, progress, WITHOUT_MEASURE).await?,
-        Embedding::Unneeded => None,
+    let DebateSpec {
+        protocol,
+        budget,
+        seed,
+        models,
+        ..
+    } = spec;
+    let context = context(app, store, protocol, &spec.input, progress).await?;
+    let request = Request {
+        question: spec.question,
+        cast: spec.cast,
+        sources: spec.sources,
     };
-    let rules = match validated.terms {
-        Terms::Rules(rules) => rules,
-        Terms::Modes(terms) => terms.rules(&seating.seat_models, progress),
-        Terms::Docket(docket) => docket.rules(&seating.seat_models, progress)?,
+    let plan = protocol
+        .validate(spec.input, request, context)
+        .map_err(Failure::refused)?;
+    let settings = app.config.seats_of(protocol.name());
+    let seating = seating::choose(app, &plan.cast, &models, &settings, progress).await?;
+    check_context(&plan.question, &seating.models)?;
+    check_prices(&seating.seated, &seating.models, &budget)?;
+    let embedder = match plan.embedder {
+        EmbedderUse::Optional => embedder(app, progress, WITHOUT_TEMPLATES).await?,
+        EmbedderUse::Measures => embedder(app, progress, WITHOUT_MEASURE).await?,
+        EmbedderUse::None => None,
     };
+    let question = plan.question.clone();
+    let mut notes = Vec::new();
+    let rules = plan
+        .rules(&seating.models, &mut notes)
+        .map_err(Failure::refused)?;
+    for note in notes {
+        (progress.say)(&note);
+    }
     let setup = Setup {
-        protocol: validated.protocol.name().into(),
-        question: validated.question,
-        seed: validated.seed.unwrap_or_else(random_seed),
+        protocol: protocol.name().into(),
+        question,
+        seed: seed.unwrap_or_else(random_seed),
         seats: seating.seated,
         rules,
-        budget: validated.budget,
+        budget,
         embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
         program: env!("CARGO_PKG_VERSION").into(),
     };
     Ok(PreparedDebate {
         setup,
-        budget: validated.budget,
-        seat_models: seating.seat_models,
+        budget,
+        seat_models: seating.models,
         embedder,
     })
 }
 
-/// Finds the same models again that a debate was opened with.
-pub(crate) async fn again(
+/// What the protocol is given next to the request: configuration, and what earlier debates left behind.
+async fn context<'a>(
+    app: &'a AppContext,
+    store: &Store,
+    protocol: &dyn AnyProtocol,
+    input: &Value,
+    progress: &ProgressSink,
+) -> Result<Context<'a>, Failure> {
+    let now = clock::now();
+    let history = if protocol.needs().history {
+        forecast_history::history(store, now).await?
+    } else {
+        Vec::new()
+    };
+    let learned = match protocol.domain(input) {
+        Some(domain) => {
+            let half_life = app.config.learning.half_life;
+            learning::load_learned(store, &domain, half_life, now).await?
+        }
+        None => None,
+    };
+    for line in learned.iter().flat_map(|learned| learned.summary()) {
+        (progress.say)(&line);
+    }
+    Ok(Context {
+        data: &app.data,
+        max_question_tokens: app.config.limits.max_question_tokens,
+        now,
+        settings: app.config.settings_of(protocol.name(), &app.environment),
+        history,
+        learned,
+    })
+}
+
+/// Finds the models that a stored debate was opened with.
+pub(crate) async fn prepare_resume(
     app: &AppContext,
     setup: Setup,
     budget: Budget,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
-    let seat_models = seating::again(app, &setup.seats, &progress.fetching).await?;
+    let seat_models = seating::find_again(app, &setup.seats, &progress.fetching).await?;
     let embedder = match &setup.embedder {
         Some(name) => {
             let name = app.config.model_name(name)?;
@@ -202,24 +203,24 @@ pub(crate) async fn again(
     })
 }
 
-/// Sits down to the debate whose journal this is.
-pub(crate) async fn sit(
+/// Opens the table of the debate with this journal.
+pub(crate) async fn open_table(
     app: &AppContext,
     prepared: PreparedDebate,
     journal: Arc<dyn Journal>,
     cancel: CancellationToken,
-) -> Result<(Table, Protocol), Failure> {
+) -> Result<(Table, &'static dyn AnyProtocol), Failure> {
     let setup = prepared.setup;
-    let protocol = Protocol::named(&setup.protocol).ok_or_else(|| {
+    let protocol = protocols::named(&setup.protocol).ok_or_else(|| {
         Failure::other(format!(
-            "this version does not know the protocol '{}'",
+            "unknown protocol '{}': this debate was made by another version of roundtable",
             setup.protocol
         ))
     })?;
-    let library = match protocol {
-        Protocol::Dialectic => app.library()?,
-        // Only the dialectic looks anything up.
-        Protocol::Councils | Protocol::Forecast | Protocol::Modes => Arc::default(),
+    let library = if protocol.needs().library {
+        app.library()?
+    } else {
+        Arc::default()
     };
     let deps = TableDeps {
         scale: app.scale(setup.embedder.as_deref().unwrap_or_default())?,
@@ -235,53 +236,18 @@ pub(crate) async fn sit(
     Ok((table, protocol))
 }
 
-/// Whether its budget ended it. Whoever resumes such a debate wants it to go on, and its old limit would end it at once; a
+/// Whether its budget ended the debate. Resuming such a debate lifts the old limit, which would end it again at once; a
 /// debate that is partial for another reason keeps its limits.
 pub(crate) fn ran_out(past: &[Entry]) -> bool {
-    let ends = past.iter().rev().filter_map(|entry| {
-        if let Event::Ended(end) = &entry.event {
-            Some(end)
-        } else {
-            None
-        }
-    });
-    let result = ends.take(1).find_map(|end| end.result.as_ref());
-    result.is_some_and(|result| result["stop_reason"] == "budget")
+    let mut ends = past.iter().rev().filter_map(|entry| entry.event.ended());
+    ends.next().is_some_and(|end| end.ran_out())
 }
 
-/// A question of which nothing is left when it is trimmed is none; one that is too long would not fit beside what is said.
-fn check_question(question: &str, limit: u64) -> Result<(), Fault> {
-    if question.trim().is_empty() {
-        return Err(Fault::new("/question", "the question is empty"));
-    }
-    match excess(question, limit) {
-        None => Ok(()),
-        Some(count) => Err(Fault::new("/question", too_long(count, limit))),
-    }
-}
-
-/// How many tokens a text has, where that is more than it may.
-fn excess(question: &str, limit: u64) -> Option<u64> {
-    // A token has at least one byte, so a short text needs no counting.
-    if (question.len() as u64) <= limit {
-        return None;
-    }
-    Some(tokens::count(question)).filter(|count| *count > limit)
-}
-
-fn too_long(count: u64, limit: u64) -> String {
-    format!(
-        "the question has {} tokens; the limit is {} (max_question_tokens in [limits]). Shorten it, or ask about a part.",
-        grouped(count),
-        grouped(limit)
-    )
-}
-
-/// The question comes back in every prompt, beside what was said; a quarter of the smallest context is what it may take.
-fn check_context(question: &str, seat_models: &HashMap<String, SeatModel>) -> Result<(), Failure> {
+/// The question is in every prompt: it may take a quarter of the smallest context.
+fn check_context(question: &str, seat_models: &SeatModels) -> Result<(), Failure> {
     let smallest = seat_models
         .values()
-        .filter_map(|chair| chair.model.profile().context_tokens)
+        .filter_map(|seat| seat.model.profile().context_tokens)
         .min();
     match smallest {
         Some(context) => check_question(question, u64::from(context) / 4)
@@ -290,10 +256,10 @@ fn check_context(question: &str, seat_models: &HashMap<String, SeatModel>) -> Re
     }
 }
 
-/// A limit on money is worth nothing where the price is not known.
+/// A cost limit cannot be enforced if a price is unknown.
 fn check_prices(
     seated: &[Seated],
-    seat_models: &HashMap<String, SeatModel>,
+    seat_models: &SeatModels,
     budget: &Budget,
 ) -> Result<(), Failure> {
     if budget.max_cost.is_none() {
@@ -302,25 +268,25 @@ fn check_prices(
     let unknown = seated.iter().find(|seated| {
         seat_models
             .get(&seated.seat.name)
-            .is_some_and(|chair| chair.price.is_none())
+            .is_some_and(|seat| seat.price.is_none())
     });
     match unknown {
         None => Ok(()),
         Some(seated) => Err(Failure::refused(vec![Fault::new(
             "/budget/max_cost",
             format!(
-                "the price of {} is not known, so --max-cost cannot be kept; put its price into prices.toml in your \
-                 configuration folder, or use --max-tokens-total",
+                "the price of {} is unknown, so --max-cost cannot be enforced: add the price to prices.toml in your configuration \
+                 folder, or use --max-tokens-total",
                 seated.model
             ),
         )])),
     }
 }
 
-/// What is told where there is no embedder.
-const WITHOUT_TEMPLATES: &str = "Going on without reasoning templates";
+/// Notes for the user if no embedder is available.
+const WITHOUT_TEMPLATES: &str = "Continuing without reasoning templates";
 const WITHOUT_MEASURE: &str =
-    "Going on without measuring how alike the positions are: the typed answers alone decide";
+    "Continuing without measuring convergence: the typed answers alone decide";
 
 async fn embedder(
     app: &AppContext,
@@ -330,7 +296,6 @@ async fn embedder(
     match app.embedder(Arc::clone(&progress.fetching)).await {
         Ok(embedder) => Ok(Some(embedder)),
         Err(failure) if app.config.embedder.is_some() => Err(failure),
-        // Without an embedder there is nothing to start from or to measure by. The debate is worth having all the same.
         Err(failure) => {
             (progress.say)(&failure.explained(without));
             Ok(None)
@@ -343,7 +308,3 @@ fn random_seed() -> u64 {
     let (high, _) = Uuid::new_v4().as_u64_pair();
     high >> 33
 }
-
-#[cfg(test)]
-#[path = "mod_tests.rs"]
-mod tests;

@@ -1,33 +1,35 @@
-//! Which model sits in which seat, and why.
+//! Chooses the model of each seat and says why.
 
 use std::collections::{BTreeMap, HashMap};
 
 use roundtable_core::usage::Price;
-use roundtable_engine::cast::Tier;
+use roundtable_engine::cast::{Cast, Tier};
 use roundtable_engine::event::Seated;
 use roundtable_engine::model::Ability;
+use roundtable_engine::protocol::SeatModels;
 use roundtable_engine::table::SeatModel;
 
-use super::{ProgressSink, ValidatedSpec};
+use super::{Models, ProgressSink};
 use crate::app_context::AppContext;
-use crate::config::ModelName;
+use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
 use crate::failure::{Failure, Fault};
 use crate::models::{Discovery, ModelPreferences, Search, discover};
 
 pub(super) struct Seating {
     pub seated: Vec<Seated>,
-    pub seat_models: HashMap<String, SeatModel>,
+    pub models: SeatModels,
 }
 
-/// The models of a new debate. Says what was taken, why, and what would serve better (C-04).
+/// The models of a new debate. Reports which were chosen and why, and what would serve better (C-04).
 pub(super) async fn choose(
     app: &AppContext,
-    validated: &ValidatedSpec,
+    cast: &Cast,
+    models: &Models,
+    settings: &SeatSettings,
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
-    let mut named = named(app, validated)?;
-    let cast = &validated.cast;
+    let mut named = named(app, cast, models, settings)?;
     let unnamed: Vec<_> = cast
         .seats
         .iter()
@@ -38,86 +40,84 @@ pub(super) async fn choose(
             let seats = unnamed.iter().filter(|seat| seat.tier == tier);
             seats.filter_map(|seat| seat.prefers.clone()).collect()
         };
-        let wishes = ModelPreferences {
+        let preferences = ModelPreferences {
             model: None,
             deliberate: prefers(Tier::Deliberate),
             fast: prefers(Tier::Fast),
         };
-        let found = discover(&app.models, &wishes, Search::FirstFit).await;
+        let found = discover(&app.models, &preferences, Search::FirstFit).await;
         for seat in unnamed {
             let model = found_for(&found, seat.tier, seat.prefers.as_deref())
-                .ok_or_else(|| nothing_found(&found))?;
+                .ok_or_else(|| no_model(&found))?;
             named.insert(seat.name.clone(), model);
         }
         explain(&found, progress);
     }
-    seat(app, validated, &named, progress).await
+    seat(app, cast, settings, &named, progress).await
 }
 
-/// The models that a debate was opened with, for going on with it.
-pub(super) async fn again(
+/// The models that a stored debate was opened with.
+pub(super) async fn find_again(
     app: &AppContext,
     seated: &[Seated],
     report: &Report,
-) -> Result<HashMap<String, SeatModel>, Failure> {
-    let mut seat_models = HashMap::new();
+) -> Result<SeatModels, Failure> {
+    let mut models = HashMap::new();
     for seated in seated {
         let name = app.config.model_name(&seated.model)?;
-        let chair = chair(app, &name, report).await?;
-        seat_models.insert(seated.seat.name.clone(), chair.1);
+        let (_, model) = seat_model(app, &name, report).await?;
+        models.insert(seated.seat.name.clone(), model);
     }
-    Ok(seat_models)
+    Ok(models)
 }
 
 async fn seat(
     app: &AppContext,
-    validated: &ValidatedSpec,
+    cast: &Cast,
+    settings: &SeatSettings,
     named: &BTreeMap<String, ModelName>,
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
     let mut ready: HashMap<ModelName, (ModelName, SeatModel)> = HashMap::new();
     let mut seating = Seating {
         seated: Vec::new(),
-        seat_models: HashMap::new(),
+        models: HashMap::new(),
     };
-    for seat in &validated.cast.seats {
+    for seat in &cast.seats {
         let Some(name) = named.get(&seat.name) else {
-            return Err(Failure::usage(format!(
-                "no model is given for seat '{}'",
-                seat.name
-            )));
+            return Err(Failure::usage(format!("no model for seat '{}'", seat.name)));
         };
         if !ready.contains_key(name) {
-            let made = chair(app, name, &progress.fetching).await?;
+            let made = seat_model(app, name, &progress.fetching).await?;
             ready.insert(name.clone(), made);
         }
-        let Some((real, chair)) = ready.get(name) else {
+        let Some((real, model)) = ready.get(name) else {
             continue;
         };
         let mut seat = seat.clone();
-        let configured = validated.configured.get(&seat.name);
-        if let Some(temperature) = configured.and_then(|it| it.temperature) {
+        let configured = settings.get(&seat.name);
+        if let Some(temperature) = configured.and_then(|seat| seat.temperature) {
             seat.temperature = temperature;
         }
-        let ability = chair.model.profile().ability;
+        let ability = model.model.profile().ability;
         if ability == Ability::Small {
             seat.max_output_tokens = seat.max_output_tokens.min(SMALL_REPLY);
         }
-        seating.seat_models.insert(seat.name.clone(), chair.clone());
+        seating.models.insert(seat.name.clone(), model.clone());
         seating.seated.push(Seated {
             seat,
             model: real.to_string(),
             ability,
         });
     }
-    warn_of_the_smallest(&seating, progress);
+    warn_if_smallest(&seating, progress);
     Ok(seating)
 }
 
-/// What the bounds of a small model's schema come to, with room to spare.
+/// Enough for a reply within the bounds of a small model's schema.
 const SMALL_REPLY: u32 = 1024;
 
-async fn chair(
+async fn seat_model(
     app: &AppContext,
     name: &ModelName,
     report: &Report,
@@ -132,16 +132,18 @@ async fn chair(
     Ok((real, SeatModel { model, price }))
 }
 
-/// Those that the spec or the configuration names; all that is wrong with the spec at once.
+/// The models that the request or the configuration names. Reports every invalid name at once.
 fn named(
     app: &AppContext,
-    validated: &ValidatedSpec,
+    cast: &Cast,
+    models: &Models,
+    settings: &SeatSettings,
 ) -> Result<BTreeMap<String, ModelName>, Failure> {
     let mut named = BTreeMap::new();
     let mut faults = Vec::new();
-    for (seat, model) in &validated.models.seats {
+    for (seat, model) in &models.seats {
         let at = format!("/seats/{seat}");
-        match validated.cast.seat(seat) {
+        match cast.seat(seat) {
             Ok(seat) => match app.config.model_name(model) {
                 Ok(model) => drop(named.insert(seat.name.clone(), model)),
                 Err(error) => faults.push(Fault::new(at, error.to_string())),
@@ -149,7 +151,7 @@ fn named(
             Err(error) => faults.push(Fault::new(at, error.to_string())),
         }
     }
-    let all = validated.models.all.as_ref();
+    let all = models.all.as_ref();
     let all = match all.map(|text| app.config.model_name(text)) {
         Some(Ok(model)) => Some(model),
         Some(Err(error)) => {
@@ -161,11 +163,11 @@ fn named(
     if !faults.is_empty() {
         return Err(Failure::refused(faults));
     }
-    for seat in &validated.cast.seats {
-        let configured = validated.configured.get(&seat.name);
+    for seat in &cast.seats {
+        let configured = settings.get(&seat.name);
         let wanted = all
             .clone()
-            .or_else(|| configured.and_then(|it| it.model.clone()));
+            .or_else(|| configured.and_then(|seat| seat.model.clone()));
         if let Some(model) = wanted {
             named.entry(seat.name.clone()).or_insert(model);
         }
@@ -182,8 +184,8 @@ fn found_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<Mod
     granted.or_else(|| chosen.map(|choice| choice.model.clone()))
 }
 
-fn nothing_found(found: &Discovery) -> Failure {
-    let mut lines = vec!["no usable model was found.".to_owned()];
+fn no_model(found: &Discovery) -> Failure {
+    let mut lines = vec!["no usable model found.".to_owned()];
     for finding in &found.findings {
         lines.push(format!("  {}: {}", finding.provider, finding.note));
     }
@@ -200,7 +202,7 @@ fn explain(found: &Discovery, progress: &ProgressSink) {
     }
 }
 
-fn warn_of_the_smallest(seating: &Seating, progress: &ProgressSink) {
+fn warn_if_smallest(seating: &Seating, progress: &ProgressSink) {
     let tiny = seating
         .seated
         .iter()

@@ -1,9 +1,9 @@
-//! Rows of a CSV table as sentences: every value with the heading of its column, so that a row can be understood alone.
+//! Converts CSV rows to text. Every value gets the heading of its column, so that a row can be understood on its own.
 
-use super::Unusable;
+use super::SourceError;
 
-/// The rows with their numbers as spreadsheets count them: the headings are row 1.
-pub(super) fn rows(text: &str) -> Result<Vec<(u32, String)>, Unusable> {
+/// The rows with their numbers as in a spreadsheet: the headings are row 1.
+pub(super) fn rows(text: &str) -> Result<Vec<(u32, String)>, SourceError> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(delimiter(text))
         .flexible(true)
@@ -11,12 +11,12 @@ pub(super) fn rows(text: &str) -> Result<Vec<(u32, String)>, Unusable> {
         .from_reader(text.as_bytes());
     let headings = reader
         .headers()
-        .map_err(|error| Unusable::NoTable(error.to_string()))?
+        .map_err(|error| SourceError::NoTable(error.to_string()))?
         .clone();
     let mut rows = Vec::new();
     for (number, record) in (2..).zip(reader.records()) {
-        let record = record.map_err(|error| Unusable::NoTable(error.to_string()))?;
-        let told: Vec<String> = record
+        let record = record.map_err(|error| SourceError::NoTable(error.to_string()))?;
+        let values: Vec<String> = record
             .iter()
             .enumerate()
             .filter(|(_, value)| !value.is_empty())
@@ -28,20 +28,20 @@ pub(super) fn rows(text: &str) -> Result<Vec<(u32, String)>, Unusable> {
                 }
             })
             .collect();
-        if !told.is_empty() {
-            rows.push((number, told.join("; ")));
+        if !values.is_empty() {
+            rows.push((number, values.join("; ")));
         }
     }
     Ok(rows)
 }
 
-/// Whichever of the usual ones the headings have most of.
+/// The most frequent of the usual delimiters in the headings.
 fn delimiter(text: &str) -> u8 {
     let head = text.lines().next().unwrap_or_default();
-    let count = |mark: u8| head.bytes().filter(|byte| *byte == mark).count();
+    let count = |delimiter: u8| head.bytes().filter(|byte| *byte == delimiter).count();
     let best = [b',', b';', b'\t']
         .into_iter()
         .rev()
-        .max_by_key(|mark| count(*mark));
+        .max_by_key(|delimiter| count(*delimiter));
     best.unwrap_or(b',')
 }

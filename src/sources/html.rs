@@ -1,12 +1,12 @@
-//! The text of an HTML page: no scripts, styles or comments, a line for every block, entities as their characters. Broken
-//! markup gives whatever text is in it.
+//! Converts HTML to text without scripts, styles and comments, with one line per block. Tolerates invalid markup and takes
+//! linear time. (The crate html2text was considered: nested elements take quadratic time, and table cells are not separated.)
 
-/// Elements whose content is no text.
-const SILENT: [&str; 8] = [
+/// Elements whose content is dropped.
+const DROPPED: [&str; 8] = [
     "script", "style", "template", "noscript", "svg", "head", "iframe", "object",
 ];
 
-/// Elements that begin and end a line.
+/// Elements that start and end a line.
 const BLOCKS: [&str; 32] = [
     "address",
     "article",
@@ -53,26 +53,25 @@ pub(super) fn text(html: &str) -> String {
             continue;
         }
         let Some(tag) = Tag::read(rest) else {
-            // A bare sign, as in `a < b`.
+            // A literal `<`, as in `a < b`.
             add(&mut text, "<");
             rest = &rest[1..];
             continue;
         };
-        rest = &rest[tag.length..];
-        if !tag.closes && SILENT.contains(&tag.name.as_str()) {
-            rest = after_end_of(rest, &tag.name);
+        rest = &rest[end_of_tag(rest)..];
+        if !tag.closes && DROPPED.contains(&tag.name.as_str()) {
+            rest = skip_element(rest, &tag.name);
         } else {
-            mark(&mut text, &tag);
+            add_break(&mut text, &tag);
         }
     }
     add(&mut text, rest);
-    tidy(&text)
+    normalize(&text)
 }
 
 struct Tag {
     name: String,
     closes: bool,
-    length: usize,
 }
 
 impl Tag {
@@ -80,8 +79,8 @@ impl Tag {
         let inside = &text[1..];
         let closes = inside.starts_with('/');
         let named = inside.strip_prefix('/').unwrap_or(inside);
-        let begins = named.starts_with(|c: char| c.is_ascii_alphabetic());
-        if !begins && !inside.starts_with(['!', '?', '/']) {
+        let is_named = named.starts_with(|c: char| c.is_ascii_alphabetic());
+        if !is_named && !inside.starts_with(['!', '?', '/']) {
             return None;
         }
         let name: String = named
@@ -91,31 +90,30 @@ impl Tag {
         Some(Self {
             name: name.to_ascii_lowercase(),
             closes,
-            length: end_of_tag(text),
         })
     }
 }
 
-/// Behind the `>` that closes a tag: those within quotes do not. An unclosed tag takes the rest.
+/// The position after the closing `>`, ignoring those within quotes. An unclosed tag extends to the end.
 fn end_of_tag(text: &str) -> usize {
     let mut quote = None;
-    let mut before = ' ';
+    let mut previous = ' ';
     for (at, c) in text.char_indices() {
         match (quote, c) {
             (None, '>') => return at + 1,
-            // A quotation begins a value; elsewhere it is a slip.
-            (None, '"' | '\'') if before == '=' => quote = Some(c),
+            // Quotes count only at the start of a value; elsewhere they are typos.
+            (None, '"' | '\'') if previous == '=' => quote = Some(c),
             (Some(open), _) if open == c => quote = None,
             (None | Some(_), _) => {}
         }
         if !c.is_whitespace() {
-            before = c;
+            previous = c;
         }
     }
     text.len()
 }
 
-fn after_end_of<'t>(text: &'t str, name: &str) -> &'t str {
+fn skip_element<'t>(text: &'t str, name: &str) -> &'t str {
     let mut from = 0;
     while let Some(at) = text[from..].find("</") {
         let end = from + at;
@@ -128,8 +126,8 @@ fn after_end_of<'t>(text: &'t str, name: &str) -> &'t str {
     ""
 }
 
-/// What a tag does to the text: headings keep their rank, cells are set apart, blocks begin a line.
-fn mark(text: &mut String, tag: &Tag) {
+/// Headings become Markdown headings, cells are separated by ` | `, and blocks start a line.
+fn add_break(text: &mut String, tag: &Tag) {
     let rank = tag
         .name
         .strip_prefix('h')
@@ -154,7 +152,7 @@ fn mark(text: &mut String, tag: &Tag) {
 fn add(text: &mut String, piece: &str) {
     let mut rest = piece;
     while let Some(at) = rest.find('&') {
-        push_words(text, &rest[..at]);
+        push_text(text, &rest[..at]);
         rest = &rest[at..];
         if let Some((character, length)) = entity(rest) {
             text.push(character);
@@ -164,13 +162,13 @@ fn add(text: &mut String, piece: &str) {
             rest = &rest[1..];
         }
     }
-    push_words(text, rest);
+    push_text(text, rest);
 }
 
-/// Line breaks of the source are blanks of the page.
-fn push_words(text: &mut String, words: &str) {
+/// Line breaks in the source are spaces.
+fn push_text(text: &mut String, piece: &str) {
     text.extend(
-        words
+        piece
             .chars()
             .map(|c| if c.is_whitespace() { ' ' } else { c }),
     );
@@ -230,22 +228,22 @@ const NAMED: [(&str, char); 34] = [
     ("egrave", 'è'),
 ];
 
-/// Single blanks, no more than one empty line, nothing at the ends of lines.
-fn tidy(text: &str) -> String {
-    let mut tidied = String::with_capacity(text.len());
-    let mut empty = 0;
+/// Collapses spaces and empty lines, and trims lines.
+fn normalize(text: &str) -> String {
+    let mut normalized = String::with_capacity(text.len());
+    let mut empty_lines = 0;
     for line in text.lines() {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         let line = line.trim_end_matches(" |");
         if line.is_empty() || line.chars().all(|c| c == '#' || c == '-') {
-            empty += 1;
+            empty_lines += 1;
             continue;
         }
-        if !tidied.is_empty() {
-            tidied.push_str(if empty > 0 { "\n\n" } else { "\n" });
+        if !normalized.is_empty() {
+            normalized.push_str(if empty_lines > 0 { "\n\n" } else { "\n" });
         }
-        tidied.push_str(line);
-        empty = 0;
+        normalized.push_str(line);
+        empty_lines = 0;
     }
-    tidied
+    normalized
 }

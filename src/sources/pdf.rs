@@ -1,44 +1,43 @@
-//! The text of a PDF file, page by page. Whatever a file does to its reader, a panic or work without end, stays in a thread of
-//! its own, and is told as a file that cannot be read.
+//! Extracts the text of a PDF file, page by page. The parser runs in its own thread, so that a panic or an endless loop
+//! becomes an error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::Unusable;
+use super::SourceError;
 
-/// A file that takes longer is made to.
-const LONGEST: Duration = Duration::from_secs(30);
-/// Files nest deeply, by mistake or on purpose.
-const STACK: usize = 64 * 1024 * 1024;
-const MOST_PAGES: usize = 5000;
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// For deeply nested files.
+const STACK_SIZE: usize = 64 * 1024 * 1024;
+const MAX_PAGES: usize = 5000;
 
-pub(super) fn pages(bytes: &[u8]) -> Result<Vec<String>, Unusable> {
-    let (done, waiting) = mpsc::channel();
+pub(super) fn pages(bytes: &[u8]) -> Result<Vec<String>, SourceError> {
+    let (sender, receiver) = mpsc::channel();
     let bytes = bytes.to_vec();
-    let reader = std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name("pdf".to_owned())
-        .stack_size(STACK)
+        .stack_size(STACK_SIZE)
         .spawn(move || {
             let read = catch_unwind(AssertUnwindSafe(|| read(&bytes)));
-            let panicked = || Unusable::BrokenPdf("its structure is damaged".to_owned());
-            // Nobody waits any more: it took too long.
-            let _ = done.send(read.unwrap_or_else(|_| Err(panicked())));
+            let panicked = || SourceError::BrokenPdf("its structure is damaged".to_owned());
+            // Fails if the receiver has timed out.
+            let _ = sender.send(read.unwrap_or_else(|_| Err(panicked())));
         });
-    reader.map_err(|error| Unusable::BrokenPdf(error.to_string()))?;
-    waiting
-        .recv_timeout(LONGEST)
-        .unwrap_or_else(|_| Err(Unusable::BrokenPdf("it takes too long".to_owned())))
+    thread.map_err(|error| SourceError::BrokenPdf(error.to_string()))?;
+    receiver
+        .recv_timeout(TIMEOUT)
+        .unwrap_or_else(|_| Err(SourceError::BrokenPdf("it takes too long".to_owned())))
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<String>, Unusable> {
-    let broken = |error: lopdf::Error| Unusable::BrokenPdf(error.to_string());
+fn read(bytes: &[u8]) -> Result<Vec<String>, SourceError> {
+    let broken = |error: lopdf::Error| SourceError::BrokenPdf(error.to_string());
     let document = lopdf::Document::load_mem(bytes).map_err(broken)?;
     if document.is_encrypted() {
-        return Err(Unusable::BrokenPdf("it is encrypted".to_owned()));
+        return Err(SourceError::BrokenPdf("it is encrypted".to_owned()));
     }
-    let numbers = document.get_pages().into_keys().take(MOST_PAGES);
-    // A page that cannot be read is empty; the others are worth having.
+    let numbers = document.get_pages().into_keys().take(MAX_PAGES);
+    // An unreadable page counts as empty, to keep the others.
     let pages: Vec<String> = numbers
         .map(|number| document.extract_text(&[number]).unwrap_or_default())
         .map(|text| {
@@ -48,7 +47,7 @@ fn read(bytes: &[u8]) -> Result<Vec<String>, Unusable> {
         })
         .collect();
     if pages.iter().all(|page: &String| page.trim().is_empty()) {
-        return Err(Unusable::NoTextInPdf);
+        return Err(SourceError::NoTextInPdf);
     }
     Ok(pages)
 }

@@ -1,33 +1,32 @@
-//! Where a store is: a data folder of this machine, or a database on a `PostgreSQL` server.
+//! The address of a store: a data folder on this machine or a `PostgreSQL` URL.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Everything that is needed to open a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Address {
     Folder(PathBuf),
     Server(Url),
 }
 
-/// The address of a database, with the password that may be in it. It is never shown whole.
+/// A database URL. It may contain a password, so `Display` and `Debug` show only part of it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Url(String);
 
-/// The file in a data folder.
+/// The name of the database file in a data folder.
 pub(super) const FILE: &str = "roundtable.db";
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 impl Address {
-    /// What a person gives: the address of a database, a data folder, or the file in it.
+    /// Parses user input: a database URL, a data folder, or the database file in it.
     pub(crate) fn parse(text: &str) -> Self {
         if Self::is_server(text) {
             return Self::Server(Url(text.to_owned()));
         }
         let path = text.strip_prefix("sqlite:").unwrap_or(text);
         let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-        let is_the_file = path.file_name().is_some_and(|name| name == FILE);
-        let folder = if is_the_file { path.parent() } else { None };
+        let is_file = path.file_name().is_some_and(|name| name == FILE);
+        let folder = if is_file { path.parent() } else { None };
         Self::Folder(folder.unwrap_or(path).to_path_buf())
     }
 
@@ -51,14 +50,14 @@ impl Url {
     }
 }
 
-/// Without user, password and options: what tells people which database is meant.
+/// Leaves out user, password and options.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, rest) = self.0.split_once("://").unwrap_or(("postgres", &self.0));
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
-        // A password may hold an '@' of its own: what counts is the last one before the path.
-        let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-        write!(f, "{scheme}://{place}")
+        // A password may contain '@', so split at the last one.
+        let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+        write!(f, "{scheme}://{host}")
     }
 }
 

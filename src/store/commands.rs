@@ -1,4 +1,4 @@
-//! What somebody at one server wants of a debate that another process runs, and what that one answers.
+//! Commands that a server sends to the process that runs a debate, and their outcomes. Stored in the table `orders`.
 
 use roundtable_engine::event::State;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::Store;
 use super::errors::{Failure, StoreError};
-use super::location::Home;
+use super::location::Location;
 use super::row::parse_id;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub(crate) enum Command {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CommandOutcome {
-    /// The number of the words that were said.
+    /// The number of the user's input.
     Heard(u32),
     Done(State),
     Refused(State, String),
@@ -36,48 +36,55 @@ pub(crate) struct PendingCommand {
 }
 
 impl Store {
-    pub(crate) async fn order(&self, debate: Uuid, command: &Command) -> Result<Uuid, StoreError> {
+    pub(crate) async fn send_command(
+        &self,
+        debate: Uuid,
+        command: &Command,
+    ) -> Result<Uuid, StoreError> {
         let id = Uuid::new_v4();
-        let placed = async {
+        let inserted = async {
             sqlx::query("INSERT INTO orders (id, debate_id, wish) VALUES ($1, $2, $3)")
                 .bind(id.to_string())
                 .bind(debate.to_string())
-                .bind(as_text(command)?)
+                .bind(to_json(command)?)
                 .execute(&self.reader)
                 .await?;
             Ok::<_, Failure>(())
         };
-        placed.await.map_err(|failure| self.failed(failure))?;
-        self.call_for_orders().await?;
+        inserted.await.map_err(|failure| self.failed(failure))?;
+        self.notify_commands().await?;
         Ok(id)
     }
 
-    /// `None` while there is none.
-    pub(crate) async fn answer(&self, order: Uuid) -> Result<Option<CommandOutcome>, StoreError> {
+    /// `None` until the command is answered.
+    pub(crate) async fn command_outcome(
+        &self,
+        command: Uuid,
+    ) -> Result<Option<CommandOutcome>, StoreError> {
         let row = sqlx::query("SELECT answer FROM orders WHERE id = $1 AND answer <> ''")
-            .bind(order.to_string())
+            .bind(command.to_string())
             .fetch_optional(&self.reader)
             .await;
         row.map_err(Failure::from)
-            .and_then(|row| row.map(|row| as_value(row.try_get("answer")?)).transpose())
+            .and_then(|row| row.map(|row| from_json(row.try_get("answer")?)).transpose())
             .map_err(|failure| self.failed(failure))
     }
 
-    /// Whoever gave it no longer waits.
-    pub(crate) async fn withdraw(&self, order: Uuid) -> Result<(), StoreError> {
-        let gone = sqlx::query("DELETE FROM orders WHERE id = $1")
-            .bind(order.to_string())
+    /// Deletes a command whose sender no longer waits for the outcome.
+    pub(crate) async fn withdraw_command(&self, command: Uuid) -> Result<(), StoreError> {
+        let deleted = sqlx::query("DELETE FROM orders WHERE id = $1")
+            .bind(command.to_string())
             .execute(&self.reader)
             .await;
-        gone.map(drop).map_err(|error| self.failed(error.into()))
+        deleted.map(drop).map_err(|error| self.failed(error.into()))
     }
 
-    /// What is wanted of debates that this process holds. Each is given out once.
-    pub(crate) async fn take_orders(&self) -> Result<Vec<PendingCommand>, StoreError> {
-        let Home::Server(server) = &*self.home else {
+    /// The pending commands for debates that this process owns. Each is returned once.
+    pub(crate) async fn take_commands(&self) -> Result<Vec<PendingCommand>, StoreError> {
+        let Location::Server(server) = &*self.location else {
             return Ok(Vec::new());
         };
-        let taken = async {
+        let pending = async {
             let owner = server.ownership.owner().await?;
             let rows = sqlx::query(
                 "UPDATE orders SET answer = '' FROM debates \
@@ -91,23 +98,23 @@ impl Store {
                 Ok(PendingCommand {
                     id: parse_id(row.try_get("id")?)?,
                     debate: parse_id(row.try_get("debate_id")?)?,
-                    command: as_value(row.try_get("wish")?)?,
+                    command: from_json(row.try_get("wish")?)?,
                 })
             };
             rows.iter().map(read).collect::<Result<_, Failure>>()
         };
-        taken.await.map_err(|failure| self.failed(failure))
+        pending.await.map_err(|failure| self.failed(failure))
     }
 
-    pub(crate) async fn answer_order(
+    pub(crate) async fn answer_command(
         &self,
-        order: Uuid,
-        answer: &CommandOutcome,
+        command: Uuid,
+        outcome: &CommandOutcome,
     ) -> Result<(), StoreError> {
         let answered = async {
             sqlx::query("UPDATE orders SET answer = $2 WHERE id = $1")
-                .bind(order.to_string())
-                .bind(as_text(answer)?)
+                .bind(command.to_string())
+                .bind(to_json(outcome)?)
                 .execute(&self.reader)
                 .await?;
             Ok::<_, Failure>(())
@@ -116,10 +123,10 @@ impl Store {
     }
 }
 
-fn as_text(value: &impl Serialize) -> Result<String, Failure> {
+fn to_json(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
-fn as_value<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::unreadable(format!("an order: {error}")))
+fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::unreadable(format!("a command: {error}")))
 }

@@ -1,4 +1,4 @@
-//! The few places where the two databases want other words.
+//! The SQL that differs between `SQLite` and `PostgreSQL`.
 
 use sqlx::{AnyConnection, Executor};
 
@@ -9,11 +9,10 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// What every connection needs.
+    /// The settings of every connection.
     ///
-    /// `SQLite`: FULL, because an answer that was paid for survives a power cut. `PostgreSQL`: the same, where somebody has
-    /// switched it off; and a process that stops in the middle of a transaction (its machine sleeps) must not keep others
-    /// from taking its debates over.
+    /// `SQLite`: synchronous = FULL, so that a committed entry survives a power cut. `PostgreSQL`: turns `synchronous_commit`
+    /// back on if it is off, and ends idle transactions, so that a suspended process cannot keep others from taking over.
     pub(super) const fn settings(self) -> &'static str {
         match self {
             Self::Sqlite => {
@@ -28,7 +27,7 @@ impl Dialect {
         }
     }
 
-    /// IMMEDIATE: a transaction that read first and only then wants to write could be refused instead of waiting.
+    /// IMMEDIATE: a transaction that reads first and writes later could fail with `SQLITE_BUSY` instead of waiting.
     pub(super) const fn begin(self) -> &'static str {
         match self {
             Self::Sqlite => "BEGIN IMMEDIATE",
@@ -36,15 +35,15 @@ impl Dialect {
         }
     }
 
-    /// A transaction that sees the database as it is at one moment, however long it takes.
-    pub(super) const fn begin_to_read(self) -> &'static str {
+    /// A read transaction with one consistent snapshot.
+    pub(super) const fn begin_read(self) -> &'static str {
         match self {
             Self::Sqlite => "BEGIN",
             Self::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
         }
     }
 
-    /// Sorts by bytes, so that both databases give the same order.
+    /// Sorts by bytes, so that both databases return the same order.
     pub(super) const fn by_bytes(self) -> &'static str {
         match self {
             Self::Sqlite => "COLLATE BINARY",
@@ -58,7 +57,7 @@ impl Dialect {
     }
 }
 
-/// Milliseconds by the clock of the `PostgreSQL` server: the only one that all processes share.
+/// Milliseconds on the `PostgreSQL` server's clock, the only one that all processes share.
 macro_rules! server_now {
     () => {
         "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"

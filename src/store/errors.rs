@@ -1,4 +1,4 @@
-//! What can go wrong in the store, and the one place where errors of the database and of files are told apart.
+//! Errors of the store, and the classification of database and file errors.
 //!
 //! Every message says what happened, why, and what to do.
 
@@ -15,62 +15,62 @@ use super::row::DebateRow;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StoreError {
     #[error(
-        "{} cannot be the data folder: it, or a part of its path, is a file; name another folder with --data",
+        "{} cannot be the data folder: it, or a part of its path, is a file; choose another folder with --data",
         path.display()
     )]
     NotAFolder { path: PathBuf },
     #[error(
-        "{} cannot be written ({detail}); make it writable, or keep debates elsewhere with --data or --database",
+        "cannot write {} ({detail}); make it writable, or store debates elsewhere with --data or --database",
         path.display()
     )]
     ReadOnly { path: PathBuf, detail: String },
     #[error(
-        "no space is left for {} ({detail}); free some and run the command again: what was saved is intact",
+        "no space left for {} ({detail}); free some and run the command again. Saved data is intact",
         path.display()
     )]
     Full { path: PathBuf, detail: String },
     #[error(
-        "another process has kept {} locked for too long ({detail}); let it finish or end it, then try again",
+        "{} is locked by another process ({detail}); let it finish or stop it, then retry",
         path.display()
     )]
     Locked { path: PathBuf, detail: String },
     #[error(
-        "the database was damaged and has been kept as {}; the next run begins with an empty one",
+        "the database was damaged and was moved to {}; the next run starts with an empty one",
         kept_as.display()
     )]
     Corrupt { kept_as: PathBuf },
     #[error(
-        "the database {} is damaged ({detail}); the next run checks it and, if need be, keeps it aside",
+        "the database {} is damaged ({detail}); the next run checks it and moves it aside if necessary",
         path.display()
     )]
     Damaged { path: PathBuf, detail: String },
     #[error(
-        "the database {} was written by a newer version of this program (its migration {version} is not known here); \
-         use that version, or name another folder with --data",
+        "the database {} was written by a newer version of this program (migration {version} is unknown); \
+         use that version, or choose another folder with --data",
         path.display()
     )]
     Newer { path: PathBuf, version: i64 },
     #[error(
-        "the database {} was set up by another build of this program (its migration {version} differs); \
-         use that build, or name another folder with --data",
+        "the database {} was created by another build of this program (migration {version} differs); \
+         use that build, or choose another folder with --data",
         path.display()
     )]
     Foreign { path: PathBuf, version: i64 },
-    #[error("there already is a debate {id}; start the new one under another id")]
+    #[error("debate {id} already exists; use another id")]
     Exists { id: Uuid },
-    #[error("what {} holds cannot be read by this version ({detail}); use a newer one", path.display())]
+    #[error("this version cannot read {} ({detail}); use a newer one", path.display())]
     Unreadable { path: PathBuf, detail: String },
     #[error("the database {} is not available ({detail})", path.display())]
     Unavailable { path: PathBuf, detail: String },
     #[error(
-        "the database {database} cannot be used ({detail}); check that it runs, and that address, user and password are right"
+        "cannot use the database {database} ({detail}); check that it is running, and its address, user and password"
     )]
     Server { database: String, detail: String },
 }
 
 impl StoreError {
-    /// Whether it may well work again soon, without anything being done about what was asked.
-    pub(crate) fn is_passing(&self) -> bool {
+    /// Whether the same request may succeed later.
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::ReadOnly { .. }
             | Self::Full { .. }
@@ -92,10 +92,10 @@ impl StoreError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LeaseError {
     #[error(
-        "another process is running debate {id}; follow it there, or end that process and try again"
+        "another process is running debate {id}; follow it there, or stop that process and retry"
     )]
     Held { id: Uuid },
-    #[error("there is no debate {id} (any more); `roundtable list` shows those there are")]
+    #[error("there is no debate {id}; `roundtable list` shows all debates")]
     NotFound { id: Uuid },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -103,13 +103,13 @@ pub(crate) enum LeaseError {
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum FindError {
-    #[error("no debate's id begins with '{wanted}'; `roundtable list` shows those there are")]
+    #[error("no debate id starts with '{wanted}'; `roundtable list` shows all debates")]
     NotFound { wanted: String },
-    #[error("there is no debate yet; `roundtable ask` starts one")]
+    #[error("there are no debates yet; `roundtable ask` starts one")]
     Empty,
-    /// `candidates` are the newest few.
+    /// `candidates` are the newest matches.
     #[error(
-        "more than one debate's id begins with '{wanted}': {}; give more of it",
+        "several debate ids start with '{wanted}': {}; use a longer prefix",
         ids(candidates)
     )]
     Ambiguous {
@@ -156,7 +156,7 @@ fn at(path: &Path, detail: &str) -> String {
     format!("{}: {detail}", path.display())
 }
 
-/// An error of the database or of a file, told apart but not yet put into a sentence for people.
+/// A classified database or file error, before it becomes a [`StoreError`] with the path or URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub fault: Fault,
@@ -170,29 +170,28 @@ pub(super) enum Fault {
     Full,
     Locked,
     Damaged,
-    /// A value that must be unique is there already.
-    Taken,
-    /// A trigger of ours said so: the epoch is another.
+    /// A unique constraint was violated.
+    Duplicate,
+    /// The appender's trigger rejected an old epoch.
     Fenced,
-    /// The value is there, but this version cannot make sense of it.
+    /// The value exists, but this version cannot parse it.
     Unreadable,
     Other,
 }
 
 impl Failure {
-    /// Whoever was to write went away. Nothing of it was kept.
-    pub(super) fn lost() -> Self {
+    /// The writing task has stopped. Nothing was written.
+    pub(super) fn abandoned() -> Self {
         Self {
             fault: Fault::Other,
-            detail: "the write was given up".into(),
+            detail: "the write was abandoned".into(),
         }
     }
 
-    /// A server that does not answer.
-    pub(super) fn silent() -> Self {
+    pub(super) fn timed_out() -> Self {
         Self {
             fault: Fault::Other,
-            detail: "it does not answer".into(),
+            detail: "the server does not respond".into(),
         }
     }
 
@@ -203,8 +202,7 @@ impl Failure {
         }
     }
 
-    /// The sentence for people. `path` is what was being used.
-    pub(super) fn about(self, path: &Path) -> StoreError {
+    pub(super) fn at_path(self, path: &Path) -> StoreError {
         let path = path.to_path_buf();
         let detail = self.detail;
         match self.fault {
@@ -214,13 +212,12 @@ impl Failure {
             Fault::Locked => StoreError::Locked { path, detail },
             Fault::Damaged => StoreError::Damaged { path, detail },
             Fault::Unreadable => StoreError::Unreadable { path, detail },
-            Fault::Taken | Fault::Fenced | Fault::Other => StoreError::Unavailable { path, detail },
+            Fault::Duplicate | Fault::Fenced | Fault::Other => {
+                StoreError::Unavailable { path, detail }
+            }
         }
     }
-}
 
-impl Failure {
-    /// The sentence for people, where the database is on a server.
     pub(super) fn at_server(self, url: &Url) -> StoreError {
         let path = PathBuf::from(url.to_string());
         let detail = self.detail;
@@ -230,10 +227,12 @@ impl Failure {
             Fault::Locked => StoreError::Locked { path, detail },
             Fault::Damaged => StoreError::Damaged { path, detail },
             Fault::Unreadable => StoreError::Unreadable { path, detail },
-            Fault::NotAFolder | Fault::Taken | Fault::Fenced | Fault::Other => StoreError::Server {
-                database: url.to_string(),
-                detail,
-            },
+            Fault::NotAFolder | Fault::Duplicate | Fault::Fenced | Fault::Other => {
+                StoreError::Server {
+                    database: url.to_string(),
+                    detail,
+                }
+            }
         }
     }
 }
@@ -264,9 +263,9 @@ impl From<sqlx::Error> for Failure {
     fn from(error: sqlx::Error) -> Self {
         if let Some(database) = error.as_database_error() {
             let fault = if database.kind() == ErrorKind::UniqueViolation {
-                Fault::Taken
+                Fault::Duplicate
             } else {
-                database.code().map_or(Fault::Other, |code| of_code(&code))
+                database.code().map_or(Fault::Other, |code| fault_of(&code))
             };
             return Self {
                 fault,
@@ -282,7 +281,7 @@ impl From<sqlx::Error> for Failure {
             error,
             sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)
         ) {
-            // The schema leaves no room for such a value, so somebody else wrote over it.
+            // The schema does not allow such a value, so the file was overwritten.
             Fault::Damaged
         } else {
             Fault::Other
@@ -294,12 +293,13 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-/// `SQLITE_CONSTRAINT_TRIGGER`. Only those of the appender raise anything.
-const RAISED_BY_A_TRIGGER: u32 = 1811;
+/// Only the appender's triggers raise this.
+const SQLITE_CONSTRAINT_TRIGGER: u32 = 1811;
 
-/// `SQLite`'s result codes, whose low byte is the primary one (<https://www.sqlite.org/rescode.html>), and `PostgreSQL`'s,
-/// which are the only ones with five characters (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
-fn of_code(code: &str) -> Fault {
+/// Classifies `SQLite` result codes, whose low byte is the primary code (<https://www.sqlite.org/rescode.html>), and
+/// `PostgreSQL` codes, which always have five characters
+/// (<https://www.postgresql.org/docs/current/errcodes-appendix.html>).
+fn fault_of(code: &str) -> Fault {
     if code.len() == 5 {
         return match code {
             "25006" | "42501" => Fault::ReadOnly,
@@ -310,7 +310,7 @@ fn of_code(code: &str) -> Fault {
         };
     }
     let code = code.parse::<u32>();
-    if code == Ok(RAISED_BY_A_TRIGGER) {
+    if code == Ok(SQLITE_CONSTRAINT_TRIGGER) {
         return Fault::Fenced;
     }
     match code.map(|code| code & 0xff) {

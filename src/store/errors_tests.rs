@@ -3,10 +3,10 @@ use std::path::Path;
 
 use roundtable_engine::journal::JournalError;
 
-use super::{Failure, Fault, StoreError, of_code};
+use super::{Failure, Fault, StoreError, fault_of};
 
 #[test]
-fn codes_of_both_databases_are_told_apart() {
+fn error_codes_of_both_databases_are_classified() {
     let faults = [
         ("8", Fault::ReadOnly),
         ("1032", Fault::ReadOnly), // SQLITE_READONLY_DBMOVED
@@ -25,13 +25,13 @@ fn codes_of_both_databases_are_told_apart() {
         ("XX001", Fault::Damaged),
     ];
     assert_eq!(
-        faults.map(|(code, _)| of_code(code)),
+        faults.map(|(code, _)| fault_of(code)),
         faults.map(|(_, fault)| fault)
     );
 }
 
 #[test]
-fn errors_of_files_are_told_apart() {
+fn file_errors_are_classified() {
     let fault = |kind: io::ErrorKind| Failure::from(io::Error::from(kind)).fault;
     assert_eq!(
         [
@@ -52,7 +52,7 @@ fn errors_of_files_are_told_apart() {
 }
 
 #[test]
-fn a_journal_error_keeps_what_happened_and_where() {
+fn a_journal_error_keeps_the_detail_and_the_path() {
     let full = StoreError::Full {
         path: "/d/roundtable.db".into(),
         detail: "no space".into(),

@@ -1,4 +1,4 @@
-//! Debates to test the store with.
+//! Debates for tests of the store.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ pub(super) fn opened(question: &str) -> Event {
 pub(super) fn finished(step: &str, spent: Spent) -> Event {
     Event::StepFinished(Arc::new(FinishedStep {
         call: call(step, spent),
-        // These have to come back to the last bit.
+        // These must round-trip exactly.
         reply: json!({ "text": "né\u{0}\n\"so\"", "floats": [0.1, 1e-7, 2.225_073_858_507_201_4e-308, 0.3] }),
         text: "so".into(),
         remarks: vec!["too short".into()],
@@ -104,7 +104,7 @@ pub(super) fn ended(state: State) -> Event {
     }))
 }
 
-/// An entry of the first generation; its time follows from its number.
+/// An entry of the first generation; its time is derived from its number.
 pub(super) fn keyed(seq: u64, event: Event) -> Keyed {
     Keyed {
         key: event.key(0).expect("only announced"),

@@ -1,7 +1,7 @@
-//! The data folder: where the database lies, who holds which debate, and where a damaged database is kept.
+//! The data folder: the database file, one lock file per debate, and damaged databases that were moved aside.
 //!
-//! Nothing here opens the database file while it exists: closing any handle of it would drop the locks that `SQLite`
-//! holds on it in this process (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
+//! Nothing here opens an existing database file: closing any handle to it would drop the locks that `SQLite` holds on it in
+//! this process (<https://www.sqlite.org/howtocorrupt.html>, 2.2).
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -14,25 +14,25 @@ use uuid::Uuid;
 use super::address::FILE;
 use super::errors::{Failure, Fault, StoreError};
 
-/// How long anything here waits for another process.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-pub(super) const PAUSE: Duration = Duration::from_millis(20);
+/// How long to wait for a lock that another process holds.
+pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Folder {
     root: PathBuf,
 }
 
-/// A lock between processes. It ends with this value or with the process, however that dies.
+/// A lock between processes, released when this value is dropped or the process dies.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct FileLock {
     _file: File,
 }
 
 impl Folder {
-    /// Makes the folder with its parents, for the user alone.
+    /// Creates the folder and its parents, accessible only to the user.
     pub(super) fn prepare(wanted: &Path) -> Result<Self, StoreError> {
-        let failed = |error: io::Error| Failure::from(error).about(wanted);
+        let failed = |error: io::Error| Failure::from(error).at_path(wanted);
         let folder = Self {
             root: std::path::absolute(wanted).map_err(failed)?,
         };
@@ -56,62 +56,62 @@ impl Folder {
         self.locks().join(format!("{id}.lock"))
     }
 
-    /// There while the database is suspected to be damaged: the next opening looks closely.
-    fn suspicion(&self) -> PathBuf {
+    /// A marker file: if it exists, the next opening checks the database for damage.
+    fn suspect_marker(&self) -> PathBuf {
         self.root.join("roundtable.db.suspect")
     }
 
     pub(super) fn is_suspect(&self) -> bool {
-        self.suspicion().exists()
+        self.suspect_marker().exists()
     }
 
-    pub(super) fn clear_suspicion(&self) {
-        // Should it stay, the next opening looks closely once more, which does no harm.
-        let _ = fs::remove_file(self.suspicion());
+    pub(super) fn clear_suspect(&self) {
+        // If it stays, the next opening only checks once more.
+        let _ = fs::remove_file(self.suspect_marker());
     }
 
-    /// Puts a failure into a sentence, and remembers it if it means that the database is damaged.
+    /// Converts a failure, and marks the database as suspect if it is damaged.
     pub(super) fn report(&self, failure: Failure) -> StoreError {
         if failure.fault == Fault::Damaged {
-            // Without the mark, the next opening still sees damage that lies in its way.
-            let _ = File::create(self.suspicion());
+            // Best effort: without the marker, the next opening still finds damage in the pages it reads.
+            let _ = File::create(self.suspect_marker());
         }
-        failure.about(&self.database())
+        failure.at_path(&self.database())
     }
 
-    /// One process at a time creates, migrates or sets aside.
-    pub(super) async fn lock_for_opening(&self) -> Result<Held, StoreError> {
+    /// Only one process at a time may create, migrate or move the database aside.
+    pub(super) async fn lock_for_opening(&self) -> Result<FileLock, StoreError> {
         let path = self.locks().join("opening.lock");
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + LOCK_TIMEOUT;
         loop {
-            if let Some(held) =
-                try_lock(&path).map_err(|error| Failure::from(error).about(&path))?
+            if let Some(lock) =
+                try_lock(&path).map_err(|error| Failure::from(error).at_path(&path))?
             {
-                return Ok(held);
+                return Ok(lock);
             }
             if tokio::time::Instant::now() >= deadline {
                 return Err(StoreError::Locked {
                     path: self.database(),
-                    detail: format!("{} is taken", path.display()),
+                    detail: format!("{} is held", path.display()),
                 });
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// `None` while another lease holds the debate.
-    pub(super) fn try_hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
+    /// `None` if the debate is locked.
+    pub(super) fn try_lock_debate(&self, id: Uuid) -> Result<Option<FileLock>, StoreError> {
         let path = self.lock_of(id);
-        try_lock(&path).map_err(|error| Failure::from(error).about(&path))
+        try_lock(&path).map_err(|error| Failure::from(error).at_path(&path))
     }
 
-    /// For a debate that is gone. Others may have the file open, but they will find no debate to lease.
-    pub(super) fn forget_lock(&self, id: Uuid) {
-        // An empty file that stays behind does no harm.
+    /// For a deleted debate. Other processes may have the file open, but there is no debate left to lease.
+    pub(super) fn remove_lock_file(&self, id: Uuid) {
+        // A leftover empty file is harmless.
         let _ = fs::remove_file(self.lock_of(id));
     }
 
-    /// Makes an empty database file that only the user can read; `SQLite` gives its log the same permissions.
+    /// Creates an empty database file that only the user can read; `SQLite` gives its WAL the same permissions.
     pub(super) fn create_database(&self) -> Result<(), StoreError> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -120,20 +120,24 @@ impl Folder {
         match options.open(self.database()) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(Failure::from(error).about(&self.database())),
+            Err(error) => Err(Failure::from(error).at_path(&self.database())),
         }
     }
 
-    /// `SQLite` would delete the log of an empty database, and with it the only entries that are left.
-    pub(super) fn has_log_without_database(&self) -> bool {
+    /// `SQLite` would delete the WAL of an empty database, and with it the only remaining entries.
+    pub(super) fn has_wal_without_database(&self) -> bool {
         let length = |path: PathBuf| fs::metadata(path).map_or(0, |data| data.len());
         length(self.database()) == 0 && length(with_suffix(&self.database(), "-wal")) > 0
     }
 
-    /// Renames the database and its log to the first free name. Nothing is overwritten.
+    /// Renames the database and its WAL to the first free name. Nothing is overwritten.
     pub(super) fn set_aside(&self) -> Result<PathBuf, StoreError> {
         let database = self.database();
-        let is_free = |name: &PathBuf| PARTS.iter().all(|part| !with_suffix(name, part).exists());
+        let is_free = |name: &PathBuf| {
+            SUFFIXES
+                .iter()
+                .all(|suffix| !with_suffix(name, suffix).exists())
+        };
         let mut number = 1;
         let kept_as = loop {
             let name = with_suffix(&database, &format!(".corrupt-{number}"));
@@ -142,20 +146,23 @@ impl Folder {
             }
             number += 1;
         };
-        for part in PARTS {
-            match fs::rename(with_suffix(&database, part), with_suffix(&kept_as, part)) {
+        for suffix in SUFFIXES {
+            match fs::rename(
+                with_suffix(&database, suffix),
+                with_suffix(&kept_as, suffix),
+            ) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Failure::from(error).about(&database)),
+                Err(error) => return Err(Failure::from(error).at_path(&database)),
             }
         }
-        self.clear_suspicion();
+        self.clear_suspect();
         Ok(kept_as)
     }
 }
 
-/// The files of one database: itself, its log, and the index of the log.
-const PARTS: [&str; 3] = ["", "-wal", "-shm"];
+/// The suffixes of a database's files: main file, WAL, and WAL index.
+const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
@@ -163,14 +170,14 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn try_lock(path: &Path) -> io::Result<Option<Held>> {
+fn try_lock(path: &Path) -> io::Result<Option<FileLock>> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path)?;
     match file.try_lock() {
-        Ok(()) => Ok(Some(Held { _file: file })),
+        Ok(()) => Ok(Some(FileLock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(error),
     }

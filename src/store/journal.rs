@@ -14,7 +14,7 @@ use super::errors::Failure;
 use super::row_delta::kind;
 use super::{Store, signed};
 
-/// Appends under the epoch of its lease. It may outlive the lease; then it can write until the next one.
+/// Appends under the epoch of its lease. After the lease ends, it can write until the next lease raises the epoch.
 pub(super) struct DebateJournal {
     store: Store,
     id: Uuid,
@@ -56,24 +56,24 @@ impl DebateJournal {
             Ok(()) => Ok(()),
             Err(Refusal::Fenced) => Err(JournalError::Fenced),
             Err(Refusal::Failed(failure)) => Err(self.store.failed(failure).into()),
-            Err(Refusal::Taken) => Err(JournalError::Duplicate {
-                key: self.taken(&keys, first).await?,
+            Err(Refusal::Duplicate) => Err(JournalError::Duplicate {
+                key: self.find_duplicate(&keys, first).await?,
             }),
         }
     }
 
-    /// What of a batch stood in the way of it.
-    async fn taken(&self, keys: &[String], first: u64) -> Result<String, JournalError> {
+    /// The key that made a batch fail.
+    async fn find_duplicate(&self, keys: &[String], first: u64) -> Result<String, JournalError> {
         for (index, key) in keys.iter().enumerate() {
-            if keys[..index].contains(key) || self.holds(key).await? {
+            if keys[..index].contains(key) || self.contains(key).await? {
                 return Ok(key.clone());
             }
         }
-        // All keys are free, so it was a number: somebody else appended under this epoch.
+        // No key is a duplicate, so the number is: another writer appended under this epoch.
         Ok(format!("entry {first}"))
     }
 
-    async fn holds(&self, key: &str) -> Result<bool, JournalError> {
+    async fn contains(&self, key: &str) -> Result<bool, JournalError> {
         let counted =
             sqlx::query("SELECT COUNT(*) AS found FROM journal WHERE debate_id = $1 AND key = $2")
                 .bind(self.id.to_string())

@@ -9,11 +9,11 @@ use uuid::Uuid;
 use crate::store::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
 use crate::store::row::Totals;
 use crate::store::row_delta::kind;
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
 use crate::store::{Lease, Store};
 
-async fn fresh(place: &Place) -> (Store, Lease) {
-    let store = place.open().await;
+async fn fresh(test_store: &TestStore) -> (Store, Lease) {
+    let store = test_store.open().await;
     let lease = store
         .create(Uuid::new_v4(), &setup("Why?"), 5)
         .await
@@ -21,26 +21,26 @@ async fn fresh(place: &Place) -> (Store, Lease) {
     (store, lease)
 }
 
-/// C-08: what was appended is there, to the last bit, after the process is gone.
-async fn c08_entries_survive_reopening_as_they_were_written(place: Place) {
-    let (store, lease) = fresh(&place).await;
+/// C-08: appended entries survive the process unchanged.
+async fn c08_entries_survive_reopening_as_they_were_written(test_store: TestStore) {
+    let (store, lease) = fresh(&test_store).await;
     let mut all = vec![keyed(1, opened("Why?"))];
     all.extend((2..=230).map(|seq| keyed(seq, finished(&format!("r{seq}/skeptic"), spent(None)))));
-    for one in &all {
-        lease.journal().append(vec![one.clone()]).await.unwrap();
+    for entry in &all {
+        lease.journal().append(vec![entry.clone()]).await.unwrap();
     }
     let id = lease.id();
     drop((lease, store));
 
-    let store = place.open().await;
+    let store = test_store.open().await;
     let lease = store.lease(id).await.unwrap();
     assert_eq!(lease.journal().load().await, Ok(entries(&all)));
     assert_eq!(lease.setup(), &setup("Why?"));
 }
 
-/// C-08: a step that is there already is not written twice, and nothing that came with it is written.
-async fn c08_a_batch_with_a_known_key_is_refused_whole(place: Place) {
-    let (_store, lease) = fresh(&place).await;
+/// C-08: a batch with a duplicate key is rejected as a whole.
+async fn c08_a_batch_with_a_duplicate_key_is_rejected_as_a_whole(test_store: TestStore) {
+    let (_store, lease) = fresh(&test_store).await;
     let journal = lease.journal();
     let first = vec![
         keyed(1, opened("Why?")),
@@ -69,9 +69,9 @@ async fn c08_a_batch_with_a_known_key_is_refused_whole(place: Place) {
     assert_eq!(journal.load().await, Ok(entries(&first)));
 }
 
-/// C-11: totals of finished and failed steps; the cost is unknown as soon as one paid step's price is.
-async fn c11_totals_add_up(place: Place) {
-    let (store, lease) = fresh(&place).await;
+/// C-11: totals include finished and failed steps; the cost is unknown if any step's price is.
+async fn c11_totals_add_up(test_store: TestStore) {
+    let (store, lease) = fresh(&test_store).await;
     let unasked = Spent {
         calls: 0,
         retries: 0,
@@ -109,15 +109,15 @@ async fn c11_totals_add_up(place: Place) {
 }
 
 /// C-10: the row follows the events: running, ended, reopened, waiting for a person.
-async fn c10_the_row_follows_the_journal(place: Place) {
-    let (store, lease) = fresh(&place).await;
+async fn c10_the_row_follows_the_journal(test_store: TestStore) {
+    let (store, lease) = fresh(&test_store).await;
     let mut seen = Vec::new();
-    for one in [
+    for entry in [
         keyed(1, opened("Why?")),
         keyed(2, ended(State::Partial)),
         keyed(3, Event::Reopened { generation: 1 }),
     ] {
-        lease.journal().append(vec![one]).await.unwrap();
+        lease.journal().append(vec![entry]).await.unwrap();
         let row = store.get(lease.id()).await.unwrap().unwrap();
         seen.push((row.state, row.updated_at, row.ended_at));
     }
@@ -137,15 +137,15 @@ async fn c10_the_row_follows_the_journal(place: Place) {
     );
 }
 
-/// C-08: a disk that is full takes nothing half, and writing goes on once there is space.
+/// C-08: a batch that does not fit on the disk is rolled back, and appends work again once there is space.
 #[tokio::test]
-async fn c08_a_full_disk_is_said_and_recovered_from() {
-    let place = Place::folder();
-    let (store, lease) = fresh(&place).await;
+async fn c08_a_full_disk_is_reported_and_recovered_from() {
+    let test_store = TestStore::sqlite();
+    let (store, lease) = fresh(&test_store).await;
     let journal = lease.journal();
     let first = vec![keyed(1, opened("Why?"))];
     journal.append(first.clone()).await.unwrap();
-    // SQLite then behaves as if the file system refused another page.
+    // SQLite now behaves as if the disk were full.
     store.writer.run("PRAGMA max_page_count = 1").await;
 
     let large = |seq| Event::Noted {
@@ -168,12 +168,12 @@ async fn c08_a_full_disk_is_said_and_recovered_from() {
     assert_eq!(journal.load().await, Ok(entries(&[first, second].concat())));
 }
 
-/// C-08: a database that turned read-only is named as such. (`SQLite` refuses with the same code as for a read-only
-/// file; file permissions themselves do not bind the administrator who may run these tests.)
+/// C-08: a read-only database is reported. `query_only` gives the same error code as a read-only file; file permissions would
+/// not stop root, who may run these tests.
 #[tokio::test]
-async fn c08_a_database_that_cannot_be_written_is_said() {
-    let place = Place::folder();
-    let (store, lease) = fresh(&place).await;
+async fn c08_a_read_only_database_is_reported() {
+    let test_store = TestStore::sqlite();
+    let (store, lease) = fresh(&test_store).await;
     store.writer.run("PRAGMA query_only = ON").await;
     let refused = lease.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
@@ -182,19 +182,17 @@ async fn c08_a_database_that_cannot_be_written_is_said() {
     );
 }
 
-/// C-08: the same on a server.
+/// C-08: a read-only database on a server is reported.
 #[tokio::test]
-async fn c08_a_server_that_cannot_be_written_is_said() {
-    let place = Place::server();
-    let (_store, lease) = fresh(&place).await;
-    let Place::Server(database) = &place else {
-        unreachable!()
-    };
+async fn c08_a_read_only_server_is_reported() {
+    let test_store = TestStore::postgres();
+    let (_store, lease) = fresh(&test_store).await;
+    let database = test_store.database();
     let name = database.sql("SELECT current_database()");
     database.sql(&format!(
         "ALTER DATABASE {name} SET default_transaction_read_only = on"
     ));
-    // The connection for appends is made with the first of them.
+    // The first append opens the appender's connection.
     let refused = lease.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
         matches!(refused, Err(JournalError::ReadOnly { .. })),
@@ -202,9 +200,9 @@ async fn c08_a_server_that_cannot_be_written_is_said() {
     );
 }
 
-/// C-08: an append that is given up half-way leaves all or nothing, and does not stand in the way of the next.
-async fn c08_an_append_that_is_given_up_leaves_all_or_nothing(place: Place) {
-    let (_store, lease) = fresh(&place).await;
+/// C-08: an append whose future is dropped is written completely or not at all, and does not block the next.
+async fn c08_a_dropped_append_is_written_completely_or_not_at_all(test_store: TestStore) {
+    let (_store, lease) = fresh(&test_store).await;
     let journal = lease.journal();
     let mut known = 0;
     for polls in 0..12 {
@@ -230,17 +228,17 @@ async fn c08_an_append_that_is_given_up_leaves_all_or_nothing(place: Place) {
         assert!(seqs.len().is_multiple_of(2), "half a batch: {seqs:?}");
         known = seqs.len() as u64;
     }
-    assert!(known > 0, "no append ever came to its end");
+    assert!(known > 0, "no append ever completed");
 }
 
-/// C-08: a database that another process does not let go of is said to be locked.
+/// C-08: a database that another process keeps locked is reported as locked.
 #[tokio::test]
-async fn c08_a_database_that_stays_locked_is_said() {
-    let place = Place::folder();
-    let (store, lease) = fresh(&place).await;
-    let other = place.open().await;
+async fn c08_a_locked_database_is_reported() {
+    let test_store = TestStore::sqlite();
+    let (store, lease) = fresh(&test_store).await;
+    let other = test_store.open().await;
     let _writing = other.writer.begin().await.unwrap();
-    // So that the test need not wait as long as the program does.
+    // Shortens the wait for this test.
     store.writer.run("PRAGMA busy_timeout = 1").await;
     let refused = lease.journal().append(vec![keyed(1, opened("Why?"))]).await;
     assert!(
@@ -250,7 +248,7 @@ async fn c08_a_database_that_stays_locked_is_said() {
 }
 
 #[test]
-fn the_kind_is_the_tag_of_the_json() {
+fn the_kind_is_the_json_tag() {
     let step = || String::from("r1/a");
     let events = [
         opened("Why?"),
@@ -299,8 +297,8 @@ fn the_kind_is_the_tag_of_the_json() {
 
 on_both!(
     c08_entries_survive_reopening_as_they_were_written,
-    c08_a_batch_with_a_known_key_is_refused_whole,
+    c08_a_batch_with_a_duplicate_key_is_rejected_as_a_whole,
     c11_totals_add_up,
     c10_the_row_follows_the_journal,
-    c08_an_append_that_is_given_up_leaves_all_or_nothing
+    c08_a_dropped_append_is_written_completely_or_not_at_all
 );

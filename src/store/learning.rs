@@ -1,4 +1,4 @@
-//! The audit of what was learned. It only grows; what it says now is worked out from the whole of it.
+//! The audit log of what was learned. It is append-only; the current knowledge is derived from all of it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::rate::append_numbered;
 use super::{Store, signed};
 
-/// Why nothing was learned: the rules of learning refuse it, or it cannot be written.
+/// Why nothing was learned: the rules of learning reject it, or it cannot be written.
 #[derive(Debug)]
 pub(crate) enum LearningError<E> {
     Refused(E),
@@ -25,7 +25,7 @@ impl<E> From<StoreError> for LearningError<E> {
     }
 }
 
-/// What somebody says of a debate after the fact.
+/// What the user reports about a debate afterwards.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FollowUp {
     pub tracked: Vec<Tracked>,
@@ -42,16 +42,16 @@ impl Store {
         read.await.map_err(|failure: Failure| self.failed(failure))
     }
 
-    /// Plans entries from what is there and appends them, with nobody in between.
+    /// Plans entries from the current audit and appends them in the same transaction.
     pub(crate) async fn learn<E>(
         &self,
         plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
     ) -> Result<Vec<Audit>, LearningError<E>> {
-        let mut attempts = ATTEMPTS;
+        let mut attempts = MAX_ATTEMPTS;
         let done = loop {
             let done = self.learn_once(&plan).await;
             attempts -= 1;
-            if attempts == 0 || !is_taken(&done) {
+            if attempts == 0 || !is_duplicate(&done) {
                 break done;
             }
         };
@@ -59,7 +59,7 @@ impl Store {
         done.map_err(LearningError::Refused)
     }
 
-    /// Adds to the journal of a debate at rest what became of it.
+    /// Appends a follow-up to the journal of a debate that no process is running.
     pub(crate) async fn follow_up(
         &self,
         id: Uuid,
@@ -74,7 +74,7 @@ impl Store {
         }
     }
 
-    /// The same, with what is learned from it: both or neither.
+    /// Like [`Store::follow_up`], and appends what is learned from it in the same transaction.
     pub(crate) async fn assess<E>(
         &self,
         id: Uuid,
@@ -82,21 +82,21 @@ impl Store {
         plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
         now: Millis,
     ) -> Result<Vec<Audit>, LearningError<E>> {
-        let at_rest = self.hold_at_rest(id).await;
-        let Some(_at_rest) = at_rest.map_err(LearningError::Lease)? else {
+        let lock = self.lock_idle_debate(id).await;
+        let Some(_lock) = lock.map_err(LearningError::Lease)? else {
             return Err(LearningError::Lease(LeaseError::Held { id }));
         };
-        let mut attempts = ATTEMPTS;
+        let mut attempts = MAX_ATTEMPTS;
         let done = loop {
             let done = self.assess_once(id, &follow_up, &plan, now).await;
             attempts -= 1;
-            if attempts == 0 || !is_taken(&done) {
+            if attempts == 0 || !is_duplicate(&done) {
                 break done;
             }
         };
         let done = done.map_err(|failure| self.failed(failure))?;
         let Some(done) = done else {
-            self.forget_hold(id);
+            self.remove_debate_lock(id);
             return Err(LearningError::Lease(LeaseError::NotFound { id }));
         };
         done.map_err(LearningError::Refused)
@@ -106,9 +106,9 @@ impl Store {
         &self,
         plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
     ) -> Result<Result<Vec<Audit>, E>, Failure> {
-        let mut writing = self.writer.begin().await?;
-        let done = learn(writing.connection(), plan).await;
-        writing.end(done).await
+        let mut transaction = self.writer.begin().await?;
+        let done = learn(transaction.connection(), plan).await;
+        transaction.finish(done).await
     }
 
     async fn assess_once<E>(
@@ -118,27 +118,27 @@ impl Store {
         plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
         now: Millis,
     ) -> Result<Option<Result<Vec<Audit>, E>>, Failure> {
-        let mut writing = self.writer.begin().await?;
-        let done = assess(writing.connection(), id, follow_up, plan, now).await;
-        writing.end(done).await
+        let mut transaction = self.writer.begin().await?;
+        let done = assess(transaction.connection(), id, follow_up, plan, now).await;
+        transaction.finish(done).await
     }
 }
 
-/// On a server two processes may plan the same entry; whoever comes second plans anew with what the first has written.
-const ATTEMPTS: u32 = 5;
+/// On a server two processes may plan an entry with the same number; the second plans again with the first's entry.
+const MAX_ATTEMPTS: u32 = 5;
 
-fn is_taken<T>(done: &Result<T, Failure>) -> bool {
+fn is_duplicate<T>(done: &Result<T, Failure>) -> bool {
     done.as_ref()
-        .is_err_and(|failure| failure.fault == Fault::Taken)
+        .is_err_and(|failure| failure.fault == Fault::Duplicate)
 }
 
-/// A refusal writes nothing, so the transaction that held it may be committed.
+/// A refusal writes nothing, so its transaction may be committed.
 async fn learn<E>(
     connection: &mut AnyConnection,
     plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
 ) -> Result<Result<Vec<Audit>, E>, Failure> {
-    let known = audit(connection).await?;
-    let new = match plan(&known) {
+    let current = audit(connection).await?;
+    let new = match plan(&current) {
         Ok(new) => new,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -148,7 +148,7 @@ async fn learn<E>(
     Ok(Ok(new))
 }
 
-/// The row first: that locks out whoever else would number an entry. `None` if there is no such debate.
+/// `None` if there is no such debate.
 async fn assess<E>(
     connection: &mut AnyConnection,
     id: Uuid,
@@ -157,11 +157,11 @@ async fn assess<E>(
     now: Millis,
 ) -> Result<Option<Result<Vec<Audit>, E>>, Failure> {
     let id = id.to_string();
-    let there = sqlx::query("SELECT id FROM debates WHERE id = $1")
+    let found = sqlx::query("SELECT id FROM debates WHERE id = $1")
         .bind(id.as_str())
         .fetch_optional(&mut *connection)
         .await?;
-    if there.is_none() {
+    if found.is_none() {
         return Ok(None);
     }
     let new = match learn(connection, plan).await? {
@@ -198,7 +198,7 @@ async fn audit(connection: &mut AnyConnection) -> Result<Vec<Audit>, Failure> {
         let number: i64 = row.try_get("number")?;
         let body: &str = row.try_get("body")?;
         serde_json::from_str(body).map_err(|error| {
-            Failure::unreadable(format!("entry {number} of what was learned: {error}"))
+            Failure::unreadable(format!("entry {number} of the learning audit: {error}"))
         })
     });
     entries.collect()
@@ -207,7 +207,7 @@ async fn audit(connection: &mut AnyConnection) -> Result<Vec<Audit>, Failure> {
 async fn append(connection: &mut AnyConnection, entry: &Audit) -> Result<(), Failure> {
     let body = serde_json::to_string(entry).map_err(|error| {
         Failure::unreadable(format!(
-            "entry {} of what was learned: {error}",
+            "entry {} of the learning audit: {error}",
             entry.number
         ))
     })?;

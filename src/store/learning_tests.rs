@@ -7,7 +7,7 @@ use roundtable_engine::retrospective::{assessment_of, course_of};
 
 use super::*;
 use crate::store::fixtures::setup;
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 
@@ -66,29 +66,33 @@ fn follow_up() -> FollowUp {
     }
 }
 
-/// E-16: what was learned comes back to the last bit, also for the next process, and can be taken back.
-async fn e16_the_audit_is_kept_and_undo_restores_what_was_there(place: Place) {
-    let store = place.open().await;
+/// E-16: the audit survives reopening unchanged, and a lesson can be undone.
+async fn e16_the_audit_is_kept_and_undo_restores_what_was_there(test_store: TestStore) {
+    let store = test_store.open().await;
     assert_eq!(store.audit().await.unwrap(), []);
     store.learn(learning("a")).await.unwrap();
     let before = known(&store.audit().await.unwrap());
     store.learn(learning("b")).await.unwrap();
     store.close().await;
-    let store = place.open().await;
+    let store = test_store.open().await;
     let two = store.audit().await.unwrap();
-    assert_eq!(two.iter().map(|it| it.number).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(
+        two.iter().map(|entry| entry.number).collect::<Vec<_>>(),
+        [1, 2]
+    );
     assert_ne!(known(&two), before);
-    let plan = |audit: &[Audit]| undo(audit, None, None).map(|it| vec![entry(audit, it.1)]);
+    let plan =
+        |audit: &[Audit]| undo(audit, None, None).map(|(_, change)| vec![entry(audit, change)]);
     store.learn(plan).await.unwrap();
     let three = store.audit().await.unwrap();
     assert_eq!((three.len(), known(&three)), (3, before));
 }
 
-/// E-14: a project is learned from once, also by two who try at the same time.
-async fn e14_nothing_is_learned_twice(place: Place) {
-    let store = place.open().await;
-    // As two processes would.
-    let other = place.open().await;
+/// E-14: a project is learned from once, even by two processes at the same time.
+async fn e14_nothing_is_learned_twice(test_store: TestStore) {
+    let store = test_store.open().await;
+    // A second process.
+    let other = test_store.open().await;
     let (a, b) = tokio::join!(store.learn(learning("a")), other.learn(learning("a")));
     assert_eq!([a.is_ok(), b.is_ok()].iter().filter(|ok| **ok).count(), 1);
     let refused = store.learn(learning("a")).await.unwrap_err();
@@ -102,9 +106,9 @@ async fn e14_nothing_is_learned_twice(place: Place) {
     assert_eq!(store.audit().await.unwrap().len(), 1);
 }
 
-/// E-13, E-14: events and assessment are in the journal together with what was learned, or none of it is.
-async fn e14_an_assessment_and_its_lesson_are_written_together(place: Place) {
-    let store = place.open().await;
+/// E-13, E-14: events, assessment and lesson are written together or not at all.
+async fn e14_an_assessment_and_its_lesson_are_written_together(test_store: TestStore) {
+    let store = test_store.open().await;
     let id: Uuid = ID.parse().unwrap();
     drop(store.create(id, &setup("REST?"), 1_000).await.unwrap());
     store
@@ -134,8 +138,8 @@ async fn e14_an_assessment_and_its_lesson_are_written_together(place: Place) {
     assert_eq!(course_of(&entries).events().len(), 2);
 }
 
-async fn e14_a_deleted_debate_can_not_be_assessed(place: Place) {
-    let store = place.open().await;
+async fn e14_a_deleted_debate_cannot_be_assessed(test_store: TestStore) {
+    let store = test_store.open().await;
     let id: Uuid = ID.parse().unwrap();
     let refused = store
         .assess(id, follow_up(), learning(ID), 1)
@@ -148,9 +152,9 @@ async fn e14_a_deleted_debate_can_not_be_assessed(place: Place) {
     assert_eq!(store.audit().await.unwrap(), []);
 }
 
-/// E-16: a lesson outlives its debate.
-async fn e16_what_was_learned_stays_when_its_debate_goes(place: Place) {
-    let store = place.open().await;
+/// E-16: deleting a debate keeps what was learned from it.
+async fn e16_a_lesson_outlives_its_debate(test_store: TestStore) {
+    let store = test_store.open().await;
     let id: Uuid = ID.parse().unwrap();
     drop(store.create(id, &setup("REST?"), 1_000).await.unwrap());
     store
@@ -165,6 +169,6 @@ on_both!(
     e16_the_audit_is_kept_and_undo_restores_what_was_there,
     e14_nothing_is_learned_twice,
     e14_an_assessment_and_its_lesson_are_written_together,
-    e14_a_deleted_debate_can_not_be_assessed,
-    e16_what_was_learned_stays_when_its_debate_goes,
+    e14_a_deleted_debate_cannot_be_assessed,
+    e16_a_lesson_outlives_its_debate,
 );

@@ -1,8 +1,8 @@
-//! Claiming a debate, so that one process at a time runs it.
+//! Leases: only one process at a time runs a debate.
 //!
-//! The epoch makes it correct: claiming raises it, and no append under an older one succeeds. The lock file makes it
-//! quick: the system drops it with its process, so a killed debate can be resumed at once and a living one not at all. On a
-//! server, where no file reaches, owners that give signs of life stand in for it (`ownership`).
+//! The epoch is the fencing token and makes it correct: every lease raises it, and no append under an older epoch succeeds.
+//! The lock file makes it fast: the operating system releases it with its process, so a killed debate can be resumed at once.
+//! On a server, owners with heartbeats replace lock files (`ownership`).
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use uuid::Uuid;
 
 use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::journal::DebateJournal;
-use super::location::Held;
+use super::location::DebateLock;
 use super::ownership::LEASE_DURATION;
 use super::queue::Job;
-use super::server_debates::{Sent, note_request};
+use super::server_debates::{CreateRequest, insert_request};
 use super::{Store, signed, unsigned};
 
-/// The right to run one debate. It ends when this is dropped.
+/// The right to run one debate. Dropping it releases the debate.
 #[derive(Debug)]
 pub(crate) struct Lease {
     id: Uuid,
     setup: Setup,
     created_at: Millis,
     journal: Arc<DebateJournal>,
-    held: Held,
-    /// The job that brought it here. It is over when this is dropped.
+    lock: DebateLock,
+    /// The queue job for this debate. Dropping it finishes the job.
     _job: Option<Job>,
 }
 
@@ -38,7 +38,7 @@ impl Lease {
         self.id
     }
 
-    /// What the debate was created with, even where the process died before its first entry.
+    /// What the debate was created with; known even if the process died before the first entry.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -47,7 +47,7 @@ impl Lease {
         self.created_at
     }
 
-    /// Keep the lease as long as the journal is written to.
+    /// Keep the lease while writing to the journal.
     pub(crate) fn journal(&self) -> Arc<dyn Journal> {
         self.journal.clone()
     }
@@ -59,77 +59,81 @@ impl Lease {
         }
     }
 
-    /// Cancelled when others may have taken the debate over: nothing more may be done for it.
+    /// Cancelled when the lease is lost: another process may run the debate, so this one must stop.
     pub(crate) fn lost(&self) -> CancellationToken {
-        self.held.lost()
+        self.lock.lost()
     }
 }
 
-/// The epoch of a lease, what the debate was created with, and when.
-pub(super) type Known = (i64, Setup, Millis);
-
-/// How a debate comes to be.
-pub(super) struct Made<'a> {
-    pub(super) state: State,
-    pub(super) owner: &'a str,
-    /// The request that a server makes it for.
-    pub(super) served: Option<&'a Sent>,
+/// What a lease needs from the row of its debate.
+pub(super) struct LeasedRow {
+    pub(super) epoch: i64,
+    pub(super) setup: Setup,
+    pub(super) created_at: Millis,
 }
 
-/// Who runs a debate. What a server ran, a server takes up again by itself.
+/// The state, owner and request that a new debate is inserted with.
+pub(super) struct DebateOrigin<'a> {
+    pub(super) state: State,
+    pub(super) owner: &'a str,
+    /// Set if a server runs the debate.
+    pub(super) request: Option<&'a CreateRequest>,
+}
+
+/// Who runs a debate. A server resumes by itself what a server was running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
-    Command,
+pub(super) enum Runner {
+    Cli,
     Server,
 }
 
 impl Store {
-    /// A new debate, leased. Its first entry is the caller's to append.
+    /// Creates and leases a debate. The caller appends the first entry.
     pub(crate) async fn create(
         &self,
         id: Uuid,
         setup: &Setup,
         now: Millis,
     ) -> Result<Lease, StoreError> {
-        let Some(held) = self.hold_new(id).await? else {
+        let Some(lock) = self.lock_new_debate(id).await? else {
             return Err(StoreError::Exists { id });
         };
-        let made = Made {
+        let origin = DebateOrigin {
             state: State::Running,
-            owner: held.owner(),
-            served: None,
+            owner: lock.owner(),
+            request: None,
         };
-        match self.insert_debate(id, setup, now, made).await {
-            Ok(epoch) => Ok(self.leased(id, held, (epoch, setup.clone(), now))),
-            Err(failure) if failure.fault == Fault::Taken => Err(StoreError::Exists { id }),
+        match self.insert_debate(id, setup, now, origin).await {
+            Ok(row) => Ok(self.leased(id, lock, row)),
+            Err(failure) if failure.fault == Fault::Duplicate => Err(StoreError::Exists { id }),
             Err(failure) => Err(self.failed(failure)),
         }
     }
 
-    /// Takes over a debate that no living process holds.
+    /// Leases a debate that no live process holds.
     pub(crate) async fn lease(&self, id: Uuid) -> Result<Lease, LeaseError> {
-        self.claim_as(id, By::Command).await
+        self.lease_as(id, Runner::Cli).await
     }
 
-    /// The same, waiting as long as it takes to know whether whoever holds it on another machine is dead: until there is
-    /// another sign of life, or none for too long.
-    pub(crate) async fn claim_patiently(&self, id: Uuid) -> Result<Lease, LeaseError> {
+    /// Like [`Store::lease`]. If a process on another machine holds the debate, waits until it sends another heartbeat or its
+    /// lease expires.
+    pub(crate) async fn lease_or_wait(&self, id: Uuid) -> Result<Lease, LeaseError> {
         if !self.is_shared() {
             return self.lease(id).await;
         }
         let deadline = Instant::now() + LEASE_DURATION;
-        let first = self.sign_of_life(id).await?;
+        let first = self.owner_expiry(id).await?;
         loop {
             let leased = self.lease(id).await;
             let is_held = matches!(leased, Err(LeaseError::Held { .. }));
-            if !is_held || Instant::now() > deadline || self.sign_of_life(id).await? != first {
+            if !is_held || Instant::now() > deadline || self.owner_expiry(id).await? != first {
                 return leased;
             }
         }
     }
 
-    /// Changes as long as a process on a server holds the debate.
-    async fn sign_of_life(&self, id: Uuid) -> Result<Option<i64>, StoreError> {
+    /// When the owner's lease expires. Every heartbeat changes it.
+    async fn owner_expiry(&self, id: Uuid) -> Result<Option<i64>, StoreError> {
         let row = sqlx::query(
             "SELECT owners.lives_until FROM owners JOIN debates ON debates.owner = owners.id WHERE debates.id = $1",
         )
@@ -140,36 +144,36 @@ impl Store {
             .map_err(|error| self.failed(error.into()))
     }
 
-    pub(super) async fn claim_as(&self, id: Uuid, by: By) -> Result<Lease, LeaseError> {
-        let Some(held) = self.try_hold(id).await? else {
+    pub(super) async fn lease_as(&self, id: Uuid, runner: Runner) -> Result<Lease, LeaseError> {
+        let Some(lock) = self.try_lock_debate(id).await? else {
             return Err(LeaseError::Held { id });
         };
-        self.claim_held(id, by, held).await
+        self.lease_locked(id, runner, lock).await
     }
 
-    pub(super) async fn claim_held(
+    pub(super) async fn lease_locked(
         &self,
         id: Uuid,
-        by: By,
-        held: Held,
+        runner: Runner,
+        lock: DebateLock,
     ) -> Result<Lease, LeaseError> {
-        match self.raise_epoch(id, by, held.owner()).await {
-            Ok(Some(known)) => Ok(self.leased(id, held, known)),
+        match self.raise_epoch(id, runner, lock.owner()).await {
+            Ok(Some(row)) => Ok(self.leased(id, lock, row)),
             Ok(None) => {
-                self.forget_hold(id);
+                self.remove_debate_lock(id);
                 Err(LeaseError::NotFound { id })
             }
             Err(failure) => Err(self.failed(failure).into()),
         }
     }
 
-    pub(super) fn leased(&self, id: Uuid, held: Held, (epoch, setup, created_at): Known) -> Lease {
+    pub(super) fn leased(&self, id: Uuid, lock: DebateLock, row: LeasedRow) -> Lease {
         Lease {
             id,
-            setup,
-            created_at,
-            journal: Arc::new(DebateJournal::new(self.clone(), id, epoch)),
-            held,
+            setup: row.setup,
+            created_at: row.created_at,
+            journal: Arc::new(DebateJournal::new(self.clone(), id, row.epoch)),
+            lock,
             _job: None,
         }
     }
@@ -179,12 +183,12 @@ impl Store {
         id: Uuid,
         setup: &Setup,
         now: Millis,
-        made: Made<'_>,
-    ) -> Result<i64, Failure> {
+        origin: DebateOrigin<'_>,
+    ) -> Result<LeasedRow, Failure> {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
             .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
-        let mut writing = self.writer.begin().await?;
+        let mut transaction = self.writer.begin().await?;
         let inserted = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
              input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner) \
@@ -192,45 +196,56 @@ impl Store {
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
-        .bind(made.state.name())
+        .bind(origin.state.name())
         .bind(FIRST_EPOCH)
         .bind(signed(now))
-        // The one character that not every database takes in a text. The setup has it as it was.
+        // PostgreSQL does not accept NUL in text. The setup keeps it, as escaped JSON.
         .bind(setup.question.replace('\0', "\u{fffd}"))
         .bind(as_json)
-        .bind(i64::from(made.served.is_some()))
-        .bind(made.owner.to_owned())
-        .execute(writing.connection())
+        .bind(i64::from(origin.request.is_some()))
+        .bind(origin.owner.to_owned())
+        .execute(transaction.connection())
         .await
         .map_err(Failure::from);
-        let noted = match (inserted, made.served) {
-            (Ok(_), Some(sent)) => note_request(writing.connection(), id, sent, now).await,
+        let recorded = match (inserted, origin.request) {
+            (Ok(_), Some(request)) => {
+                insert_request(transaction.connection(), id, request, now).await
+            }
             (Ok(_), None) => Ok(()),
             (Err(failure), _) => Err(failure),
         };
-        writing.end(noted).await?;
-        Ok(FIRST_EPOCH)
+        transaction.finish(recorded).await?;
+        Ok(LeasedRow {
+            epoch: FIRST_EPOCH,
+            setup: setup.clone(),
+            created_at: now,
+        })
     }
 
-    async fn raise_epoch(&self, id: Uuid, by: By, owner: &str) -> Result<Option<Known>, Failure> {
-        let mut writing = self.writer.begin().await?;
-        let raised = raise_epoch(writing.connection(), id, by, owner).await;
-        writing.end(raised).await
+    async fn raise_epoch(
+        &self,
+        id: Uuid,
+        runner: Runner,
+        owner: &str,
+    ) -> Result<Option<LeasedRow>, Failure> {
+        let mut transaction = self.writer.begin().await?;
+        let raised = raise_epoch(transaction.connection(), id, runner, owner).await;
+        transaction.finish(raised).await
     }
 }
 
-/// An epoch whose setup cannot be read is not raised: a version that can read it may be at work.
+/// If the setup cannot be parsed, the epoch is not raised: a newer version may be running the debate.
 async fn raise_epoch(
     connection: &mut AnyConnection,
     id: Uuid,
-    by: By,
+    runner: Runner,
     owner: &str,
-) -> Result<Option<Known>, Failure> {
+) -> Result<Option<LeasedRow>, Failure> {
     let raised = sqlx::query(
         "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 AND owner = $3 RETURNING epoch, setup, created_at",
     )
     .bind(id.to_string())
-    .bind(i64::from(by == By::Server))
+    .bind(i64::from(runner == Runner::Server))
     .bind(owner.to_owned())
     .fetch_optional(connection)
     .await?;
@@ -239,8 +254,11 @@ async fn raise_epoch(
     };
     let setup = serde_json::from_str(row.try_get("setup")?)
         .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
-    let created_at = unsigned(row.try_get("created_at")?);
-    Ok(Some((row.try_get("epoch")?, setup, created_at)))
+    Ok(Some(LeasedRow {
+        epoch: row.try_get("epoch")?,
+        setup,
+        created_at: unsigned(row.try_get("created_at")?),
+    }))
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use roundtable_engine::journal::JournalError;
 use uuid::Uuid;
 
 use crate::store::fixtures::{ended, entries, finished, keyed, opened, setup, spent};
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
 use crate::store::{Address, LeaseError, Rating, Store, StoreError};
 
-/// C-08: one process at a time; whoever was presumed dead writes nothing.
-async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced(place: Place) {
-    let here = place.open().await;
-    let there = place.open().await;
+/// C-08: only one process owns a debate, and a former owner cannot write.
+async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced(test_store: TestStore) {
+    let here = test_store.open().await;
+    let there = test_store.open().await;
     let id = Uuid::new_v4();
     let first = here.create(id, &setup("Why?"), 5).await.unwrap();
     let old = first.journal();
@@ -36,7 +36,7 @@ async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced(place: Place) {
         Err(JournalError::Fenced)
     );
     second.journal().append(vec![step.clone()]).await.unwrap();
-    // A known step under an old epoch: that it was fenced is what matters.
+    // A duplicate step under an old epoch is reported as fenced.
     assert_eq!(
         old.append(vec![step.clone()]).await,
         Err(JournalError::Fenced)
@@ -47,8 +47,8 @@ async fn c08_a_debate_has_one_owner_and_a_former_one_is_fenced(place: Place) {
     );
 }
 
-async fn an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created(place: Place) {
-    let store = place.open().await;
+async fn an_unknown_debate_cannot_be_leased_nor_an_existing_one_created(test_store: TestStore) {
+    let store = test_store.open().await;
     let id = Uuid::new_v4();
     assert_eq!(
         store.lease(id).await.unwrap_err(),
@@ -67,9 +67,9 @@ async fn an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created(place: 
     );
 }
 
-/// C-08: many at once, each with a store of its own, on a folder that does not exist yet.
-async fn c08_eight_at_once_lose_nothing(place: Place) {
-    let address = match place.address() {
+/// C-08: eight stores open a folder that does not exist yet and write at the same time.
+async fn c08_eight_concurrent_stores_lose_nothing(test_store: TestStore) {
+    let address = match test_store.address() {
         Address::Folder(folder) => Address::Folder(folder.join("not/there/yet")),
         server @ Address::Server(_) => server,
     };
@@ -85,8 +85,8 @@ async fn c08_eight_at_once_lose_nothing(place: Place) {
             all.extend(
                 (2..=25).map(|seq| keyed(seq, finished(&format!("r{seq}/{number}"), spent(None)))),
             );
-            for one in &all {
-                lease.journal().append(vec![one.clone()]).await.unwrap();
+            for entry in &all {
+                lease.journal().append(vec![entry.clone()]).await.unwrap();
             }
             (lease.id(), entries(&all))
         }
@@ -98,13 +98,13 @@ async fn c08_eight_at_once_lose_nothing(place: Place) {
     }
 }
 
-/// C-08: a real process that is killed while it holds a debate; another takes over at once and finds every entry.
-async fn c08_a_killed_process_leaves_its_debate_to_the_next(place: Place) {
+/// C-08: a process is killed while it holds a debate; another takes over and finds every entry.
+async fn c08_the_debate_of_a_killed_process_can_be_leased(test_store: TestStore) {
     let folder = tempfile::tempdir().unwrap();
     let name = module_path!().split_once("::").unwrap().1;
-    let address = match &place {
-        Place::Folder(_) => place.address().to_string(),
-        Place::Server(database) => database.url().to_owned(),
+    let address = match &test_store {
+        TestStore::Sqlite(_) => test_store.address().to_string(),
+        TestStore::Postgres(database) => database.url().to_owned(),
     };
     std::fs::write(folder.path().join(PERMIT), address).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
@@ -125,23 +125,26 @@ async fn c08_a_killed_process_leaves_its_debate_to_the_next(place: Place) {
         assert_eq!(child.try_wait().unwrap(), None, "the child died early");
         tokio::time::sleep(Duration::from_millis(10)).await;
     };
-    let store = place.open().await;
+    let store = test_store.open().await;
     assert_eq!(store.lease(id).await.unwrap_err(), LeaseError::Held { id });
 
     child.kill().unwrap();
     child.wait().unwrap();
     let killed = Instant::now();
-    // A lock file goes with its process; a server waits for signs of life.
+    // A lock file is released at once; on a server the lease has to expire.
     let lease = loop {
         match store.lease(id).await {
             Ok(lease) => break lease,
-            Err(error) => assert_eq!((error, place.is_server()), (LeaseError::Held { id }, true)),
+            Err(error) => assert_eq!(
+                (error, test_store.is_postgres()),
+                (LeaseError::Held { id }, true)
+            ),
         }
     };
     assert!(killed.elapsed() < Duration::from_secs(10));
     assert_eq!(
         lease.journal().load().await,
-        Ok(entries(&story_of_the_child()))
+        Ok(entries(&entries_of_the_child()))
     );
     lease
         .journal()
@@ -150,11 +153,11 @@ async fn c08_a_killed_process_leaves_its_debate_to_the_next(place: Place) {
         .unwrap();
 }
 
-/// Only a folder with this file is the child's to write to.
+/// The child runs only in a folder with this file.
 const PERMIT: &str = "child-may-run-here";
 const WRITTEN: &str = "child-has-written";
 
-fn story_of_the_child() -> Vec<roundtable_engine::journal::Keyed> {
+fn entries_of_the_child() -> Vec<roundtable_engine::journal::Keyed> {
     vec![
         keyed(1, opened("Why?")),
         keyed(2, finished("r1/a", spent(None))),
@@ -172,8 +175,12 @@ async fn child_that_is_killed() {
         .create(Uuid::new_v4(), &setup("Why?"), 5)
         .await
         .unwrap();
-    lease.journal().append(story_of_the_child()).await.unwrap();
-    // Renamed into place so that the parent never reads half an id.
+    lease
+        .journal()
+        .append(entries_of_the_child())
+        .await
+        .unwrap();
+    // Renamed, so that the parent never reads half an id.
     std::fs::write("id", lease.id().to_string()).unwrap();
     std::fs::rename("id", WRITTEN).unwrap();
     std::future::pending::<()>().await;
@@ -181,7 +188,7 @@ async fn child_that_is_killed() {
 
 on_both!(
     c08_a_debate_has_one_owner_and_a_former_one_is_fenced,
-    an_unknown_debate_cannot_be_claimed_and_a_known_one_not_created,
-    c08_eight_at_once_lose_nothing,
-    c08_a_killed_process_leaves_its_debate_to_the_next
+    an_unknown_debate_cannot_be_leased_nor_an_existing_one_created,
+    c08_eight_concurrent_stores_lose_nothing,
+    c08_the_debate_of_a_killed_process_can_be_leased
 );

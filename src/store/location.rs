@@ -1,4 +1,4 @@
-//! Where the store is, and who holds which of its debates there: lock files in a data folder, owners on a server.
+//! The location of the store and its locks on debates: lock files in a data folder, owners on a server.
 
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -7,12 +7,12 @@ use super::Store;
 use super::address::Url;
 use super::dialect::server_now;
 use super::errors::{Failure, StoreError};
-use super::folder::{self, Folder, PATIENCE, PAUSE};
+use super::folder::{FileLock, Folder, LOCK_TIMEOUT, POLL_INTERVAL};
 use super::ownership::{OwnerLease, Ownership};
 use super::queue::Queue;
 
 #[derive(Debug)]
-pub(super) enum Home {
+pub(super) enum Location {
     Folder(Folder),
     Server(Box<Server>),
 }
@@ -24,37 +24,36 @@ pub(super) struct Server {
     pub(super) queue: Queue,
 }
 
-/// A debate that is held by us. It ends with this value or with the process, however that dies.
+/// A lock on a debate, released when this value is dropped or the process dies.
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum DebateLock {
     File {
-        _lock: folder::Held,
+        _lock: FileLock,
     },
-    Lease(OwnerLease),
-    /// There is no such debate, so nobody can hold it.
-    Nothing,
+    Owner(OwnerLease),
+    /// There is no such debate.
+    Missing,
 }
 
-impl Held {
-    /// As the row names it.
+impl DebateLock {
+    /// The owner to write into the debate's row.
     pub(super) fn owner(&self) -> &str {
         match self {
-            Self::Lease(lease) => lease.owner(),
-            Self::File { .. } | Self::Nothing => "",
+            Self::Owner(lease) => lease.owner(),
+            Self::File { .. } | Self::Missing => "",
         }
     }
 
-    /// Cancelled when others may have taken the debate over. A lock file is never lost.
+    /// Cancelled when the lock is lost. A lock file is never lost.
     pub(super) fn lost(&self) -> CancellationToken {
         match self {
-            Self::Lease(lease) => lease.lost().clone(),
-            Self::File { .. } | Self::Nothing => CancellationToken::new(),
+            Self::Owner(lease) => lease.lost().clone(),
+            Self::File { .. } | Self::Missing => CancellationToken::new(),
         }
     }
 }
 
-impl Home {
-    /// Puts a failure into a sentence.
+impl Location {
     pub(super) fn report(&self, failure: Failure) -> StoreError {
         match self {
             Self::Folder(folder) => folder.report(failure),
@@ -63,63 +62,71 @@ impl Home {
     }
 }
 
-/// How long somebody who has let go may take to have done so: on a server, it is a message.
-const SOON: std::time::Duration = std::time::Duration::from_millis(500);
+/// A released debate becomes free with the next statement of its owner, so a first refusal is retried for this long.
+const RELEASE_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(500);
 
 impl Store {
-    /// `None` while another lease holds the debate.
-    pub(super) async fn try_hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
-        match &*self.home {
-            Home::Folder(folder) => Ok(folder.try_hold(id)?.map(|lock| Held::File { _lock: lock })),
-            Home::Server(server) => {
-                let deadline = tokio::time::Instant::now() + SOON;
+    /// `None` if another process holds the debate.
+    pub(super) async fn try_lock_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
+        match &*self.location {
+            Location::Folder(folder) => Ok(folder
+                .try_lock_debate(id)?
+                .map(|lock| DebateLock::File { _lock: lock })),
+            Location::Server(server) => {
+                let deadline = tokio::time::Instant::now() + RELEASE_TIMEOUT;
                 loop {
-                    let held = self.take(&server.ownership, id).await;
-                    let held = held.map_err(|failure| self.failed(failure))?;
-                    if held.is_some() || tokio::time::Instant::now() >= deadline {
-                        return Ok(held);
+                    let lock = self.take_ownership(&server.ownership, id).await;
+                    let lock = lock.map_err(|failure| self.failed(failure))?;
+                    if lock.is_some() || tokio::time::Instant::now() >= deadline {
+                        return Ok(lock);
                     }
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             }
         }
     }
 
-    /// Waits a little for whoever holds the debate to let go of it.
-    pub(super) async fn hold(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+    /// Waits up to [`LOCK_TIMEOUT`] for the debate to be released.
+    pub(super) async fn lock_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
+        let deadline = tokio::time::Instant::now() + LOCK_TIMEOUT;
         loop {
-            let held = self.try_hold(id).await?;
-            if held.is_some() || tokio::time::Instant::now() >= deadline {
-                return Ok(held);
+            let lock = self.try_lock_debate(id).await?;
+            if lock.is_some() || tokio::time::Instant::now() >= deadline {
+                return Ok(lock);
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// For a debate that is about to be made: its row will name us.
-    pub(super) async fn hold_new(&self, id: Uuid) -> Result<Option<Held>, StoreError> {
-        match &*self.home {
-            Home::Folder(folder) => Ok(folder.try_hold(id)?.map(|lock| Held::File { _lock: lock })),
-            Home::Server(server) => {
+    /// For a debate that is about to be created with this process as its owner.
+    pub(super) async fn lock_new_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
+        match &*self.location {
+            Location::Folder(folder) => Ok(folder
+                .try_lock_debate(id)?
+                .map(|lock| DebateLock::File { _lock: lock })),
+            Location::Server(server) => {
                 let owner = server.ownership.owner().await;
                 let owner = owner.map_err(|failure| self.failed(failure))?;
-                Ok(Some(Held::Lease(OwnerLease::new(id, owner))))
+                Ok(Some(DebateLock::Owner(OwnerLease::new(id, owner))))
             }
         }
     }
 
-    /// For a debate that is gone.
-    pub(super) fn forget_hold(&self, id: Uuid) {
-        if let Home::Folder(folder) = &*self.home {
-            folder.forget_lock(id);
+    /// For a deleted debate.
+    pub(super) fn remove_debate_lock(&self, id: Uuid) {
+        if let Location::Folder(folder) = &*self.location {
+            folder.remove_lock_file(id);
         }
     }
 
-    /// Taking a debate raises its epoch: whoever held it before writes nothing from here on.
-    async fn take(&self, ownership: &Ownership, id: Uuid) -> Result<Option<Held>, Failure> {
+    /// Raises the epoch, so that the previous owner can no longer write.
+    async fn take_ownership(
+        &self,
+        ownership: &Ownership,
+        id: Uuid,
+    ) -> Result<Option<DebateLock>, Failure> {
         let owner = ownership.owner().await?;
-        let taking = sqlx::query(concat!(
+        let query = sqlx::query(concat!(
             "UPDATE debates SET owner = $2, epoch = epoch + 1 WHERE id = $1 AND NOT EXISTS \
              (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
             server_now!(),
@@ -127,15 +134,14 @@ impl Store {
         ))
         .bind(id.to_string())
         .bind(owner.id().to_owned());
-        let place = self.writer.turn().await;
-        let taken = self.writer.at_once(place, taking).await?;
+        let taken = self.writer.fetch_all(query).await?;
         if !taken.is_empty() {
-            return Ok(Some(Held::Lease(OwnerLease::new(id, owner))));
+            return Ok(Some(DebateLock::Owner(OwnerLease::new(id, owner))));
         }
-        let there = sqlx::query("SELECT epoch FROM debates WHERE id = $1")
+        let found = sqlx::query("SELECT epoch FROM debates WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&self.reader)
             .await?;
-        Ok(there.is_none().then_some(Held::Nothing))
+        Ok(found.is_none().then_some(DebateLock::Missing))
     }
 }

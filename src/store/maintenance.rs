@@ -1,4 +1,4 @@
-//! Looking after a store: is it sound, what is old in it, and a copy of its file while it is in use.
+//! Maintenance: integrity check, finding old debates, and online backup.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -12,35 +12,35 @@ use uuid::Uuid;
 
 use super::dialect::Dialect;
 use super::errors::{Failure, StoreError};
-use super::location::Home;
+use super::location::Location;
 use super::row::{DebateRow, Totals, parse_id, select_debates};
-use super::row_delta::{Tally, kind};
+use super::row_delta::{RowDelta, kind};
 use super::{Store, signed, unsigned};
 
-/// What looking closely at a store has found.
+/// The result of an integrity check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Soundness {
+pub(crate) struct CheckReport {
     pub debates: u64,
     pub entries: u64,
-    /// Everything that is not as it should be, in words.
+    /// A message for every problem found.
     pub faults: Vec<String>,
 }
 
-/// Which debates are to be kept although they are old.
+/// Which old debates to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Nothing,
-    /// What somebody has rated, or has said of what happened.
+    /// Debates that were rated or resolved.
     Rated,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BackupError {
-    #[error("{0} is there already, and is not overwritten; name another file")]
+    #[error("{0} already exists and is not overwritten; choose another file")]
     Exists(String),
     #[error(
-        "this store is a database on a server, which has its own way: pg_dump --format=custom --file={file} '{database}' \
-         (and pg_restore to get it back)"
+        "this store is a PostgreSQL database; back it up with pg_dump --format=custom --file={file} '{database}' \
+         and restore it with pg_restore"
     )]
     OnServer { file: String, database: String },
     #[error("cannot write {file}: {source}")]
@@ -50,15 +50,15 @@ pub(crate) enum BackupError {
 }
 
 impl Store {
-    /// Where it is, for people.
-    pub(crate) fn place(&self) -> String {
-        match &*self.home {
-            Home::Folder(folder) => folder.database().display().to_string(),
-            Home::Server(server) => server.url.to_string(),
+    /// The path or URL, for messages.
+    pub(crate) fn location(&self) -> String {
+        match &*self.location {
+            Location::Folder(folder) => folder.database().display().to_string(),
+            Location::Server(server) => server.url.to_string(),
         }
     }
 
-    /// The last change of its structure that this program knows; opening a store brings it there.
+    /// The version of the last migration. Opening a store runs all migrations.
     pub(crate) async fn version(&self) -> Result<u64, StoreError> {
         let row = sqlx::query("SELECT MAX(version) AS version FROM _sqlx_migrations")
             .fetch_one(&self.reader)
@@ -68,27 +68,27 @@ impl Store {
             .map_err(|error| self.failed(error.into()))
     }
 
-    /// Reads everything and holds it against what it should be.
-    pub(crate) async fn check(&self) -> Result<Soundness, StoreError> {
+    /// Reads everything and compares each debate's row with its journal.
+    pub(crate) async fn check(&self) -> Result<CheckReport, StoreError> {
         let checked = async {
-            let mut found = Soundness {
+            let mut report = CheckReport {
                 debates: 0,
                 entries: 0,
                 faults: Vec::new(),
             };
             if self.writer.dialect() == Dialect::Sqlite {
                 for row in self.reader.fetch_all("PRAGMA integrity_check(20)").await? {
-                    let said: String = row.try_get(0)?;
-                    if said != "ok" {
-                        found.faults.push(said);
+                    let message: String = row.try_get(0)?;
+                    if message != "ok" {
+                        report.faults.push(message);
                     }
                 }
                 let orphans = self.reader.fetch_all("PRAGMA foreign_key_check").await?;
                 if !orphans.is_empty() {
                     let count = orphans.len();
-                    found
+                    report
                         .faults
-                        .push(format!("{count} rows belong to debates that are not there"));
+                        .push(format!("{count} rows belong to debates that do not exist"));
                 }
             }
             let mut rows =
@@ -97,22 +97,22 @@ impl Store {
             while let Some(row) = rows.try_next().await? {
                 match DebateRow::read(&row) {
                     Ok(row) => debates.push(row),
-                    Err(failure) => found.faults.push(failure.detail),
+                    Err(failure) => report.faults.push(failure.detail),
                 }
             }
             drop(rows);
             for row in debates {
-                found.debates += 1;
-                self.check_debate(&row, &mut found).await?;
+                report.debates += 1;
+                self.check_debate(&row, &mut report).await?;
             }
-            Ok::<_, Failure>(found)
+            Ok::<_, Failure>(report)
         };
         checked.await.map_err(|failure| self.failed(failure))
     }
 
-    /// The journal has no gap and can be read, and the row says what it says.
-    async fn check_debate(&self, row: &DebateRow, found: &mut Soundness) -> Result<(), Failure> {
-        let mut fault = |what: String| found.faults.push(format!("debate {}: {what}", row.id));
+    /// Checks that the journal has no gap and can be parsed, and that the row matches it.
+    async fn check_debate(&self, row: &DebateRow, report: &mut CheckReport) -> Result<(), Failure> {
+        let mut fault = |what: String| report.faults.push(format!("debate {}: {what}", row.id));
         let rows = sqlx::query(
             "SELECT seq, at, kind, body FROM journal WHERE debate_id = $1 ORDER BY seq",
         )
@@ -134,7 +134,7 @@ impl Store {
                 }
             };
             if kind(&event) != row.try_get::<String, _>("kind")? {
-                fault(format!("entry {seq} is not of the kind that its row says"));
+                fault(format!("entry {seq} has the wrong kind in its row"));
             }
             entries.push(Entry {
                 seq,
@@ -142,33 +142,33 @@ impl Store {
                 event,
             });
         }
-        let tally = Tally::of(&entries);
-        let told = Totals {
-            calls: tally.calls,
-            retries: tally.retries,
-            input_tokens: tally.usage.input,
-            output_tokens: tally.usage.output,
-            cached_tokens: tally.usage.cached,
-            // Sums of the database differ in the last digit from those made here.
+        let delta = RowDelta::of(&entries);
+        let expected = Totals {
+            calls: delta.calls,
+            retries: delta.retries,
+            input_tokens: delta.usage.input,
+            output_tokens: delta.usage.output,
+            cached_tokens: delta.usage.cached,
+            // The database adds in floating point, so its sum may differ in the last digit.
             cost_usd: row.totals.cost_usd,
         };
-        if told != row.totals {
-            fault("its totals are not those of its journal".to_owned());
+        if expected != row.totals {
+            fault("its totals do not match its journal".to_owned());
         }
-        if tally
+        if delta
             .state
             .is_some_and(|state| state != row.state && row.ended_at.is_some())
         {
             fault(format!(
-                "it is {} although its journal says otherwise",
+                "its state {} does not match its journal",
                 row.state.name()
             ));
         }
-        found.entries += entries.len() as u64;
+        report.entries += entries.len() as u64;
         Ok(())
     }
 
-    /// Debates that were last changed before this time, oldest first.
+    /// Debates last changed before `cutoff`, oldest first.
     pub(crate) async fn older_than(
         &self,
         cutoff: Millis,
@@ -192,16 +192,16 @@ impl Store {
             .map_err(|failure| self.failed(failure))
     }
 
-    /// Writes the store as it is at this moment into a file of its own, while others go on using it.
+    /// Writes a consistent snapshot to a new file while the store is in use. Returns its size.
     pub(crate) async fn back_up(&self, file: &Path) -> Result<u64, BackupError> {
         let name = file.display().to_string();
-        if let Home::Server(server) = &*self.home {
+        if let Location::Server(server) = &*self.location {
             return Err(BackupError::OnServer {
                 file: name,
                 database: server.url.to_string(),
             });
         }
-        make_empty(file).map_err(|source| {
+        create_private(file).map_err(|source| {
             let file = name.clone();
             if source.kind() == io::ErrorKind::AlreadyExists {
                 BackupError::Exists(file)
@@ -214,7 +214,7 @@ impl Store {
             .execute(&self.reader)
             .await;
         let size = match written {
-            Ok(_) => keep(file),
+            Ok(_) => sync(file),
             Err(error) => {
                 let _ = fs::remove_file(file);
                 return Err(self.failed(error.into()).into());
@@ -224,8 +224,8 @@ impl Store {
     }
 }
 
-/// For the user alone: it holds everything that the store does.
-fn make_empty(file: &Path) -> io::Result<()> {
+/// Accessible only to the user, as the store is.
+fn create_private(file: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -233,8 +233,8 @@ fn make_empty(file: &Path) -> io::Result<()> {
     options.open(file).map(drop)
 }
 
-/// A backup counts only when the disk has it.
-fn keep(file: &Path) -> io::Result<u64> {
+/// Flushes the backup to disk and returns its size.
+fn sync(file: &Path) -> io::Result<u64> {
     let file = File::open(file)?;
     file.sync_all()?;
     Ok(file.metadata()?.len())

@@ -3,8 +3,8 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
-use crate::store::test_stores::{Place, on_both};
-use crate::store::{Rating, Resolving};
+use crate::store::test_stores::{TestStore, on_both};
+use crate::store::{Rating, Resolution};
 
 async fn debate(store: &Store, at: Millis) -> Uuid {
     let id = Uuid::new_v4();
@@ -14,18 +14,18 @@ async fn debate(store: &Store, at: Millis) -> Uuid {
         keyed(2, finished("r1/a", spent(Some(0.1)))),
         keyed(3, ended(State::Complete)),
     ];
-    for one in &mut batch {
-        one.entry.at = at;
+    for appended in &mut batch {
+        appended.entry.at = at;
     }
     lease.journal().append(batch).await.unwrap();
     id
 }
 
-/// C-10: a sound store is found sound, and one that is not is said to be so.
-async fn c10_a_check_finds_what_is_wrong(place: Place) {
-    let store = place.open().await;
+/// C-10: a check passes on a sound store and reports what is wrong with a broken one.
+async fn c10_a_check_reports_what_is_wrong(test_store: TestStore) {
+    let store = test_store.open().await;
     let id = debate(&store, 1).await;
-    let sound = Soundness {
+    let sound = CheckReport {
         debates: 1,
         entries: 3,
         faults: vec![],
@@ -35,9 +35,7 @@ async fn c10_a_check_finds_what_is_wrong(place: Place) {
     let wrong = store.check().await.unwrap().faults;
     assert_eq!(
         wrong,
-        [format!(
-            "debate {id}: its totals are not those of its journal"
-        )]
+        [format!("debate {id}: its totals do not match its journal")]
     );
     store.writer.run("DELETE FROM journal WHERE seq = 2").await;
     let wrong = store.check().await.unwrap().faults;
@@ -47,9 +45,9 @@ async fn c10_a_check_finds_what_is_wrong(place: Place) {
     );
 }
 
-/// What was changed at the cutoff itself is not older than it; what somebody has rated or resolved can be kept.
-async fn c14_what_is_old_is_found(place: Place) {
-    let store = place.open().await;
+/// A debate changed at the cutoff is not older than it; rated and resolved debates can be kept.
+async fn c14_old_debates_are_found(test_store: TestStore) {
+    let store = test_store.open().await;
     let (old, rated, resolved, young) = (
         debate(&store, 99).await,
         debate(&store, 10).await,
@@ -58,7 +56,7 @@ async fn c14_what_is_old_is_found(place: Place) {
     );
     let rating = Rating::new(5).unwrap();
     store.rate(rated, rating, None, 20).await.unwrap();
-    let outcome = Resolving {
+    let outcome = Resolution {
         outcome: Some("yes".into()),
         by: None,
     };
@@ -72,11 +70,11 @@ async fn c14_what_is_old_is_found(place: Place) {
     assert!(!ids(Keep::Nothing).await.contains(&young));
 }
 
-/// A backup while the store is written to is a store by itself, as it was at one moment.
+/// A backup taken during writes is a valid store with a consistent snapshot.
 #[tokio::test]
 async fn a_backup_is_a_store_of_its_own() {
-    let (place, other) = (Place::folder(), tempfile::tempdir().unwrap());
-    let store = place.open().await;
+    let (test_store, other) = (TestStore::sqlite(), tempfile::tempdir().unwrap());
+    let store = test_store.open().await;
     let id = debate(&store, 1).await;
     let running = store
         .create(Uuid::new_v4(), &setup("Still?"), 2)
@@ -104,15 +102,15 @@ async fn a_backup_is_a_store_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_backup_of_a_server_says_how_to_make_one() {
-    let place = Place::server();
-    let store = place.open().await;
+async fn a_backup_of_a_server_names_the_pg_dump_command() {
+    let test_store = TestStore::postgres();
+    let store = test_store.open().await;
     let refused = store.back_up(Path::new("x.dump")).await.unwrap_err();
-    let said = refused.to_string();
+    let message = refused.to_string();
     assert!(
-        said.contains("pg_dump --format=custom --file=x.dump 'postgres://127.0.0.1:"),
-        "{said}"
+        message.contains("pg_dump --format=custom --file=x.dump 'postgres://127.0.0.1:"),
+        "{message}"
     );
 }
 
-on_both!(c10_a_check_finds_what_is_wrong, c14_what_is_old_is_found);
+on_both!(c10_a_check_reports_what_is_wrong, c14_old_debates_are_found);

@@ -1,10 +1,10 @@
-//! The store: the journals of all debates and the listings made from them, in one `SQLite` file in the data folder or in a
-//! database on a `PostgreSQL` server.
+//! The store: the journals of all debates and the table that lists them, in an `SQLite` file in the data folder or in a
+//! `PostgreSQL` database.
 //!
-//! It promises: an append that returned survives a power cut; one process at a time runs a debate, and one that was
-//! presumed dead writes nothing; several processes can use the store at once; a damaged file is kept, never overwritten.
+//! Guarantees: an append that returned survives a power cut; one process at a time runs a debate, and a process that lost its
+//! lease can no longer write; several processes can use the store at once; a damaged file is kept, never overwritten.
 //!
-//! There is one SQL for both. What differs is in `dialect`, and in how debates are held (`home`) and appended to (`appender`).
+//! Both databases use the same SQL. The differences are in `dialect`, `location` (locking) and `appender` (group commit).
 
 mod address;
 mod appender;
@@ -37,7 +37,8 @@ mod fixtures;
 #[cfg(test)]
 mod test_stores;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use roundtable_engine::event::State;
 use sqlx::AnyPool;
@@ -48,33 +49,38 @@ pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
-pub(crate) use query::{Filter, Place};
+pub(crate) use query::{Filter, ListPosition};
 pub(crate) use rate::Rating;
-pub(crate) use resolve::Resolving;
+pub(crate) use resolve::Resolution;
 pub(crate) use row::DebateRow;
-pub(crate) use server_debates::{Created, Sent};
+pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
-pub(crate) use worker_queue::News;
+pub(crate) use worker_queue::Notification;
 
 use appender::Appender;
 use errors::Failure;
-use location::Home;
+use location::Location;
 use writer::Writer;
+
+/// How long an operation on a `PostgreSQL` server may take. A dead connection gives no error, so every wait needs a limit.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long closing waits for background tasks.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
-    home: Arc<Home>,
+    location: Arc<Location>,
     writer: Arc<Writer>,
     appender: Arc<Appender>,
     reader: AnyPool,
 }
 
 impl Store {
-    /// Waits until everything is written back. Without it nothing is lost, but the log file stays for the next run.
+    /// Waits for pending writes and checkpoints the database. Without it nothing is lost, but the WAL file stays.
     pub(crate) async fn close(&self) {
         self.appender.close().await;
-        if let Home::Server(server) = &*self.home {
+        if let Location::Server(server) = &*self.location {
             server.ownership.close().await;
             server.queue.close().await;
         }
@@ -82,23 +88,28 @@ impl Store {
         self.writer.close().await;
     }
 
-    /// Whether processes on other machines may use it too.
+    /// Whether processes on other machines can use it too.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(&*self.home, Home::Server(_))
+        matches!(&*self.location, Location::Server(_))
     }
 
     fn failed(&self, failure: Failure) -> StoreError {
-        self.home.report(failure)
+        self.location.report(failure)
     }
 }
 
-/// SQL has no unsigned numbers. No count of ours comes near the end of the signed ones.
+/// SQL has no unsigned integers. No value stored here comes near `i64::MAX`.
 fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
+}
+
+/// Locks a mutex. Its data is valid after a panic elsewhere, so poisoning is ignored.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

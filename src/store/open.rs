@@ -1,4 +1,4 @@
-//! Opening the store: one process at a time brings the database up to date; a damaged one is kept aside.
+//! Opens the store: one process at a time runs migrations; a damaged database is moved aside.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
 
-use super::Store;
 use super::address::{Address, Url};
 use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
-use super::folder::{Folder, PATIENCE};
-use super::location::{Home, Server};
+use super::folder::Folder;
+use super::location::{Location, Server};
 use super::ownership::{self, Ownership};
 use super::queue::Queue;
 use super::writer::Writer;
+use super::{SERVER_TIMEOUT, Store};
 
-const READERS: u32 = 3;
+const MAX_READERS: u32 = 3;
 const SQLITE: Dialect = Dialect::Sqlite;
 
 impl Store {
@@ -31,9 +31,9 @@ impl Store {
         }
     }
 
-    /// Opens a database on a server and brings it up to date; it has to be there, empty or ours.
+    /// Opens an existing database on a server, empty or ours, and runs migrations.
     pub(super) async fn connect(url: &Url) -> Result<Self, StoreError> {
-        match connect_to(url).await {
+        match open_server(url).await {
             Ok(store) => Ok(store),
             Err(Refusal::Newer(version)) => Err(StoreError::Newer {
                 path: url.to_string().into(),
@@ -47,15 +47,15 @@ impl Store {
         }
     }
 
-    /// Opens `roundtable.db` in `data_dir`, making both where they are missing.
+    /// Opens `roundtable.db` in `data_dir`; creates both if missing.
     pub(crate) async fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let folder = Folder::prepare(data_dir)?;
         let _opening = folder.lock_for_opening().await?;
-        if folder.has_log_without_database() {
-            return Err(kept_aside(&folder));
+        if folder.has_wal_without_database() {
+            return Err(move_aside(&folder));
         }
         folder.create_database()?;
-        match connect(&folder).await {
+        match open_file(&folder).await {
             Ok(opened) => Ok(opened.with(folder)),
             Err(Refusal::Newer(version)) => Err(StoreError::Newer {
                 path: folder.database(),
@@ -66,21 +66,21 @@ impl Store {
                 version,
             }),
             Err(Refusal::Failed(failure)) if failure.fault == Fault::Damaged => {
-                Err(kept_aside(&folder))
+                Err(move_aside(&folder))
             }
             Err(Refusal::Failed(failure)) => Err(folder.report(failure)),
         }
     }
 }
 
-fn kept_aside(folder: &Folder) -> StoreError {
+fn move_aside(folder: &Folder) -> StoreError {
     match folder.set_aside() {
         Ok(kept_as) => StoreError::Corrupt { kept_as },
         Err(error) => error,
     }
 }
 
-/// Why a database that could be reached is not used.
+/// Why a database cannot be used.
 enum Refusal {
     Newer(i64),
     Foreign(i64),
@@ -93,7 +93,7 @@ impl From<sqlx::Error> for Refusal {
     }
 }
 
-/// A database that is up to date.
+/// A migrated database.
 struct Opened {
     writer: Writer,
     reader: AnyPool,
@@ -103,7 +103,7 @@ impl Opened {
     fn with(self, folder: Folder) -> Store {
         let writer = Arc::new(self.writer);
         Store {
-            home: Arc::new(Home::Folder(folder)),
+            location: Arc::new(Location::Folder(folder)),
             appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
             writer,
             reader: self.reader,
@@ -111,21 +111,21 @@ impl Opened {
     }
 }
 
-async fn connect(folder: &Folder) -> Result<Opened, Refusal> {
+async fn open_file(folder: &Folder) -> Result<Opened, Refusal> {
     sqlx::any::install_default_drivers();
-    let options = address(folder.database())
+    let options = file_url(folder.database())
         .map_err(Refusal::Failed)?
         .parse::<AnyConnectOptions>()?
         .disable_statement_logging();
-    // Not from a pool: that would hide what is wrong and try again until it times out.
+    // Not from a pool, which would hide the error and retry until it times out.
     let mut first = AnyConnection::connect_with(&options).await?;
     if let Err(refusal) = prepare(&mut first, folder).await {
-        // The database may have to be renamed: nothing of ours may be open on it.
+        // The database may be renamed next, so close it first.
         let _ = first.close().await;
         return Err(refusal);
     }
     let reader = AnyPoolOptions::new()
-        .max_connections(READERS)
+        .max_connections(MAX_READERS)
         .max_lifetime(None)
         .idle_timeout(None)
         .test_before_acquire(false)
@@ -137,7 +137,7 @@ async fn connect(folder: &Folder) -> Result<Opened, Refusal> {
     })
 }
 
-async fn connect_to(url: &Url) -> Result<Store, Refusal> {
+async fn open_server(url: &Url) -> Result<Store, Refusal> {
     sqlx::any::install_default_drivers();
     let options = url
         .expose()
@@ -151,12 +151,12 @@ async fn connect_to(url: &Url) -> Result<Store, Refusal> {
         .await
         .map_err(refusal)?;
     let reader = AnyPoolOptions::new()
-        .max_connections(READERS)
-        .acquire_timeout(2 * PATIENCE)
+        .max_connections(MAX_READERS)
+        .acquire_timeout(SERVER_TIMEOUT)
         .after_connect(|connection, _| Dialect::Postgres.configure(connection).boxed())
         .connect_lazy_with(options.clone());
     Ok(Store {
-        home: Arc::new(Home::Server(Box::new(Server {
+        location: Arc::new(Location::Server(Box::new(Server {
             url: url.clone(),
             ownership: Ownership::new(options.clone()),
             queue: Queue::new(url)?,
@@ -167,15 +167,15 @@ async fn connect_to(url: &Url) -> Result<Store, Refusal> {
     })
 }
 
-/// Brings the database up to date, and looks as closely as there is reason to.
+/// Runs migrations, and an integrity check if the database is suspect.
 async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), Refusal> {
     SQLITE.configure(connection).await?;
     connection.execute("PRAGMA journal_mode = WAL").await?;
     if folder.is_suspect() {
         check(connection).await.map_err(Refusal::Failed)?;
-        folder.clear_suspicion();
+        folder.clear_suspect();
     }
-    // Migrations need not survive a power cut: they are run again. The first append takes them to the disk with it.
+    // Migrations need not survive a power cut: they run again. The first append flushes them too.
     connection.execute("PRAGMA synchronous = NORMAL").await?;
     migrations()
         .run_direct(None, connection, false)
@@ -183,31 +183,31 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
         .map_err(refusal)?;
     SQLITE.configure(connection).await?;
     appender::prepare(connection).await?;
-    // Touches each tree once: damage near the root shows here and not in the middle of a debate.
-    for touch in [
+    // Reads each table once, so that damage near the root is found now and not during a debate.
+    for query in [
         "SELECT id FROM debates ORDER BY created_at DESC, id DESC LIMIT 1",
         "SELECT seq FROM journal LIMIT 1",
         "SELECT number FROM learning LIMIT 1",
     ] {
-        connection.fetch_optional(touch).await?;
+        connection.fetch_optional(query).await?;
     }
     Ok(())
 }
 
 async fn check(connection: &mut AnyConnection) -> Result<(), Failure> {
     let row = connection.fetch_one("PRAGMA integrity_check(1)").await?;
-    let verdict: String = row.try_get(0)?;
-    if verdict == "ok" {
+    let message: String = row.try_get(0)?;
+    if message == "ok" {
         Ok(())
     } else {
         Err(Failure {
             fault: Fault::Damaged,
-            detail: verdict,
+            detail: message,
         })
     }
 }
 
-/// Listed one by one: what is in the folder by accident changes no database.
+/// Listed explicitly, so that a stray file in the folder is never run.
 fn migrations() -> Migrator {
     let migration = |version, name: &'static str, sql: &'static str| {
         let sql = sql.into_sql_str();
@@ -253,12 +253,12 @@ fn refusal(error: MigrateError) -> Refusal {
     })
 }
 
-/// The file as a URL whose path is opaque, so that no part of it (`..`, `%`, `?`) is taken for more than a name.
-fn address(database: PathBuf) -> Result<String, Failure> {
+/// The file as a URL with every special character (`..`, `%`, `?`) percent-encoded.
+fn file_url(database: PathBuf) -> Result<String, Failure> {
     let Ok(path) = database.into_os_string().into_string() else {
         return Err(Failure {
             fault: Fault::Other,
-            detail: "its path is not Unicode text: name another folder with --data".into(),
+            detail: "its path is not valid Unicode: choose another folder with --data".into(),
         });
     };
     let mut url = String::from("sqlite:");

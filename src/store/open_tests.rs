@@ -7,7 +7,7 @@ use sqlx::{Executor, Row};
 use uuid::Uuid;
 
 use crate::store::fixtures::{keyed, setup};
-use crate::store::test_stores::Place;
+use crate::store::test_stores::TestStore;
 use crate::store::{Address, Store, StoreError};
 
 const DATABASE: &str = "roundtable.db";
@@ -19,9 +19,9 @@ fn kept_as(folder: &Path, number: u32) -> StoreError {
 }
 
 #[tokio::test]
-async fn every_connection_is_safe_against_power_cuts_and_strangers() {
+async fn every_connection_is_durable_and_files_are_private() {
     let parent = tempfile::tempdir().unwrap();
-    // No part of a path means anything but itself.
+    // Special characters in a path have no meaning.
     let folder = parent.path().join("a b%41?mode=ro#é");
     let store = Store::open(&folder).await.unwrap();
     let mut settings = Vec::new();
@@ -48,9 +48,9 @@ async fn every_connection_is_safe_against_power_cuts_and_strangers() {
     }
 }
 
-/// A damaged database is kept under a name of its own each time, and the next run begins anew.
+/// Every damaged database is kept under its own name, and the next run starts with an empty one.
 #[tokio::test]
-async fn a_file_that_is_no_database_is_kept_aside() {
+async fn a_file_that_is_not_a_database_is_moved_aside() {
     let folder = tempfile::tempdir().unwrap();
     for (number, noise) in [(1, "x"), (2, "not a database ")] {
         let noise = noise.repeat(1_000);
@@ -66,7 +66,7 @@ async fn a_file_that_is_no_database_is_kept_aside() {
 }
 
 #[tokio::test]
-async fn the_log_of_a_database_that_vanished_is_kept_aside() {
+async fn the_wal_of_a_missing_database_is_moved_aside() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("roundtable.db-wal"), "the only copy").unwrap();
     let refused = Store::open(folder.path()).await.unwrap_err();
@@ -76,9 +76,9 @@ async fn the_log_of_a_database_that_vanished_is_kept_aside() {
     Store::open(folder.path()).await.unwrap();
 }
 
-/// Damage that opening does not meet is said when it is met; the next opening looks closely and keeps the file.
+/// Damage that opening does not read is reported when it is read; the next opening checks and moves the file aside.
 #[tokio::test]
-async fn damage_found_later_is_kept_aside_by_the_next_run() {
+async fn damage_found_later_is_moved_aside_by_the_next_run() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path()).await.unwrap();
     let lease = store
@@ -98,7 +98,7 @@ async fn damage_found_later_is_kept_aside_by_the_next_run() {
 
     let path = folder.path().join(DATABASE);
     let mut bytes = fs::read(&path).unwrap();
-    // What opening looks at lies before.
+    // Opening reads only pages before this.
     let end = bytes.len() / 4 * 3;
     bytes[end..].fill(0xff);
     fs::write(&path, &bytes).unwrap();
@@ -118,13 +118,13 @@ async fn damage_found_later_is_kept_aside_by_the_next_run() {
 }
 
 #[tokio::test]
-async fn a_false_suspicion_is_cleared() {
+async fn a_false_suspect_marker_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     Store::open(folder.path()).await.unwrap().close().await;
-    let suspicion = folder.path().join("roundtable.db.suspect");
-    fs::write(&suspicion, "").unwrap();
+    let marker = folder.path().join("roundtable.db.suspect");
+    fs::write(&marker, "").unwrap();
     Store::open(folder.path()).await.unwrap();
-    assert!(!suspicion.exists());
+    assert!(!marker.exists());
 }
 
 #[tokio::test]
@@ -163,58 +163,54 @@ async fn a_database_of_another_build_is_refused() {
     assert_eq!(refused, StoreError::Foreign { path, version: 1 });
 }
 
-/// C-10: on a server as in a folder.
+/// C-10: the same on a server.
 #[tokio::test]
 async fn c10_a_newer_database_on_a_server_is_left_alone() {
-    let place = Place::server();
-    place.open().await.close().await;
-    let Place::Server(database) = &place else {
-        unreachable!()
-    };
+    let test_store = TestStore::postgres();
+    test_store.open().await.close().await;
+    let database = test_store.database();
     database.sql(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
          VALUES (9999, 'later', true, '\\x00', 0)",
     );
-    let refused = Store::at(&place.address()).await.unwrap_err();
+    let refused = Store::at(&test_store.address()).await.unwrap_err();
     assert_eq!(
         refused,
         StoreError::Newer {
-            path: place.address().to_string().into(),
+            path: test_store.address().to_string().into(),
             version: 9999
         }
     );
     database.sql(
         "DELETE FROM _sqlx_migrations WHERE version = 9999; UPDATE _sqlx_migrations SET checksum = '\\x00' WHERE version = 2",
     );
-    let refused = Store::at(&place.address()).await.unwrap_err();
+    let refused = Store::at(&test_store.address()).await.unwrap_err();
     assert!(
         matches!(refused, StoreError::Foreign { version: 2, .. }),
         "{refused}"
     );
 }
 
-/// C-10: a server that is not there, or has no such database, is said so in words that help.
+/// C-10: an unreachable server or missing database is reported without the password.
 #[tokio::test]
-async fn c10_a_server_that_cannot_be_used_is_said() {
-    let place = Place::server();
-    let Place::Server(database) = &place else {
-        unreachable!()
-    };
+async fn c10_a_server_that_cannot_be_used_is_reported() {
+    let test_store = TestStore::postgres();
+    let database = test_store.database();
     let missing = format!("{}x", database.url());
     let refused = Store::at(&Address::parse(&missing)).await.unwrap_err();
-    let said = refused.to_string();
-    assert!(said.contains("does not exist"), "{said}");
-    let nobody = "postgres://ada:secret@127.0.0.1:1/debates";
-    let refused = Store::at(&Address::parse(nobody)).await.unwrap_err();
-    let said = refused.to_string();
+    let message = refused.to_string();
+    assert!(message.contains("does not exist"), "{message}");
+    let unreachable = "postgres://ada:secret@127.0.0.1:1/debates";
+    let refused = Store::at(&Address::parse(unreachable)).await.unwrap_err();
+    let message = refused.to_string();
     assert!(
-        said.contains("postgres://127.0.0.1:1/debates") && !said.contains("secret"),
-        "{said}"
+        message.contains("postgres://127.0.0.1:1/debates") && !message.contains("secret"),
+        "{message}"
     );
 }
 
 #[tokio::test]
-async fn a_path_through_a_file_is_no_folder() {
+async fn a_path_through_a_file_is_rejected() {
     let parent = tempfile::tempdir().unwrap();
     let file = parent.path().join("file");
     fs::write(&file, "").unwrap();
@@ -224,13 +220,13 @@ async fn a_path_through_a_file_is_no_folder() {
     }
 }
 
-/// A folder where not even the administrator may create anything stands for one without permission.
+/// Uses a folder where not even root can create anything.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_read_only() {
+async fn a_folder_that_cannot_be_created_is_read_only() {
     let path = Path::new("/sys/roundtable");
     if !Path::new("/sys/kernel").exists() {
-        return; // A container without it: the folder could really be made.
+        return; // In some containers the folder could be created.
     }
     let refused = Store::open(path).await.unwrap_err();
     assert!(
@@ -239,9 +235,9 @@ async fn a_folder_that_cannot_be_made_is_read_only() {
     );
 }
 
-/// Another process that never finishes opening is waited for, but not for ever.
+/// Opening waits for another process, but not forever.
 #[tokio::test]
-async fn a_folder_that_stays_locked_is_said() {
+async fn a_locked_folder_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     Store::open(folder.path()).await.unwrap().close().await;
     let other = fs::File::open(folder.path().join("locks/opening.lock")).unwrap();

@@ -1,10 +1,10 @@
-//! Who holds debates on a `PostgreSQL` server, where no lock file reaches.
+//! Leases on a `PostgreSQL` server, in place of lock files.
 //!
-//! Every process that holds debates is an owner: one row that says until when it is taken to live, by the clock of the
-//! database, and that it renews all the time. A debate names its owner, and is free as soon as that one is dead or has let go.
+//! Every process that holds debates is an owner: a row with an expiry time on the database's clock, renewed by heartbeats. A
+//! debate's row names its owner; the debate is free once the owner has expired or released it.
 //!
-//! It promises: what an owner held can be leased within [`LEASE_DURATION`] of its last sign of life; an owner that could not renew
-//! knows it before anybody may lease, and stops. None of it makes an append correct: the epoch does.
+//! Guarantees: another process can lease an owner's debates within [`LEASE_DURATION`] of its last heartbeat; an owner that
+//! cannot renew stops before that. Correctness of appends does not depend on any of this, only on the epoch.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,18 +20,17 @@ use uuid::Uuid;
 
 use super::dialect::{Dialect, server_now};
 use super::errors::Failure;
-use super::folder::PATIENCE;
-use super::signed;
+use super::{CLOSE_TIMEOUT, SERVER_TIMEOUT, signed};
 
-/// How long an owner is taken to live after its last sign of life.
+/// How long after its last heartbeat an owner expires.
 pub(super) const LEASE_DURATION: Duration = Duration::from_secs(6);
-const BEAT: Duration = Duration::from_millis(1_500);
-/// After a sign of life that did not get through.
-const AGAIN: Duration = Duration::from_millis(250);
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(1_500);
+/// The wait after a failed heartbeat.
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 /// An owner stops this long before others may take over.
-const MARGIN: Duration = Duration::from_millis(500);
+const SAFETY_MARGIN: Duration = Duration::from_millis(500);
 
-/// This process as an owner; made when it first holds something, and anew after it was taken for dead.
+/// This process as an owner; registered when it first locks a debate, and again after it expired.
 #[derive(Debug)]
 pub(super) struct Ownership {
     options: AnyConnectOptions,
@@ -42,9 +41,9 @@ pub(super) struct Ownership {
 #[derive(Clone)]
 pub(super) struct Owner {
     id: Arc<str>,
-    /// Cancelled when it may no longer act.
+    /// Cancelled when the owner has expired or is about to.
     lost: CancellationToken,
-    let_go: mpsc::UnboundedSender<Uuid>,
+    released: mpsc::UnboundedSender<Uuid>,
 }
 
 impl fmt::Debug for Owner {
@@ -53,7 +52,7 @@ impl fmt::Debug for Owner {
     }
 }
 
-/// One debate that is held. Dropped, it is free again.
+/// A lock on one debate. Dropping it releases the debate.
 #[derive(Debug)]
 pub(super) struct OwnerLease {
     debate: Uuid,
@@ -76,8 +75,8 @@ impl OwnerLease {
 
 impl Drop for OwnerLease {
     fn drop(&mut self) {
-        // Nobody hears it only where the owner is gone, and then the debate is free.
-        let _ = self.owner.let_go.send(self.debate);
+        // Sending fails only if the owner has expired, and then the debate is free.
+        let _ = self.owner.released.send(self.debate);
     }
 }
 
@@ -98,43 +97,43 @@ impl Ownership {
 
     pub(super) async fn owner(&self) -> Result<Owner, Failure> {
         let mut current = self.current.lock().await;
-        if let Some(owner) = current.as_ref().filter(|it| !it.lost.is_cancelled()) {
+        if let Some(owner) = current.as_ref().filter(|owner| !owner.lost.is_cancelled()) {
             return Ok(owner.clone());
         }
-        let (let_go, heard) = mpsc::unbounded_channel();
+        let (released, receiver) = mpsc::unbounded_channel();
         let owner = Owner {
             id: Uuid::new_v4().to_string().into(),
             lost: CancellationToken::new(),
-            let_go,
+            released,
         };
         let sent = Instant::now();
         let mut connection = connect(&self.options).await?;
         register(&mut connection, &owner.id).await?;
-        let keeper = Keeper {
+        let heartbeat = HeartbeatTask {
             options: self.options.clone(),
             connection: Some(connection),
             id: Arc::clone(&owner.id),
             lost: owner.lost.clone(),
-            heard,
-            owed: Vec::new(),
-            deadline: until(sent),
+            released: receiver,
+            unreleased: Vec::new(),
+            deadline: deadline(sent),
         };
-        self.tasks.spawn(keeper.keep());
+        self.tasks.spawn(heartbeat.run());
         *current = Some(owner.clone());
         Ok(owner)
     }
 
-    /// Waits until everything that was let go of is free. What is still held then is so until its owner is taken for dead.
+    /// Waits until dropped locks are released. A debate that is still locked stays so until the owner expires.
     pub(super) async fn close(&self) {
         self.current.lock().await.take();
         self.tasks.close();
-        let _ = tokio::time::timeout(PATIENCE, self.tasks.wait()).await;
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.tasks.wait()).await;
     }
 }
 
-/// The database counts from when it got the message, which is later than when it was sent.
-fn until(sent: Instant) -> Instant {
-    sent + LEASE_DURATION - MARGIN
+/// Counted from when the heartbeat was sent; the database counts from when it arrived, which is later.
+fn deadline(sent: Instant) -> Instant {
+    sent + LEASE_DURATION - SAFETY_MARGIN
 }
 
 pub(super) async fn connect(options: &AnyConnectOptions) -> Result<AnyConnection, Failure> {
@@ -143,28 +142,28 @@ pub(super) async fn connect(options: &AnyConnectOptions) -> Result<AnyConnection
         Dialect::Postgres.configure(&mut connection).await?;
         Ok(connection)
     };
-    match tokio::time::timeout(2 * PATIENCE, connecting).await {
+    match tokio::time::timeout(SERVER_TIMEOUT, connecting).await {
         Ok(connected) => connected.map_err(|error: sqlx::Error| error.into()),
-        Err(_) => Err(Failure::silent()),
+        Err(_) => Err(Failure::timed_out()),
     }
 }
 
-/// Says for an owner that it lives, and frees what it lets go of.
-struct Keeper {
+/// Sends an owner's heartbeats and releases its debates.
+struct HeartbeatTask {
     options: AnyConnectOptions,
     connection: Option<AnyConnection>,
     id: Arc<str>,
     lost: CancellationToken,
-    heard: mpsc::UnboundedReceiver<Uuid>,
-    /// What was let go of and is not free yet: as long as this owner lives, nobody else may take it.
-    owed: Vec<Uuid>,
-    /// When it has to stop unless it has renewed.
+    released: mpsc::UnboundedReceiver<Uuid>,
+    /// Released debates whose rows still name this owner.
+    unreleased: Vec<Uuid>,
+    /// When the owner has to stop unless it renews.
     deadline: Instant,
 }
 
-impl Keeper {
-    async fn keep(mut self) {
-        let mut next = Instant::now() + BEAT;
+impl HeartbeatTask {
+    async fn run(mut self) {
+        let mut next = Instant::now() + HEARTBEAT_INTERVAL;
         loop {
             tokio::select! {
                 biased;
@@ -173,25 +172,25 @@ impl Keeper {
                     let sent = Instant::now();
                     match timeout_at(self.deadline, self.renew()).await {
                         Ok(Ok(true)) => {
-                            self.deadline = until(sent);
-                            next = sent + BEAT;
-                            self.free_all().await;
+                            self.deadline = deadline(sent);
+                            next = sent + HEARTBEAT_INTERVAL;
+                            self.release_all().await;
                         }
-                        // Others take it for dead already.
+                        // It has expired.
                         Ok(Ok(false)) => break,
                         Ok(Err(_)) | Err(_) => {
                             self.connection = None;
-                            next = Instant::now() + AGAIN;
+                            next = Instant::now() + RETRY_INTERVAL;
                         }
                     }
                 }
-                let_go = self.heard.recv() => {
-                    let Some(debate) = let_go else {
-                        let _ = timeout_at(self.deadline, self.leave()).await;
+                released = self.released.recv() => {
+                    let Some(debate) = released else {
+                        let _ = timeout_at(self.deadline, self.unregister()).await;
                         return;
                     };
-                    self.owed.push(debate);
-                    self.free_all().await;
+                    self.unreleased.push(debate);
+                    self.release_all().await;
                 }
             }
         }
@@ -206,7 +205,7 @@ impl Keeper {
         Ok(self.connection.insert(connection))
     }
 
-    /// `false` where it was taken for dead. Then its debates may be others' already.
+    /// `false` if the owner has expired. Other processes may already have taken its debates.
     async fn renew(&mut self) -> Result<bool, Failure> {
         let id = Arc::clone(&self.id);
         let renewed = sqlx::query(concat!(
@@ -216,25 +215,25 @@ impl Keeper {
             server_now!()
         ))
         .bind(id.to_string())
-        .bind(lease())
+        .bind(lease_millis())
         .execute(self.connection().await?)
         .await?;
         Ok(renewed.rows_affected() == 1)
     }
 
-    /// What cannot be freed now is freed after the next sign of life that gets through.
-    async fn free_all(&mut self) {
-        while let Some(debate) = self.owed.last().copied() {
-            let freed = timeout_at(self.deadline, self.free(debate)).await;
-            if !matches!(freed, Ok(Ok(()))) {
+    /// A debate that cannot be released now is released after the next successful heartbeat.
+    async fn release_all(&mut self) {
+        while let Some(debate) = self.unreleased.last().copied() {
+            let outcome = timeout_at(self.deadline, self.release(debate)).await;
+            if !matches!(outcome, Ok(Ok(()))) {
                 self.connection = None;
                 return;
             }
-            self.owed.pop();
+            self.unreleased.pop();
         }
     }
 
-    async fn free(&mut self, debate: Uuid) -> Result<(), Failure> {
+    async fn release(&mut self, debate: Uuid) -> Result<(), Failure> {
         let id = Arc::clone(&self.id);
         sqlx::query("UPDATE debates SET owner = '' WHERE id = $1 AND owner = $2")
             .bind(debate.to_string())
@@ -244,8 +243,8 @@ impl Keeper {
         Ok(())
     }
 
-    /// Nothing is held any more, and nobody will ask for more.
-    async fn leave(&mut self) -> Result<(), Failure> {
+    /// Called when no lock is left and none can be taken.
+    async fn unregister(&mut self) -> Result<(), Failure> {
         let id = Arc::clone(&self.id);
         sqlx::query("DELETE FROM owners WHERE id = $1")
             .bind(id.to_string())
@@ -258,7 +257,7 @@ impl Keeper {
     }
 }
 
-/// Those who died long ago go on the way.
+/// Also deletes owners that expired long ago.
 async fn register(connection: &mut AnyConnection, id: &str) -> Result<(), Failure> {
     sqlx::query(concat!(
         "DELETE FROM owners WHERE lives_until < ",
@@ -273,12 +272,12 @@ async fn register(connection: &mut AnyConnection, id: &str) -> Result<(), Failur
         " + $2)"
     ))
     .bind(id.to_owned())
-    .bind(lease())
+    .bind(lease_millis())
     .execute(connection)
     .await?;
     Ok(())
 }
 
-fn lease() -> i64 {
+fn lease_millis() -> i64 {
     signed(u64::try_from(LEASE_DURATION.as_millis()).unwrap_or(u64::MAX))
 }

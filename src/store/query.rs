@@ -1,4 +1,4 @@
-//! Looking debates up (C-14).
+//! Queries for debates and their journals (C-14).
 
 use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
@@ -9,29 +9,29 @@ use super::errors::{Failure, FindError, StoreError};
 use super::row::{DebateRow, parse_id, select_debates};
 use super::{Store, signed, unsigned};
 
-/// How many debates an ambiguous id names.
-const CANDIDATES: usize = 5;
+/// How many matches an ambiguous id lists.
+const MAX_CANDIDATES: usize = 5;
 
-/// Which debates to list. All of them, newest first, unless it says otherwise.
+/// Which debates to list; by default all, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Filter {
     pub state: Option<State>,
     pub protocol: Option<String>,
-    /// Found anywhere in the question; upper and lower case are the same within ASCII.
+    /// A substring of the question; ASCII case is ignored.
     pub search: Option<String>,
     /// Created at this time or later.
     pub since: Option<Millis>,
     /// Created before this time.
     pub until: Option<Millis>,
-    /// Only what comes after this debate in the listing.
-    pub after: Option<Place>,
+    /// Only debates after this position.
+    pub after: Option<ListPosition>,
     pub limit: u32,
     pub offset: u64,
 }
 
-/// Where a debate stands in the listing.
+/// The position of a debate in the listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ListPosition {
     pub created_at: Millis,
     pub id: Uuid,
 }
@@ -54,24 +54,24 @@ impl Default for Filter {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Page {
     pub debates: Vec<DebateRow>,
-    /// How many there are on all pages.
+    /// The number of debates on all pages.
     pub total: u64,
 }
 
 impl Store {
-    /// By an id or any unambiguous beginning of one; `last` is the newest debate.
+    /// Finds a debate by id or unambiguous id prefix; `last` is the newest debate.
     pub(crate) async fn find(&self, wanted: &str) -> Result<DebateRow, FindError> {
         if wanted == "last" {
             return self.latest().await?.ok_or(FindError::Empty);
         }
         let prefix = wanted.to_ascii_lowercase();
-        let may_be_an_id = prefix
+        let is_id_prefix = prefix
             .chars()
             .all(|character| character.is_ascii_hexdigit() || character == '-');
-        let mut found = if prefix.is_empty() || !may_be_an_id {
+        let mut found = if prefix.is_empty() || !is_id_prefix {
             Vec::new()
         } else {
-            self.beginning_with(&prefix)
+            self.with_prefix(&prefix)
                 .await
                 .map_err(|failure| self.failed(failure))?
         };
@@ -114,14 +114,14 @@ impl Store {
             .map_err(|failure| self.failed(failure))
     }
 
-    /// The whole journal of a debate; empty where there is no such debate.
+    /// The whole journal of a debate; empty if there is no such debate.
     pub(crate) async fn entries(&self, id: Uuid) -> Result<Vec<Entry>, StoreError> {
         self.select_entries(id, 0)
             .await
             .map_err(|failure| self.failed(failure))
     }
 
-    /// What a debate was opened with; known before its journal has anything.
+    /// The setup of a debate; known before its first entry.
     pub(crate) async fn setup(&self, id: Uuid) -> Result<Option<Setup>, StoreError> {
         let row = sqlx::query("SELECT setup FROM debates WHERE id = $1")
             .bind(id.to_string())
@@ -136,27 +136,29 @@ impl Store {
             .map_err(|failure| self.failed(failure))
     }
 
-    /// Of all debates, oldest first, for an export of everything.
+    /// The ids of all debates, oldest first.
     pub(crate) async fn ids(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query("SELECT id FROM debates ORDER BY created_at, id")
-            .fetch_all(&self.reader)
-            .await;
+        self.select_ids("SELECT id FROM debates ORDER BY created_at, id")
+            .await
+    }
+
+    pub(super) async fn select_ids(&self, sql: &'static str) -> Result<Vec<Uuid>, StoreError> {
+        let rows = sqlx::query(sql).fetch_all(&self.reader).await;
         rows.map_err(Failure::from)
             .and_then(|rows| {
-                rows.iter()
-                    .map(|row| parse_id(row.try_get("id")?))
-                    .collect()
+                let ids = rows.iter().map(|row| parse_id(row.try_get("id")?));
+                ids.collect()
             })
             .map_err(|failure| self.failed(failure))
     }
 
-    /// `prefix` holds nothing that LIKE would take for a wildcard.
-    async fn beginning_with(&self, prefix: &str) -> Result<Vec<DebateRow>, Failure> {
+    /// `prefix` must not contain wildcards of LIKE.
+    async fn with_prefix(&self, prefix: &str) -> Result<Vec<DebateRow>, Failure> {
         let rows = sqlx::query(select_debates!(
             "WHERE id LIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2"
         ))
         .bind(format!("{prefix}%"))
-        .bind(signed(CANDIDATES as u64))
+        .bind(signed(MAX_CANDIDATES as u64))
         .fetch_all(&self.reader)
         .await?;
         rows.iter().map(DebateRow::read).collect()
@@ -168,11 +170,11 @@ impl Store {
         let search = filter
             .search
             .as_deref()
-            .map_or_else(|| "%".into(), anywhere);
+            .map_or_else(|| "%".into(), contains_pattern);
         let since = signed(filter.since.unwrap_or(0));
         let until = filter.until.map_or(i64::MAX, signed);
-        let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |place| {
-            (signed(place.created_at), place.id.to_string())
+        let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |position| {
+            (signed(position.created_at), position.id.to_string())
         });
         let rows = sqlx::query(select_debates!(
             "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
@@ -235,8 +237,8 @@ impl Store {
     }
 }
 
-/// The pattern that finds `text` as it stands.
-fn anywhere(text: &str) -> String {
+/// The LIKE pattern that finds `text` literally.
+fn contains_pattern(text: &str) -> String {
     let mut pattern = String::from("%");
     for character in text.chars() {
         if matches!(character, '%' | '_' | '!') {

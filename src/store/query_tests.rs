@@ -3,7 +3,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
 use crate::store::{Filter, FindError, Store};
 
 fn id(text: &str) -> Uuid {
@@ -41,9 +41,9 @@ async fn listed(store: &Store, filter: Filter) -> (Vec<String>, u64) {
     (ids, page.total)
 }
 
-/// C-14: newest first, by state, protocol and words, page by page.
-async fn c14_debates_are_listed(place: Place) {
-    let store = place.open().await;
+/// C-14: lists newest first, filtered by state, protocol and text, in pages.
+async fn c14_debates_are_listed(test_store: TestStore) {
+    let store = test_store.open().await;
     three_debates(&store).await;
     let all = Filter::default;
     let search = |text: &str| Filter {
@@ -104,9 +104,9 @@ async fn c14_debates_are_listed(place: Place) {
     );
 }
 
-/// C-14: an id may be shortened as long as it names one debate.
-async fn c14_a_debate_is_found_by_the_beginning_of_its_id(place: Place) {
-    let store = place.open().await;
+/// C-14: an id may be shortened to an unambiguous prefix.
+async fn c14_a_debate_is_found_by_id_prefix(test_store: TestStore) {
+    let store = test_store.open().await;
     assert_eq!(store.find("last").await, Err(FindError::Empty));
     three_debates(&store).await;
     let found = async |wanted: &str| store.find(wanted).await.map(|row| row.id);
@@ -131,14 +131,14 @@ async fn c14_a_debate_is_found_by_the_beginning_of_its_id(place: Place) {
     };
     assert_eq!(
         ambiguous.to_string(),
-        format!("more than one debate's id begins with 'aa': {SECOND}, {FIRST}; give more of it")
+        format!("several debate ids start with 'aa': {SECOND}, {FIRST}; use a longer prefix")
     );
     assert_eq!(store.find("aa").await, Err(ambiguous));
 }
 
-/// C-14: what `list --json` prints.
-async fn c14_a_row_is_plain_json(place: Place) {
-    let store = place.open().await;
+/// C-14: the output of `list --json`.
+async fn c14_a_row_is_plain_json(test_store: TestStore) {
+    let store = test_store.open().await;
     let lease = store
         .create(id(FIRST), &setup("Why?"), 1_800_000_000_000)
         .await
@@ -175,6 +175,6 @@ async fn c14_a_row_is_plain_json(place: Place) {
 
 on_both!(
     c14_debates_are_listed,
-    c14_a_debate_is_found_by_the_beginning_of_its_id,
+    c14_a_debate_is_found_by_id_prefix,
     c14_a_row_is_plain_json
 );

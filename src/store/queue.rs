@@ -1,14 +1,14 @@
-//! Who is handed which debate on a `PostgreSQL` server: the queue of `apalis-postgres` (B-04).
+//! The job queue on a `PostgreSQL` server, from `apalis-postgres` (B-04).
 //!
-//! A job is one occasion to run a debate: it names the debate and the epoch it stands at. It is over when whoever took it lets
-//! go of the debate, however that came about, and is then taken out. Every debate that is to be run, that nobody living holds and
-//! that has no job at its epoch gets one ([`Queue::hand_out`]); all processes look for such debates all the time.
+//! A job names a debate and its epoch. It is finished when its worker releases the debate for any reason, and is then deleted.
+//! Every process polls for debates that should run, have no live owner and have no job at their epoch, and enqueues one
+//! ([`Queue::enqueue_missing`]).
 //!
-//! So nothing rests on the queue. A job that is lost is made again, one too many finds nothing to do, and what makes an append
-//! correct is the epoch alone.
+//! Correctness does not depend on the queue: a lost job is enqueued again, a surplus job finds nothing to do, and appends are
+//! fenced by the epoch.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use apalis_core::task::builder::TaskBuilder;
@@ -29,52 +29,52 @@ use uuid::Uuid;
 use super::address::Url;
 use super::dialect::{Dialect, server_now};
 use super::errors::{Failure, Fault};
-use super::folder::PATIENCE;
 use super::row::parse_id;
+use super::{CLOSE_TIMEOUT, SERVER_TIMEOUT, lock};
 
-/// The name of our jobs among those of other programs in the same database.
-const NAME: &str = "roundtable";
-/// A worker that misses four of these in a row is dead: its jobs are anybody's after 6 s.
-const BEAT: Duration = Duration::from_millis(1_500);
-const MISSED: usize = 4;
-/// How many debates get a job with one statement.
-const AT_ONCE: i64 = 500;
-/// One for signs of life and one for everything else.
-const CONNECTIONS: u32 = 2;
+/// Separates our jobs from those of other programs in the same database.
+const QUEUE_NAME: &str = "roundtable";
+/// A worker that misses four heartbeats is dead: its jobs are re-enqueued after 6 s.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(1_500);
+const MAX_MISSED_HEARTBEATS: usize = 4;
+/// The number of jobs enqueued with one statement.
+const MAX_JOBS: i64 = 500;
+/// One for heartbeats and one for everything else.
+const MAX_CONNECTIONS: u32 = 2;
 
-/// The channel on which the queue tells of a new job.
+/// The notification channel for new jobs.
 pub(super) const NEW_JOBS: &str = "apalis::job::insert";
 
 #[derive(Debug)]
 pub(super) struct Queue {
     pool: PgPool,
     is_set_up: OnceCell<()>,
-    /// This process, where it takes jobs.
-    worker: Mutex<Option<Registered>>,
-    over: Over,
+    /// This process, once it has taken jobs.
+    worker: Mutex<Option<RegisteredWorker>>,
+    finished: FinishedJobs,
     tasks: TaskTracker,
 }
 
 #[derive(Debug)]
-struct Registered {
+struct RegisteredWorker {
     context: WorkerContext,
-    /// Cancelled when the queue does not know it any more, or when it leaves.
-    gone: CancellationToken,
+    /// Cancelled when the queue has dropped the worker, or when it unregisters.
+    stopped: CancellationToken,
 }
 
-/// Jobs whose debates were let go of and that are still in the queue.
-type Over = Arc<Lock<BTreeSet<String>>>;
+/// Jobs whose debates were released and that are still in the queue.
+type FinishedJobs = Arc<std::sync::Mutex<BTreeSet<String>>>;
 
-/// A job that was taken. Dropped, it is over.
+/// A job taken by this process. Dropping it finishes the job.
 #[derive(Debug)]
 pub(super) struct Job {
     id: String,
     debate: Option<Uuid>,
-    over: Over,
+    finished: FinishedJobs,
 }
 
 impl Job {
-    /// `None` where it names none.
+    /// `None` if the job names no debate.
     pub(super) fn debate(&self) -> Option<Uuid> {
         self.debate
     }
@@ -83,20 +83,19 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         let id = std::mem::take(&mut self.id);
-        let over = self.over.lock();
-        over.unwrap_or_else(PoisonError::into_inner).insert(id);
+        lock(&self.finished).insert(id);
     }
 }
 
-/// Which debates are to get a job.
+/// The debates to enqueue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum Selection {
     All,
-    This(Uuid),
+    Debate(Uuid),
 }
 
-/// Debates that are to be run, that nobody living holds, and that have no job. What is older than the clock of the server goes
-/// first; nothing waits for a clock that is behind another.
+/// Debates that should run, have no live owner and have no job. A creation time in the future of the server's clock is capped,
+/// so that no job waits for a clock that is behind.
 macro_rules! without_job {
     ($which:literal) => {
         concat!(
@@ -119,8 +118,8 @@ impl Queue {
             .parse::<PgConnectOptions>()?
             .disable_statement_logging();
         let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(2 * PATIENCE)
+            .max_connections(MAX_CONNECTIONS)
+            .acquire_timeout(SERVER_TIMEOUT)
             .after_connect(|connection, _| {
                 async move {
                     sqlx::raw_sql(Dialect::Postgres.settings())
@@ -135,12 +134,12 @@ impl Queue {
             pool,
             is_set_up: OnceCell::new(),
             worker: Mutex::new(None),
-            over: Over::default(),
+            finished: FinishedJobs::default(),
             tasks: TaskTracker::new(),
         })
     }
 
-    /// Makes the queue's own tables, where they are not there or not those of this version.
+    /// Creates or migrates the queue's tables if necessary.
     pub(super) async fn set_up(&self) -> Result<(), Failure> {
         self.is_set_up
             .get_or_try_init(|| set_up(&self.pool))
@@ -148,122 +147,125 @@ impl Queue {
             .copied()
     }
 
-    /// Takes out what is over, and gives a job to every debate that needs one.
-    pub(super) async fn hand_out(&self, which: Which) -> Result<(), Failure> {
+    /// Deletes finished jobs, and enqueues every selected debate that needs a job.
+    pub(super) async fn enqueue_missing(&self, selection: Selection) -> Result<(), Failure> {
         self.set_up().await?;
-        in_time(async {
-            self.take_out().await?;
-            let found = match which {
-                Which::All => sqlx::query(without_job!("ORDER BY created_at, id LIMIT $2"))
-                    .bind(NAME)
-                    .bind(AT_ONCE),
-                Which::This(id) => sqlx::query(without_job!("AND id = $2"))
-                    .bind(NAME)
+        with_timeout(async {
+            self.delete_finished().await?;
+            let query = match selection {
+                Selection::All => sqlx::query(without_job!("ORDER BY created_at, id LIMIT $2"))
+                    .bind(QUEUE_NAME)
+                    .bind(MAX_JOBS),
+                Selection::Debate(id) => sqlx::query(without_job!("AND id = $2"))
+                    .bind(QUEUE_NAME)
                     .bind(id.to_string()),
             };
-            let rows = found.fetch_all(&self.pool).await?;
+            let rows = query.fetch_all(&self.pool).await?;
             let jobs = rows.iter().map(job).collect::<Result<Vec<_>, _>>()?;
             if jobs.is_empty() {
                 return Ok(());
             }
             let mut connection = self.pool.acquire().await?;
-            match push_tasks(&mut *connection, NAME, jobs)
+            match push_tasks(&mut *connection, QUEUE_NAME, jobs)
                 .await
-                .map_err(failed)
+                .map_err(queue_failure)
             {
-                // Somebody else is handing them out. What is left is found with the next look.
-                Err(failure) if failure.fault == Fault::Taken => Ok(()),
+                // Another process enqueues them. The next poll finds the rest.
+                Err(failure) if failure.fault == Fault::Duplicate => Ok(()),
                 pushed => pushed,
             }
         })
         .await
     }
 
-    /// Takes up to `most` jobs, those that have waited longest first.
-    pub(super) async fn take(&self, most: usize) -> Result<Vec<Job>, Failure> {
+    /// Takes up to `max` jobs, oldest first.
+    pub(super) async fn take(&self, max: usize) -> Result<Vec<Job>, Failure> {
         self.set_up().await?;
-        let taken = in_time(async {
+        let jobs = with_timeout(async {
             let mut worker = self.worker.lock().await;
             let context = self.registered(&mut worker).await?;
-            let config = config().batch_size(most.max(1));
+            let config = config().batch_size(max.max(1));
             let mut connection = self.pool.acquire().await?;
-            let taken = fetch_next(&mut *connection, &config, context)
+            let tasks = fetch_next(&mut *connection, &config, context)
                 .await
-                .map_err(failed)?;
-            Ok(taken.iter().map(|task| self.taken(task)).collect())
+                .map_err(queue_failure)?;
+            Ok(tasks.iter().map(|task| self.job(task)).collect())
         })
         .await;
-        if taken.is_err()
+        if jobs.is_err()
             && let Some(worker) = &*self.worker.lock().await
         {
-            // It may have been given jobs without getting to know them. Nobody else has them as long as this worker lives, so it
-            // dies, and comes back as another.
-            worker.gone.cancel();
+            // The queue may have assigned jobs whose reply was lost. They stay assigned while this worker lives, so it stops and
+            // registers again under a new name.
+            worker.stopped.cancel();
         }
-        taken
+        jobs
     }
 
-    fn taken(&self, task: &PgTask) -> Job {
+    fn job(&self, task: &PgTask) -> Job {
         let debate = serde_json::from_slice(&task.args).ok();
         Job {
             id: task.task_id().map(ToString::to_string).unwrap_or_default(),
             debate,
-            over: Arc::clone(&self.over),
+            finished: Arc::clone(&self.finished),
         }
     }
 
     async fn registered<'w>(
         &self,
-        worker: &'w mut Option<Registered>,
+        worker: &'w mut Option<RegisteredWorker>,
     ) -> Result<&'w WorkerContext, Failure> {
-        if worker.as_ref().is_none_or(|it| it.gone.is_cancelled()) {
-            let context = WorkerContext::new(&format!("{NAME}-{}", Uuid::new_v4()));
+        if worker
+            .as_ref()
+            .is_none_or(|worker| worker.stopped.is_cancelled())
+        {
+            let context = WorkerContext::new(&format!("{QUEUE_NAME}-{}", Uuid::new_v4()));
             register(&self.pool, &context).await?;
-            let gone = CancellationToken::new();
-            let (pool, beating, until) = (self.pool.clone(), context.clone(), gone.clone());
-            self.tasks
-                .spawn(async move { beat(&pool, &beating, &until).await });
-            *worker = Some(Registered { context, gone });
+            let stopped = CancellationToken::new();
+            self.tasks.spawn(run_heartbeat(
+                self.pool.clone(),
+                context.clone(),
+                stopped.clone(),
+            ));
+            *worker = Some(RegisteredWorker { context, stopped });
         }
         worker
             .as_ref()
-            .map(|it| &it.context)
-            .ok_or_else(Failure::lost)
+            .map(|worker| &worker.context)
+            .ok_or_else(Failure::abandoned)
     }
 
-    /// What is over says so nowhere else: the debate's row tells how it ended.
-    async fn take_out(&self) -> Result<(), Failure> {
-        // They stay in the list until they are known to be out: whoever waits for that may go away.
-        let over: Vec<String> = {
-            let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-            over.iter().cloned().collect()
-        };
+    /// Finished jobs are deleted, not marked: the debate's row has the result.
+    async fn delete_finished(&self) -> Result<(), Failure> {
+        // They stay in the list until they are deleted, because this future may be dropped at any await.
+        let finished: Vec<String> = lock(&self.finished).iter().cloned().collect();
         let name = {
             let worker = self.worker.lock().await;
-            worker.as_ref().map(|it| it.context.name().to_owned())
+            worker
+                .as_ref()
+                .map(|worker| worker.context.name().to_owned())
         };
-        let Some(name) = name.filter(|_| !over.is_empty()) else {
+        let Some(name) = name.filter(|_| !finished.is_empty()) else {
             return Ok(());
         };
-        // Not those that others have been given since this process was taken for dead.
+        // Not those that were reassigned after this worker was presumed dead.
         sqlx::query("DELETE FROM apalis.jobs WHERE id = ANY($1) AND lock_by = $2")
-            .bind(&over)
+            .bind(&finished)
             .bind(name)
             .execute(&self.pool)
             .await?;
-        let mut still = self.over.lock().unwrap_or_else(PoisonError::into_inner);
-        still.retain(|id| !over.contains(id));
+        lock(&self.finished).retain(|id| !finished.contains(id));
         Ok(())
     }
 
-    /// Leaves. What this process has let go of is handed to others at once.
+    /// Re-enqueues what this process has released and unregisters the worker.
     pub(super) async fn close(&self) {
-        let leaving = async {
+        let unregister = async {
             if self.worker.lock().await.is_some() {
-                self.hand_out(Which::All).await?;
+                self.enqueue_missing(Selection::All).await?;
             }
             if let Some(worker) = self.worker.lock().await.take() {
-                worker.gone.cancel();
+                worker.stopped.cancel();
                 sqlx::query(
                     "DELETE FROM apalis.workers WHERE id = $1 \
                      AND NOT EXISTS (SELECT 1 FROM apalis.jobs WHERE lock_by = workers.id)",
@@ -274,43 +276,43 @@ impl Queue {
             }
             Ok::<_, Failure>(())
         };
-        // Whoever is left finds all of it by looking.
-        let _ = timeout(PATIENCE, leaving).await;
+        // Best effort: other processes find the rest by polling.
+        let _ = timeout(CLOSE_TIMEOUT, unregister).await;
         self.tasks.close();
-        let _ = timeout(PATIENCE, self.tasks.wait()).await;
+        let _ = timeout(CLOSE_TIMEOUT, self.tasks.wait()).await;
         self.pool.close().await;
     }
 }
 
 fn config() -> Config {
     Config::default()
-        .queue(NAME)
-        .heartbeat_interval(BEAT)
-        .missed_heartbeats(MISSED)
+        .queue(QUEUE_NAME)
+        .heartbeat_interval(HEARTBEAT_INTERVAL)
+        .missed_heartbeats(MAX_MISSED_HEARTBEATS)
 }
 
-async fn in_time<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let done = timeout(2 * PATIENCE, work).await;
-    done.unwrap_or_else(|_| Err(Failure::silent()))
+async fn with_timeout<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let done = timeout(SERVER_TIMEOUT, work).await;
+    done.unwrap_or_else(|_| Err(Failure::timed_out()))
 }
 
-fn failed(error: apalis_postgres::Error) -> Failure {
+fn queue_failure(error: apalis_postgres::Error) -> Failure {
     if let apalis_postgres::Error::Database(error) = error {
         return error.into();
     }
     Failure {
         fault: Fault::Other,
-        detail: format!("its queue: {error}"),
+        detail: format!("job queue: {error}"),
     }
 }
 
-/// The queue's migrations want more rights than its use, even where there is nothing to do: so it is looked first.
+/// The queue's migrations need more privileges than its use, even if there is nothing to do. So check the version first.
 async fn set_up(pool: &PgPool) -> Result<(), Failure> {
     let newest = PostgresStorage::migrations()
         .iter()
         .map(|migration| migration.version)
         .max();
-    let there = async {
+    let current = async {
         let known =
             sqlx::query("SELECT to_regclass('apalis._sqlx_migrations') IS NOT NULL AS known")
                 .fetch_one(pool)
@@ -325,10 +327,10 @@ async fn set_up(pool: &PgPool) -> Result<(), Failure> {
         .await?;
         row.try_get::<Option<i64>, _>("version")
     };
-    if in_time(there.map(|found: Result<_, sqlx::Error>| Ok(found?))).await? >= newest {
+    if with_timeout(current.map(|version: Result<_, sqlx::Error>| Ok(version?))).await? >= newest {
         return Ok(());
     }
-    // On a connection of its own: where a migration fails, it goes away with the lock that it holds.
+    // On its own connection: closing it releases the migration lock if a migration fails.
     let mut connection = pool.connect_options().connect().await?;
     let migrated = PostgresStorage::migrations()
         .run_direct(None, &mut connection, false)
@@ -337,8 +339,8 @@ async fn set_up(pool: &PgPool) -> Result<(), Failure> {
     migrated.map_err(|error| Failure {
         fault: Fault::Other,
         detail: format!(
-            "the queue for its workers cannot be set up: {error}. Run `roundtable db migrate` once as a user who may make the \
-             schema apalis and the extensions hstore and pgcrypto there"
+            "cannot set up the job queue: {error}. Run `roundtable db migrate` once as a user who may create the \
+             schema apalis and the extensions hstore and pgcrypto"
         ),
     })
 }
@@ -354,65 +356,71 @@ fn job(row: &sqlx::postgres::PgRow) -> Result<PgTask, Failure> {
         .build())
 }
 
-/// Workers that died long ago go on the way.
+/// Also deletes workers that died long ago.
 async fn register(pool: &PgPool, worker: &WorkerContext) -> Result<(), Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs().cast_signed());
-    let mut writing = pool.begin().await?;
+    let mut transaction = pool.begin().await?;
     sqlx::query(
         "DELETE FROM apalis.workers WHERE worker_type = $1 AND last_seen < now() - INTERVAL '1 hour' \
          AND NOT EXISTS (SELECT 1 FROM apalis.jobs WHERE lock_by = workers.id)",
     )
-    .bind(NAME)
-    .execute(&mut *writing)
+    .bind(QUEUE_NAME)
+    .execute(&mut *transaction)
     .await?;
-    register_worker(&mut *writing, NAME, worker, &now.into(), "PgStorage")
+    register_worker(
+        &mut *transaction,
+        QUEUE_NAME,
+        worker,
+        &now.into(),
+        "PgStorage",
+    )
+    .await
+    .map_err(queue_failure)?;
+    // Sets the first heartbeat on the server's clock.
+    keep_alive(&mut *transaction, QUEUE_NAME, worker)
         .await
-        .map_err(failed)?;
-    // By the clock of the server from the first moment on.
-    keep_alive(&mut *writing, NAME, worker)
-        .await
-        .map_err(failed)?;
-    writing.commit().await?;
+        .map_err(queue_failure)?;
+    transaction.commit().await?;
     Ok(())
 }
 
-/// Says for a worker that it lives, and puts jobs of those that do not back into the queue.
-async fn beat(pool: &PgPool, worker: &WorkerContext, gone: &CancellationToken) {
-    let mut next = Instant::now() + BEAT;
+/// Sends a worker's heartbeats and re-enqueues the jobs of dead workers.
+async fn run_heartbeat(pool: PgPool, worker: WorkerContext, stopped: CancellationToken) {
+    let mut next = Instant::now() + HEARTBEAT_INTERVAL;
     loop {
         tokio::select! {
-            () = gone.cancelled() => return,
+            () = stopped.cancelled() => return,
             () = sleep_until(next) => {}
         }
-        next = Instant::now() + BEAT;
-        match in_time(sign_of_life(pool, worker)).await {
-            // It registers anew with the next job that it takes.
-            Ok(Known::No) => return gone.cancel(),
-            // Where this one did not get through, the next one may.
-            Ok(Known::Yes) | Err(_) => {}
+        next = Instant::now() + HEARTBEAT_INTERVAL;
+        match with_timeout(send_heartbeat(&pool, &worker)).await {
+            // It registers again when it takes the next job.
+            Ok(Heartbeat::UnknownWorker) => return stopped.cancel(),
+            // After an error, the next heartbeat may succeed.
+            Ok(Heartbeat::Accepted) | Err(_) => {}
         }
     }
 }
 
-enum Known {
-    Yes,
-    No,
+enum Heartbeat {
+    Accepted,
+    UnknownWorker,
 }
 
-async fn sign_of_life(pool: &PgPool, worker: &WorkerContext) -> Result<Known, Failure> {
-    let mut writing: Transaction<'_, Postgres> = pool.begin().await?;
-    match keep_alive(&mut *writing, NAME, worker).await {
+async fn send_heartbeat(pool: &PgPool, worker: &WorkerContext) -> Result<Heartbeat, Failure> {
+    let mut transaction: Transaction<'_, Postgres> = pool.begin().await?;
+    match keep_alive(&mut *transaction, QUEUE_NAME, worker).await {
         Ok(()) => {}
-        Err(apalis_postgres::Error::WorkerOutOfSync) => return Ok(Known::No),
-        Err(error) => return Err(failed(error)),
+        Err(apalis_postgres::Error::WorkerOutOfSync) => return Ok(Heartbeat::UnknownWorker),
+        Err(error) => return Err(queue_failure(error)),
     }
     let dead_for = config().orphaned_duration().as_secs();
-    reenqueue_orphaned(&mut *writing, NAME, dead_for)
+    reenqueue_orphaned(&mut *transaction, QUEUE_NAME, dead_for)
         .await
-        .map_err(failed)?;
-    writing.commit().await?;
-    Ok(Known::Yes)
+        .map_err(queue_failure)?;
+    transaction.commit().await?;
+    Ok(Heartbeat::Accepted)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a user thought of a debate, kept in its journal beside the score of the judge (P-08).
+//! User ratings of a debate, kept in its journal next to the judge's score (P-08).
 
 use std::ops::RangeInclusive;
 
@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use super::errors::{Failure, LeaseError};
 use super::journal::insert;
-use super::location::Held;
+use super::location::DebateLock;
 use super::{Store, signed, unsigned};
 
-/// On the scale of the judge's score, so that one can stand for the other.
+/// Uses the same scale as the judge's score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rating(u8);
 
@@ -29,10 +29,9 @@ impl Rating {
 }
 
 impl Store {
-    /// The last rating counts; the earlier ones stay in the journal.
+    /// The last rating counts; earlier ones stay in the journal.
     ///
-    /// Entries are numbered by whoever runs the debate, so a rating needs it to be at rest. It waits a little for a
-    /// process that has ended the debate and is about to go.
+    /// The process that runs a debate numbers its entries, so a rating needs the lock.
     pub(crate) async fn rate(
         &self,
         id: Uuid,
@@ -40,29 +39,32 @@ impl Store {
         comment: Option<String>,
         now: Millis,
     ) -> Result<(), LeaseError> {
-        let Some(_at_rest) = self.hold_at_rest(id).await? else {
+        let Some(_lock) = self.lock_idle_debate(id).await? else {
             return Err(LeaseError::Held { id });
         };
         let rated = self.append_rating(id, rating, comment, now).await;
         if rated.map_err(|failure| self.failed(failure))? {
             Ok(())
         } else {
-            self.forget_hold(id);
+            self.remove_debate_lock(id);
             Err(LeaseError::NotFound { id })
         }
     }
 
-    /// Waits a little for a process that has ended the debate and is about to go.
-    pub(super) async fn hold_at_rest(&self, id: Uuid) -> Result<Option<Held>, LeaseError> {
-        if let Some(held) = self.try_hold(id).await? {
-            return Ok(Some(held));
+    /// Locks a debate that no process runs. If it has ended, waits for its process to release it.
+    pub(super) async fn lock_idle_debate(
+        &self,
+        id: Uuid,
+    ) -> Result<Option<DebateLock>, LeaseError> {
+        if let Some(lock) = self.try_lock_debate(id).await? {
+            return Ok(Some(lock));
         }
         let ended = self
             .get(id)
             .await?
             .is_some_and(|debate| debate.ended_at.is_some());
         if ended {
-            Ok(self.hold(id).await?)
+            Ok(self.lock_debate(id).await?)
         } else {
             Ok(None)
         }
@@ -76,13 +78,13 @@ impl Store {
         comment: Option<String>,
         now: Millis,
     ) -> Result<bool, Failure> {
-        let mut writing = self.writer.begin().await?;
-        let appended = append_rating(writing.connection(), id, rating, comment, now).await;
-        writing.end(appended).await
+        let mut transaction = self.writer.begin().await?;
+        let appended = append_rating(transaction.connection(), id, rating, comment, now).await;
+        transaction.finish(appended).await
     }
 }
 
-/// The row first: that locks out whoever else would number an entry.
+/// Updates the row first, which locks out other writers that number entries.
 async fn append_rating(
     connection: &mut AnyConnection,
     id: Uuid,
@@ -109,7 +111,7 @@ async fn append_rating(
     Ok(true)
 }
 
-/// Appends an entry of a kind of which there may be several, each with its number, to a debate at rest.
+/// Appends an entry of a kind that is numbered separately, such as ratings. The caller holds the debate's lock.
 pub(super) async fn append_numbered(
     connection: &mut AnyConnection,
     id: &str,
@@ -128,7 +130,7 @@ pub(super) async fn append_numbered(
     let number = last.try_get::<i64, _>("before")? + 1;
     let event = event(u32::try_from(number).unwrap_or(u32::MAX));
     let keyed = Keyed {
-        // It has the same key in every generation.
+        // Its key is the same in every generation.
         key: event.key(0).unwrap_or_default(),
         entry: Entry {
             seq: unsigned(last.try_get("seq")?) + 1,

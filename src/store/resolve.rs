@@ -1,37 +1,36 @@
-//! What happened in the world, kept in the journal of the debate that forecast it.
+//! Resolutions of forecasts, kept in the journal of the debate.
 
 use roundtable_engine::event::{Event, Millis};
-use sqlx::{AnyConnection, Row};
+use sqlx::AnyConnection;
 use uuid::Uuid;
 
 use super::errors::{Failure, LeaseError, StoreError};
 use super::rate::append_numbered;
-use super::row::parse_id;
 use super::{Store, signed};
 
-/// What happened, or that an earlier word on it is taken back.
+/// The actual outcome; `None` withdraws an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolving {
+pub(crate) struct Resolution {
     pub outcome: Option<String>,
     pub by: Option<String>,
 }
 
 impl Store {
-    /// The last word counts; the earlier ones stay in the journal. The debate has to be at rest, as for a rating.
+    /// The last resolution counts; earlier ones stay in the journal. Needs the debate's lock, as a rating does.
     pub(crate) async fn resolve(
         &self,
         id: Uuid,
-        resolving: Resolving,
+        resolution: Resolution,
         now: Millis,
     ) -> Result<(), LeaseError> {
-        let Some(_at_rest) = self.hold_at_rest(id).await? else {
+        let Some(_lock) = self.lock_idle_debate(id).await? else {
             return Err(LeaseError::Held { id });
         };
-        let resolved = self.append_resolution(id, resolving, now).await;
+        let resolved = self.append_resolution(id, resolution, now).await;
         if resolved.map_err(|failure| self.failed(failure))? {
             Ok(())
         } else {
-            self.forget_hold(id);
+            self.remove_debate_lock(id);
             Err(LeaseError::NotFound { id })
         }
     }
@@ -39,36 +38,29 @@ impl Store {
     async fn append_resolution(
         &self,
         id: Uuid,
-        resolving: Resolving,
+        resolution: Resolution,
         now: Millis,
     ) -> Result<bool, Failure> {
-        let mut writing = self.writer.begin().await?;
-        let appended = append(writing.connection(), id, resolving, now).await;
-        writing.end(appended).await
+        let mut transaction = self.writer.begin().await?;
+        let appended = append(transaction.connection(), id, resolution, now).await;
+        transaction.finish(appended).await
     }
 
-    /// The debates of which somebody has said what happened, oldest first.
+    /// The resolved debates, oldest first.
     pub(crate) async fn resolved_ids(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query(
+        self.select_ids(
             "SELECT id FROM debates WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') \
              ORDER BY created_at, id",
         )
-        .fetch_all(&self.reader)
-        .await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| {
-                let ids = rows.iter().map(|row| parse_id(row.try_get("id")?));
-                ids.collect()
-            })
-            .map_err(|failure| self.failed(failure))
+        .await
     }
 }
 
-/// The row first: that locks out whoever else would number an entry.
+/// Updates the row first, which locks out other writers that number entries.
 async fn append(
     connection: &mut AnyConnection,
     id: Uuid,
-    resolving: Resolving,
+    resolution: Resolution,
     now: Millis,
 ) -> Result<bool, Failure> {
     let id = id.to_string();
@@ -82,8 +74,8 @@ async fn append(
     }
     let event = |number| Event::Resolved {
         number,
-        outcome: resolving.outcome,
-        by: resolving.by,
+        outcome: resolution.outcome,
+        by: resolution.by,
     };
     append_numbered(connection, &id, "resolved", event, now).await?;
     Ok(true)

@@ -3,20 +3,20 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::fixtures::setup;
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 
-fn word(outcome: Option<&str>) -> Resolving {
-    Resolving {
+fn resolution(outcome: Option<&str>) -> Resolution {
+    Resolution {
         outcome: outcome.map(str::to_owned),
         by: Some("Ada".into()),
     }
 }
 
-/// F-17: what happened is in the journal, each word with its number, the last one last.
-async fn f17_what_happened_is_kept_and_can_be_corrected(place: Place) {
-    let store = place.open().await;
+/// F-17: every resolution is in the journal with its number.
+async fn f17_a_resolution_is_kept_and_can_be_corrected(test_store: TestStore) {
+    let store = test_store.open().await;
     let id: Uuid = ID.parse().unwrap();
     drop(
         store
@@ -26,10 +26,10 @@ async fn f17_what_happened_is_kept_and_can_be_corrected(place: Place) {
     );
     assert_eq!(store.resolved_ids().await.unwrap(), Vec::<Uuid>::new());
     for outcome in [Some("yes"), Some("no"), None] {
-        store.resolve(id, word(outcome), 2_000).await.unwrap();
+        store.resolve(id, resolution(outcome), 2_000).await.unwrap();
     }
     let entries = store.entries(id).await.unwrap();
-    let told: Vec<_> = entries
+    let resolutions: Vec<_> = entries
         .iter()
         .filter_map(|entry| {
             let Event::Resolved {
@@ -41,18 +41,21 @@ async fn f17_what_happened_is_kept_and_can_be_corrected(place: Place) {
             Some((*number, outcome.as_deref()))
         })
         .collect();
-    assert_eq!(told, [(1, Some("yes")), (2, Some("no")), (3, None)]);
+    assert_eq!(resolutions, [(1, Some("yes")), (2, Some("no")), (3, None)]);
     assert_eq!(store.resolved_ids().await.unwrap(), [id]);
 }
 
-async fn what_happened_to_an_unknown_debate_is_refused(place: Place) {
-    let store = place.open().await;
+async fn a_resolution_of_an_unknown_debate_is_rejected(test_store: TestStore) {
+    let store = test_store.open().await;
     let id: Uuid = ID.parse().unwrap();
-    let refused = store.resolve(id, word(Some("yes")), 1).await.unwrap_err();
+    let refused = store
+        .resolve(id, resolution(Some("yes")), 1)
+        .await
+        .unwrap_err();
     assert!(matches!(refused, LeaseError::NotFound { .. }), "{refused}");
 }
 
 on_both!(
-    f17_what_happened_is_kept_and_can_be_corrected,
-    what_happened_to_an_unknown_debate_is_refused
+    f17_a_resolution_is_kept_and_can_be_corrected,
+    a_resolution_of_an_unknown_debate_is_rejected
 );

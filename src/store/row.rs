@@ -1,4 +1,4 @@
-//! A debate as listings show it.
+//! A debate's row, as listings show it.
 
 use jiff::Timestamp;
 use roundtable_core::usage::Money;
@@ -27,7 +27,7 @@ pub(crate) struct DebateRow {
     pub rating: Option<u8>,
 }
 
-/// What all steps of a debate used together (C-11).
+/// The usage of all steps of a debate (C-11).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Totals {
     pub calls: u64,
@@ -35,11 +35,11 @@ pub(crate) struct Totals {
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub cached_tokens: u64,
-    /// `None` as soon as the price of one call is not known.
+    /// `None` if the price of any call is unknown.
     pub cost_usd: Option<Money>,
 }
 
-/// `SELECT` of the columns that [`DebateRow::read`] reads; what follows them is given.
+/// `SELECT` of the columns that [`DebateRow::read`] needs, followed by the given clauses.
 macro_rules! select_debates {
     ($rest:literal) => {
         concat!(
@@ -77,7 +77,7 @@ impl DebateRow {
                 input_tokens: number("input_tokens")?,
                 output_tokens: number("output_tokens")?,
                 cached_tokens: number("cached_tokens")?,
-                // The database adds in floating point; as whole picodollars the sum is exact again.
+                // The database adds in floating point; rounding to picodollars makes the sum exact again.
                 cost_usd: Money::from_dollars(cost).filter(|_| cost_known == 1),
             },
             rating: row
@@ -89,7 +89,7 @@ impl DebateRow {
 
 pub(super) fn parse_id(text: &str) -> Result<Uuid, Failure> {
     text.parse()
-        .map_err(|error| Failure::unreadable(format!("'{text}' is no id: {error}")))
+        .map_err(|error| Failure::unreadable(format!("'{text}' is not a valid id: {error}")))
 }
 
 fn timestamp(at: Millis) -> String {
@@ -97,12 +97,15 @@ fn timestamp(at: Millis) -> String {
     format!("{at:.3}")
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature that serde requires"
+)]
 fn rfc3339<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&timestamp(*at))
 }
 
-#[expect(clippy::ref_option, reason = "serde passes fields so")]
+#[expect(clippy::ref_option, reason = "the signature that serde requires")]
 fn rfc3339_or_null<S: Serializer>(at: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
     at.map(timestamp).serialize(serializer)
 }

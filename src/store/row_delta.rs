@@ -1,13 +1,13 @@
-//! What a batch of entries changes in its debate's row: a fold over the events, as every surface is.
+//! The changes that a batch of entries makes to its debate's row: a fold over the events.
 
 use roundtable_core::usage::{Money, Usage};
 use roundtable_engine::event::{Entry, Event, Millis, Spent, State};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Tally {
+pub(super) struct RowDelta {
     pub updated_at: Millis,
     pub state: Option<State>,
-    /// Counts only with a new `state`.
+    /// Used only together with a new `state`.
     pub ended_at: Option<Millis>,
     pub generation: Option<u32>,
     pub rating: Option<u8>,
@@ -18,28 +18,28 @@ pub(super) struct Tally {
     pub unknown_cost: bool,
 }
 
-impl Tally {
+impl RowDelta {
     pub(super) fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
-        entries.into_iter().fold(Self::default(), Self::with)
+        entries.into_iter().fold(Self::default(), Self::apply)
     }
 
-    /// Whether it changes more than sums.
-    pub(super) fn moves(&self) -> bool {
+    /// Whether it changes more than the totals.
+    pub(super) fn changes_state(&self) -> bool {
         self.state.is_some() || self.generation.is_some() || self.rating.is_some()
     }
 
-    fn with(mut self, entry: &Entry) -> Self {
+    fn apply(mut self, entry: &Entry) -> Self {
         self.updated_at = self.updated_at.max(entry.at);
         match &entry.event {
-            Event::Opened(_) | Event::Decided(_) => self.moved_to(State::Running, entry.at),
+            Event::Opened(_) | Event::Decided(_) => self.with_state(State::Running, entry.at),
             Event::Reopened { generation } => Self {
                 generation: Some(*generation),
-                ..self.moved_to(State::Running, entry.at)
+                ..self.with_state(State::Running, entry.at)
             },
-            Event::Ended(end) => self.moved_to(end.state, entry.at),
-            Event::StepFinished(step) => self.spending(&step.call.spent),
-            Event::StepFailed(step) => self.spending(&step.call.spent),
-            Event::Asked(_) => self.moved_to(State::Waiting, entry.at),
+            Event::Ended(end) => self.with_state(end.state, entry.at),
+            Event::StepFinished(step) => self.with_spent(&step.call.spent),
+            Event::StepFailed(step) => self.with_spent(&step.call.spent),
+            Event::Asked(_) => self.with_state(State::Waiting, entry.at),
             Event::Rated { rating, .. } => Self {
                 rating: Some(*rating),
                 ..self
@@ -56,7 +56,7 @@ impl Tally {
         }
     }
 
-    fn moved_to(self, state: State, at: Millis) -> Self {
+    fn with_state(self, state: State, at: Millis) -> Self {
         let ended_at = match state {
             State::Queued | State::Running | State::Waiting => None,
             State::Complete | State::Partial | State::Failed | State::Cancelled => Some(at),
@@ -68,20 +68,20 @@ impl Tally {
         }
     }
 
-    fn spending(self, spent: &Spent) -> Self {
+    fn with_spent(self, spent: &Spent) -> Self {
         Self {
             calls: self.calls + u64::from(spent.calls),
             retries: self.retries + u64::from(spent.retries),
             usage: self.usage + spent.usage,
             cost: self.cost + spent.cost.unwrap_or(Money::ZERO),
-            // A step that failed before it called anyone cost nothing, and that is known.
+            // A step that failed before any call cost nothing, which is a known cost.
             unknown_cost: self.unknown_cost || (spent.cost.is_none() && spent.calls > 0),
             ..self
         }
     }
 }
 
-/// The tag that the event carries in JSON, in a column of its own for queries.
+/// The event's tag in JSON, stored in a column for queries.
 pub(super) fn kind(event: &Event) -> &'static str {
     match event {
         Event::Opened(_) => "opened",

@@ -1,4 +1,4 @@
-//! What a server needs of the store: debates that it runs, and requests that must not be met twice.
+//! Debates that a server runs, and idempotent creation requests.
 
 use roundtable_engine::event::{Entry, Millis, Setup, State};
 use roundtable_engine::table::Budget;
@@ -6,77 +6,75 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault, LeaseError, StoreError};
-use super::lease::{By, Made};
+use super::lease::{DebateOrigin, Runner};
 use super::row::parse_id;
 use super::{Lease, Store, signed};
 
-/// A request that makes a debate. Where it has a key, the same key again means the same debate.
+/// A request to create a debate. Requests with the same idempotency key create one debate.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Sent {
+pub(crate) struct CreateRequest {
     pub key: Option<String>,
-    /// Of the request's content.
+    /// A hash of the request's content.
     pub fingerprint: String,
 }
 
+/// The result of creating a debate for a request. `New` carries the id, or the lease if the caller is to run the debate.
 #[derive(Debug)]
-pub(crate) enum Created {
-    New(Box<Lease>),
-    /// The same request has made this one before.
-    Before(Uuid),
-    /// The key was used for another request.
-    OtherRequest,
+pub(crate) enum Created<T = Uuid> {
+    New(T),
+    /// The same request was sent before and created this debate.
+    Existing(Uuid),
+    /// The idempotency key was used for another request.
+    KeyConflict,
 }
 
 impl Store {
-    /// A new debate that a server runs, leased.
-    pub(crate) async fn create_served(
+    /// Creates and leases a debate that a server runs.
+    pub(crate) async fn create_for_server(
         &self,
         id: Uuid,
         setup: &Setup,
         now: Millis,
         state: State,
-        sent: &Sent,
-    ) -> Result<Created, StoreError> {
-        let Some(held) = self.hold_new(id).await? else {
+        request: &CreateRequest,
+    ) -> Result<Created<Box<Lease>>, StoreError> {
+        let Some(lock) = self.lock_new_debate(id).await? else {
             return Err(StoreError::Exists { id });
         };
-        let made = Made {
+        let origin = DebateOrigin {
             state,
-            owner: held.owner(),
-            served: Some(sent),
+            owner: lock.owner(),
+            request: Some(request),
         };
-        match self.insert_debate(id, setup, now, made).await {
-            Ok(epoch) => Ok(Created::New(Box::new(self.leased(
-                id,
-                held,
-                (epoch, setup.clone(), now),
-            )))),
-            Err(failure) if failure.fault == Fault::Taken => {
-                drop(held);
-                self.forget_hold(id);
-                match self.made_by(sent).await? {
-                    Some(created) => Ok(created),
-                    None => Err(StoreError::Exists { id }),
-                }
+        match self.insert_debate(id, setup, now, origin).await {
+            Ok(row) => Ok(Created::New(Box::new(self.leased(id, lock, row)))),
+            Err(failure) if failure.fault == Fault::Duplicate => {
+                drop(lock);
+                self.remove_debate_lock(id);
+                let existing = self.find_created(request).await?;
+                existing.ok_or(StoreError::Exists { id })
             }
             Err(failure) => Err(self.failed(failure)),
         }
     }
 
-    /// What this request has made before, if anything.
-    pub(crate) async fn made_by(&self, sent: &Sent) -> Result<Option<Created>, StoreError> {
-        let Some(key) = &sent.key else {
+    /// What this request created before, if anything. Never [`Created::New`].
+    pub(crate) async fn find_created<T>(
+        &self,
+        request: &CreateRequest,
+    ) -> Result<Option<Created<T>>, StoreError> {
+        let Some(key) = &request.key else {
             return Ok(None);
         };
         let row = sqlx::query("SELECT fingerprint, debate_id FROM requests WHERE key = $1")
             .bind(key.as_str())
             .fetch_optional(&self.reader)
             .await;
-        let read = |row: sqlx::any::AnyRow| -> Result<Created, Failure> {
-            if row.try_get::<&str, _>("fingerprint")? == sent.fingerprint {
-                Ok(Created::Before(parse_id(row.try_get("debate_id")?)?))
+        let read = |row: sqlx::any::AnyRow| -> Result<Created<T>, Failure> {
+            if row.try_get::<&str, _>("fingerprint")? == request.fingerprint {
+                Ok(Created::Existing(parse_id(row.try_get("debate_id")?)?))
             } else {
-                Ok(Created::OtherRequest)
+                Ok(Created::KeyConflict)
             }
         };
         row.map_err(Failure::from)
@@ -84,14 +82,13 @@ impl Store {
             .map_err(|failure| self.failed(failure))
     }
 
-    /// Takes over a debate that no living process holds, for a server.
-    pub(crate) async fn claim_served(&self, id: Uuid) -> Result<Lease, LeaseError> {
-        self.claim_as(id, By::Server).await
+    /// Leases a debate that no live process holds, for a server.
+    pub(crate) async fn lease_for_server(&self, id: Uuid) -> Result<Lease, LeaseError> {
+        self.lease_as(id, Runner::Server).await
     }
 
-    /// An ended debate is to go on as soon as there is a place for it, with this budget where it is to be another than it was
-    /// opened with. What an earlier wish set no longer counts.
-    pub(crate) async fn queue_again(
+    /// Queues an ended debate to be resumed. `budget` replaces the one it was created with; `None` restores it.
+    pub(crate) async fn requeue(
         &self,
         id: Uuid,
         budget: Option<&Budget>,
@@ -102,7 +99,7 @@ impl Store {
                     .map_err(|error| Failure::unreadable(error.to_string()))?,
                 None => String::new(),
             };
-            let mut writing = self.writer.begin().await?;
+            let mut transaction = self.writer.begin().await?;
             let done = sqlx::query(
                 "UPDATE debates SET state = $2, ended_at = NULL, served = 1, \
                  budget = $3 WHERE id = $1",
@@ -110,28 +107,20 @@ impl Store {
             .bind(id.to_string())
             .bind(State::Queued.name())
             .bind(budget)
-            .execute(writing.connection())
+            .execute(transaction.connection())
             .await
             .map_err(Failure::from);
-            writing.end(done).await.map(drop)
+            transaction.finish(done).await.map(drop)
         };
         queued.await.map_err(|failure| self.failed(failure))
     }
 
-    /// Debates that a server was running or had in its queue when it ended, oldest first.
-    pub(crate) async fn left_by_servers(&self) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query(
+    /// Debates that a server was running or had queued when it stopped, oldest first.
+    pub(crate) async fn interrupted_server_debates(&self) -> Result<Vec<Uuid>, StoreError> {
+        self.select_ids(
             "SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') ORDER BY created_at, id",
         )
-        .fetch_all(&self.reader)
-        .await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| {
-                rows.iter()
-                    .map(|row| parse_id(row.try_get("id")?))
-                    .collect()
-            })
-            .map_err(|failure| self.failed(failure))
+        .await
     }
 
     /// The journal of a debate after the entry `seq`.
@@ -141,7 +130,7 @@ impl Store {
             .map_err(|failure| self.failed(failure))
     }
 
-    /// Whether the database answers.
+    /// Checks that the database responds.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         let answer = sqlx::query("SELECT 1 AS one").fetch_one(&self.reader).await;
         match answer {
@@ -151,20 +140,20 @@ impl Store {
     }
 }
 
-pub(super) async fn note_request(
+pub(super) async fn insert_request(
     connection: &mut AnyConnection,
     id: Uuid,
-    sent: &Sent,
+    request: &CreateRequest,
     now: Millis,
 ) -> Result<(), Failure> {
-    let Some(key) = &sent.key else {
+    let Some(key) = &request.key else {
         return Ok(());
     };
     sqlx::query(
         "INSERT INTO requests (key, fingerprint, debate_id, created_at) VALUES ($1, $2, $3, $4)",
     )
     .bind(key.as_str())
-    .bind(sent.fingerprint.as_str())
+    .bind(request.fingerprint.as_str())
     .bind(id.to_string())
     .bind(signed(now))
     .execute(connection)

@@ -7,23 +7,23 @@ use uuid::Uuid;
 use super::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
 use super::query::Page;
 use super::row::Totals;
-use super::test_stores::{Place, on_both};
+use super::test_stores::{TestStore, on_both};
 use super::{DebateRow, Filter, LeaseError, Rating, Store};
 
-/// C-10, C-14: the life of a debate, on whatever database the store stands.
-async fn story(store: &Store) {
+/// C-10, C-14: the life cycle of a debate.
+async fn life_cycle(store: &Store) {
     let id = Uuid::new_v4();
     let other = store
         .create(Uuid::new_v4(), &setup("Another one"), at(0) - 1)
         .await
         .unwrap();
-    let stale = it_starts_and_stops(store, id).await;
-    let mut told = it_is_resumed(store, id, &stale).await;
-    told.extend(it_is_rated_twice(store, id).await);
-    assert_eq!(store.entries(id).await, Ok(told));
-    it_is_listed(store, id).await;
-    it_goes_on(store, id).await;
-    it_is_deleted(store, id).await;
+    let stale = start_and_stop(store, id).await;
+    let mut expected = check_resume(store, id, &stale).await;
+    expected.extend(rate_twice(store, id).await);
+    assert_eq!(store.entries(id).await, Ok(expected));
+    check_listing(store, id).await;
+    check_reopen(store, id).await;
+    check_delete(store, id).await;
     let late = vec![keyed(9, ended(State::Failed))];
     assert_eq!(stale.append(late).await, Err(JournalError::Fenced));
     assert_eq!(store.ids().await, Ok(vec![other.id()]));
@@ -41,14 +41,14 @@ fn beginning() -> [roundtable_engine::journal::Keyed; 3] {
     ]
 }
 
-async fn it_starts_and_stops(store: &Store, id: Uuid) -> Arc<dyn Journal> {
+async fn start_and_stop(store: &Store, id: Uuid) -> Arc<dyn Journal> {
     let lease = store.create(id, &setup("Is it so?"), at(0)).await.unwrap();
     lease.journal().append(beginning().into()).await.unwrap();
     lease.journal()
 }
 
-/// Nothing is lost, nothing is written twice, and the former owner writes nothing.
-async fn it_is_resumed(store: &Store, id: Uuid, stale: &Arc<dyn Journal>) -> Vec<Entry> {
+/// Nothing is lost or duplicated, and the former owner is fenced.
+async fn check_resume(store: &Store, id: Uuid, stale: &Arc<dyn Journal>) -> Vec<Entry> {
     let lease = store.lease(id).await.unwrap();
     assert_eq!(lease.setup(), &setup("Is it so?"));
     assert_eq!(lease.journal().load().await, Ok(entries(&beginning())));
@@ -69,7 +69,7 @@ async fn it_is_resumed(store: &Store, id: Uuid, stale: &Arc<dyn Journal>) -> Vec
     [entries(&beginning()), entries(&rest)].concat()
 }
 
-async fn it_is_rated_twice(store: &Store, id: Uuid) -> [Entry; 2] {
+async fn rate_twice(store: &Store, id: Uuid) -> [Entry; 2] {
     let comment = Some(String::from("on reflection"));
     let rating = |value| Rating::new(value).unwrap();
     store.rate(id, rating(4), None, at(6)).await.unwrap();
@@ -91,7 +91,7 @@ async fn it_is_rated_twice(store: &Store, id: Uuid) -> [Entry; 2] {
     })
 }
 
-async fn it_is_listed(store: &Store, id: Uuid) {
+async fn check_listing(store: &Store, id: Uuid) {
     let row = DebateRow {
         id,
         protocol: "dialectic".into(),
@@ -123,7 +123,7 @@ async fn it_is_listed(store: &Store, id: Uuid) {
     assert_eq!(store.find(&id.to_string()[..13]).await, Ok(row));
 }
 
-async fn it_goes_on(store: &Store, id: Uuid) {
+async fn check_reopen(store: &Store, id: Uuid) {
     let lease = store.lease(id).await.unwrap();
     let reopened = keyed(8, Event::Reopened { generation: 1 });
     lease.journal().append(vec![reopened]).await.unwrap();
@@ -131,7 +131,7 @@ async fn it_goes_on(store: &Store, id: Uuid) {
     assert_eq!((row.state, row.ended_at), (State::Running, None));
 }
 
-async fn it_is_deleted(store: &Store, id: Uuid) {
+async fn check_delete(store: &Store, id: Uuid) {
     store.delete(id).await.unwrap();
     assert_eq!(store.get(id).await, Ok(None));
     assert_eq!(store.entries(id).await, Ok(vec![]));
@@ -141,11 +141,10 @@ async fn it_is_deleted(store: &Store, id: Uuid) {
     assert_eq!(store.rate(id, rating, None, 0).await, gone);
 }
 
-/// C-10
-async fn c10_the_story_of_a_debate(place: Place) {
-    let store = place.open().await;
-    story(&store).await;
+async fn c10_the_life_cycle_of_a_debate(test_store: TestStore) {
+    let store = test_store.open().await;
+    life_cycle(&store).await;
     store.close().await;
 }
 
-on_both!(c10_the_story_of_a_debate);
+on_both!(c10_the_life_cycle_of_a_debate);

@@ -1,4 +1,4 @@
-//! Where the tests of the store run: each on both databases (C-10).
+//! Empty stores for tests, on both databases (C-10).
 
 use tempfile::TempDir;
 
@@ -7,56 +7,64 @@ use super::{Address, Store};
 #[path = "../../tests/postgres/mod.rs"]
 pub(super) mod postgres;
 
-/// An empty store, gone with this value.
-pub(super) enum Place {
-    Folder(TempDir),
-    Server(postgres::Database),
+/// An empty store, deleted when this value is dropped.
+pub(super) enum TestStore {
+    Sqlite(TempDir),
+    Postgres(postgres::Database),
 }
 
-impl Place {
-    pub(super) fn folder() -> Self {
-        Self::Folder(tempfile::tempdir().unwrap())
+impl TestStore {
+    pub(super) fn sqlite() -> Self {
+        Self::Sqlite(tempfile::tempdir().unwrap())
     }
 
-    pub(super) fn server() -> Self {
-        Self::Server(postgres::Database::new())
+    pub(super) fn postgres() -> Self {
+        Self::Postgres(postgres::Database::new())
     }
 
-    /// One that waits for its disk, as in earnest.
-    pub(super) fn safe_server() -> Self {
-        Self::Server(postgres::Database::on(postgres::Disk::Safe))
+    /// A server with fsync on, for measurements.
+    pub(super) fn durable_postgres() -> Self {
+        Self::Postgres(postgres::Database::on(postgres::Disk::Safe))
     }
 
-    /// As a process of its own would.
+    /// Opens the store as a separate process would.
     pub(super) async fn open(&self) -> Store {
         Store::at(&self.address()).await.unwrap()
     }
 
     pub(super) fn address(&self) -> Address {
         match self {
-            Self::Folder(folder) => Address::Folder(folder.path().to_path_buf()),
-            Self::Server(database) => Address::parse(database.url()),
+            Self::Sqlite(folder) => Address::Folder(folder.path().to_path_buf()),
+            Self::Postgres(database) => Address::parse(database.url()),
         }
     }
 
-    pub(super) fn is_server(&self) -> bool {
-        matches!(self, Self::Server(_))
+    pub(super) fn is_postgres(&self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    /// The database, for tests that run on PostgreSQL only.
+    pub(super) fn database(&self) -> &postgres::Database {
+        match self {
+            Self::Postgres(database) => database,
+            Self::Sqlite(_) => unreachable!("this test runs on PostgreSQL"),
+        }
     }
 }
 
-/// The tests of these names, on both databases.
+/// Runs each of these tests on both databases.
 macro_rules! on_both {
     ($($name:ident),+ $(,)?) => {
         $(
             mod $name {
                 #[tokio::test]
                 async fn on_sqlite() {
-                    super::$name(crate::store::test_stores::Place::folder()).await;
+                    super::$name(crate::store::test_stores::TestStore::sqlite()).await;
                 }
 
                 #[tokio::test]
                 async fn on_postgres() {
-                    super::$name(crate::store::test_stores::Place::server()).await;
+                    super::$name(crate::store::test_stores::TestStore::postgres()).await;
                 }
             }
         )+

@@ -1,5 +1,6 @@
-//! Service tokens: who may use a server, and for what. Only their hashes are kept.
+//! Access tokens and browser sessions of a server. Only hashes are stored.
 
+use roundtable_core::hex;
 use roundtable_engine::event::Millis;
 use sqlx::Row;
 use uuid::Uuid;
@@ -11,11 +12,11 @@ use super::{Store, signed, unsigned};
 /// What a token allows. Each scope includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
-    /// Looking at everything.
+    /// View everything.
     Read,
-    /// Starting debates and taking part in them.
+    /// Start debates and take part in them.
     Run,
-    /// Deleting.
+    /// Delete debates.
     Admin,
 }
 
@@ -43,9 +44,9 @@ pub(crate) struct TokenRow {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
-    #[error("there already is a token named '{name}'; revoke it first, or take another name")]
+    #[error("a token named '{name}' already exists; revoke it first, or choose another name")]
     Exists { name: String },
-    #[error("there is no token named '{name}'; `roundtable token list` shows those there are")]
+    #[error("there is no token named '{name}'; `roundtable token list` shows all tokens")]
     NotFound { name: String },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -55,7 +56,7 @@ impl Store {
     pub(crate) async fn add_token(&self, token: &TokenRow) -> Result<(), TokenError> {
         match self.insert_token(token).await {
             Ok(()) => Ok(()),
-            Err(failure) if failure.fault == Fault::Taken => Err(TokenError::Exists {
+            Err(failure) if failure.fault == Fault::Duplicate => Err(TokenError::Exists {
                 name: token.name.clone(),
             }),
             Err(failure) => Err(self.failed(failure).into()),
@@ -83,7 +84,7 @@ impl Store {
         }
     }
 
-    /// A browser has signed in with this token. Sessions that are over go on the way.
+    /// Stores a session for a browser that signed in with this token. Also deletes expired sessions.
     pub(crate) async fn open_session(
         &self,
         hash: &[u8; 32],
@@ -92,36 +93,36 @@ impl Store {
         expires_at: Millis,
     ) -> Result<(), StoreError> {
         let opened = async {
-            let mut writing = self.writer.begin().await?;
+            let mut transaction = self.writer.begin().await?;
             let opened = async {
                 sqlx::query("DELETE FROM sessions WHERE expires_at < $1")
                     .bind(signed(now))
-                    .execute(writing.connection())
+                    .execute(transaction.connection())
                     .await?;
                 sqlx::query(
                     "INSERT INTO sessions (hash, token_id, expires_at) VALUES ($1, $2, $3)",
                 )
-                .bind(to_hex(hash))
+                .bind(hex::encode(hash))
                 .bind(token.to_string())
                 .bind(signed(expires_at))
-                .execute(writing.connection())
+                .execute(transaction.connection())
                 .await?;
                 Ok::<_, Failure>(())
             }
             .await;
-            writing.end(opened).await
+            transaction.finish(opened).await
         };
         opened.await.map_err(|failure| self.failed(failure))
     }
 
-    /// The token that a session which is not over was opened with.
+    /// The token of a session that has not expired.
     pub(crate) async fn session(
         &self,
         hash: &[u8; 32],
         now: Millis,
     ) -> Result<Option<Uuid>, StoreError> {
         let row = sqlx::query("SELECT token_id FROM sessions WHERE hash = $1 AND expires_at >= $2")
-            .bind(to_hex(hash))
+            .bind(hex::encode(hash))
             .bind(signed(now))
             .fetch_optional(&self.reader)
             .await;
@@ -135,42 +136,42 @@ impl Store {
 
     pub(crate) async fn close_session(&self, hash: &[u8; 32]) -> Result<(), StoreError> {
         let closed = async {
-            let mut writing = self.writer.begin().await?;
+            let mut transaction = self.writer.begin().await?;
             let closed = sqlx::query("DELETE FROM sessions WHERE hash = $1")
-                .bind(to_hex(hash))
-                .execute(writing.connection())
+                .bind(hex::encode(hash))
+                .execute(transaction.connection())
                 .await
                 .map_err(Failure::from);
-            writing.end(closed).await.map(drop)
+            transaction.finish(closed).await.map(drop)
         };
         closed.await.map_err(|failure| self.failed(failure))
     }
 
     async fn insert_token(&self, token: &TokenRow) -> Result<(), Failure> {
-        let mut writing = self.writer.begin().await?;
+        let mut transaction = self.writer.begin().await?;
         let inserted = sqlx::query(
             "INSERT INTO tokens (id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
         .bind(token.scope.name())
-        .bind(to_hex(&token.hash))
+        .bind(hex::encode(token.hash))
         .bind(signed(token.created_at))
-        .execute(writing.connection())
+        .execute(transaction.connection())
         .await
         .map_err(Failure::from);
-        writing.end(inserted).await?;
+        transaction.finish(inserted).await?;
         Ok(())
     }
 
     async fn delete_token(&self, name: &str) -> Result<bool, Failure> {
-        let mut writing = self.writer.begin().await?;
+        let mut transaction = self.writer.begin().await?;
         let deleted = sqlx::query("DELETE FROM tokens WHERE name = $1")
             .bind(name)
-            .execute(writing.connection())
+            .execute(transaction.connection())
             .await
             .map_err(Failure::from);
-        Ok(writing.end(deleted).await?.rows_affected() == 1)
+        Ok(transaction.finish(deleted).await?.rows_affected() == 1)
     }
 }
 
@@ -185,30 +186,10 @@ fn read(row: &sqlx::any::AnyRow) -> Result<TokenRow, Failure> {
             .into_iter()
             .find(|known| known.name() == scope)
             .ok_or_else(|| unreadable("scope"))?,
-        hash: from_hex(hash).ok_or_else(|| unreadable("hash"))?,
+        hash: hex::decode(hash).ok_or_else(|| unreadable("hash"))?,
         created_at: unsigned(row.try_get("created_at")?),
         name,
     })
-}
-
-pub(super) fn to_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-fn from_hex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

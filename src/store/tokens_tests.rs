@@ -1,6 +1,9 @@
+use roundtable_engine::event::State;
+
 use super::*;
 use crate::store::fixtures;
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
+use crate::store::{CreateRequest, Created};
 
 fn token(name: &str, scope: Scope) -> TokenRow {
     TokenRow {
@@ -12,8 +15,8 @@ fn token(name: &str, scope: Scope) -> TokenRow {
     }
 }
 
-async fn tokens_are_added_listed_and_revoked(place: Place) {
-    let store = place.open().await;
+async fn tokens_are_added_listed_and_revoked(test_store: TestStore) {
+    let store = test_store.open().await;
     let (ada, bob) = (token("ada", Scope::Read), token("bob", Scope::Admin));
     store.add_token(&ada).await.unwrap();
     store.add_token(&bob).await.unwrap();
@@ -26,54 +29,34 @@ async fn tokens_are_added_listed_and_revoked(place: Place) {
     assert_eq!(gone, Err(TokenError::NotFound { name: "bob".into() }));
 }
 
-async fn a_request_with_a_key_makes_one_debate(place: Place) {
-    let store = place.open().await;
+async fn a_request_with_a_key_creates_one_debate(test_store: TestStore) {
+    let store = test_store.open().await;
     let setup = fixtures::setup("Why?");
-    let sent = |fingerprint: &str| super::super::Sent {
+    let request = |fingerprint: &str| CreateRequest {
         key: Some("k1".into()),
         fingerprint: fingerprint.into(),
     };
     let id = Uuid::new_v4();
     let first = store
-        .create_served(
-            id,
-            &setup,
-            1,
-            roundtable_engine::event::State::Queued,
-            &sent("a"),
-        )
+        .create_for_server(id, &setup, 1, State::Queued, &request("a"))
         .await
         .unwrap();
-    assert!(matches!(first, super::super::Created::New(_)));
+    assert!(matches!(first, Created::New(_)));
     drop(first);
     let second = store
-        .create_served(
-            Uuid::new_v4(),
-            &setup,
-            2,
-            roundtable_engine::event::State::Running,
-            &sent("a"),
-        )
+        .create_for_server(Uuid::new_v4(), &setup, 2, State::Running, &request("a"))
         .await
         .unwrap();
-    assert!(matches!(second, super::super::Created::Before(known) if known == id));
-    let other = store.made_by(&sent("b")).await.unwrap();
-    assert!(matches!(other, Some(super::super::Created::OtherRequest)));
-    assert_eq!(store.left_by_servers().await.unwrap(), [id]);
-    // Whoever takes it over on the command line takes it from the servers.
+    assert!(matches!(second, Created::Existing(known) if known == id));
+    let other: Option<Created> = store.find_created(&request("b")).await.unwrap();
+    assert!(matches!(other, Some(Created::KeyConflict)));
+    assert_eq!(store.interrupted_server_debates().await.unwrap(), [id]);
+    // A lease from the command line takes it away from the servers.
     drop(store.lease(id).await.unwrap());
-    assert!(store.left_by_servers().await.unwrap().is_empty());
-}
-
-#[test]
-fn hashes_are_written_and_read() {
-    let hash: [u8; 32] = std::array::from_fn(|index| u8::try_from(index * 7).unwrap());
-    assert_eq!(from_hex(&to_hex(&hash)), Some(hash));
-    assert_eq!(from_hex("zz"), None);
-    assert_eq!(from_hex(&"é".repeat(32)), None);
+    assert!(store.interrupted_server_debates().await.unwrap().is_empty());
 }
 
 on_both!(
     tokens_are_added_listed_and_revoked,
-    a_request_with_a_key_makes_one_debate
+    a_request_with_a_key_creates_one_debate
 );

@@ -1,11 +1,12 @@
-//! Moving everything from one store to another, whatever database each stands on.
+//! Copies a whole store to another, on either database.
 //!
-//! It promises: all or nothing; what is copied is the store as it was at one moment; and it counts as copied only when the
-//! other side, read back, has the same number of rows with the same hash in every table.
+//! Guarantees: the copy is one transaction from one snapshot, and it is committed only if every table, read back, has the same
+//! number of rows and the same hash.
 
 use std::fmt::Write;
 
 use futures::TryStreamExt;
+use roundtable_core::hex;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use sqlx::any::AnyRow;
@@ -14,10 +15,9 @@ use sqlx::{AnyConnection, AssertSqlSafe, Executor, Row};
 use super::Store;
 use super::dialect::Dialect;
 use super::errors::{Failure, StoreError};
-use super::tokens::to_hex;
 
-/// How many rows go into one statement.
-const AT_ONCE: usize = 50;
+/// The number of rows in one INSERT.
+const MAX_ROWS: usize = 50;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -26,17 +26,17 @@ pub(super) enum Kind {
     Real,
 }
 
-/// A table whose rows are copied, parents before children.
+/// A table to copy; parents come before children.
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, Kind)],
-    /// What its rows are told apart by: texts first, then at most one number.
+    /// The primary key: texts first, then at most one number.
     key: &'static [&'static str],
 }
 
 use Kind::{Number, Real, Text};
 
-/// Not here: `owners`, which of them holds a debate, and `orders` to them. Nobody holds anything in a copy.
+/// Not copied: `owners`, the owner of a debate, and `orders`. Nothing is leased in a copy.
 pub(super) const TABLES: [Table; 6] = [
     Table {
         name: "debates",
@@ -115,7 +115,7 @@ pub(super) const TABLES: [Table; 6] = [
     },
 ];
 
-/// What a table holds.
+/// The row count and hash of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Content {
     pub table: &'static str,
@@ -126,19 +126,21 @@ pub(crate) struct Content {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CopyError {
-    #[error("{place} already has {rows} rows in '{table}'; copy into an empty folder or database")]
+    #[error(
+        "{location} already has {rows} rows in '{table}'; copy into an empty folder or database"
+    )]
     NotEmpty {
-        place: String,
+        location: String,
         table: &'static str,
         rows: u64,
     },
     #[error(
-        "what arrived in '{table}' is not what was sent ({arrived} rows instead of {sent}, or other content); nothing was kept"
+        "the copy of '{table}' differs from the source ({copied} of {sent} rows, or other content); it was rolled back"
     )]
     Differs {
         table: &'static str,
         sent: u64,
-        arrived: u64,
+        copied: u64,
     },
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -151,12 +153,12 @@ enum Value {
 }
 
 impl Store {
-    /// Everything that the store holds, by table.
+    /// The content of every table, from one snapshot.
     pub(crate) async fn content(&self) -> Result<Vec<Content>, StoreError> {
         let read = async {
             let mut connection = self.reader.acquire().await?;
             let dialect = self.writer.dialect();
-            connection.execute(dialect.begin_to_read()).await?;
+            connection.execute(dialect.begin_read()).await?;
             let mut all = Vec::new();
             for table in &TABLES {
                 all.push(content(&mut connection, dialect, table).await?);
@@ -167,12 +169,12 @@ impl Store {
         read.await.map_err(|failure| self.failed(failure))
     }
 
-    /// Copies everything into `other`, which has to be empty.
+    /// Copies everything into `other`, which must be empty.
     pub(crate) async fn copy_into(&self, other: &Self) -> Result<Vec<Content>, CopyError> {
         for content in other.content().await? {
             if content.rows > 0 {
                 return Err(CopyError::NotEmpty {
-                    place: other.place(),
+                    location: other.location(),
                     table: content.table,
                     rows: content.rows,
                 });
@@ -182,32 +184,35 @@ impl Store {
             Ok(connection) => connection,
             Err(error) => return Err(self.failed(error.into()).into()),
         };
-        let there = |failure| CopyError::Store(other.failed(failure));
-        let here = |error: sqlx::Error| CopyError::Store(self.failed(error.into()));
+        let target_error = |failure| CopyError::Store(other.failed(failure));
+        let source_error = |error: sqlx::Error| CopyError::Store(self.failed(error.into()));
         source
-            .execute(self.writer.dialect().begin_to_read())
+            .execute(self.writer.dialect().begin_read())
             .await
-            .map_err(here)?;
-        let mut writing = other.writer.begin().await.map_err(there)?;
+            .map_err(source_error)?;
+        let mut transaction = other.writer.begin().await.map_err(target_error)?;
         let mut sent = Vec::new();
         for table in &TABLES {
-            let copied = self.copy_table(&mut source, other, writing.connection(), table);
-            sent.push(copied.await?);
+            let content = self.copy_table(&mut source, other, transaction.connection(), table);
+            sent.push(content.await?);
         }
         for (table, sent) in TABLES.iter().zip(&sent) {
-            let arrived = content(writing.connection(), other.writer.dialect(), table);
-            let arrived = arrived.await.map_err(there)?;
-            if *sent != arrived {
-                // Dropped before its end, the transaction leaves nothing.
+            let copied = content(transaction.connection(), other.writer.dialect(), table);
+            let copied = copied.await.map_err(target_error)?;
+            if *sent != copied {
+                // Dropping the transaction rolls it back.
                 return Err(CopyError::Differs {
                     table: table.name,
                     sent: sent.rows,
-                    arrived: arrived.rows,
+                    copied: copied.rows,
                 });
             }
         }
-        writing.end(Ok::<_, Failure>(())).await.map_err(there)?;
-        source.execute("COMMIT").await.map_err(here)?;
+        transaction
+            .finish(Ok::<_, Failure>(()))
+            .await
+            .map_err(target_error)?;
+        source.execute("COMMIT").await.map_err(source_error)?;
         Ok(sent)
     }
 
@@ -218,7 +223,7 @@ impl Store {
         target: &mut AnyConnection,
         table: &Table,
     ) -> Result<Content, CopyError> {
-        let mut sum = Sum::of(table);
+        let mut hash = TableHash::of(table);
         let mut pending = Vec::new();
         let sql = select(self.writer.dialect(), table);
         let mut rows = sqlx::query(AssertSqlSafe(sql)).fetch(source);
@@ -228,9 +233,9 @@ impl Store {
                 break;
             };
             let values = values(table, &row).map_err(|failure| self.failed(failure))?;
-            sum.add(&values);
+            hash.add(&values);
             pending.push(values);
-            if pending.len() == AT_ONCE {
+            if pending.len() == MAX_ROWS {
                 let full = std::mem::take(&mut pending);
                 insert(target, table, full)
                     .await
@@ -240,7 +245,7 @@ impl Store {
         insert(target, table, pending)
             .await
             .map_err(|failure| other.failed(failure))?;
-        Ok(sum.finish())
+        Ok(hash.finish())
     }
 }
 
@@ -249,12 +254,12 @@ async fn content(
     dialect: Dialect,
     table: &Table,
 ) -> Result<Content, Failure> {
-    let mut sum = Sum::of(table);
+    let mut hash = TableHash::of(table);
     let mut rows = sqlx::query(AssertSqlSafe(select(dialect, table))).fetch(connection);
     while let Some(row) = rows.try_next().await? {
-        sum.add(&values(table, &row)?);
+        hash.add(&values(table, &row)?);
     }
-    Ok(sum.finish())
+    Ok(hash.finish())
 }
 
 fn select(dialect: Dialect, table: &Table) -> String {
@@ -284,7 +289,7 @@ fn names(table: &Table) -> String {
 fn values(table: &Table, row: &AnyRow) -> Result<Vec<Value>, Failure> {
     let read = |(name, kind): &(&'static str, Kind)| -> Result<Value, Failure> {
         Ok(match kind {
-            // The one character that not every database takes in a text.
+            // PostgreSQL does not accept NUL in text.
             Text => Value::Text(
                 row.try_get::<Option<String>, _>(*name)?
                     .map(|text| text.replace('\0', "\u{fffd}")),
@@ -311,12 +316,12 @@ async fn insert(
         for column in 0..table.columns.len() {
             number += 1;
             let comma = if column == 0 { "" } else { ", " };
-            // Writing to a string cannot fail.
+            // Writing to a String cannot fail.
             let _ = write!(sql, "{comma}${number}");
         }
         sql.push(')');
     }
-    // Only names of ours and numbers are in it.
+    // The SQL consists of our own names and parameter numbers.
     let mut query = sqlx::query(AssertSqlSafe(sql));
     for value in rows.into_iter().flatten() {
         query = match value {
@@ -329,14 +334,14 @@ async fn insert(
     Ok(())
 }
 
-/// Counts and hashes rows as they go by. Lengths go before contents, so that no two tables give the same bytes.
-struct Sum {
+/// Counts and hashes rows. Texts are prefixed with their length, so that different rows never hash the same bytes.
+struct TableHash {
     table: &'static str,
     rows: u64,
     hash: Sha256,
 }
 
-impl Sum {
+impl TableHash {
     fn of(table: &Table) -> Self {
         Self {
             table: table.name,
@@ -373,7 +378,7 @@ impl Sum {
         Content {
             table: self.table,
             rows: self.rows,
-            sha256: to_hex(&self.hash.finalize()),
+            sha256: hex::encode(self.hash.finalize()),
         }
     }
 }

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use super::*;
 use crate::store::fixtures::{ended, failed, finished, keyed, opened, setup, spent};
-use crate::store::test_stores::Place;
-use crate::store::{Rating, Scope, Sent, TokenRow};
+use crate::store::test_stores::TestStore;
+use crate::store::{CreateRequest, Rating, Scope, TokenRow};
 
-/// Something in every table, with everything that texts and numbers can hold.
+/// Fills every table, including unusual texts and numbers.
 async fn fill(store: &Store) {
     for number in 0..3_u32 {
         let question = format!("Grüße № {number}: \u{0} \"'; DROP TABLE debates; -- 🦀");
@@ -29,12 +29,18 @@ async fn fill(store: &Store) {
         let rating = Rating::new(7).unwrap();
         store.rate(id, rating, Some("so".into()), 9).await.unwrap();
     }
-    let sent = Sent {
+    let request = CreateRequest {
         key: Some("once".into()),
         fingerprint: "ff".into(),
     };
     store
-        .create_served(Uuid::new_v4(), &setup("Served?"), 5, State::Queued, &sent)
+        .create_for_server(
+            Uuid::new_v4(),
+            &setup("Served?"),
+            5,
+            State::Queued,
+            &request,
+        )
         .await
         .unwrap();
     let token = TokenRow {
@@ -53,14 +59,21 @@ async fn fill(store: &Store) {
     store.learn(plan).await.unwrap();
 }
 
-/// C-10: there and back again, everything is as it was.
+/// C-10: copying to PostgreSQL and back changes nothing.
 #[tokio::test]
 async fn c10_a_copy_to_postgres_and_back_is_identical() {
-    let (first, server, last) = (Place::folder(), Place::server(), Place::folder());
+    let (first, server, last) = (
+        TestStore::sqlite(),
+        TestStore::postgres(),
+        TestStore::sqlite(),
+    );
     let (from, between, to) = (first.open().await, server.open().await, last.open().await);
     fill(&from).await;
     let before = from.content().await.unwrap();
-    let rows: Vec<_> = before.iter().map(|it| (it.table, it.rows)).collect();
+    let rows: Vec<_> = before
+        .iter()
+        .map(|content| (content.table, content.rows))
+        .collect();
     assert_eq!(
         rows,
         [
@@ -75,7 +88,7 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
     assert_eq!(from.copy_into(&between).await.unwrap(), before);
     assert_eq!(between.copy_into(&to).await.unwrap(), before);
     assert_eq!(to.content().await.unwrap(), before);
-    // And it is not only the same: it can be gone on with.
+    // The copies can be used.
     for id in to.ids().await.unwrap() {
         assert_eq!(to.entries(id).await, from.entries(id).await);
         drop(to.lease(id).await.unwrap());
@@ -83,10 +96,10 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
     }
 }
 
-/// A store that has something is not copied into, and stays as it is.
+/// A copy into a store with data is rejected and changes nothing.
 #[tokio::test]
-async fn a_copy_goes_only_into_an_empty_store() {
-    let (first, server) = (Place::folder(), Place::server());
+async fn a_copy_needs_an_empty_target() {
+    let (first, server) = (TestStore::sqlite(), TestStore::postgres());
     let (from, to) = (first.open().await, server.open().await);
     fill(&from).await;
     fill(&to).await;
@@ -106,11 +119,11 @@ async fn a_copy_goes_only_into_an_empty_store() {
     assert_eq!(to.content().await.unwrap(), before);
 }
 
-/// A difference in any value of any row shows in the hash of its table, and in no other.
+/// A changed value changes the hash of its table and no other.
 #[tokio::test]
-async fn one_changed_character_changes_the_hash_of_its_table_alone() {
-    let place = Place::folder();
-    let store = place.open().await;
+async fn a_changed_value_changes_only_the_hash_of_its_table() {
+    let test_store = TestStore::sqlite();
+    let store = test_store.open().await;
     fill(&store).await;
     let before = store.content().await.unwrap();
     store
@@ -127,11 +140,11 @@ async fn one_changed_character_changes_the_hash_of_its_table_alone() {
     assert_eq!(changed, ["journal"]);
 }
 
-/// A table or column that a later migration adds has to be added here too, or it would be lost in a copy.
+/// A table or column added by a later migration must be added to `TABLES` too, or a copy would lose it.
 #[tokio::test]
 async fn c10_every_table_and_column_is_copied() {
-    let place = Place::folder();
-    let store = place.open().await;
+    let test_store = TestStore::sqlite();
+    let store = test_store.open().await;
     let rows = sqlx::query(
         "SELECT tables.name AS in_table, columns.name AS in_column \
          FROM sqlite_master AS tables JOIN pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'",
@@ -139,15 +152,15 @@ async fn c10_every_table_and_column_is_copied() {
     .fetch_all(&store.reader)
     .await
     .unwrap();
-    let mut there: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut existing: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for row in rows {
-        let columns = there.entry(row.get("in_table")).or_default();
+        let columns = existing.entry(row.get("in_table")).or_default();
         columns.insert(row.get("in_column"));
     }
     for not_copied in ["_sqlx_migrations", "owners", "orders"] {
-        assert!(there.remove(not_copied).is_some(), "{not_copied}");
+        assert!(existing.remove(not_copied).is_some(), "{not_copied}");
     }
-    assert!(there.get_mut("debates").unwrap().remove("owner"));
+    assert!(existing.get_mut("debates").unwrap().remove("owner"));
     let copied: BTreeMap<String, BTreeSet<String>> = TABLES
         .iter()
         .map(|table| {
@@ -155,5 +168,5 @@ async fn c10_every_table_and_column_is_copied() {
             (table.name.to_owned(), columns.collect())
         })
         .collect();
-    assert_eq!(copied, there);
+    assert_eq!(copied, existing);
 }

@@ -1,52 +1,55 @@
-//! Debates that wait for somebody to run them, where any number of processes on any machines do (B-04).
+//! Distributes queued debates to workers on any number of machines (B-04).
 //!
-//! Whether a debate is to be run is in its own row: while its state says so and its owner is dead or nobody. Who runs it is found
-//! by the `queue`, which may be wrong about it without harm.
+//! The debate's row decides whether it should run: its state is queued or running, and it has no live owner. The `queue` only
+//! assigns debates to workers; its errors are harmless.
 
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::table::Budget;
-use sqlx::Row;
+use sqlx::any::AnyArguments;
 use sqlx::postgres::PgListener;
+use sqlx::query::Query;
+use sqlx::{Any, Row};
 use uuid::Uuid;
 
 use super::dialect::server_now;
 use super::errors::{Failure, Fault, LeaseError, StoreError};
-use super::lease::{By, Made};
-use super::location::{Held, Home};
+use super::lease::{DebateOrigin, Runner};
+use super::location::{DebateLock, Location};
 use super::ownership::{OwnerLease, Ownership};
-use super::queue::{Job, NEW_JOBS, Which};
+use super::queue::{Job, NEW_JOBS, Selection};
 use super::row::parse_id;
-use super::{Created, DebateRow, Lease, Sent, Store, signed, unsigned};
+use super::{CreateRequest, Created, DebateRow, Lease, Store, signed, unsigned};
 
-const JOURNAL: &str = "roundtable_journal";
-const ORDERS: &str = "roundtable_work";
-/// How many debates are taken with one statement, which has as many places for their ids.
-const AT_ONCE: usize = 8;
+const JOURNAL_CHANNEL: &str = "roundtable_journal";
+const COMMAND_CHANNEL: &str = "roundtable_work";
+/// The number of ids in the statement of [`Store::own_debates`].
+const MAX_DEBATES: usize = 8;
 
-/// Something has happened in the store, here or on another machine. It carries no content: whoever cares looks for itself.
+/// A change in the store, by any process. It has no content: the receiver reads the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum Notification {
     /// This debate has new entries.
     Entries(Uuid),
-    /// There is a debate to be run, or something is wanted of one.
+    /// There is a new job or command.
     Work,
-    /// Some may have been missed.
+    /// Notifications may have been missed.
     Gap,
 }
 
-/// News as they come.
-pub(crate) struct Listening {
+/// Receives notifications.
+pub(crate) struct Listener {
     listener: PgListener,
 }
 
-impl Listening {
-    pub(crate) async fn next(&mut self) -> Result<News, StoreError> {
+impl Listener {
+    pub(crate) async fn next(&mut self) -> Result<Notification, StoreError> {
         match self.listener.try_recv().await {
-            Ok(Some(told)) if told.channel() == JOURNAL => {
-                Ok(told.payload().parse().map_or(News::Gap, News::Entries))
-            }
-            Ok(Some(_)) => Ok(News::Work),
-            Ok(None) => Ok(News::Gap),
+            Ok(Some(message)) if message.channel() == JOURNAL_CHANNEL => Ok(message
+                .payload()
+                .parse()
+                .map_or(Notification::Gap, Notification::Entries)),
+            Ok(Some(_)) => Ok(Notification::Work),
+            Ok(None) => Ok(Notification::Gap),
             Err(error) => Err(StoreError::Server {
                 database: "the server".into(),
                 detail: error.to_string(),
@@ -56,143 +59,156 @@ impl Listening {
 }
 
 impl Store {
-    /// `None` where nobody else could have news: everything happens in this process, or is looked for.
-    pub(crate) async fn listen(&self) -> Result<Option<Listening>, StoreError> {
-        let Home::Server(server) = &*self.home else {
+    /// `None` for a data folder, which has no notifications.
+    pub(crate) async fn listen(&self) -> Result<Option<Listener>, StoreError> {
+        let Location::Server(server) = &*self.location else {
             return Ok(None);
         };
-        let listening = async {
+        let connecting = async {
             let mut listener = PgListener::connect(server.url.expose()).await?;
-            listener.listen_all([JOURNAL, ORDERS, NEW_JOBS]).await?;
+            listener
+                .listen_all([JOURNAL_CHANNEL, COMMAND_CHANNEL, NEW_JOBS])
+                .await?;
             Ok::<_, sqlx::Error>(listener)
         };
-        let listener = listening.await.map_err(|error| self.failed(error.into()))?;
-        Ok(Some(Listening { listener }))
+        let listener = connecting
+            .await
+            .map_err(|error| self.failed(error.into()))?;
+        Ok(Some(Listener { listener }))
     }
 
-    /// Tells all who run debates that something is wanted of one. They look now and then in any case.
-    pub(super) async fn call_for_orders(&self) -> Result<(), StoreError> {
+    /// Notifies all workers of a new command. They also poll.
+    pub(super) async fn notify_commands(&self) -> Result<(), StoreError> {
         if !self.is_shared() {
             return Ok(());
         }
-        let called = sqlx::query("SELECT CAST(pg_notify($1, '') AS text) AS told")
-            .bind(ORDERS)
+        let notified = sqlx::query("SELECT CAST(pg_notify($1, '') AS text) AS told")
+            .bind(COMMAND_CHANNEL)
             .fetch_one(&self.reader)
             .await;
-        called.map(drop).map_err(|error| self.failed(error.into()))
+        notified
+            .map(drop)
+            .map_err(|error| self.failed(error.into()))
     }
 
-    /// A new debate that whoever comes first is to run.
-    pub(crate) async fn create_for_anybody(
+    /// Creates a debate for any worker to run.
+    pub(crate) async fn create_queued(
         &self,
         id: Uuid,
         setup: &Setup,
         now: Millis,
-        sent: &Sent,
+        request: &CreateRequest,
     ) -> Result<Created, StoreError> {
-        let made = Made {
+        let origin = DebateOrigin {
             state: State::Queued,
             owner: "",
-            served: Some(sent),
+            request: Some(request),
         };
-        match self.insert_debate(id, setup, now, made).await {
+        match self.insert_debate(id, setup, now, origin).await {
             Ok(_) => {
-                // It is in the store: whoever looks next hands it out if this failed.
-                let _ = self.hand_out(id).await;
-                Ok(Created::Before(id))
+                // If this fails, the next poll enqueues it.
+                let _ = self.enqueue_job(id).await;
+                Ok(Created::New(id))
             }
-            Err(failure) if failure.fault == Fault::Taken => {
-                self.made_by(sent).await?.ok_or(StoreError::Exists { id })
-            }
+            Err(failure) if failure.fault == Fault::Duplicate => self
+                .find_created(request)
+                .await?
+                .ok_or(StoreError::Exists { id }),
             Err(failure) => Err(self.failed(failure)),
         }
     }
 
-    /// How many debates wait for somebody.
-    pub(crate) async fn waiting_for_anybody(&self) -> Result<u64, StoreError> {
-        let counted = sqlx::query(
+    /// The number of queued debates.
+    pub(crate) async fn queue_length(&self) -> Result<u64, StoreError> {
+        self.count_waiting(sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = ''",
-        )
-        .fetch_one(&self.reader)
-        .await;
-        counted
-            .and_then(|row| row.try_get::<i64, _>("waiting"))
-            .map(unsigned)
-            .map_err(|error| self.failed(error.into()))
+        ))
+        .await
     }
 
-    /// How many wait for somebody longer than this one.
-    pub(crate) async fn waiting_before(&self, debate: &DebateRow) -> Result<u64, StoreError> {
-        let counted = sqlx::query(
+    /// The number of queued debates before this one.
+    pub(crate) async fn queue_position(&self, debate: &DebateRow) -> Result<u64, StoreError> {
+        let query = sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = '' \
              AND (created_at < $1 OR (created_at = $1 AND id < $2))",
         )
         .bind(signed(debate.created_at))
-        .bind(debate.id.to_string())
-        .fetch_one(&self.reader)
-        .await;
+        .bind(debate.id.to_string());
+        self.count_waiting(query).await
+    }
+
+    async fn count_waiting(
+        &self,
+        query: Query<'static, Any, AnyArguments>,
+    ) -> Result<u64, StoreError> {
+        let counted = query.fetch_one(&self.reader).await;
         counted
             .and_then(|row| row.try_get::<i64, _>("waiting"))
             .map(unsigned)
             .map_err(|error| self.failed(error.into()))
     }
 
-    /// Makes what workers need in the database, where it is missing.
-    pub(crate) async fn prepare_for_workers(&self) -> Result<(), StoreError> {
-        match &*self.home {
-            Home::Folder(_) => Ok(()),
-            Home::Server(server) => server.queue.set_up().await.map_err(|it| self.failed(it)),
-        }
-    }
-
-    /// Sees to it that every debate that is to be run and that nobody living runs is handed to somebody.
-    pub(crate) async fn hand_out_all(&self) -> Result<(), StoreError> {
-        self.hand_out_some(Which::All).await
-    }
-
-    /// The same for one debate, at once.
-    pub(crate) async fn hand_out(&self, id: Uuid) -> Result<(), StoreError> {
-        self.hand_out_some(Which::This(id)).await
-    }
-
-    async fn hand_out_some(&self, which: Which) -> Result<(), StoreError> {
-        match &*self.home {
-            Home::Folder(_) => Ok(()),
-            Home::Server(server) => {
-                let handed = server.queue.hand_out(which).await;
-                handed.map_err(|it| self.failed(it))
+    /// Creates the job queue's tables if they are missing.
+    pub(crate) async fn set_up_queue(&self) -> Result<(), StoreError> {
+        match &*self.location {
+            Location::Folder(_) => Ok(()),
+            Location::Server(server) => {
+                let set_up = server.queue.set_up().await;
+                set_up.map_err(|failure| self.failed(failure))
             }
         }
     }
 
-    /// Claims up to `most` debates that were handed out, those that have waited longest first. Two who ask at the same time get
-    /// different ones. None where there is nothing to do.
-    pub(crate) async fn take_work(&self, most: usize) -> Result<Vec<Lease>, LeaseError> {
-        let Home::Server(server) = &*self.home else {
+    /// Enqueues a job for every debate that should run and has no live owner.
+    pub(crate) async fn enqueue_missing_jobs(&self) -> Result<(), StoreError> {
+        self.enqueue_jobs(Selection::All).await
+    }
+
+    /// Like [`Store::enqueue_missing_jobs`], for one debate.
+    pub(crate) async fn enqueue_job(&self, id: Uuid) -> Result<(), StoreError> {
+        self.enqueue_jobs(Selection::Debate(id)).await
+    }
+
+    async fn enqueue_jobs(&self, selection: Selection) -> Result<(), StoreError> {
+        match &*self.location {
+            Location::Folder(_) => Ok(()),
+            Location::Server(server) => {
+                let enqueued = server.queue.enqueue_missing(selection).await;
+                enqueued.map_err(|failure| self.failed(failure))
+            }
+        }
+    }
+
+    /// Leases up to `max` queued debates, oldest first. Concurrent callers get different debates. Empty if there is no job.
+    pub(crate) async fn lease_jobs(&self, max: usize) -> Result<Vec<Lease>, LeaseError> {
+        let Location::Server(server) = &*self.location else {
             return Ok(Vec::new());
         };
         loop {
-            let jobs = server.queue.take(most.min(AT_ONCE)).await;
+            let jobs = server.queue.take(max.min(MAX_DEBATES)).await;
             let jobs = jobs.map_err(|failure| self.failed(failure))?;
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            let held = self.take_debates(&server.ownership, jobs).await;
-            let held = held.map_err(|failure| self.failed(failure))?;
-            let leases = self.claim_all(held).await?;
+            let locked = self.own_debates(&server.ownership, jobs).await;
+            let locked = locked.map_err(|failure| self.failed(failure))?;
+            let leases = self.lease_all(locked).await?;
             if !leases.is_empty() {
                 return Ok(leases);
             }
         }
     }
 
-    async fn claim_all(&self, held: Vec<(Job, Uuid, Held)>) -> Result<Vec<Lease>, LeaseError> {
-        let mut leases = Vec::with_capacity(held.len());
-        for (job, id, held) in held {
-            match self.claim_held(id, By::Server, held).await {
+    async fn lease_all(
+        &self,
+        locked: Vec<(Job, Uuid, DebateLock)>,
+    ) -> Result<Vec<Lease>, LeaseError> {
+        let mut leases = Vec::with_capacity(locked.len());
+        for (job, id, lock) in locked {
+            match self.lease_locked(id, Runner::Server, lock).await {
                 Ok(lease) => leases.push(lease.for_job(job)),
                 Err(error @ LeaseError::Store(_)) if leases.is_empty() => return Err(error),
-                // Deleted, somebody else's by now, or nothing to make a fuss about: it is free again.
+                // Deleted, taken by another process, or failed while others succeeded: dropping the lock releases it.
                 Err(
                     LeaseError::NotFound { .. } | LeaseError::Held { .. } | LeaseError::Store(_),
                 ) => {}
@@ -201,15 +217,15 @@ impl Store {
         Ok(leases)
     }
 
-    /// Holds the debates of these jobs, as far as they are to be run and nobody living holds them. The other jobs are over: a
-    /// debate whose holder dies gets a new one.
-    async fn take_debates(
+    /// Takes ownership of those jobs' debates that should run and have no live owner. The other jobs are finished: a debate
+    /// whose owner dies gets a new job.
+    async fn own_debates(
         &self,
         ownership: &Ownership,
         mut jobs: Vec<Job>,
-    ) -> Result<Vec<(Job, Uuid, Held)>, Failure> {
+    ) -> Result<Vec<(Job, Uuid, DebateLock)>, Failure> {
         let owner = ownership.owner().await?;
-        let mut taking = sqlx::query(concat!(
+        let mut query = sqlx::query(concat!(
             "WITH free AS MATERIALIZED (SELECT id FROM debates WHERE id IN ($2, $3, $4, $5, $6, $7, $8, $9) \
              AND served = 1 AND state IN ('queued', 'running') \
              AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
@@ -218,24 +234,23 @@ impl Store {
              UPDATE debates SET owner = $1, epoch = epoch + 1 FROM free WHERE debates.id = free.id RETURNING debates.id"
         ))
         .bind(owner.id().to_owned());
-        for at in 0..AT_ONCE {
-            let debate = jobs.get(at).and_then(Job::debate);
-            taking = taking.bind(debate.map_or_else(String::new, |id| id.to_string()));
+        for index in 0..MAX_DEBATES {
+            let debate = jobs.get(index).and_then(Job::debate);
+            query = query.bind(debate.map_or_else(String::new, |id| id.to_string()));
         }
-        let place = self.writer.turn().await;
-        let rows = self.writer.at_once(place, taking).await?;
-        let mut held = Vec::with_capacity(rows.len());
+        let rows = self.writer.fetch_all(query).await?;
+        let mut locked = Vec::with_capacity(rows.len());
         for row in &rows {
             let id = parse_id(row.try_get("id")?)?;
-            let lease = Held::Lease(OwnerLease::new(id, owner.clone()));
-            if let Some(at) = jobs.iter().position(|job| job.debate() == Some(id)) {
-                held.push((jobs.swap_remove(at), id, lease));
+            let lock = DebateLock::Owner(OwnerLease::new(id, owner.clone()));
+            if let Some(index) = jobs.iter().position(|job| job.debate() == Some(id)) {
+                locked.push((jobs.swap_remove(index), id, lock));
             }
         }
-        Ok(held)
+        Ok(locked)
     }
 
-    /// What a debate is to go on with, where that is another budget than it was opened with.
+    /// The budget that replaces the one a debate was created with, if any.
     pub(crate) async fn budget(&self, id: Uuid) -> Result<Option<Budget>, StoreError> {
         let row = sqlx::query("SELECT budget FROM debates WHERE id = $1")
             .bind(id.to_string())

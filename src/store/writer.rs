@@ -1,7 +1,7 @@
-//! The one connection that writes, and its transactions.
+//! The only connection that writes, and its transactions.
 //!
-//! `SQLite` has one writer at a time whatever we do. Waiting for it here is fair, and a connection of our own costs
-//! half of what one from a pool does: a pool pings it each time it comes back.
+//! `SQLite` allows one writer at a time anyway. Waiting for it here is fair, and a dedicated connection costs half as much as
+//! one from a pool, which pings it on every return.
 
 use futures::StreamExt;
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyRow};
@@ -9,27 +9,27 @@ use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::SERVER_TIMEOUT;
 use super::appender;
 use super::dialect::Dialect;
 use super::errors::Failure;
-use super::folder::PATIENCE;
 use super::ownership::connect;
 
 #[derive(Debug)]
 pub(super) struct Writer {
     dialect: Dialect,
     options: AnyConnectOptions,
-    /// `None` after a transaction that was not brought to its end; the next one connects anew.
+    /// `None` after a transaction that was dropped unfinished; the next one reconnects.
     idle: Mutex<Option<AnyConnection>>,
 }
 
-/// A transaction. Statements in it ask for one row even where none comes: that answers with the first thing the
-/// driver's thread says, where `execute` waits for that thread once more to hear that nothing follows.
+/// A transaction. Its own statements use `fetch_optional` even without a result: it returns with the first message from the
+/// driver's thread, while `execute` waits for a second one.
 ///
-/// Dropped before its end, it takes its connection with it, and so nothing of it is kept.
-pub(super) struct Writing<'a> {
+/// Dropped unfinished, it closes its connection, which rolls it back.
+pub(super) struct WriteTransaction<'a> {
     connection: AnyConnection,
-    place: MutexGuard<'a, Option<AnyConnection>>,
+    idle: MutexGuard<'a, Option<AnyConnection>>,
 }
 
 impl Writer {
@@ -49,35 +49,26 @@ impl Writer {
         self.dialect
     }
 
-    pub(super) async fn begin(&self) -> Result<Writing<'_>, Failure> {
-        let beginning = async { self.begin_at(self.turn().await).await };
+    pub(super) async fn begin(&self) -> Result<WriteTransaction<'_>, Failure> {
         match self.dialect {
-            Dialect::Sqlite => beginning.await,
-            // A connection may be dead without a word; nobody waits for that for ever.
-            Dialect::Postgres => tokio::time::timeout(2 * PATIENCE, beginning)
+            Dialect::Sqlite => self.begin_untimed().await,
+            Dialect::Postgres => tokio::time::timeout(SERVER_TIMEOUT, self.begin_untimed())
                 .await
-                .unwrap_or_else(|_| Err(Failure::silent())),
+                .unwrap_or_else(|_| Err(Failure::timed_out())),
         }
     }
 
-    /// Waits for its turn to write.
-    pub(super) async fn turn(&self) -> MutexGuard<'_, Option<AnyConnection>> {
-        self.idle.lock().await
-    }
-
-    pub(super) async fn begin_at<'w>(
-        &self,
-        mut place: MutexGuard<'w, Option<AnyConnection>>,
-    ) -> Result<Writing<'w>, Failure> {
-        let mut connection = self.take(&mut place).await?;
+    async fn begin_untimed(&self) -> Result<WriteTransaction<'_>, Failure> {
+        let mut idle = self.idle.lock().await;
+        let mut connection = self.take(&mut idle).await?;
         sqlx::query(self.dialect.begin())
             .fetch_optional(&mut connection)
             .await?;
-        Ok(Writing { connection, place })
+        Ok(WriteTransaction { connection, idle })
     }
 
-    async fn take(&self, place: &mut Option<AnyConnection>) -> Result<AnyConnection, Failure> {
-        if let Some(connection) = place.take() {
+    async fn take(&self, idle: &mut Option<AnyConnection>) -> Result<AnyConnection, Failure> {
+        if let Some(connection) = idle.take() {
             return Ok(connection);
         }
         if self.dialect == Dialect::Postgres {
@@ -89,62 +80,62 @@ impl Writer {
         Ok(connection)
     }
 
-    /// A statement with what it gives back.
-    pub(super) async fn at_once(
+    /// Runs one statement and returns its rows.
+    pub(super) async fn fetch_all(
         &self,
-        mut place: MutexGuard<'_, Option<AnyConnection>>,
-        transaction: Query<'_, Any, AnyArguments>,
+        statement: Query<'_, Any, AnyArguments>,
     ) -> Result<Vec<AnyRow>, Failure> {
-        let mut connection = self.take(&mut place).await?;
-        let outcome = transaction.fetch_all(&mut connection).await;
+        let mut idle = self.idle.lock().await;
+        let mut connection = self.take(&mut idle).await?;
+        let outcome = statement.fetch_all(&mut connection).await;
         let is_usable = outcome.is_ok() || roll_back(&mut connection).await;
         if is_usable {
-            *place = Some(connection);
+            *idle = Some(connection);
         }
         Ok(outcome?)
     }
 
-    /// One statement that is a transaction by itself. When it fails, nothing of it is kept.
-    pub(super) async fn alone(
+    /// Runs one statement as its own transaction.
+    pub(super) async fn execute(
         &self,
         statement: Query<'_, Any, AnyArguments>,
     ) -> Result<(), Failure> {
-        let mut place = self.turn().await;
-        let mut connection = self.take(&mut place).await?;
-        // The first thing that the driver's thread says is that it was committed. Nothing follows that is worth waiting for.
+        let mut idle = self.idle.lock().await;
+        let mut connection = self.take(&mut idle).await?;
+        // The first message from the driver's thread confirms the commit; later messages are not needed.
         let outcome = connection.fetch_many(statement).next().await;
-        *place = Some(connection);
+        *idle = Some(connection);
         match outcome {
             Some(Err(error)) => Err(error.into()),
             Some(Ok(_)) => Ok(()),
-            None => Err(Failure::lost()),
+            None => Err(Failure::abandoned()),
         }
     }
 
     pub(super) async fn close(&self) {
         if let Some(connection) = self.idle.lock().await.take() {
-            // The last connection that closes tidies up; the next run can do that too.
+            // The last connection to close checkpoints the WAL; otherwise the next run does.
             let _ = connection.close().await;
         }
     }
 
     #[cfg(test)]
     pub(super) async fn run(&self, sql: &'static str) -> Option<sqlx::any::AnyRow> {
-        let mut place = self.idle.lock().await;
-        let mut connection = self.take(&mut place).await.unwrap();
+        let mut idle = self.idle.lock().await;
+        let mut connection = self.take(&mut idle).await.unwrap();
         let row = connection.fetch_optional(sql).await.unwrap();
-        *place = Some(connection);
+        *idle = Some(connection);
         row
     }
 }
 
-impl Writing<'_> {
+impl WriteTransaction<'_> {
     pub(super) fn connection(&mut self) -> &mut AnyConnection {
         &mut self.connection
     }
 
-    /// Commits what went well and takes back what did not.
-    pub(super) async fn end<T, E: From<sqlx::Error>>(
+    /// Commits if `outcome` is `Ok`, otherwise rolls back.
+    pub(super) async fn finish<T, E: From<sqlx::Error>>(
         mut self,
         outcome: Result<T, E>,
     ) -> Result<T, E> {
@@ -152,15 +143,15 @@ impl Writing<'_> {
             sqlx::query("COMMIT")
                 .fetch_optional(&mut self.connection)
                 .await?;
-            *self.place = Some(self.connection);
+            *self.idle = Some(self.connection);
         } else if roll_back(&mut self.connection).await {
-            *self.place = Some(self.connection);
+            *self.idle = Some(self.connection);
         }
         outcome
     }
 }
 
-/// Whether the connection can be used again. When a disk is full, the transaction may be gone already; then it cannot.
+/// Whether the connection can be used again. On a full disk `SQLite` may have rolled back already; then ROLLBACK fails.
 async fn roll_back(connection: &mut AnyConnection) -> bool {
     sqlx::query("ROLLBACK").execute(connection).await.is_ok()
 }

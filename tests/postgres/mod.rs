@@ -1,13 +1,13 @@
-//! A throw-away `PostgreSQL` cluster for tests and benchmarks: whoever needs it first starts it, all of a run share it, and it
-//! goes away with its files when nobody has used it for a while. Every test gets a database of its own.
+//! A temporary `PostgreSQL` cluster for tests and benchmarks. The first test starts it, all tests share it, and it is deleted
+//! when it has been idle for a while. Every test gets its own database.
 //!
-//! `PostgreSQL` refuses to run for the administrator, so it runs as another user where the tests do not.
+//! `PostgreSQL` refuses to run as root; if the tests run as root, it runs as another user.
 
 #![allow(
     dead_code,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "tests and benchmarks each use a part of it, and stop where it is not to be had"
+    reason = "tests and benchmarks each use a part of it, and cannot run without it"
 )]
 
 use std::fs::{self, File};
@@ -15,19 +15,19 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// An empty database, gone with this value.
+/// An empty database, dropped with this value.
 pub(crate) struct Database {
     url: String,
     name: String,
     cluster: Cluster,
 }
 
-/// What a write costs there.
+/// Whether commits wait for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disk {
-    /// Nothing is waited for: tests kill processes, not machines.
-    Forgetful,
-    /// As in earnest, for measurements.
+    /// No fsync: tests kill processes, not machines.
+    Unsafe,
+    /// With fsync, for measurements.
     Safe,
 }
 
@@ -35,13 +35,13 @@ struct Cluster {
     tools: Tools,
     folder: PathBuf,
     port: u16,
-    /// Locked as long as somebody uses the cluster.
+    /// Holds a shared lock while the cluster is in use.
     _in_use: File,
 }
 
 impl Database {
     pub(crate) fn new() -> Self {
-        Self::on(Disk::Forgetful)
+        Self::on(Disk::Unsafe)
     }
 
     pub(crate) fn on(disk: Disk) -> Self {
@@ -59,21 +59,21 @@ impl Database {
         &self.url
     }
 
-    /// The same, from a connection to another database of the cluster.
-    pub(crate) fn sql_elsewhere(&self, sql: &str) -> String {
-        self.cluster.sql(sql)
-    }
-
-    /// Says something to the database itself, past the program, and gives what it answers.
+    /// Runs SQL in this database and returns the output.
     pub(crate) fn sql(&self, sql: &str) -> String {
         self.cluster.sql_in(&self.name, sql)
+    }
+
+    /// Runs SQL in another database of the cluster.
+    pub(crate) fn sql_elsewhere(&self, sql: &str) -> String {
+        self.cluster.sql(sql)
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-        // It goes with its cluster in any case.
+        // Best effort: it is deleted with the cluster anyway.
         let _ = self.cluster.psql("postgres", &drop);
     }
 }
@@ -81,22 +81,22 @@ impl Drop for Database {
 impl Cluster {
     fn join(disk: Disk) -> Self {
         let tools = Tools::find();
-        let (name, further) = match disk {
-            Disk::Forgetful => (
-                "forgetful",
+        let (name, settings) = match disk {
+            Disk::Unsafe => (
+                "unsafe",
                 "-c fsync=off -c synchronous_commit=off -c full_page_writes=off",
             ),
             Disk::Safe => ("safe", "-c fsync=on"),
         };
-        let user = answer(Command::new("id").arg("-u"));
+        let user = output_of(Command::new("id").arg("-u"));
         let folder = std::env::temp_dir().join(format!("roundtable-postgres-{name}-{user}"));
         fs::create_dir_all(&folder).unwrap();
-        tools.give(&folder);
-        // One at a time looks and starts; who has found it running keeps it so.
+        tools.chown(&folder);
+        // One process at a time checks and starts; the shared lock keeps the cluster running.
         let starting = open(&folder.join("starting"));
         starting.lock().unwrap();
         let in_use = open(&folder.join("in-use"));
-        tools.give(&folder.join("in-use"));
+        tools.chown(&folder.join("in-use"));
         in_use.lock_shared().unwrap();
         let data = folder.join("data");
         let is_running = data.join("postmaster.pid").exists()
@@ -111,9 +111,9 @@ impl Cluster {
                 .success();
         let port_file = folder.join("port");
         if !is_running {
-            let port = start(&tools, &folder, &data, further);
+            let port = start(&tools, &folder, &data, settings);
             fs::write(&port_file, port.to_string()).unwrap();
-            tools.watch(&folder);
+            tools.spawn_reaper(&folder);
         }
         let port = fs::read_to_string(&port_file).unwrap().parse().unwrap();
         Self {
@@ -156,7 +156,7 @@ impl Cluster {
     }
 }
 
-fn start(tools: &Tools, folder: &Path, data: &Path, further: &str) -> u16 {
+fn start(tools: &Tools, folder: &Path, data: &Path, settings: &str) -> u16 {
     let _ = fs::remove_dir_all(data);
     let mut init = tools.run("initdb", folder);
     init.arg("-D").arg(data).args([
@@ -169,12 +169,12 @@ fn start(tools: &Tools, folder: &Path, data: &Path, further: &str) -> u16 {
         "--locale=C.UTF-8",
         "--no-sync",
     ]);
-    succeed(&mut init);
+    run_checked(&mut init);
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
     let options = format!(
-        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c max_connections=300 {further}",
+        "-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={} -c max_connections=300 {settings}",
         folder.display()
     );
     let mut server = tools.run("pg_ctl", folder);
@@ -184,7 +184,7 @@ fn start(tools: &Tools, folder: &Path, data: &Path, further: &str) -> u16 {
         .arg("-l")
         .arg(folder.join("log"))
         .args(["-o", &options]);
-    // Its output goes to the log; a pipe of ours would stay open for as long as the server runs.
+    // The server inherits stdout and stderr; a pipe would stay open while it runs.
     let status = server
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -197,7 +197,7 @@ fn start(tools: &Tools, folder: &Path, data: &Path, further: &str) -> u16 {
 
 struct Tools {
     folder: PathBuf,
-    /// The user that it runs as, where that is not us.
+    /// The user that the cluster runs as, if the tests run as root.
     user: Option<String>,
 }
 
@@ -225,27 +225,27 @@ impl Tools {
             let path = String::from_utf8(found.stdout).ok()?;
             Path::new(path.trim())
                 .parent()
-                .filter(|it| it.join("initdb").exists())
+                .filter(|folder| folder.join("initdb").exists())
                 .map(Path::to_path_buf)
         });
         let folder = folder.unwrap_or_else(|| {
-            panic!("these tests need PostgreSQL: `cargo xtask test` installs it, or install your system's package of that name")
+            panic!("these tests need PostgreSQL: run `cargo xtask test`, which installs it, or install the package postgresql")
         });
-        let is_administrator = answer(Command::new("id").arg("-u")) == "0";
-        let user = is_administrator.then(|| {
-            let there = Command::new("id")
+        let is_root = output_of(Command::new("id").arg("-u")) == "0";
+        let user = is_root.then(|| {
+            let exists = Command::new("id")
                 .arg("postgres")
                 .output()
-                .is_ok_and(|it| it.status.success());
-            if there { "postgres" } else { "nobody" }.to_owned()
+                .is_ok_and(|output| output.status.success());
+            if exists { "postgres" } else { "nobody" }.to_owned()
         });
         Self { folder, user }
     }
 
-    /// The words before a command that has it run as the cluster's user.
+    /// The command prefix that switches to the cluster's user.
     fn prefix(&self) -> Vec<String> {
         let as_user = |user: &String| {
-            let group = answer(Command::new("id").args(["-g", user]));
+            let group = output_of(Command::new("id").args(["-g", user]));
             let words = ["setpriv", "--clear-groups"].map(str::to_owned);
             [
                 words.as_slice(),
@@ -268,22 +268,22 @@ impl Tools {
         command
     }
 
-    fn give(&self, path: &Path) {
+    fn chown(&self, path: &Path) {
         if let Some(user) = &self.user {
-            succeed(Command::new("chown").arg(user).arg(path));
+            run_checked(Command::new("chown").arg(user).arg(path));
         }
     }
 
-    /// A process that ends the cluster when nobody has used it for a while.
-    fn watch(&self, folder: &Path) {
+    /// Starts a background process that stops the cluster when it is no longer in use.
+    fn spawn_reaper(&self, folder: &Path) {
         let pg_ctl = self.folder.join("pg_ctl");
         let stop = format!(
             "{} stop -m immediate -D data; rm -rf data",
             pg_ctl.display()
         );
         let script = format!("while sleep 20; do flock -n -x in-use sh -c '{stop}' && exit; done");
-        // In a session of its own and in the background: it outlives whoever started it.
-        succeed(
+        // In its own session, so that it outlives this process.
+        run_checked(
             Command::new("setsid")
                 .args(["--fork"])
                 .args(self.prefix())
@@ -305,12 +305,12 @@ fn open(path: &Path) -> File {
         .unwrap()
 }
 
-fn succeed(command: &mut Command) {
+fn run_checked(command: &mut Command) {
     let status = command.stdout(Stdio::null()).status().unwrap();
     assert!(status.success(), "{command:?}: {status}");
 }
 
-fn answer(command: &mut Command) -> String {
+fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }

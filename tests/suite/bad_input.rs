@@ -128,7 +128,7 @@ fn a_corrupt_database_is_kept_aside_and_never_overwritten() {
     let garbage = "this is no database, but it may be somebody's".repeat(200);
     home.write("data/roundtable.db", &garbage);
     let run = home.ask(&["--data", "data", "--quiet"]);
-    run.expect(1, &["kept as"]);
+    run.expect(1, &["was moved to"]);
     let kept: Vec<_> = std::fs::read_dir(home.path().join("data"))
         .unwrap()
         .flatten()
@@ -143,12 +143,12 @@ fn ids_are_found_by_any_unambiguous_beginning() {
     let server = Server::good();
     let home = Home::with(&server);
     home.run(&["show", "last"])
-        .expect(2, &["there is no debate yet"]);
+        .expect(2, &["there are no debates yet"]);
     home.ask(&["--quiet"]).expect(0, &[]);
     let id = home.list()[0]["id"].as_str().unwrap().to_owned();
     home.run(&["show", &id[..4]]).expect(0, &[]);
     home.run(&["show", "zzzz"])
-        .expect(2, &["no debate's id begins with 'zzzz'"]);
+        .expect(2, &["no debate id starts with 'zzzz'"]);
     home.ask(&["--quiet"]).expect(0, &[]);
     home.run(&["show", ""]).expect(2, &[]);
 }

@@ -1,10 +1,10 @@
-//! Model servers that misbehave. The debate ends honestly, within its retries, and nothing hangs.
+//! Misbehaving model servers: the debate ends within its retries with a correct status, and nothing hangs.
 
 use crate::harness::{Answer, Home, QUESTION, Server, Serving, good, schema_name};
 
 #[test]
-fn no_network_is_said_and_the_debate_can_be_resumed() {
-    // A port that nobody listens on.
+fn an_unreachable_server_is_reported_and_the_debate_can_be_resumed() {
+    // A closed port.
     let home = Home::configured("http://127.0.0.1:9/v1", "");
     home.ask(&[])
         .expect(4, &["cannot reach the server", "roundtable resume"]);
@@ -12,7 +12,7 @@ fn no_network_is_said_and_the_debate_can_be_resumed() {
 }
 
 #[test]
-fn a_wrong_key_is_said_without_the_key() {
+fn a_refused_key_is_reported_without_the_key() {
     let server = Server::start(|_, _| {
         Answer::Status(
             401,
@@ -42,7 +42,7 @@ fn a_wrong_key_is_said_without_the_key() {
 }
 
 #[test]
-fn an_unknown_model_is_said() {
+fn an_unknown_model_is_reported() {
     let server = Server::start(|_, _| {
         Answer::Status(
             404,
@@ -56,7 +56,7 @@ fn an_unknown_model_is_said() {
 }
 
 #[test]
-fn a_web_page_instead_of_a_model_is_recognised() {
+fn a_web_page_instead_of_a_reply_is_recognised() {
     let server = Server::start(|_, _| {
         Answer::Status(
             200,
@@ -70,9 +70,9 @@ fn a_web_page_instead_of_a_model_is_recognised() {
 }
 
 #[test]
-fn empty_replies_broken_json_and_closed_connections_end_honestly() {
-    type Broken = (&'static str, fn() -> Answer);
-    let broken: [Broken; 4] = [
+fn empty_replies_invalid_json_and_closed_connections_fail_the_debate() {
+    type Case = (&'static str, fn() -> Answer);
+    let cases: [Case; 4] = [
         ("The reply was empty", || Answer::Reply(String::new())),
         ("The reply is not a JSON object", || {
             Answer::Reply("I think, therefore I am.".into())
@@ -82,21 +82,21 @@ fn empty_replies_broken_json_and_closed_connections_end_honestly() {
         }),
         ("", || Answer::Nothing),
     ];
-    for (said, behaviour) in broken {
+    for (message, behaviour) in cases {
         let server = Server::start(move |_, _| behaviour());
         let run = Home::with(&server).ask(&[]);
-        run.expect(4, &["Failed", said]);
+        run.expect(4, &["Failed", message]);
         assert!(
             server.heard().len() <= 8,
-            "{said}: {} calls",
+            "{message}: {} calls",
             server.heard().len()
         );
     }
 }
 
-/// C-07: 429 for ever ends after the attempts that are configured.
+/// C-07: after the configured number of attempts.
 #[test]
-fn c07_a_server_that_is_always_busy_is_given_up() {
+fn c07_a_permanent_rate_limit_fails_the_debate() {
     let server =
         Server::start(|_, _| Answer::Status(429, "retry-after: 0\r\n", "slow down".into()));
     Home::with(&server).ask(&[]).expect(4, &["rate limited"]);
@@ -108,7 +108,7 @@ fn c07_a_server_that_is_always_busy_is_given_up() {
 }
 
 #[test]
-fn a_server_that_says_nothing_runs_into_the_timeout() {
+fn a_silent_server_times_out() {
     let server = Server::start(|_, _| Answer::Silence);
     let home = Home::configured(&server.url(), "");
     let config = format!(
@@ -119,9 +119,9 @@ fn a_server_that_says_nothing_runs_into_the_timeout() {
     home.ask(&[]).expect(4, &["no answer within 1 s"]);
 }
 
-/// C-07: one failure among good calls is retried and leaves no mark but the count.
+/// C-07: a single failure is retried and shows only in the count.
 #[test]
-fn c07_a_passing_failure_is_retried() {
+fn c07_a_transient_failure_is_retried() {
     let server = Server::start(
         |request, before| match (schema_name(request).as_str(), before) {
             ("critique", 0) => Answer::Status(503, "retry-after: 0\r\n", "again".into()),
@@ -136,7 +136,7 @@ fn c07_a_passing_failure_is_retried() {
     assert_eq!(trace["state"], "complete");
 }
 
-/// C-06: a skeptic that never makes sense leaves a partial result that says so: exit code 3.
+/// C-06: with exit code 3.
 #[test]
 fn c06_a_seat_that_fails_leaves_a_partial_result() {
     let server = Server::start(|request, before| match schema_name(request).as_str() {
@@ -157,7 +157,7 @@ fn c06_a_seat_that_fails_leaves_a_partial_result() {
     );
 }
 
-/// C-07: a debate that is partial because a seat failed keeps its limits when it is resumed.
+/// C-07
 #[test]
 fn c07_resuming_after_a_failed_seat_keeps_the_limits() {
     let server = Server::start(|request, before| match schema_name(request).as_str() {
@@ -173,9 +173,9 @@ fn c07_resuming_after_a_failed_seat_keeps_the_limits() {
     assert_eq!(server.heard().len(), calls, "nothing more was spent");
 }
 
-/// C-05: broken JSON once is mended by asking once more with the reason.
+/// C-05: the retry contains the reason.
 #[test]
-fn c05_one_broken_reply_is_sent_back_with_the_reason() {
+fn c05_an_invalid_reply_is_sent_back_with_the_reason() {
     let server = Server::start(
         |request, before| match (schema_name(request).as_str(), before) {
             ("opening", 0) => Answer::Reply(r#"{"answer": "x", "assumptions": "none"}"#.into()),
@@ -189,11 +189,11 @@ fn c05_one_broken_reply_is_sent_back_with_the_reason() {
     assert!(last.contains("/assumptions"), "{last}");
 }
 
-/// What the tests call a reset is one (ECONNRESET), unlike a connection that is closed.
+/// `Answer::Reset` causes ECONNRESET, unlike a closed connection.
 #[test]
-fn the_model_server_of_the_tests_resets_connections() {
+fn the_test_server_resets_connections() {
     use std::io::{ErrorKind, Read, Write};
-    let said_after = |answer: fn() -> Answer| {
+    let read_after = |answer: fn() -> Answer| {
         let server = Server::start(move |_, _| answer());
         let address = server.url().replace("http://", "").replace("/v1", "");
         let mut client = std::net::TcpStream::connect(address).unwrap();
@@ -202,16 +202,15 @@ fn the_model_server_of_the_tests_resets_connections() {
         client.read(&mut [0]).map_err(|error| error.kind())
     };
     assert_eq!(
-        said_after(|| Answer::Reset),
+        read_after(|| Answer::Reset),
         Err(ErrorKind::ConnectionReset)
     );
-    assert_eq!(said_after(|| Answer::Nothing), Ok(0));
+    assert_eq!(read_after(|| Answer::Nothing), Ok(0));
 }
 
-/// C-07, C-14: a model that stood in for a dead one is named wherever the debate is shown. The fall-back is the provider's, and so
-/// that of a tier whose model is one of its own.
+/// C-07, C-14: the fallback is named wherever the debate is shown. A provider's fallback also serves the tiers that use the provider.
 #[test]
-fn c07_who_answered_instead_is_shown_everywhere() {
+fn c07_a_fallback_that_answered_is_shown_everywhere() {
     let dead = Server::start(|_, _| Answer::Status(503, "", "down".into()));
     let spare = Server::good();
     let home = Home::empty();
@@ -223,12 +222,12 @@ fn c07_who_answered_instead_is_shown_everywhere() {
         spare.url()
     );
     home.write("roundtable.toml", &config);
-    let said = "spare:y answered in place of lab:x in 8 steps";
-    home.run(&["ask", QUESTION]).expect(0, &[said]);
+    let notice = "spare:y answered in place of lab:x in 8 steps";
+    home.run(&["ask", QUESTION]).expect(0, &[notice]);
     let shown = home.run(&["show", "last", "--transcript"]);
-    let turn = "spare:y instead of lab:x, because lab:x: the server failed with status 503";
+    let detail = "spare:y instead of lab:x, because lab:x: the server failed with status 503";
     assert!(
-        shown.out.contains(said) && shown.out.contains(turn),
+        shown.out.contains(notice) && shown.out.contains(detail),
         "{}",
         shown.out
     );
@@ -245,7 +244,7 @@ fn c07_who_answered_instead_is_shown_everywhere() {
     );
     for format in ["md", "html"] {
         let file = home.run(&["export", "last", "--format", format]).out;
-        assert!(file.contains(said), "{format}: {file}");
+        assert!(file.contains(notice), "{format}: {file}");
         assert!(
             file.contains("spare:y instead of lab:x"),
             "{format}: {file}"
@@ -256,7 +255,7 @@ fn c07_who_answered_instead_is_shown_everywhere() {
         .get(&format!("/debates/{id}"))
         .text();
     assert!(
-        page.contains(said) && page.contains("spare:y instead of lab:x"),
+        page.contains(notice) && page.contains("spare:y instead of lab:x"),
         "{page}"
     );
 }

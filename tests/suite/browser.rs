@@ -1,4 +1,4 @@
-//! Journeys through the pages in a real browser, against the real binary and a model server that does as it is told.
+//! End-to-end tests of the pages in a real browser, against the real binary and a scripted model server.
 
 mod chromium;
 mod enhanced;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::harness::{Answer, Gate, Home, QUESTION, Server, Serving, good, schema_name};
 use chromium::{Browser, DESKTOP, PHONE, Scripts};
 
-/// A good debate that stands still in the middle of the first reply of this sort until the gate is opened: what a journey
-/// has to see stays until it has seen it, however slow the machine is.
+/// A debate that stops in the middle of the first reply with this schema until the gate is opened, so that a test can
+/// observe the intermediate state however slow the machine is.
 fn gated(schema: &'static str) -> (Server, Gate) {
     let gate = Gate::default();
     let held = gate.clone();
@@ -26,12 +26,12 @@ fn gated(schema: &'static str) -> (Server, Gate) {
     (server, gate)
 }
 
-fn at(served: &Serving, path: &str) -> String {
+fn url(served: &Serving, path: &str) -> String {
     format!("http://{}{path}", served.address)
 }
 
 async fn ask(browser: &Browser, served: &Serving) {
-    browser.visit(&at(served, "/")).await;
+    browser.visit(&url(served, "/")).await;
     browser.write("#question", QUESTION).await;
     browser.click(".ask button").await;
     browser.find("main.debate").await;
@@ -43,10 +43,9 @@ async fn wait_for_answer(browser: &Browser) {
         .await;
 }
 
-/// P-10, C-09: asked, watched while it streams, left, found again, finished; and the page is the same when it is loaded
-/// anew.
+/// P-10, C-09: a debate is started, watched while it streams, left and reopened; a reload shows the same page.
 #[tokio::test]
-async fn p10_a_debate_is_started_watched_left_and_found_again() {
+async fn p10_a_debate_is_started_watched_left_and_reopened() {
     let (server, gate) = gated("opening");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
@@ -54,18 +53,18 @@ async fn p10_a_debate_is_started_watched_left_and_found_again() {
     ask(&browser, &served).await;
     assert_eq!(browser.text("h1").await, QUESTION);
 
-    // The first half of the first turn is there, as text where it will stay, and somebody is said to be thinking.
-    let half = "const it = document.querySelector('#r1 .speaking .streaming'); \
-                return it && it.textContent.length > 3 ? it.textContent : null";
+    // The first half of the first turn is shown as text, and the status names the speaker.
+    let half = "const prose = document.querySelector('#r1 .speaking .streaming'); \
+                return prose && prose.textContent.length > 3 ? prose.textContent : null";
     let seen = browser.until("text streams in", half).await;
     let seen = seen.as_str().unwrap().to_owned();
     assert!("Use a **queue**. 😀".starts_with(&seen), "{seen}");
     let thinking = "return document.getElementById('status').innerText === 'Proposer is thinking'";
     browser.until("who is thinking", thinking).await;
 
-    // Away and back: it goes on where it is, with what was said so far.
+    // Leave and return: the debate continues and the text so far is shown.
     let address = browser.address().await;
-    browser.visit(&at(&served, "/debates")).await;
+    browser.visit(&url(&served, "/debates")).await;
     assert!(browser.text(".list").await.contains(QUESTION));
     browser.click(".list .title").await;
     let again = browser.until("the same text again", half).await;
@@ -83,38 +82,38 @@ async fn p10_a_debate_is_started_watched_left_and_found_again() {
     for seat in ["Proposer", "Skeptic", "Synthesizer", "Judge"] {
         assert!(browser.text("#transcript").await.contains(seat), "{seat}");
     }
-    let seen = everything(&browser).await;
+    let seen = visible_text(&browser).await;
     browser.client.refresh().await.unwrap();
     wait_for_answer(&browser).await;
     assert_eq!(
-        everything(&browser).await,
+        visible_text(&browser).await,
         seen,
         "a reload shows the same page"
     );
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors().await, Vec::<String>::new());
     browser.close().await;
 }
 
-/// All that can be read, part by part.
-async fn everything(browser: &Browser) -> Vec<String> {
+/// The visible text, part by part.
+async fn visible_text(browser: &Browser) -> Vec<String> {
     let mut parts = Vec::new();
     for part in [
         "h1",
         "#status",
-        "#glance",
+        "#key-figures",
         "#timeline",
         "#outcome",
         "#transcript",
-        "#beside",
+        "#sidebar",
     ] {
         parts.push(browser.text(part).await);
     }
     parts
 }
 
-/// No layout jumps: nothing that is being read moves while text streams in below it.
+/// No layout shift while text streams in.
 #[tokio::test]
-async fn p10_nothing_moves_while_text_streams() {
+async fn p10_streaming_text_causes_no_layout_shift() {
     let gate = Gate::default();
     let held = gate.clone();
     let server = Server::start(move |request, before| {
@@ -131,7 +130,9 @@ async fn p10_nothing_moves_while_text_streams() {
     ask(&browser, &served).await;
     browser
         .run(
-            "window.moved = 0; new PerformanceObserver((list) => { for (const it of list.getEntries()) if (!it.hadRecentInput) window.moved += it.value; }).observe({ type: 'layout-shift', buffered: true });",
+            "window.layoutShift = 0; new PerformanceObserver((list) => { \
+             for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.layoutShift += entry.value; \
+             }).observe({ type: 'layout-shift', buffered: true });",
             Vec::new(),
         )
         .await;
@@ -141,17 +142,17 @@ async fn p10_nothing_moves_while_text_streams() {
             "return document.querySelector('#r2 .speaking')",
         )
         .await;
-    let moved = browser
-        .run("return window.moved", Vec::new())
+    let shift = browser
+        .run("return window.layoutShift", Vec::new())
         .await
         .as_f64()
         .unwrap();
-    assert!(moved < 0.1, "things moved by {moved}");
+    assert!(shift < 0.1, "layout shift of {shift}");
     gate.open();
     browser.close().await;
 }
 
-/// C-14: shared as one file that opens anywhere, runs nothing and loads nothing.
+/// C-14: the exported file is self-contained: no scripts, no requests.
 #[tokio::test]
 async fn c14_a_finished_debate_is_exported_as_one_file() {
     let server = Server::good();
@@ -163,7 +164,8 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
     let file = browser
         .client
         .execute_async(
-            "const done = arguments[0]; fetch(document.querySelector('a[href*=\"format=html\"]').href).then((it) => it.text()).then(done)",
+            "const done = arguments[0]; \
+             fetch(document.querySelector('a[href*=\"format=html\"]').href).then((response) => response.text()).then(done)",
             Vec::new(),
         )
         .await
@@ -181,44 +183,49 @@ async fn c14_a_finished_debate_is_exported_as_one_file() {
         )
         .await;
     assert_eq!(loaded, json!(0));
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors().await, Vec::<String>::new());
     browser.close().await;
 }
 
-/// Speaking, pausing, going on, rating, deleting: all with plain forms.
+/// Sending a message, pausing, deciding, rating and deleting work with plain forms.
 #[tokio::test]
-async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
+async fn e10_a_user_sends_a_message_pauses_decides_rates_and_deletes() {
     let (server, gate) = gated("opening");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
     ask(&browser, &served).await;
     browser.write("#text", "Mind <b>the costs</b>.").await;
-    browser.click(".say button").await;
-    browser.until("the words", "return document.querySelector('.voice .prose')?.innerText.includes('Mind <b>the costs</b>.')").await;
+    browser.click(".message-form button").await;
+    browser
+        .until(
+            "the message",
+            "return document.querySelector('.user-turn .prose')?.innerText.includes('Mind <b>the costs</b>.')",
+        )
+        .await;
     browser.click("form[action$='/pause'] button").await;
     browser
         .until(
-            "a pause is to come",
+            "a pending pause",
             "return document.getElementById('status').innerText === 'Pausing after this round'",
         )
         .await;
     gate.open();
-    browser.find(".decide").await;
-    assert_eq!(browser.text("#status").await, "Waiting for you");
+    browser.find(".decision").await;
+    assert_eq!(browser.text("#status").await, "Decision needed");
     browser.write("#note", "enough coffee").await;
-    browser.click(".decide button[value=continue]").await;
+    browser.click(".decision button[value=continue]").await;
     wait_for_answer(&browser).await;
     let transcript = browser.text("#transcript").await;
     assert!(transcript.contains("enough coffee"), "{transcript}");
 
     browser
         .run(
-            "document.querySelector('.marks input[value=\"9\"]').click()",
+            "document.querySelector('.ratings input[value=\"9\"]').click()",
             Vec::new(),
         )
         .await;
-    browser.click(".rate button").await;
+    browser.click(".rating-form button").await;
     browser
         .until(
             "it is rated",
@@ -227,19 +234,18 @@ async fn e10_a_person_speaks_pauses_decides_rates_and_deletes() {
         .await;
 
     browser
-        .visit(&at(&served, "/debates?q=queue&state=complete"))
+        .visit(&url(&served, "/debates?q=queue&state=complete"))
         .await;
     assert_eq!(browser.count(".list > li").await, 1);
     browser.click(".confirm summary").await;
     browser.click(".confirm button").await;
     browser.find(".empty").await;
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors().await, Vec::<String>::new());
     browser.close().await;
 }
 
-/// Cancelled, and gone on with.
 #[tokio::test]
-async fn c08_a_debate_is_cancelled_and_gone_on_with() {
+async fn c08_a_cancelled_debate_is_resumed() {
     let (server, gate) = gated("critique");
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
@@ -259,15 +265,16 @@ async fn c08_a_debate_is_cancelled_and_gone_on_with() {
     browser.close().await;
 }
 
-/// A stranger signs in with a token, and out again.
 #[tokio::test]
-async fn a_stranger_signs_in_with_a_token() {
+async fn a_visitor_signs_in_with_a_token_and_out_again() {
     let server = Server::good();
     let home = Home::with_model(&server);
     let token = home.token("admin");
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    browser.visit(&at(&served, "/debates?state=complete")).await;
+    browser
+        .visit(&url(&served, "/debates?state=complete"))
+        .await;
     browser.write("#token", "wrong").await;
     browser.click(".sign-in button").await;
     browser.find(".problem").await;
@@ -276,15 +283,15 @@ async fn a_stranger_signs_in_with_a_token() {
     browser.find("main .empty").await;
     assert!(browser.address().await.ends_with("/debates?state=complete"));
     let cookies = browser.run("return document.cookie", Vec::new()).await;
-    assert_eq!(cookies, json!(""), "no script can read the session");
-    browser.click(".top form button").await;
+    assert_eq!(cookies, json!(""), "scripts cannot read the session cookie");
+    browser.click(".site-header form button").await;
     browser.find("#token").await;
-    browser.visit(&at(&served, "/")).await;
+    browser.visit(&url(&served, "/")).await;
     browser.find("#token").await;
     browser.close().await;
 }
 
-/// On a phone nothing is wider than the screen, while it runs and when it is over.
+/// No page is wider than the screen of a phone.
 #[tokio::test]
 async fn pages_fit_a_phone() {
     let (server, gate) = gated("opening");
@@ -298,7 +305,7 @@ async fn pages_fit_a_phone() {
     wait_for_answer(&browser).await;
     fits(&browser, "a finished debate").await;
     for page in ["/", "/debates", "/models", "/nowhere"] {
-        browser.visit(&at(&served, page)).await;
+        browser.visit(&url(&served, page)).await;
         fits(&browser, page).await;
     }
     browser.close().await;
@@ -310,16 +317,16 @@ async fn fits(browser: &Browser, page: &str) {
     assert_eq!(widths, json!([PHONE.0, PHONE.0]), "{page}");
 }
 
-/// C-12: replies full of scripts, links that run and images from elsewhere do nothing, neither while they stream nor after.
+/// C-12: scripts, script links and remote images in replies have no effect, neither while they stream nor afterwards.
 #[tokio::test]
-async fn c12_hostile_replies_do_nothing() {
+async fn c12_hostile_replies_have_no_effect() {
     const HOSTILE: &str = "Sure. <script>window.owned = 1</script><img src=x onerror=window.owned=1> <svg/onload=window.owned=1> \
         [click](javascript:window.owned=1) ![pixel](http://evil.invalid/pixel.gif) </div></main><h1>Owned</h1> <style>*{display:none}</style>";
     let gate = Gate::default();
     let held = gate.clone();
     let server = Server::start(move |request, before| {
         let reply: Value = serde_json::from_str(&good(request, before)).unwrap();
-        let reply = poisoned(reply, HOSTILE).to_string();
+        let reply = with_prefix(reply, HOSTILE).to_string();
         if schema_name(request) == "opening" {
             Answer::Gated(held.clone(), reply)
         } else {
@@ -359,36 +366,43 @@ async fn c12_hostile_replies_do_nothing() {
                 .await
                 .contains("<script>window.owned = 1</script>")
         );
-        let elsewhere = browser
-            .run("return performance.getEntriesByType('resource').map((it) => it.name).filter((it) => !it.startsWith(location.origin))", Vec::new())
+        let remote = browser
+            .run(
+                "return performance.getEntriesByType('resource').map((entry) => entry.name) \
+                 .filter((name) => !name.startsWith(location.origin))",
+                Vec::new(),
+            )
             .await;
-        assert_eq!(elsewhere, json!([]));
+        assert_eq!(remote, json!([]));
         browser.client.refresh().await.unwrap();
         browser.find("#answer").await;
     }
     browser.close().await;
 }
 
-/// Every text of a reply that is shown as such begins with `words`.
-fn poisoned(value: Value, words: &str) -> Value {
+/// Puts `prefix` before every text of a reply that a page shows.
+fn with_prefix(value: Value, prefix: &str) -> Value {
     const SHOWN: [&str; 4] = ["answer", "assessment", "justification", "problem"];
     match value {
         Value::Object(fields) => {
             let fields = fields.into_iter().map(|(key, value)| {
                 let value = match value.as_str().filter(|_| SHOWN.contains(&key.as_str())) {
-                    Some(text) => json!(format!("{words} {text}")),
-                    None => poisoned(value, words),
+                    Some(text) => json!(format!("{prefix} {text}")),
+                    None => with_prefix(value, prefix),
                 };
                 (key, value)
             });
             fields.collect()
         }
-        Value::Array(items) => items.into_iter().map(|it| poisoned(it, words)).collect(),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| with_prefix(item, prefix))
+            .collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
     }
 }
 
-/// Once it is over, a debate needs no script to be read and rated.
+/// Reading and rating a finished debate works without JavaScript.
 #[tokio::test]
 async fn a_finished_debate_works_without_scripts() {
     let server = Server::good();
@@ -396,39 +410,40 @@ async fn a_finished_debate_works_without_scripts() {
     home.ask(&["--quiet"]).expect(0, &[]);
     let served = Serving::start(&home, &[]);
     let browser = Browser::with(DESKTOP, Scripts::Off).await;
-    browser.visit(&at(&served, "/debates")).await;
+    browser.visit(&url(&served, "/debates")).await;
     browser.click(".list .title").await;
     let answer = browser.find("#answer").await.text().await.unwrap();
     assert!(answer.contains("Put a queue"));
-    browser.find(".marks input[value='7']").await;
-    browser.click(".marks label:nth-child(7)").await;
-    browser.click(".rate button").await;
-    browser.find(".marks input[value='7'][checked]").await;
+    browser.find(".ratings input[value='7']").await;
+    browser.click(".ratings label:nth-child(7)").await;
+    browser.click(".rating-form button").await;
+    browser.find(".ratings input[value='7'][checked]").await;
     browser.close().await;
 }
 
-/// The first page: under 100 KB in all, nothing from elsewhere, and everything of it by keyboard.
+/// The home page transfers under 100 KB, loads nothing remote and can be used by keyboard.
 #[tokio::test]
-async fn the_first_page_is_small_and_needs_no_mouse() {
+async fn the_home_page_is_small_and_usable_by_keyboard() {
     let server = Server::good();
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    browser.visit(&at(&served, "/")).await;
+    browser.visit(&url(&served, "/")).await;
     let sizes = browser
-        .run("return [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map((it) => [it.name, it.transferSize])", Vec::new())
+        .run("return ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type)) \
+             .map((entry) => [entry.name, entry.transferSize])", Vec::new())
         .await;
     let sizes: Vec<(String, u64)> = serde_json::from_value(sizes).unwrap();
     assert!(
         sizes
             .iter()
-            .all(|(name, _)| name.starts_with(&at(&served, "/"))),
+            .all(|(name, _)| name.starts_with(&url(&served, "/"))),
         "{sizes:?}"
     );
     let total: u64 = sizes.iter().map(|(_, size)| size).sum();
     assert!((1..100_000).contains(&total), "{total}: {sizes:?}");
 
-    // The cursor is in the question already; Tab leads on to the button, Enter sends.
+    // The question has the focus; Tab moves to the button, Enter submits.
     let typed = format!("{QUESTION}\u{e004}\u{e004}\u{e004}\u{e007}");
     browser
         .client
@@ -443,18 +458,18 @@ async fn the_first_page_is_small_and_needs_no_mouse() {
     browser.close().await;
 }
 
-/// Models and settings: what is used is shown, and can be tried with a real small call.
+/// The models page shows the default models and tests one with a real call.
 #[tokio::test]
 async fn c04_a_model_is_tested_from_its_page() {
     let server = Server::good();
     let home = Home::with_model(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    browser.visit(&at(&served, "/models")).await;
+    browser.visit(&url(&served, "/models")).await;
     assert!(browser.text(".tiers").await.contains("lab:x"));
     browser.click(".tier button").await;
-    browser.find(".said").await;
-    assert!(browser.text(".said").await.contains("lab:x answered"));
+    browser.find(".success").await;
+    assert!(browser.text(".success").await.contains("lab:x answered"));
     assert_eq!(server.asked(), ["check"]);
     browser.close().await;
 }

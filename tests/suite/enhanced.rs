@@ -273,7 +273,7 @@ fn e08_thresholds_are_configuration() {
     home.run(&["config", "set", "convergence.similarity", "1.2"])
         .expect(
             2,
-            &["convergence.similarity is 1.2, but has to be a number from 0 to 1"],
+            &["invalid convergence.similarity 1.2: expected a number from 0 to 1"],
         );
     home.run(&["config", "set", "convergence.similarity", "0.10"])
         .expect(0, &[]);

@@ -1,5 +1,5 @@
-//! Model servers that fail in every way they can, under many debates at once (C-06, C-07): every debate ends, nearly all of them
-//! complete, and those that are not say what is missing.
+//! Fault injection with many concurrent debates (C-06, C-07): every debate ends, nearly all are complete, and partial results
+//! name what is missing.
 
 #![cfg(unix)]
 
@@ -11,78 +11,82 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::flaws;
 use crate::harness::{Answer, Home, Scale, Server, Serving};
+use crate::invalid_replies::{self, INVALID_JSON, INVALID_SCHEMA};
 use crate::lab::{Play, reply};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fault {
-    Limited,
-    LimitedFor,
-    Broken,
+    RateLimited,
+    RetryAfter,
+    ServerError,
     Overloaded,
     Reset,
     Stalled,
     Half,
-    BrokenJson,
-    OtherSchema,
+    InvalidJson,
+    InvalidSchema,
     Truncated,
-    /// No JSON at all; among broken JSON it is one kind of many.
+    /// Only text without JSON, which is also one kind of `InvalidJson`.
     Prose,
 }
 
 impl Fault {
     const ALL: [Self; 10] = [
-        Self::Limited,
-        Self::LimitedFor,
-        Self::Broken,
+        Self::RateLimited,
+        Self::RetryAfter,
+        Self::ServerError,
         Self::Overloaded,
         Self::Reset,
         Self::Stalled,
         Self::Half,
-        Self::BrokenJson,
-        Self::OtherSchema,
+        Self::InvalidJson,
+        Self::InvalidSchema,
         Self::Truncated,
     ];
 
-    /// `which` draws among the kinds of a fault, where there are several.
-    fn answer(self, good: String, which: usize) -> Answer {
+    /// `variant` selects among the kinds of a fault, if there are several.
+    fn answer(self, good: String, variant: usize) -> Answer {
         let status = |code, headers| Answer::Status(code, headers, "{\"error\": {}}".into());
         match self {
-            Self::Limited => status(429, ""),
-            Self::LimitedFor => status(429, "retry-after: 1\r\n"),
-            Self::Broken => status(500, ""),
+            Self::RateLimited => status(429, ""),
+            Self::RetryAfter => status(429, "retry-after: 1\r\n"),
+            Self::ServerError => status(500, ""),
             Self::Overloaded => status(503, ""),
             Self::Reset => Answer::Reset,
             Self::Stalled => Answer::Stall(Duration::from_secs(8), good),
             Self::Half => Answer::Half(good),
-            Self::BrokenJson => Answer::Reply(flaws::BROKEN[which % flaws::BROKEN.len()](&good)),
-            Self::OtherSchema => Answer::Reply(flaws::OTHER[which % flaws::OTHER.len()](&good)),
+            Self::InvalidJson => Answer::Reply(pick(&INVALID_JSON, variant)(&good)),
+            Self::InvalidSchema => Answer::Reply(pick(&INVALID_SCHEMA, variant)(&good)),
             Self::Truncated => Answer::Truncated(good),
-            Self::Prose => Answer::Reply(flaws::prose(&good)),
+            Self::Prose => Answer::Reply(invalid_replies::prose(&good)),
         }
     }
 }
 
-/// Which calls fail, drawn from a seed by what is asked and how often it was: the same debates meet the same faults in every run,
-/// in whichever order their calls come.
-struct Weather {
+fn pick<T: Copy>(list: &[T], number: usize) -> T {
+    list[number % list.len()]
+}
+
+/// Decides which calls fail, from the seed, the request and its number of repetitions. The same debates meet the same faults in
+/// every run, in whatever order their calls arrive.
+struct FaultInjector {
     seed: u64,
-    /// Of 1,000 calls, how many fail.
+    /// Failing calls per 1,000.
     failing: u64,
     faults: &'static [Fault],
-    asked: Mutex<HashMap<u64, u64>>,
+    repetitions: Mutex<HashMap<u64, u64>>,
     counts: Mutex<BTreeMap<Fault, usize>>,
 }
 
-impl Weather {
+impl FaultInjector {
     fn new(seed: u64, failing: u64, faults: &'static [Fault]) -> Arc<Self> {
         Arc::new(Self {
             seed,
             failing,
             faults,
-            asked: Mutex::default(),
+            repetitions: Mutex::default(),
             counts: Mutex::default(),
         })
     }
@@ -94,18 +98,18 @@ impl Weather {
             return Answer::Reply(good);
         }
         let drawn = usize::try_from(drawn / 1000).unwrap();
-        let (which, fault) = (drawn / self.faults.len(), drawn % self.faults.len());
-        let fault = self.faults[fault];
+        let fault = pick(self.faults, drawn);
+        let variant = drawn / self.faults.len();
         *self.counts.lock().unwrap().entry(fault).or_default() += 1;
-        fault.answer(good, which)
+        fault.answer(good, variant)
     }
 
     fn draw(&self, request: &Value) -> u64 {
         let mut hasher = DefaultHasher::new();
         request.to_string().hash(&mut hasher);
         let request = hasher.finish();
-        let mut asked = self.asked.lock().unwrap();
-        let before = asked.entry(request).or_default();
+        let mut repetitions = self.repetitions.lock().unwrap();
+        let before = repetitions.entry(request).or_default();
         *before += 1;
         mix(mix(self.seed ^ request).wrapping_add(*before))
     }
@@ -119,7 +123,7 @@ impl Weather {
     }
 }
 
-/// Splitmix64: neighbouring numbers give unrelated ones.
+/// Splitmix64: consecutive inputs give unrelated outputs.
 fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -127,7 +131,7 @@ fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// As the program is without configuration, but for waits that are shorter and more calls at once.
+/// The default configuration, except for shorter timeouts and more concurrent calls.
 fn home(server: &Server) -> Home {
     let home = Home::empty();
     let text = format!(
@@ -139,31 +143,31 @@ fn home(server: &Server) -> Home {
     home
 }
 
-/// What became of all debates.
-struct Ended {
+/// The outcome of all debates.
+struct Outcome {
     complete: usize,
-    /// Why the others are not.
+    /// Of the debates that are not complete.
     reasons: Vec<String>,
     rows: Vec<Value>,
     seconds: f64,
 }
 
-/// Starts so many debates of every protocol, waits until all have ended, and holds each against what was promised.
-fn run(weather: &Arc<Weather>, of_each: usize, patience: Duration) -> Ended {
+/// Runs `of_each` debates of every protocol and checks the guarantees for each.
+fn run(injector: &Arc<FaultInjector>, of_each: usize, timeout: Duration) -> Outcome {
     let server = Server::start({
-        let weather = Arc::clone(weather);
-        move |request, _| weather.answer(request)
+        let injector = Arc::clone(injector);
+        move |request, _| injector.answer(request)
     });
     let home = home(&server);
     let serving = Serving::start(&home, &["--max-running", "50", "--max-queued", "2000"]);
-    let began = Instant::now();
+    let started = Instant::now();
     for number in 0..of_each {
         for play in Play::ALL {
             let mut request = play.request();
-            // Each asks for something else, and so meets faults of its own.
+            // Different requests meet different faults.
             request["seed"] = json!(number);
-            let started = serving.post("/api/v1/debates", &request);
-            assert_eq!(started.status, 202, "{}", started.text());
+            let response = serving.post("/api/v1/debates", &request);
+            assert_eq!(response.status, 202, "{}", response.text());
         }
     }
     let count = |state: &str| {
@@ -171,31 +175,31 @@ fn run(weather: &Arc<Weather>, of_each: usize, patience: Duration) -> Ended {
         page.json()["total"].as_u64().unwrap()
     };
     while count("queued") + count("running") > 0 {
-        assert!(began.elapsed() < patience, "some debates hang");
+        assert!(started.elapsed() < timeout, "some debates hang");
         thread::sleep(Duration::from_millis(100));
     }
-    let seconds = began.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let rows = all(&serving);
     assert_eq!(rows.len(), 4 * of_each);
     let mut reasons = Vec::new();
-    let mut accounted = 0;
+    let mut recorded = 0;
     for row in &rows {
         let number = |key: &str| usize::try_from(row["totals"][key].as_u64().unwrap()).unwrap();
-        accounted += number("calls") + number("retries");
-        // C-07: a few, and one for every step; those under way when the last was used up may each find that out for themselves.
+        recorded += number("calls") + number("retries");
+        // C-07: 20, and one per step; calls in flight when the last retry is used up may exceed that.
         assert!(number("retries") <= 20 + number("calls") + 8, "{row}");
         if row["state"] != "complete" {
-            reasons.push(honest_reason(&serving, row));
+            reasons.push(checked_reason(&serving, row));
         }
     }
-    // C-11: what the server was asked is what the accounts say, and of what they say nearly all got there: an attempt on a connection
-    // that the server has just closed does not.
-    let heard = server.count();
+    // C-11: the recorded calls match those that the server received, except for attempts on a connection that the server has just
+    // closed.
+    let received = server.count();
     assert!(
-        (heard..=heard + heard / 50).contains(&accounted),
-        "{heard} calls were heard, {accounted} are in the accounts"
+        (received..=received + received / 50).contains(&recorded),
+        "{received} calls were received, {recorded} are recorded"
     );
-    Ended {
+    Outcome {
         complete: rows.len() - reasons.len(),
         reasons,
         rows,
@@ -216,13 +220,13 @@ fn all(serving: &Serving) -> Vec<Value> {
     }
 }
 
-/// C-06: a result that is not complete says so and names what is missing.
-fn honest_reason(serving: &Serving, row: &Value) -> String {
+/// C-06: a partial result is marked as such and names what is missing.
+fn checked_reason(serving: &Serving, row: &Value) -> String {
     let shown = serving.get(&format!("/api/v1/debates/{}", row["id"].as_str().unwrap()));
     let text = shown.text();
     match row["state"].as_str().unwrap() {
         "partial" => assert!(text.contains("is missing:"), "{text}"),
-        // Where nobody could give a first answer there is no result at all.
+        // Without any first answer there is no result.
         "failed" => assert!(text.contains("r1/"), "{text}"),
         other => panic!("a debate ended as {other}: {text}"),
     }
@@ -231,9 +235,9 @@ fn honest_reason(serving: &Serving, row: &Value) -> String {
     format!("{}: {reason}", row["protocol"])
 }
 
-fn tell(what: &str, weather: &Weather, ended: &Ended) {
+fn report(what: &str, injector: &FaultInjector, outcome: &Outcome) {
     let sum = |key: &str| {
-        let numbers = ended
+        let numbers = outcome
             .rows
             .iter()
             .filter_map(|row| row["totals"][key].as_u64());
@@ -242,52 +246,51 @@ fn tell(what: &str, weather: &Weather, ended: &Ended) {
     Scale::asked_for().tell(
         what,
         &json!({
-            "debates": ended.rows.len(), "complete": ended.complete, "not_complete": ended.reasons,
-            "calls": sum("calls"), "retries": sum("retries"), "faults": weather.counts(), "seed": weather.seed, "seconds": ended.seconds.round(),
+            "debates": outcome.rows.len(), "complete": outcome.complete, "not_complete": outcome.reasons,
+            "calls": sum("calls"), "retries": sum("retries"), "faults": injector.counts(), "seed": injector.seed, "seconds": outcome.seconds.round(),
         }),
     );
 }
 
-/// C-05, C-06, C-07: a fifth of all calls fail, in ten ways, one as often as another. Every debate ends, at least 99 of 100
-/// complete, and the others say what is missing.
+/// C-05, C-06, C-07: with ten kinds of faults, equally often.
 #[test]
 fn c07_when_a_fifth_of_all_calls_fail_99_of_100_debates_are_complete() {
-    let weather = Weather::new(seed(), 200, &Fault::ALL);
+    let injector = FaultInjector::new(seed(), 200, &Fault::ALL);
     let of_each = Scale::asked_for().of(250);
-    let ended = run(&weather, of_each, patience());
-    tell("a fifth of all calls fail", &weather, &ended);
+    let outcome = run(&injector, of_each, timeout());
+    report("a fifth of all calls fail", &injector, &outcome);
     assert!(
-        ended.complete * 100 >= ended.rows.len() * 99,
+        outcome.complete * 100 >= outcome.rows.len() * 99,
         "only {} of {} are complete",
-        ended.complete,
-        ended.rows.len()
+        outcome.complete,
+        outcome.rows.len()
     );
 }
 
-/// C-05, C-06: a reply that no one can read is asked for once more and no oftener. Where one in seven is such, some steps fail: all
-/// debates end all the same, and each that is not complete says what is missing.
+/// C-05, C-06: an unreadable reply is requested once more. If one reply in seven is unreadable, some steps fail; all debates end
+/// nevertheless, and partial ones name what is missing.
 #[test]
-fn c06_replies_beyond_help_make_honest_partial_results() {
-    let weather = Weather::new(seed(), 143, &[Fault::Prose]);
+fn c06_unreadable_replies_lead_to_partial_results_that_name_what_is_missing() {
+    let injector = FaultInjector::new(seed(), 143, &[Fault::Prose]);
     let of_each = Scale::asked_for().of(50);
-    let ended = run(&weather, of_each, patience());
-    tell("one reply in seven is beyond help", &weather, &ended);
+    let outcome = run(&injector, of_each, timeout());
+    report("one reply in seven is unreadable", &injector, &outcome);
     // A step fails in 1 of 49 cases; debates have 8 to 31 steps.
-    assert!((1..ended.rows.len()).contains(&ended.complete));
+    assert!((1..outcome.rows.len()).contains(&outcome.complete));
 }
 
-/// Another than that of the tests where `SUITE_SEED` is in the environment.
+/// `SUITE_SEED` overrides the default.
 fn seed() -> u64 {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a choice of whoever runs the tests"
+        reason = "set by the developer who runs the tests"
     )]
     let given = std::env::var("SUITE_SEED").ok();
-    given.map_or(2, |it| it.parse().unwrap())
+    given.map_or(2, |text| text.parse().unwrap())
 }
 
-/// None may hang; on a busy machine all of it takes its time.
-fn patience() -> Duration {
+/// Generous, for busy machines.
+fn timeout() -> Duration {
     match Scale::asked_for() {
         Scale::Tenth => Duration::from_mins(4),
         Scale::Full => Duration::from_mins(40),

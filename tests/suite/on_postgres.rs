@@ -1,4 +1,4 @@
-//! The program with its debates in PostgreSQL (C-10), and moving them there and back.
+//! Debates stored in PostgreSQL (C-10), and copying them there and back.
 
 #![cfg(unix)]
 
@@ -10,9 +10,9 @@ use crate::harness::forecast::replies;
 use crate::harness::postgres::Database;
 use crate::harness::{Answer, Home, QUESTION, Server, Serving, finished, good, schema_name};
 
-/// C-10, C-14: asked, listed, shown, rated, exported, deleted; and nothing of it in a file.
+/// C-10, C-14: all commands work on PostgreSQL, and nothing is written to a file.
 #[test]
-fn c10_a_debate_lives_on_postgres() {
+fn c10_all_commands_work_on_postgres() {
     let (server, database) = (Server::good(), Database::new());
     let home = Home::with_database(&server, database.url());
     home.ask(&["--quiet"]).expect(0, &[]);
@@ -20,7 +20,7 @@ fn c10_a_debate_lives_on_postgres() {
     assert_eq!((listed.len(), &listed[0]["state"]), (1, &json!("complete")));
     let shown = home.run(&["show", "last", "--json"]).json();
     assert_eq!(shown["query"], QUESTION);
-    // At once: who has ended a debate has let go of it.
+    // Works at once, because an ended debate is released.
     home.run(&["rate", "last", "9"]).expect(0, &[]);
     assert_eq!(home.list()[0]["rating"], 9);
     assert!(
@@ -43,7 +43,7 @@ fn c10_a_debate_lives_on_postgres() {
     );
 }
 
-/// C-08: killed in the middle of round 2 and resumed, only the call in flight is made twice; while it lives, nobody else may.
+/// C-08: killed in round 2 and resumed, only the call in flight is repeated; a running debate cannot be deleted.
 #[test]
 fn c08_killed_and_resumed_on_postgres_only_the_call_in_flight_is_repeated() {
     let database = Database::new();
@@ -83,9 +83,9 @@ fn c08_killed_and_resumed_on_postgres_only_the_call_in_flight_is_repeated() {
     );
 }
 
-/// Two that resume the same debate on different machines: one wins, the other says so.
+/// C-08: if two machines resume the same debate, one wins and the other reports it.
 #[test]
-fn c08_of_two_that_resume_on_postgres_one_wins() {
+fn c08_one_of_two_concurrent_resumes_on_postgres_wins() {
     let database = Database::new();
     let server = Server::start(|request, before| {
         Answer::Late(Duration::from_secs(2), good(request, before))
@@ -95,7 +95,7 @@ fn c08_of_two_that_resume_on_postgres_one_wins() {
     Serving::until_asked(&server, "opening");
     child.kill().unwrap();
     child.wait().unwrap();
-    // Each with a home of its own: nothing but the database tells them of each other.
+    // Each has its own home folder: they share only the database.
     let homes = [0, 1].map(|_| Home::with_database(&server, database.url()));
     let runs = homes.each_ref().map(|home| {
         home.command(&["resume", "last", "--quiet"])
@@ -115,7 +115,7 @@ fn c08_of_two_that_resume_on_postgres_one_wins() {
     assert_eq!(openings, 2, "the one in flight at the kill, and one more");
 }
 
-/// F-17: forecasts are persisted on PostgreSQL as on SQLite: all reads give the same over a restart of the server.
+/// F-17: forecasts read the same after a restart of the server.
 #[test]
 fn f17_forecasts_are_persisted_on_postgres() {
     let database = Database::new();
@@ -160,9 +160,9 @@ fn f17_forecasts_are_persisted_on_postgres() {
     );
 }
 
-/// C-10: everything goes to PostgreSQL and back, verified, and both can be gone on with.
+/// C-10: everything is copied to PostgreSQL and back, verified, and both copies can be used.
 #[test]
-fn c10_everything_is_copied_there_and_back_by_command() {
+fn c10_a_store_is_copied_to_postgres_and_back() {
     let (server, database) = (Server::good(), Database::new());
     let home = Home::with_file(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
@@ -176,8 +176,8 @@ fn c10_everything_is_copied_there_and_back_by_command() {
     let again = home.run(&["db", "copy", url, back, "--json"]);
     assert_eq!(there.json()["tables"], again.json()["tables"]);
     assert_eq!(there.json()["tables"][0]["rows"], 1);
-    for place in [["--data", folder], ["--data", back], ["--database", url]] {
-        let with = |words: &[&str]| home.run(&[words, &place[..]].concat());
+    for store in [["--data", folder], ["--data", back], ["--database", url]] {
+        let with = |words: &[&str]| home.run(&[words, &store[..]].concat());
         let sound = with(&["db", "check", "--json"]).json();
         assert_eq!(
             (&sound["debates"], &sound["faults"]),
@@ -186,16 +186,16 @@ fn c10_everything_is_copied_there_and_back_by_command() {
         assert_eq!(with(&["db", "migrate", "--json"]).json()["version"], 4);
         assert!(with(&["show", "last"]).out.contains("Put a queue"));
     }
-    // Not into one that has something, not from one that is not there; and no word of the password.
+    // Not into a store with data, and not from one that does not exist.
     home.run(&["db", "copy", folder, url])
         .expect(2, &["already has 1 rows in 'debates'"]);
     home.run(&["db", "copy", "nowhere", url])
         .expect(2, &["there is no store in nowhere"]);
 }
 
-/// Old debates go when somebody says so, and not before.
+/// C-14: old debates are deleted only after confirmation.
 #[test]
-fn c14_old_debates_are_pruned_after_a_yes() {
+fn c14_old_debates_are_pruned_after_confirmation() {
     let server = Server::good();
     let home = Home::with_file(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
@@ -218,7 +218,7 @@ fn c14_old_debates_are_pruned_after_a_yes() {
     prune(&["--older-than", "soon"]).expect(2, &[]);
 }
 
-/// A backup of a store in use is a store; a database on a server has its own way, which is said.
+/// C-10: a backup of a store in use is a valid store; for a server, the error names `pg_dump`.
 #[test]
 fn c10_a_backup_while_a_debate_runs() {
     let database = Database::new();
@@ -244,16 +244,16 @@ fn c10_a_backup_while_a_debate_runs() {
         .expect(2, &["pg_dump --format=custom --file=x.dump"]);
 }
 
-/// What is wrong with an address is said, and its password is not.
+/// C-10: errors about a database URL do not contain its password.
 #[test]
-fn c10_a_database_that_cannot_be_used_is_said_without_its_password() {
+fn c10_errors_about_a_database_do_not_show_its_password() {
     let home = Home::empty();
-    let said = |args: &[&str], code, words: &[&str]| {
+    let fails = |args: &[&str], code, words: &[&str]| {
         let run = home.run(args);
         run.expect(code, words);
         assert!(!run.err.contains("s3cret"), "{}", run.err);
     };
-    said(
+    fails(
         &[
             "list",
             "--database",
@@ -261,11 +261,11 @@ fn c10_a_database_that_cannot_be_used_is_said_without_its_password() {
         ],
         1,
         &[
-            "the database postgres://127.0.0.1:1/debates cannot be used",
-            "check that it runs",
+            "cannot use the database postgres://127.0.0.1:1/debates",
+            "check that it is running",
         ],
     );
-    said(
+    fails(
         &["list", "--database", "mysql://ada:s3cret@h/d"],
         2,
         &["postgres://user@host/database"],
@@ -274,10 +274,10 @@ fn c10_a_database_that_cannot_be_used_is_said_without_its_password() {
         "roundtable.toml",
         "[data]\ndatabase = \"mysql://ada:s3cret@h/d\"\n",
     );
-    said(
+    fails(
         &["list"],
         2,
-        &["roundtable.toml:2: data.database has to be an address like"],
+        &["roundtable.toml:2: invalid data.database: expected an address like"],
     );
     home.write(
         "roundtable.toml",
@@ -289,12 +289,12 @@ fn c10_a_database_that_cannot_be_used_is_said_without_its_password() {
         "{}",
         shown.out
     );
-    said(
+    fails(
         &["serve", "--no-work", "--data", "here"],
         2,
         &["--no-work needs workers"],
     );
-    said(
+    fails(
         &["worker", "--data", "here"],
         2,
         &["workers share a PostgreSQL database"],

@@ -1,4 +1,4 @@
-//! `roundtable debate --source`: seats that read the user's files (M-15).
+//! `roundtable debate --source`: seats that use the user's files (M-15).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::harness::{Answer, Home, QUESTION, Run, Server, schema_name};
 
 const NOTES: &str = "# Load\n\nBursts reach 900 writes a second on Mondays.\n";
 
-/// What tools have answered in this conversation.
+/// The tool results in this conversation.
 fn answers(request: &Value) -> Vec<&str> {
     let messages = request["messages"].as_array().unwrap().iter();
     let tools = messages.filter(|message| message["role"] == "tool");
@@ -24,7 +24,7 @@ fn is_offered_tools(request: &Value) -> bool {
     request["tools"].is_array()
 }
 
-/// Searches and calculates at once; cites both.
+/// Calls two tools in one reply and cites both results.
 fn researcher(request: &Value) -> Answer {
     if !is_offered_tools(request) {
         return Answer::Reply(reply(request).to_string());
@@ -39,13 +39,13 @@ fn researcher(request: &Value) -> Answer {
         let body = json!({ "choices": [{ "index": 0, "message": message, "finish_reason": "tool_calls" }] });
         return Answer::Status(200, "content-type: application/json\r\n", body.to_string());
     }
-    let mut said = contribution(request);
-    said["references"] = json!([
+    let mut reply = contribution(request);
+    reply["references"] = json!([
         { "number": 1, "title": "notes.md:1-3", "url": null, "gist": "", "kind": "tool_output" },
         { "number": 2, "title": "calc: 900 * 60", "url": null, "gist": "writes a minute", "kind": "calculation" },
     ]);
-    said["claims"][0]["citations"] = json!("[1][2]");
-    Answer::Reply(said.to_string())
+    reply["claims"][0]["citations"] = json!("[1][2]");
+    Answer::Reply(reply.to_string())
 }
 
 fn debate(home: &Home, model: &str, more: &[&str]) -> Run {
@@ -54,7 +54,7 @@ fn debate(home: &Home, model: &str, more: &[&str]) -> Run {
     home.run(&args)
 }
 
-/// M-15: calls and results are journaled, what is cited is evidence with its passage, and people see both.
+/// M-15: calls and results are journaled and shown; citations become evidence with their passages.
 #[test]
 fn m15_seats_search_the_given_files_and_cite_them() {
     let server = Server::start(|request, _| researcher(request));
@@ -67,7 +67,12 @@ fn m15_seats_search_the_given_files_and_cite_them() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| (it["kind"].as_str().unwrap(), it["title"].as_str().unwrap()))
+        .map(|item| {
+            (
+                item["kind"].as_str().unwrap(),
+                item["title"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         vec![
@@ -89,13 +94,13 @@ fn m15_seats_search_the_given_files_and_cite_them() {
         .as_array()
         .unwrap();
     assert_eq!(2, calls.len());
-    let told: Vec<Value> = server
+    let with_results: Vec<Value> = server
         .heard()
         .into_iter()
-        .filter(|it| !answers(it).is_empty())
+        .filter(|request| !answers(request).is_empty())
         .collect();
-    assert!(answers(&told[0])[0].contains("<quote by=\"the source notes.md:1-3\">"));
-    assert!(answers(&told[0])[1].starts_with("900 * 60 = 54000"));
+    assert!(answers(&with_results[0])[0].contains("<quote by=\"the source notes.md:1-3\">"));
+    assert!(answers(&with_results[0])[1].starts_with("900 * 60 = 54000"));
     let shown = home.run(&["show", "last"]);
     for words in ["Sources", "notes.md, lines 1–3", "search_sources", "54000"] {
         assert!(
@@ -106,9 +111,9 @@ fn m15_seats_search_the_given_files_and_cite_them() {
     }
 }
 
-/// M-15: a model that calls no tools is shown what the program finds, the same for all seats.
+/// M-15: models without tools get the search results in the prompt, the same for all seats.
 #[test]
-fn m15_models_without_tools_are_shown_what_is_found() {
+fn m15_models_without_tools_get_the_search_results() {
     let server = Server::start(|request, _| Answer::Reply(reply(request).to_string()));
     let home = Home::with(&server);
     home.write(
@@ -123,7 +128,7 @@ fn m15_models_without_tools_are_shown_what_is_found() {
     let first = server
         .heard()
         .into_iter()
-        .find(|it| schema_name(it) == "contribution")
+        .find(|request| schema_name(request) == "contribution")
         .unwrap();
     assert!(!is_offered_tools(&first));
     let text = first["messages"][1]["content"].as_str().unwrap();
@@ -131,9 +136,9 @@ fn m15_models_without_tools_are_shown_what_is_found() {
     assert!(text.contains(quoted), "{text}");
 }
 
-/// C-08, M-15: killed between the call of a tool and the reply, with the file gone, the debate goes on and repeats no call.
+/// C-08, M-15: killed between a tool call and the reply, and resumed after the file is deleted.
 #[test]
-fn m15_a_killed_debate_goes_on_without_its_file() {
+fn m15_a_killed_debate_resumes_without_its_file_and_repeats_no_call() {
     let is_open = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&is_open);
     let server = Server::start(move |request, _| {
@@ -161,13 +166,13 @@ fn m15_a_killed_debate_goes_on_without_its_file() {
         server
             .heard()
             .iter()
-            .filter(|it| !answers(it).is_empty())
+            .filter(|request| !answers(request).is_empty())
             .count()
     };
     while answered() < 3 {
         assert!(
             start.elapsed() < Duration::from_mins(1),
-            "nobody used a tool"
+            "no tool was called"
         );
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -179,17 +184,14 @@ fn m15_a_killed_debate_goes_on_without_its_file() {
     home.run(&["resume", "last"]).expect(0, &[]);
     let after = server.heard();
     let first = &after[before];
-    assert!(
-        !answers(first).is_empty(),
-        "the call of the tool is not repeated"
-    );
+    assert!(!answers(first).is_empty(), "the tool call is not repeated");
     let shown = home.run(&["show", "last"]);
     assert!(shown.out.contains("notes.md, lines 1–3"), "{}", shown.out);
 }
 
-/// Bad files are told all at once, before anybody is asked.
+/// All errors are reported at once, before any model is called.
 #[test]
-fn m15_files_that_cannot_be_read_are_refused() {
+fn m15_unreadable_files_are_rejected() {
     let server = Server::good();
     let home = Home::with(&server);
     home.write("empty.txt", " \n");
@@ -198,10 +200,10 @@ fn m15_files_that_cannot_be_read_are_refused() {
     debate(&home, "lab:x", &sources).expect(
         2,
         &[
-            "empty.txt has nothing in it",
+            "empty.txt is empty",
             "missing.md cannot be read",
-            "is a folder; give the files in it",
-            "scan.pdf is a PDF file that cannot be read",
+            "is a folder; pass the files in it",
+            "scan.pdf is an unreadable PDF file",
         ],
     );
     assert!(server.heard().is_empty());

@@ -1,5 +1,5 @@
-//! A store that is locked, full, cut off, silent or busy (C-08, C-10): the server says 503 and when to come back, never 500; what
-//! runs waits or stops, and goes on by itself when the store is back.
+//! A locked, full, disconnected, unresponsive or busy store (C-08, C-10): the server answers 503 with `Retry-After`, never 500;
+//! running debates pause or stop, and continue by themselves when the store is back.
 
 #![cfg(unix)]
 
@@ -15,7 +15,7 @@ use crate::harness::proxy::{Line, Proxy};
 use crate::harness::{Answer, Home, Reply, Scale, Server, Serving};
 use crate::lab::{Play, reply};
 
-/// Each call takes a while, so that a debate is in its middle for some seconds.
+/// Slow calls, so that a debate runs for some seconds.
 fn slow() -> Server {
     Server::start(|request, _| Answer::Late(Duration::from_millis(400), reply(request)))
 }
@@ -30,31 +30,31 @@ fn started(serving: &Serving) -> String {
     reply.json()["id"].as_str().unwrap().to_owned()
 }
 
-/// Turned away for now, and told when to come back.
+/// A 503 with `Retry-After`.
 #[track_caller]
-fn is_put_off(reply: &Reply) {
+fn assert_unavailable(reply: &Reply) {
     reply.problem(503, "store-unavailable");
     assert!(reply.header("retry-after").is_some(), "{reply:?}");
 }
 
-/// It is not known at which moment the store is noticed to be away; what is not well is a 503 that says when to come back.
+/// The outage is noticed at an unknown moment; until then requests succeed.
 #[track_caller]
-fn is_well_or_put_off(reply: &Reply) {
+fn assert_ok_or_unavailable(reply: &Reply) {
     if reply.status >= 300 {
-        is_put_off(reply);
+        assert_unavailable(reply);
     }
 }
 
-/// Nothing is journaled twice, and every step is there.
-fn is_whole(serving: &Serving, id: &str) {
+/// The debate is complete, with every round.
+fn assert_complete(serving: &Serving, id: &str) {
     let shown = serving.get(&format!("/api/v1/debates/{id}")).json();
     assert_eq!(shown["state"], "complete", "{shown}");
     assert_eq!(shown["record"]["total_rounds"], 3, "{shown}");
 }
 
-/// C-08: another process keeps the file locked for longer than is waited for.
+/// C-08: another process holds the file's lock for longer than the lock timeout.
 #[test]
-fn c08_locked_for_longer_than_is_waited_for_it_goes_on_afterwards() {
+fn c08_a_debate_continues_after_a_long_file_lock() {
     let server = slow();
     let home = Home::with_file(&server);
     let serving = Serving::start(&home, &[]);
@@ -75,8 +75,8 @@ fn c08_locked_for_longer_than_is_waited_for_it_goes_on_afterwards() {
             .unwrap();
         connection
     });
-    is_put_off(&post(&serving));
-    // Reading goes on.
+    assert_unavailable(&post(&serving));
+    // Reads still work.
     assert_eq!(serving.state(&id), "running");
     thread::sleep(Duration::from_secs(2));
     runtime.block_on(async {
@@ -84,16 +84,16 @@ fn c08_locked_for_longer_than_is_waited_for_it_goes_on_afterwards() {
         lock.close().await.unwrap();
     });
     serving.until(&id, "complete");
-    is_whole(&serving, &id);
+    assert_complete(&serving, &id);
     serving.until(&started(&serving), "complete");
 }
 
-/// C-08: no more can be written, as on a full disk; when there is room again, what ran goes on.
+/// C-08: on a full disk a debate stops, and it continues when there is space again.
 #[test]
-fn c08_full_it_stops_cleanly_and_goes_on_when_there_is_room() {
+fn c08_a_debate_stops_on_a_full_disk_and_continues_with_space() {
     let server = slow();
     let home = Home::with_file(&server);
-    // A limit on the size of files stands in for the disk: its signal ignored, a write fails as it does there.
+    // A file size limit simulates the full disk; with SIGXFSZ ignored, writes fail.
     let plain = home.command(&["serve", "--bind", "127.0.0.1:0"]);
     let mut command = Command::new("sh");
     command
@@ -115,30 +115,30 @@ fn c08_full_it_stops_cleanly_and_goes_on_when_there_is_room() {
     let id = started(&serving);
     Serving::until_asked(&server, "opening");
     limit("--fsize=1:unlimited");
-    is_put_off(&post(&serving));
+    assert_unavailable(&post(&serving));
     let asked = server.count();
     thread::sleep(Duration::from_secs(3));
     assert!(
         server.count() <= asked + 3,
-        "it calls models although nothing can be saved"
+        "models are called although nothing can be saved"
     );
     assert_eq!(serving.state(&id), "running");
     limit("--fsize=unlimited:unlimited");
     serving.until(&id, "complete");
-    is_whole(&serving, &id);
+    assert_complete(&serving, &id);
 }
 
-/// How long a database is away.
-fn away() -> Duration {
+/// How long the database is unreachable.
+fn outage() -> Duration {
     match Scale::asked_for() {
         Scale::Tenth => Duration::from_secs(3),
         Scale::Full => Duration::from_secs(30),
     }
 }
 
-/// C-08, C-10: the database is cut off in the middle of a debate and comes back.
+/// C-08, C-10: the database is unreachable during a debate and comes back.
 #[test]
-fn c10_cut_off_from_the_database_it_goes_on_when_it_is_back() {
+fn c10_a_debate_continues_after_a_database_outage() {
     let (database, server) = (Database::new(), slow());
     let (proxy, url) = Proxy::before(database.url());
     let home = Home::with_database(&server, &url);
@@ -147,37 +147,36 @@ fn c10_cut_off_from_the_database_it_goes_on_when_it_is_back() {
     Serving::until_asked(&server, "critique");
     proxy.set(Line::Cut);
     let began = Instant::now();
-    let mut put_off = 0;
-    while began.elapsed() < away() {
+    let mut unavailable = 0;
+    while began.elapsed() < outage() {
         for reply in [
             post(&serving),
             serving.get(&format!("/api/v1/debates/{id}")),
         ] {
-            is_well_or_put_off(&reply);
-            put_off += usize::from(reply.status == 503);
+            assert_ok_or_unavailable(&reply);
+            unavailable += usize::from(reply.status == 503);
         }
         assert_eq!(serving.get("/healthz").status, 200);
         thread::sleep(Duration::from_millis(200));
     }
-    assert!(put_off > 0, "nobody noticed");
+    assert!(unavailable > 0, "the outage was never noticed");
     proxy.set(Line::Open);
     let back = Instant::now();
-    serving.until_well(&id);
+    serving.until_complete(&id);
     Scale::asked_for().tell(
         "database cut off",
-        &json!({ "seconds": away().as_secs(), "requests_put_off": put_off, "until_complete_s": back.elapsed().as_secs_f64() }),
+        &json!({ "seconds": outage().as_secs(), "requests_put_off": unavailable, "until_complete_s": back.elapsed().as_secs_f64() }),
     );
-    is_whole(&serving, &id);
+    assert_complete(&serving, &id);
     let steps = database.sql(&format!(
         "SELECT count(*), count(DISTINCT key) FROM journal WHERE kind = 'step_finished' AND debate_id = '{id}'"
     ));
     assert_eq!(steps, "8|8");
 }
 
-/// C-08, C-10: the line goes dead without a word for longer than a lease; nothing is written twice when it is back, and whoever asks
-/// is not left waiting for ever.
+/// C-08, C-10: the connection hangs for longer than a lease: requests time out, and nothing is written twice afterwards.
 #[test]
-fn c10_when_the_line_goes_dead_without_a_word_nobody_waits_for_ever() {
+fn c10_requests_time_out_when_the_connection_hangs() {
     let (database, server) = (Database::new(), slow());
     let (proxy, url) = Proxy::before(database.url());
     let home = Home::with_database(&server, &url);
@@ -189,8 +188,8 @@ fn c10_when_the_line_goes_dead_without_a_word_nobody_waits_for_ever() {
     thread::scope(|scope| {
         let reading = scope.spawn(|| serving.get(&format!("/api/v1/debates/{id}")));
         let writing = scope.spawn(|| post(&serving));
-        is_put_off(&reading.join().unwrap());
-        is_put_off(&writing.join().unwrap());
+        assert_unavailable(&reading.join().unwrap());
+        assert_unavailable(&writing.join().unwrap());
     });
     assert!(
         asked.elapsed() < Duration::from_secs(45),
@@ -198,14 +197,14 @@ fn c10_when_the_line_goes_dead_without_a_word_nobody_waits_for_ever() {
         asked.elapsed()
     );
     proxy.set(Line::Open);
-    serving.until_well(&id);
-    is_whole(&serving, &id);
+    serving.until_complete(&id);
+    assert_complete(&serving, &id);
     serving.until(&started(&serving), "complete");
 }
 
-/// C-10: every connection is taken: whoever comes waits a while and is then told when to come back.
+/// C-10: with all connections in use, requests wait and then get a 503.
 #[test]
-fn c10_when_all_connections_are_taken_whoever_comes_is_put_off() {
+fn c10_requests_get_503_when_all_connections_are_in_use() {
     let (database, server) = (Database::new(), slow());
     let home = Home::with_database(&server, database.url());
     let serving = Serving::start(&home, &["--no-work"]);
@@ -220,9 +219,12 @@ fn c10_when_all_connections_are_taken_whoever_comes_is_put_off() {
         let asking: Vec<_> = (0..12)
             .map(|_| scope.spawn(|| serving.get(&format!("/api/v1/debates/{id}"))))
             .collect();
-        let replies: Vec<Reply> = asking.into_iter().map(|it| it.join().unwrap()).collect();
+        let replies: Vec<Reply> = asking
+            .into_iter()
+            .map(|request| request.join().unwrap())
+            .collect();
         for reply in &replies {
-            is_well_or_put_off(reply);
+            assert_ok_or_unavailable(reply);
         }
         assert!(replies.iter().any(|reply| reply.status == 503));
         locked.join().unwrap();
@@ -231,17 +233,17 @@ fn c10_when_all_connections_are_taken_whoever_comes_is_put_off() {
 }
 
 impl Serving {
-    /// Waits until the debate is complete, although asking for it may not work yet.
-    fn until_well(&self, id: &str) {
-        let patience = Instant::now();
+    /// Waits until the debate is complete; requests may fail with 503 meanwhile.
+    fn until_complete(&self, id: &str) {
+        let started = Instant::now();
         loop {
             let shown = self.get(&format!("/api/v1/debates/{id}"));
-            is_well_or_put_off(&shown);
+            assert_ok_or_unavailable(&shown);
             if shown.status == 200 && shown.json()["state"] == "complete" {
                 return;
             }
             assert!(
-                patience.elapsed() < Duration::from_mins(2),
+                started.elapsed() < Duration::from_mins(2),
                 "{}",
                 shown.text()
             );

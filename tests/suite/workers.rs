@@ -1,4 +1,4 @@
-//! Workers on one database (B-04): killed, stopped, ended, spoken to through a server that runs nothing itself.
+//! Workers on one database (B-04): killed, suspended, shut down, and controlled through a server that runs no debates.
 
 #![cfg(unix)]
 
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::harness::postgres::Database;
 use crate::harness::{Answer, Gate, Home, Server, Serving, good, schema_name};
 
-/// `roundtable worker`, ended with this value.
+/// `roundtable worker`, killed when dropped.
 pub(crate) struct Worker {
     child: Child,
     log: std::path::PathBuf,
@@ -46,8 +46,8 @@ impl Worker {
         assert!(sent.unwrap().success());
     }
 
-    fn has_said(&self, words: &str) -> bool {
-        std::fs::read_to_string(&self.log).unwrap().contains(words)
+    fn has_logged(&self, text: &str) -> bool {
+        std::fs::read_to_string(&self.log).unwrap().contains(text)
     }
 }
 
@@ -58,7 +58,7 @@ impl Drop for Worker {
     }
 }
 
-/// Holds the first review back until the gate opens; whoever asks for it again gets it at once.
+/// Delays the first review until the gate opens; a repeated request gets it at once.
 fn gated(gate: &Gate) -> Server {
     let gate = gate.clone();
     Server::start(move |request, before| match schema_name(request).as_str() {
@@ -68,7 +68,7 @@ fn gated(gate: &Gate) -> Server {
     })
 }
 
-const ONCE_AND_THE_REVIEW_TWICE: [&str; 9] = [
+const CALLS_WITH_REPEATED_REVIEW: [&str; 9] = [
     "opening",
     "critique",
     "revision",
@@ -80,18 +80,18 @@ const ONCE_AND_THE_REVIEW_TWICE: [&str; 9] = [
     "marking",
 ];
 
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let patience = Instant::now();
-    while !is_so() {
-        assert!(patience.elapsed() < Duration::from_mins(1), "never: {what}");
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        assert!(started.elapsed() < Duration::from_mins(1), "never: {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// P-09, B-04: whoever has read a debate to the end of it as it was cancelled is told to go away; once it is to go on, they are not, however
-/// long it takes until somebody runs it.
+/// P-09, B-04: a reader at the end of a cancelled debate gets 204; after a resume it gets the events, however long it takes until
+/// a worker runs the debate.
 #[test]
-fn p09_a_reader_of_a_cancelled_debate_hears_how_it_goes_on() {
+fn p09_a_reader_of_a_cancelled_debate_gets_its_continuation() {
     let (server, database) = (Server::good(), Database::new());
     let home = Home::with_database(&server, database.url());
     let serving = Serving::start(&home, &["--no-work"]);
@@ -111,7 +111,7 @@ fn p09_a_reader_of_a_cancelled_debate_hears_how_it_goes_on() {
         (events.status, serving.state(&id).as_str()),
         (200, "queued")
     );
-    // Longer than a server waits before it looks whether there is anything new.
+    // Longer than the server's poll interval.
     thread::sleep(Duration::from_millis(1_200));
     let _worker = Worker::start(&home, "worker", &[]);
     let seen: Vec<String> = events.all().into_iter().map(|event| event.name).collect();
@@ -122,10 +122,10 @@ fn p09_a_reader_of_a_cancelled_debate_hears_how_it_goes_on() {
     );
 }
 
-/// B-04, P-09: a server that runs nothing takes the request, a worker runs it, and a reader of the server gets all of it as it
-/// happens: the same as whoever comes later.
+/// B-04, P-09: a worker runs a debate that was created on a server without workers; a reader of the server gets all events live,
+/// the same as a later reader.
 #[test]
-fn b04_a_reader_of_the_server_sees_what_a_worker_does() {
+fn b04_a_reader_of_the_server_gets_the_events_of_a_worker() {
     let (gate, database) = (Gate::default(), Database::new());
     let server = Server::start({
         let gate = gate.clone();
@@ -143,11 +143,11 @@ fn b04_a_reader_of_the_server_sees_what_a_worker_does() {
     assert_eq!(
         server.asked(),
         Vec::<String>::new(),
-        "the server itself must not work"
+        "the server itself must not run debates"
     );
 
     let _worker = Worker::start(&home, "worker", &["--concurrency", "2"]);
-    // While the last turn is held back, everything before it arrives.
+    // While the last turn is delayed, everything before it arrives.
     let mut seen = Vec::new();
     while seen.iter().filter(|name| *name == "skeptic_chunk").count() < 3 {
         seen.push(events.next().unwrap().name);
@@ -163,7 +163,7 @@ fn b04_a_reader_of_the_server_sees_what_a_worker_does() {
         .map(|event| event.name)
         .collect();
     assert_eq!(seen, later);
-    // Who waits at the server is told when the worker is done.
+    // A waiting request returns when the worker is done.
     let body = json!({ "question": "And this?", "model": "lab:x" });
     let reply = serving.post_with("/api/v1/debates", &body, &[("prefer", "wait=30")]);
     assert_eq!(
@@ -174,7 +174,7 @@ fn b04_a_reader_of_the_server_sees_what_a_worker_does() {
     );
 }
 
-/// B-04, C-08: a worker that is killed is replaced within ten seconds, and no finished call is made again.
+/// B-04, C-08: a killed worker is replaced within ten seconds, and no finished call is repeated.
 #[test]
 fn b04_a_killed_worker_is_replaced_within_ten_seconds() {
     let (gate, database) = (Gate::default(), Database::new());
@@ -186,7 +186,10 @@ fn b04_a_killed_worker_is_replaced_within_ten_seconds() {
     Serving::until_asked(&server, "review");
     let second = Worker::start(&home, "second", &[]);
     thread::sleep(Duration::from_secs(2));
-    assert!(!second.has_said("taking"), "two run the same debate");
+    assert!(
+        !second.has_logged("taking"),
+        "two workers run the same debate"
+    );
 
     let killed = Instant::now();
     first.signal("-KILL");
@@ -194,14 +197,14 @@ fn b04_a_killed_worker_is_replaced_within_ten_seconds() {
     let after = killed.elapsed();
     assert!(after < Duration::from_secs(10), "{after:?}");
     serving.until(&id, "complete");
-    assert_eq!(server.asked(), ONCE_AND_THE_REVIEW_TWICE);
+    assert_eq!(server.asked(), CALLS_WITH_REPEATED_REVIEW);
     gate.open();
 }
 
-/// B-04, C-08: a worker that was asleep for longer than it is waited for writes nothing when it wakes, stops calling models, and
-/// is good for new work.
+/// B-04, C-08: a worker that was suspended for longer than its lease writes nothing when it wakes, stops calling models, and
+/// takes new debates.
 #[test]
-fn b04_a_worker_that_was_asleep_for_too_long_writes_nothing() {
+fn b04_a_worker_suspended_beyond_its_lease_writes_nothing() {
     let (gate, database) = (Gate::default(), Database::new());
     let server = gated(&gate);
     let home = Home::with_database(&server, database.url());
@@ -219,39 +222,41 @@ fn b04_a_worker_that_was_asleep_for_too_long_writes_nothing() {
     };
     let written = journal();
 
-    // What the zombie was waiting for comes in the very moment it wakes.
+    // The delayed reply arrives in the moment the zombie wakes.
     gate.open();
     zombie.signal("-CONT");
-    wait_until("it finds out", || {
-        zombie.has_said(&format!("debate {id} stopped"))
+    wait_until("the zombie stops the debate", || {
+        zombie.has_logged(&format!("debate {id} stopped"))
     });
     thread::sleep(Duration::from_secs(1));
     assert_eq!(journal(), written);
     assert_eq!(
         server.asked(),
-        ONCE_AND_THE_REVIEW_TWICE,
-        "the zombie has asked somebody"
+        CALLS_WITH_REPEATED_REVIEW,
+        "the zombie has called a model"
     );
-    // And it works on.
+    // The zombie takes new debates.
     drop(next);
     let again = serving.debate();
     serving.until(&again, "complete");
-    assert!(zombie.has_said(&format!("debate {again} is complete")));
+    assert!(zombie.has_logged(&format!("debate {again} is complete")));
 }
 
-/// B-04: a worker that is told to end lets what is nearly done come to its end, and hands over the rest at once.
+/// B-04: a worker that gets SIGTERM finishes its debates within the grace period, and hands over the rest at once.
 #[test]
-fn b04_a_worker_that_ends_finishes_or_hands_over() {
+fn b04_a_worker_that_shuts_down_finishes_or_hands_over() {
     let (gate, database) = (Gate::default(), Database::new());
     let server = gated(&gate);
     let home = Home::with_database(&server, database.url());
     let serving = Serving::start(&home, &["--no-work"]);
-    // One that has the time: the debate ends where it was begun.
+    // With a grace period, the debate finishes on the same worker.
     let mut patient = Worker::start(&home, "patient", &["--grace", "20"]);
     let id = serving.debate();
     Serving::until_asked(&server, "review");
     patient.signal("-TERM");
-    wait_until("it has heard", || patient.has_said("ending"));
+    wait_until("the worker shuts down", || {
+        patient.has_logged("shutting down")
+    });
     gate.open();
     let status = patient.child.wait().unwrap();
     assert_eq!(
@@ -259,7 +264,7 @@ fn b04_a_worker_that_ends_finishes_or_hands_over() {
         (Some(0), "complete".into())
     );
 
-    // One that has not: another goes on with it at once, without waiting for a lease to run out.
+    // Without one, another worker continues at once, without waiting for the lease to expire.
     let database = Database::new();
     let server = gated(&Gate::default());
     let home = Home::with_database(&server, database.url());
@@ -268,21 +273,21 @@ fn b04_a_worker_that_ends_finishes_or_hands_over() {
     let id = serving.debate();
     Serving::until_asked(&server, "review");
     let _next = Worker::start(&home, "next", &[]);
-    let told = Instant::now();
+    let terminated = Instant::now();
     hasty.signal("-TERM");
     assert_eq!(hasty.child.wait().unwrap().code(), Some(0));
     serving.until(&id, "complete");
     assert!(
-        told.elapsed() < Duration::from_secs(5),
+        terminated.elapsed() < Duration::from_secs(5),
         "{:?}",
-        told.elapsed()
+        terminated.elapsed()
     );
-    assert_eq!(server.asked(), ONCE_AND_THE_REVIEW_TWICE);
+    assert_eq!(server.asked(), CALLS_WITH_REPEATED_REVIEW);
 }
 
-/// B-04, E-09, E-10: a person at the server speaks to, pauses, goes on with and cancels what a worker runs.
+/// B-04, E-09, E-10: a user of the server comments on, pauses, continues and cancels a debate that a worker runs.
 #[test]
-fn b04_a_person_at_the_server_takes_part_in_what_a_worker_runs() {
+fn b04_a_user_of_the_server_controls_a_debate_of_a_worker() {
     let (gate, database) = (Gate::default(), Database::new());
     let server = gated(&gate);
     let home = Home::with_database(&server, database.url());
@@ -309,15 +314,15 @@ fn b04_a_person_at_the_server_takes_part_in_what_a_worker_runs() {
     assert!(decided.status < 300, "{}", decided.text());
     serving.until(&id, "complete");
     assert!(server.asked().len() > asked);
-    let told: Vec<String> = serving
+    let names: Vec<String> = serving
         .events(&id, &[])
         .all()
         .into_iter()
         .map(|event| event.name)
         .collect();
-    assert!(told.iter().any(|name| name == "user_input"), "{told:?}");
+    assert!(names.iter().any(|name| name == "user_input"), "{names:?}");
 
-    // The next one is cancelled in the middle, and can be resumed.
+    // Another debate is cancelled while it runs, and can be resumed.
     let silent = Server::start(|request, before| match schema_name(request).as_str() {
         "critique" if before == 0 => Answer::Late(Duration::from_mins(1), good(request, before)),
         _ => Answer::Reply(good(request, before)),
@@ -336,7 +341,7 @@ fn b04_a_person_at_the_server_takes_part_in_what_a_worker_runs() {
     serving.until(&id, "complete");
 }
 
-/// B-04: workers share what there is, each debate is run once, and one that is full leaves the rest to others.
+/// B-04: workers share the queue, each debate is run once, and a full worker leaves the rest to others.
 #[test]
 fn b04_workers_share_the_debates() {
     let database = Database::new();
@@ -359,10 +364,13 @@ fn b04_workers_share_the_debates() {
     for id in &ids {
         let by = workers
             .iter()
-            .filter(|worker| worker.has_said(&format!("taking debate {id}")));
+            .filter(|worker| worker.has_logged(&format!("taking debate {id}")));
         assert_eq!(by.count(), 1);
     }
     for worker in &workers {
-        assert!(worker.has_said("taking debate"), "one had nothing to do");
+        assert!(
+            worker.has_logged("taking debate"),
+            "a worker had nothing to do"
+        );
     }
 }

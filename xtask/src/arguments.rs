@@ -1,29 +1,42 @@
-//! What was asked for on the command line.
+//! Command-line arguments.
 //!
-//! Only the first word is ours; the rest belongs to `roundtable ask` or to the test runner and is handed on untouched.
+//! Only the first argument is parsed here; the rest is passed unchanged to `roundtable ask` or to the test runner.
 
 use std::ffi::OsString;
 use std::fmt;
 
-/// The question `try` takes when none is given: one that has two sides and needs no knowledge of the day.
+/// The question for `try` without QUESTION: two-sided, and answerable without current events.
 pub(crate) const DEFAULT_QUESTION: &str =
     "Should a team of five split its web shop into microservices?";
 
 pub(crate) const HELP: &str = "\
-cargo xtask TASK
+Usage: cargo xtask TASK [ARGUMENTS]
 
-  try [QUESTION] [OPTIONS…]  build roundtable and let a panel debate QUESTION; OPTIONS go to `roundtable ask`
-  test [FILTER…]             everything CI runs: formatting, lints, all tests, the build without the embedded model;
-                             with a FILTER only the tests whose names contain it
-  check                      the fast part: formatting, lints and the tests of core and engine, without the embedded model
-  bench [FILTER…]            the benchmarks, on the program as it is shipped
-  soak [FILTER…]             the tests of endurance with all they have (`test` runs a tenth): failing models, kills at every
-                             position, stores that go away; prints the figures of docs/reliability.md
-  help                       this text
+Tasks:
+  try [QUESTION] [OPTIONS]  build Roundtable and run a debate on QUESTION; OPTIONS are passed to `roundtable ask`
+  check [FILTER]            fast checks without compiling C++: formatting, lints, tests of core, engine and xtask;
+                            with FILTER only the tests whose names contain it, of everything but the embedded model
+  test [FILTER]             everything CI runs: formatting, lints, all tests, the build without the embedded model;
+                            with FILTER only the tests whose names contain it
+  bench [FILTER]            benchmarks of the release build; FILTER is the name of a measurement
+  soak [FILTER]             the fault and crash tests at full length (`test` runs a tenth of them);
+                            prints the figures of docs/reliability.md
+  help                      this text
 
-Missing tools are installed with apt-get (as root or through passwordless sudo), pip (into the cache folder) or rustup.
-  XTASK_INSTALL=pip,rustup   allow only these ways; `none` allows none
-  CARGO_TARGET_DIR=DIR       build there instead of roundtable/target in the cache folder, which all clones share";
+Examples:
+  cargo xtask try \"Should we rent or buy a car?\" --rounds 1..2
+  cargo xtask check                  before a commit: formatting, lints, fast tests
+  cargo xtask check resume           while working: the tests with `resume` in their names
+  cargo xtask test                   before a push: the same as CI
+  cargo xtask test c16_              some tests, including those of the embedded model
+  cargo xtask bench startup
+  cargo xtask soak crashes::
+
+Missing tools are installed with apt-get (as root or with passwordless sudo), pip (into the cache folder) or rustup.
+
+Environment variables:
+  XTASK_INSTALL=pip,rustup   install with these methods only; `none` installs nothing
+  CARGO_TARGET_DIR=DIR       build in DIR; the default is roundtable/target in the cache folder, shared by all clones";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
@@ -31,10 +44,12 @@ pub(crate) enum Task {
         question: OsString,
         options: Vec<OsString>,
     },
+    Check {
+        filters: Vec<OsString>,
+    },
     Test {
         filters: Vec<OsString>,
     },
-    Check,
     Bench {
         filters: Vec<OsString>,
     },
@@ -45,24 +60,18 @@ pub(crate) enum Task {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum UsageError {
-    UnknownTask(String),
-    TakesNothing { task: &'static str, given: String },
-}
+pub(crate) struct UnknownTask(String);
 
-impl fmt::Display for UsageError {
+impl fmt::Display for UnknownTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownTask(name) => write!(f, "there is no task `{name}`"),
-            Self::TakesNothing { task, given } => {
-                write!(f, "`{task}` takes no arguments, but was given `{given}`")
-            }
-        }
+        write!(f, "unknown task `{}`", self.0)
     }
 }
 
 impl Task {
-    pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, UsageError> {
+    pub(crate) fn parse(
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, UnknownTask> {
         let mut arguments = arguments.into_iter();
         let Some(name) = arguments.next() else {
             return Ok(Self::Help);
@@ -71,22 +80,16 @@ impl Task {
         let rest: Vec<OsString> = arguments.collect();
         match &*name {
             "try" => Ok(Self::parse_try(rest)),
+            "check" => Ok(Self::Check { filters: rest }),
             "test" => Ok(Self::Test { filters: rest }),
             "bench" => Ok(Self::Bench { filters: rest }),
             "soak" => Ok(Self::Soak { filters: rest }),
-            "check" => match rest.first() {
-                None => Ok(Self::Check),
-                Some(given) => Err(UsageError::TakesNothing {
-                    task: "check",
-                    given: given.to_string_lossy().into_owned(),
-                }),
-            },
             "help" | "--help" | "-h" => Ok(Self::Help),
-            _ => Err(UsageError::UnknownTask(name.into_owned())),
+            _ => Err(UnknownTask(name.into_owned())),
         }
     }
 
-    /// The question comes first; an option in its place means that the default question is wanted. A lone `-` is a
+    /// The question comes first; if the first argument is an option, the default question is used. A lone `-` is a
     /// question too: `ask` reads it from standard input.
     fn parse_try(mut rest: Vec<OsString>) -> Self {
         let is_question = rest

@@ -1,35 +1,35 @@
-//! The cargo commands that the tasks run: where they build, with which surroundings, and what became of them.
+//! The cargo commands that tasks run: target folder, environment, exit status.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use crate::environment::Environment;
 use crate::folders::Folders;
-use crate::surroundings::Surroundings;
-use crate::{machine, say};
+use crate::{log, probe};
 
 pub(crate) struct Cargo {
     folders: Folders,
-    surroundings: Surroundings,
+    environment: Environment,
 }
 
-/// One cargo command with a name that people read.
+/// One cargo command with a title for the log.
 pub(crate) struct Step {
     title: &'static str,
-    patience: Option<&'static str>,
+    duration_hint: Option<&'static str>,
     command: Command,
 }
 
 impl Cargo {
-    pub(crate) fn new(folders: Folders, surroundings: Surroundings) -> Self {
+    pub(crate) fn new(folders: Folders, environment: Environment) -> Self {
         Self {
             folders,
-            surroundings,
+            environment,
         }
     }
 
-    /// A cargo command in the workspace; the arguments as one would type them, none with a space in it.
+    /// A cargo command in the workspace. `arguments` are separated by spaces; none may contain one.
     pub(crate) fn step(&self, title: &'static str, arguments: &str) -> Step {
         let mut command = self.command();
         command
@@ -37,13 +37,13 @@ impl Cargo {
             .args(arguments.split_whitespace());
         Step {
             title,
-            patience: None,
+            duration_hint: None,
             command,
         }
     }
 
-    /// A cargo command that runs the program: in the folder the user is in, because that is where it looks for its
-    /// configuration and for files it is given.
+    /// `cargo run` of the program, in the user's current folder: the program resolves its configuration and file arguments
+    /// relative to it.
     pub(crate) fn run_roundtable<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a OsString>,
@@ -65,20 +65,20 @@ impl Cargo {
         command
     }
 
-    /// The program as it is shipped, once it is built.
-    pub(crate) fn released(&self) -> PathBuf {
+    /// The path of the release build.
+    pub(crate) fn release_binary(&self) -> PathBuf {
         let name = format!("roundtable{}", std::env::consts::EXE_SUFFIX);
-        self.folders.built().join("release").join(name)
+        self.folders.target_folder().join("release").join(name)
     }
 
-    /// Whether this cargo has the better test runner.
+    /// Whether `cargo nextest` is installed; the fallback is `cargo test`.
     pub(crate) fn has_nextest() -> bool {
-        machine::runs(machine::cargo(), &["nextest", "--version"])
+        probe::runs(probe::cargo(), &["nextest", "--version"])
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(machine::cargo());
-        self.surroundings.apply(&mut command);
+        let mut command = Command::new(probe::cargo());
+        self.environment.apply_to(&mut command);
         if let Some(target) = &self.folders.target {
             command.env("CARGO_TARGET_DIR", target);
         }
@@ -87,87 +87,83 @@ impl Cargo {
 }
 
 impl Step {
-    pub(crate) fn with(mut self, arguments: &[OsString]) -> Self {
+    pub(crate) fn args(mut self, arguments: &[OsString]) -> Self {
         self.command.args(arguments);
         self
     }
 
-    /// With this in its environment.
-    pub(crate) fn under(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Says beforehand how long it may take, so that nobody stops it for looking stuck.
-    pub(crate) fn which_may_take(mut self, patience: &'static str) -> Self {
-        self.patience = Some(patience);
+    /// Logged before the step runs, so that a long step does not look stuck.
+    pub(crate) fn duration_hint(mut self, hint: &'static str) -> Self {
+        self.duration_hint = Some(hint);
         self
     }
 
-    /// Runs it with its output in sight; returns whether it succeeded.
-    pub(crate) fn succeeds(&mut self) -> bool {
-        match self.patience {
-            Some(patience) => say(&format!("{} ({patience})", self.title)),
-            None => say(self.title),
+    /// Runs the step with its output shown; returns whether it succeeded.
+    pub(crate) fn run(&mut self) -> bool {
+        match self.duration_hint {
+            Some(hint) => log(&format!("{} ({hint})", self.title)),
+            None => log(self.title),
         }
         match self.command.status() {
             Ok(status) => status.success(),
             Err(error) => {
-                say(&format!("cargo did not start: {error}"));
+                log(&format!("cannot run cargo: {error}"));
                 false
             }
         }
     }
 }
 
-/// Runs every step even if one fails, since whoever mends one wants to know of the others; fails if any did.
+/// Runs all steps, even after a failure, to report every problem at once. Fails if any step failed.
 pub(crate) fn run_all(steps: Vec<Step>) -> ExitCode {
-    let begin = Instant::now();
+    let started = Instant::now();
     let mut failed = Vec::new();
     for mut step in steps {
-        if !step.succeeds() {
+        if !step.run() {
             failed.push(step.title);
         }
     }
-    let time = in_words(begin.elapsed());
+    let duration = format_duration(started.elapsed());
     if failed.is_empty() {
-        say(&format!("all of it passed, in {time}"));
+        log(&format!("passed in {duration}"));
         return ExitCode::SUCCESS;
     }
-    say(&format!("failed after {time}:"));
-    for title in failed {
-        say(&format!("  {title}"));
-    }
+    log(&format!("failed after {duration}: {}", failed.join("; ")));
     ExitCode::FAILURE
 }
 
-/// Ends this process by becoming `command`, so that signals, the terminal and the exit code are its own.
+/// Replaces this process with `command`, which then receives signals and the terminal, and sets the exit code.
 ///
-/// A parent that waited instead would die of the Ctrl-C that its child uses to save and to say how to go on.
+/// As a waiting parent, xtask would be killed by the Ctrl-C that makes the child save its state and print how to resume.
 #[cfg(unix)]
-pub(crate) fn become_it(mut command: Command) -> ExitCode {
+pub(crate) fn exec(mut command: Command) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
     let error = command.exec();
-    say(&format!("cargo did not start: {error}"));
+    log(&format!("cannot run cargo: {error}"));
     ExitCode::FAILURE
 }
 
 #[cfg(not(unix))]
-pub(crate) fn become_it(mut command: Command) -> ExitCode {
+pub(crate) fn exec(mut command: Command) -> ExitCode {
     match command.status() {
         Ok(status) => status
             .code()
             .and_then(|code| u8::try_from(code).ok())
             .map_or(ExitCode::FAILURE, ExitCode::from),
         Err(error) => {
-            say(&format!("cargo did not start: {error}"));
+            log(&format!("cannot run cargo: {error}"));
             ExitCode::FAILURE
         }
     }
 }
 
-fn in_words(time: Duration) -> String {
-    match time.as_secs() {
+fn format_duration(duration: Duration) -> String {
+    match duration.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => format!("{} min {} s", seconds / 60, seconds % 60),
     }

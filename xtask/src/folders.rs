@@ -1,24 +1,24 @@
-//! Where things are kept between runs.
+//! The workspace, tools and target folders.
 //!
-//! Everything lives below `roundtable` in the user's cache folder. The target folder is there too, so that a fresh clone
-//! (or a second worktree) starts with the dependencies built: the embedded model's runtime alone takes minutes to
-//! compile and is the same for every clone. Without a cache folder that can be written, the clone's own `target` serves.
+//! Everything kept between runs is in `roundtable` in the user's cache folder. The target folder is there too: a fresh clone
+//! (or a second worktree) starts with all dependencies built, including the embedded model's runtime, which takes minutes
+//! to compile. Without a writable cache folder, the clone's own `target` is used.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::say;
+use crate::log;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Folders {
     pub(crate) workspace: PathBuf,
-    /// Tools that were installed with pip, each in a folder of its own.
+    /// Tools installed with pip, each in its own folder.
     pub(crate) tools: PathBuf,
-    /// Where cargo builds; `None` leaves it to what the user has set.
+    /// Passed to cargo as `CARGO_TARGET_DIR`; `None` keeps cargo's own choice.
     pub(crate) target: Option<PathBuf>,
 }
 
-/// The variables that say where folders are.
+/// The environment variables that determine the folders.
 #[derive(Default)]
 struct Variables {
     xdg_cache_home: Option<OsString>,
@@ -29,7 +29,7 @@ struct Variables {
 impl Folders {
     pub(crate) fn find() -> Self {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-        // Cargo tells us at run time; the path baked in at compile time is that of the clone which built this binary.
+        // The run-time variable first: the compile-time path is that of the clone that built this binary.
         let manifest = variable("CARGO_MANIFEST_DIR")
             .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
         let workspace = manifest
@@ -44,26 +44,28 @@ impl Folders {
         let cache = cache_folder(&variables).filter(|cache| match std::fs::create_dir_all(cache) {
             Ok(()) => true,
             Err(error) => {
-                say(&format!(
-                    "{} cannot be used ({error}); building in the clone's own target folder",
+                log(&format!(
+                    "cannot use {} ({error}); building in the clone's target folder",
                     cache.display()
                 ));
                 false
             }
         });
-        Self::below(cache, workspace, &variables)
+        Self::new(cache, workspace, &variables)
     }
 
-    /// Where what cargo builds in the workspace is found.
-    pub(crate) fn built(&self) -> PathBuf {
-        let set = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].map(std::env::var_os);
-        let set = set.into_iter().flatten().find(|value| !value.is_empty());
-        let chosen = self.target.clone().or_else(|| set.map(PathBuf::from));
+    /// The folder that cargo builds in.
+    pub(crate) fn target_folder(&self) -> PathBuf {
+        let from_user = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"]
+            .into_iter()
+            .filter_map(std::env::var_os)
+            .find(|value| !value.is_empty());
+        let target = self.target.clone().or(from_user.map(PathBuf::from));
         self.workspace
-            .join(chosen.unwrap_or_else(|| "target".into()))
+            .join(target.unwrap_or_else(|| "target".into()))
     }
 
-    fn below(cache: Option<PathBuf>, workspace: PathBuf, variables: &Variables) -> Self {
+    fn new(cache: Option<PathBuf>, workspace: PathBuf, variables: &Variables) -> Self {
         match cache {
             Some(cache) => Self {
                 workspace,
@@ -79,7 +81,7 @@ impl Folders {
     }
 }
 
-/// `roundtable` in the user's cache folder. A relative XDG path is to be ignored, says its specification.
+/// `roundtable` in the user's cache folder. The XDG specification says to ignore relative paths.
 fn cache_folder(variables: &Variables) -> Option<PathBuf> {
     let absolute = |value: &OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
     let xdg = variables.xdg_cache_home.as_ref().and_then(absolute);

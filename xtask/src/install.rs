@@ -1,125 +1,129 @@
-//! Getting what is missing.
+//! Installs missing requirements.
 //!
-//! Which ways are open is found out once and only if something is missing. They are tried in turn until the need is
-//! found; a way that fails is reported and the next one tried.
+//! The available methods are detected once, and only if something is missing. They are tried in order until the
+//! requirement is found; a failure is logged and the next method is tried.
 
 use std::fmt;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::machine::run_quietly;
-use crate::needs::{NEEDS, Need, Purpose};
-use crate::plan::{Allowed, Offers, Privilege, Step, plan};
-use crate::say;
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
+use crate::install_plan::{AllowedMethods, AvailableMethods, InstallStep, Privilege, plan};
+use crate::log;
+use crate::probe::run_captured;
+use crate::requirements::{Purpose, REQUIREMENTS, Requirement};
 
-/// What stays missing: a report that says why and what to do.
+/// A report of what could not be installed, why, and what to do.
 #[derive(Debug)]
-pub(crate) struct StillMissing(String);
+pub(crate) struct MissingRequirements(String);
 
-impl fmt::Display for StillMissing {
+impl fmt::Display for MissingRequirements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// Sees to everything that these purposes need; returns what children must be given to find it.
-pub(crate) fn provide(purposes: &[Purpose], tools: &Path) -> Result<Surroundings, StillMissing> {
-    let mut surroundings = Surroundings::default();
+/// Finds or installs the requirements of these purposes; returns the environment in which child processes find them.
+pub(crate) fn ensure(
+    purposes: &[Purpose],
+    tools: &Path,
+) -> Result<Environment, MissingRequirements> {
+    let mut environment = Environment::default();
     let mut installer = None;
     let mut report = String::new();
-    for need in NEEDS.iter().filter(|need| purposes.contains(&need.purpose)) {
-        let found = (need.find)(&tools.join(need.name)).map_or_else(
+    for requirement in REQUIREMENTS
+        .iter()
+        .filter(|requirement| purposes.contains(&requirement.purpose))
+    {
+        let found = (requirement.find)(&tools.join(requirement.name)).map_or_else(
             || {
                 installer
-                    .get_or_insert_with(Installer::look)
-                    .get(need, tools)
+                    .get_or_insert_with(Installer::detect)
+                    .install(requirement, tools)
             },
             Ok,
         );
         match found {
-            Ok(found) => surroundings.add(found),
+            Ok(found) => environment.merge(found),
             Err(missing) => report.push_str(&missing),
         }
     }
     if report.is_empty() {
-        return Ok(surroundings);
+        return Ok(environment);
     }
-    if purposes.contains(&Purpose::Embed) {
-        report.push_str("Without the embedded model less is needed: cargo build --release --no-default-features\n");
+    if purposes.contains(&Purpose::EmbeddedModel) {
+        report.push_str("A build without the embedded model has fewer requirements: cargo build --release --no-default-features\n");
     }
-    Err(StillMissing(report))
+    Err(MissingRequirements(report))
 }
 
 struct Installer {
-    offers: Offers,
-    package_lists_are_fresh: bool,
+    methods: AvailableMethods,
+    package_lists_updated: bool,
 }
 
 impl Installer {
-    fn look() -> Self {
+    fn detect() -> Self {
         let allowed = std::env::var("XTASK_INSTALL").ok();
-        // A list we do not understand was meant to restrict us.
-        let allowed = Allowed::parse(allowed.as_deref()).unwrap_or_else(|unknown| {
-            say(&format!("{unknown}; installing nothing"));
-            Allowed::NONE
+        // An invalid list was meant as a restriction, so nothing is allowed.
+        let allowed = AllowedMethods::parse(allowed.as_deref()).unwrap_or_else(|unknown| {
+            log(&format!("{unknown}. Installing nothing"));
+            AllowedMethods::NONE
         });
         Self {
-            offers: Offers::look(allowed),
-            package_lists_are_fresh: false,
+            methods: AvailableMethods::detect(allowed),
+            package_lists_updated: false,
         }
     }
 
-    /// Goes the open ways until the need is found; otherwise a paragraph about it.
-    fn get(&mut self, need: &Need, tools: &Path) -> Result<Surroundings, String> {
-        let (open, mut obstacles) = plan(need.ways, &self.offers);
-        let folder = tools.join(need.name);
-        for step in open {
-            say(&format!(
+    /// Tries the available methods until the requirement is found; the error is a paragraph of the report.
+    fn install(&mut self, requirement: &Requirement, tools: &Path) -> Result<Environment, String> {
+        let (steps, mut obstacles) = plan(requirement.methods, &self.methods);
+        let folder = tools.join(requirement.name);
+        for step in steps {
+            log(&format!(
                 "{} is missing (it {}); {step}",
-                need.name, need.because
+                requirement.name, requirement.reason
             ));
-            match self.go(step, &folder) {
-                Ok(()) => match (need.find)(&folder) {
+            match self.run(step, &folder) {
+                Ok(()) => match (requirement.find)(&folder) {
                     Some(found) => return Ok(found),
-                    None => obstacles.push(format!("{step}: done, yet it is not found")),
+                    None => obstacles.push(format!("{step}: succeeded, but it is still not found")),
                 },
-                Err(failure) => {
-                    say(&format!("that failed: {failure}"));
+                Err(error) => {
+                    log(&format!("installation failed: {error}"));
                     obstacles.push(format!("{step}: failed, see above"));
                 }
             }
         }
-        Err(describe(need, &obstacles))
+        Err(describe(requirement, &obstacles))
     }
 
-    fn go(&mut self, step: Step, folder: &Path) -> Result<(), String> {
+    fn run(&mut self, step: InstallStep, folder: &Path) -> Result<(), String> {
         match step {
-            Step::Apt {
+            InstallStep::Apt {
                 packages,
                 privilege,
-            } => self.apt(packages, privilege),
-            Step::Pip {
+            } => self.apt_install(packages, privilege),
+            InstallStep::Pip {
                 requirement, pip, ..
             } => install_wheel(requirement, pip, folder),
-            Step::Rustup { component } => {
-                run_quietly(Command::new("rustup").args(["component", "add", component]))
+            InstallStep::Rustup { component } => {
+                run_captured(Command::new("rustup").args(["component", "add", component]))
             }
         }
     }
 
-    fn apt(&mut self, packages: &[&str], privilege: Privilege) -> Result<(), String> {
-        if !self.package_lists_are_fresh {
-            // Lists that cannot be refreshed (one source is down) may still do; the installation will tell.
-            if let Err(failure) = run_quietly(apt_get(privilege).arg("update")) {
-                say(&format!(
-                    "the package lists could not be refreshed: {failure}"
-                ));
+    fn apt_install(&mut self, packages: &[&str], privilege: Privilege) -> Result<(), String> {
+        if !self.package_lists_updated {
+            // Not fatal: one source may be down, and the old lists may be good enough.
+            if let Err(error) = run_captured(apt_get(privilege).arg("update")) {
+                log(&format!("apt-get update failed: {error}"));
             }
-            self.package_lists_are_fresh = true;
+            self.package_lists_updated = true;
         }
-        run_quietly(
+        run_captured(
             apt_get(privilege)
                 .args(["install", "-y", "--no-install-recommends"])
                 .args(packages),
@@ -127,18 +131,25 @@ impl Installer {
     }
 }
 
-fn describe(need: &Need, obstacles: &[String]) -> String {
-    let mut text = format!("{} is missing: it {}.\n", need.name, need.because);
+fn describe(requirement: &Requirement, obstacles: &[String]) -> String {
+    let mut text = format!(
+        "{} is missing: it {}.\n",
+        requirement.name, requirement.reason
+    );
     for obstacle in obstacles {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "    {obstacle}");
     }
-    let _ = writeln!(text, "  To install it yourself: {}", need.by_hand);
+    let _ = writeln!(
+        text,
+        "  To install it yourself: {}",
+        requirement.manual_install
+    );
     text
 }
 
 fn apt_get(privilege: Privilege) -> Command {
-    // The variable goes through `env`, because sudo drops what it inherits.
+    // Set through `env`, because sudo drops inherited variables.
     let words: &[&str] = match privilege {
         Privilege::Root => &["env"],
         Privilege::PasswordlessSudo => &["sudo", "-n", "env"],
@@ -148,50 +159,50 @@ fn apt_get(privilege: Privilege) -> Command {
         "DEBIAN_FRONTEND=noninteractive",
         "apt-get",
         "-qq",
-        // Somebody else's apt may be running, as it does on a machine that has just started.
+        // Another apt may hold the lock, as is usual just after boot.
         "-o",
         "DPkg::Lock::Timeout=120",
     ]);
     command
 }
 
-/// Installs into a neighbouring folder first: `folder` is there whole or not at all, whenever we are interrupted.
+/// Installs into a temporary folder and renames it, so that an interruption leaves no partial `folder`.
 fn install_wheel(requirement: &str, pip: &[&str], folder: &Path) -> Result<(), String> {
-    let unfinished = PathBuf::from(format!("{}.{}", folder.display(), std::process::id()));
-    let text = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(&unfinished).map_err(text)?;
-    let installed = pip_install(requirement, pip, &unfinished, &[]).or_else(|failure| {
-        // Some distributions guard their Python even where a folder of our own is the target.
-        if failure.contains("externally-managed") {
-            pip_install(requirement, pip, &unfinished, &["--break-system-packages"])
+    let temporary = PathBuf::from(format!("{}.{}", folder.display(), std::process::id()));
+    let io_error = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&temporary).map_err(io_error)?;
+    let installed = pip_install(requirement, pip, &temporary, &[]).or_else(|error| {
+        // Some distributions refuse even if the target is a separate folder.
+        if error.contains("externally-managed") {
+            pip_install(requirement, pip, &temporary, &["--break-system-packages"])
         } else {
-            Err(failure)
+            Err(error)
         }
     });
-    let finished = installed.and_then(|()| {
-        // What is in the way was looked at and found unusable.
+    let result = installed.and_then(|()| {
+        // An existing folder was probed before and is unusable.
         if folder.exists() {
-            std::fs::remove_dir_all(folder).map_err(text)?;
+            std::fs::remove_dir_all(folder).map_err(io_error)?;
         }
-        std::fs::rename(&unfinished, folder).map_err(text)
+        std::fs::rename(&temporary, folder).map_err(io_error)
     });
-    if finished.is_err() {
-        // Best effort: the failure is what counts.
-        let _ = std::fs::remove_dir_all(&unfinished);
+    if result.is_err() {
+        // Best effort: the first error is the one to report.
+        let _ = std::fs::remove_dir_all(&temporary);
     }
-    finished
+    result
 }
 
 fn pip_install(
     requirement: &str,
     pip: &[&str],
     target: &Path,
-    further: &[&str],
+    extra_arguments: &[&str],
 ) -> Result<(), String> {
     let Some((program, arguments)) = pip.split_first() else {
-        return Err("no pip".to_owned());
+        return Err("pip is not installed".to_owned());
     };
-    run_quietly(
+    run_captured(
         Command::new(program)
             .args(arguments)
             .args([
@@ -201,13 +212,13 @@ fn pip_install(
                 "--disable-pip-version-check",
                 "--no-deps",
             ])
-            // Never from source: compiling cmake would take longer than everything else together.
+            // Wheels only: compiling cmake from source would take longer than the whole build.
             .args(["--only-binary", ":all:"])
-            .args(further)
+            .args(extra_arguments)
             .arg("--target")
             .arg(target)
             .arg(requirement)
-            // pip refuses --target where the user's configuration asks for per-user installation.
+            // pip refuses --target if the user's configuration sets per-user installation.
             .env("PIP_USER", "0"),
     )
 }

@@ -1,21 +1,21 @@
 use super::*;
 
 #[test]
-fn what_stays_missing_is_reported_with_the_reasons_and_what_to_do() {
-    let need = Need {
+fn the_report_has_the_reasons_and_what_to_do() {
+    let requirement = Requirement {
         name: "cmake",
-        purpose: Purpose::Embed,
-        because: "configures the runtime",
+        purpose: Purpose::EmbeddedModel,
+        reason: "configures the runtime",
         find: |_| None,
-        ways: &[],
-        by_hand: "brew install cmake",
+        methods: &[],
+        manual_install: "brew install cmake",
     };
-    let obstacles = ["apt-get: switched off", "pip: not on this machine"].map(str::to_owned);
+    let obstacles = ["apt-get: disabled", "pip: not installed"].map(str::to_owned);
     assert_eq!(
-        describe(&need, &obstacles),
+        describe(&requirement, &obstacles),
         "cmake is missing: it configures the runtime.\n    \
-         apt-get: switched off\n    \
-         pip: not on this machine\n  \
+         apt-get: disabled\n    \
+         pip: not installed\n  \
          To install it yourself: brew install cmake\n"
     );
 }

@@ -1,54 +1,54 @@
-//! Where libclang is, and what the build must be told to find and use it.
+//! Finds libclang, which generates the bindings to the embedded model's runtime.
 //!
-//! The bindings to the embedded model's runtime are generated with libclang. Their build script looks in many places by
-//! itself; those are searched here the same way, and then nothing is set. For any other place `LIBCLANG_PATH` names it.
+//! The build script of the bindings searches many folders itself. These are searched here first, and then no variable needs
+//! to be set. For any other folder `LIBCLANG_PATH` is set.
 
 use std::path::{Path, PathBuf};
 
-use crate::machine;
-use crate::surroundings::Surroundings;
+use crate::environment::Environment;
+use crate::probe;
 
-/// Where pip puts the library inside its target folder.
-const IN_THE_WHEEL: &str = "clang/native";
+/// The folder of the library in the installed wheel.
+const WHEEL_LIBRARY_FOLDER: &str = "clang/native";
 
-/// Looks for libclang on this machine, last in `wheel`, the folder that pip may have installed it into.
-pub(crate) fn find(wheel: &Path) -> Option<Surroundings> {
-    let given = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from);
-    if let Some(given) = &given
-        && let Some(folder) = [Some(given.as_path()), given.parent()]
+/// Searches this machine for libclang, last in `wheel`, the folder that pip installs it into.
+pub(crate) fn find(wheel: &Path) -> Option<Environment> {
+    let from_user = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from);
+    if let Some(path) = &from_user
+        && let Some(folder) = [Some(path.as_path()), path.parent()]
             .into_iter()
             .flatten()
-            .find(|f| holds_libclang(f))
+            .find(|folder| contains_libclang(folder))
     {
-        return Some(with_headers(Surroundings::default(), folder));
+        return Some(with_headers(Environment::default(), folder));
     }
-    if let Some(folder) = searched_by_the_build()
+    if let Some(folder) = build_script_folders()
         .into_iter()
-        .find(|folder| holds_libclang(folder))
+        .find(|folder| contains_libclang(folder))
     {
-        // A variable that points nowhere would keep the build script from looking where the library is.
-        let surroundings = match given {
-            Some(_) => Surroundings::default().with("LIBCLANG_PATH", &folder),
-            None => Surroundings::default(),
+        // A LIBCLANG_PATH without the library would keep the build script from searching its own folders.
+        let environment = match from_user {
+            Some(_) => Environment::default().set("LIBCLANG_PATH", &folder),
+            None => Environment::default(),
         };
-        return Some(with_headers(surroundings, &folder));
+        return Some(with_headers(environment, &folder));
     }
-    searched_only_here(wheel)
+    other_folders(wheel)
         .into_iter()
-        .find(|folder| holds_libclang(folder))
+        .find(|folder| contains_libclang(folder))
         .map(|folder| {
             with_headers(
-                Surroundings::default().with("LIBCLANG_PATH", &folder),
+                Environment::default().set("LIBCLANG_PATH", &folder),
                 &folder,
             )
         })
 }
 
-/// The folders in which the bindings' build script looks without being told.
-fn searched_by_the_build() -> Vec<PathBuf> {
+/// The folders that the build script of the bindings searches itself.
+fn build_script_folders() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let llvm_config = std::env::var_os("LLVM_CONFIG_PATH").unwrap_or_else(|| "llvm-config".into());
-    if let Some(prefix) = machine::answer(llvm_config, &["--prefix"]) {
+    if let Some(prefix) = probe::first_line(llvm_config, &["--prefix"]) {
         folders.extend(["bin", "lib", "lib64"].map(|name| Path::new(&prefix).join(name)));
     }
     for variable in ["LD_LIBRARY_PATH", "LIBRARY_PATH"] {
@@ -71,15 +71,15 @@ fn searched_by_the_build() -> Vec<PathBuf> {
     folders
 }
 
-/// Further places that the build has to be told of.
-fn searched_only_here(wheel: &Path) -> Vec<PathBuf> {
-    let beside_clang = machine::answer("clang", &["-print-file-name=libclang.so"])
+/// Folders that the build script does not search.
+fn other_folders(wheel: &Path) -> Vec<PathBuf> {
+    let clang_folder = probe::first_line("clang", &["-print-file-name=libclang.so"])
         .and_then(|file| Path::new(&file).parent().map(Path::to_path_buf))
         .filter(|folder| folder.is_absolute());
     let homebrew = PathBuf::from("/opt/homebrew/opt/llvm/lib");
-    beside_clang
+    clang_folder
         .into_iter()
-        .chain([homebrew, wheel.join(IN_THE_WHEEL)])
+        .chain([homebrew, wheel.join(WHEEL_LIBRARY_FOLDER)])
         .collect()
 }
 
@@ -98,22 +98,22 @@ fn subfolders(folder: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> {
         .filter(|path| path.is_dir())
 }
 
-fn holds_libclang(folder: &Path) -> bool {
+fn contains_libclang(folder: &Path) -> bool {
     std::fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
-        // A dangling link is left behind when a package was removed halfway.
+        // A partly removed package leaves a dangling link.
         .any(|entry| entry.file_name().to_str().is_some_and(is_libclang) && entry.path().exists())
 }
 
-/// Whether a file of this name is the library with the C interface. The C++ one, `libclang-cpp`, is no substitute, and
-/// neither are the static parts, `libclangAST.a` and so on.
+/// Whether this is the file name of the shared library with the C interface; neither `libclang-cpp` nor a static library such
+/// as `libclangAST.a` can be used instead.
 fn is_libclang(file_name: &str) -> bool {
     let Some(rest) = file_name.strip_prefix("libclang") else {
         return false;
     };
-    // Before the extension at most a version: `libclang-14.so.1`.
+    // Only a version may come before or after the extension: `libclang-14.so.1`.
     let version = |text: &str| {
         text.is_empty()
             || text.starts_with(['-', '.']) && text[1..].starts_with(|c: char| c.is_ascii_digit())
@@ -124,33 +124,32 @@ fn is_libclang(file_name: &str) -> bool {
     }
 }
 
-/// Adds the compiler's own headers (`stddef.h` and its like) where libclang came without any.
-///
-/// The wheel has only the library, and so has a distribution's bare run-time package.
-fn with_headers(surroundings: Surroundings, libclang: &Path) -> Surroundings {
+/// Adds the C compiler's headers (`stddef.h` and others) if libclang has none of its own, as in the wheel and in the run-time
+/// packages of distributions.
+fn with_headers(environment: Environment, libclang: &Path) -> Environment {
     if has_headers(libclang) {
-        return surroundings;
+        return environment;
     }
-    let Some(headers) = machine::answer("cc", &["-print-file-name=include"])
+    let Some(headers) = probe::first_line("cc", &["-print-file-name=include"])
         .filter(|path| Path::new(path).is_absolute())
     else {
-        return surroundings;
+        return environment;
     };
     let mut arguments = std::env::var_os("BINDGEN_EXTRA_CLANG_ARGS").unwrap_or_default();
     if !arguments.is_empty() {
         arguments.push(" ");
     }
     arguments.push(format!("-I{headers}"));
-    surroundings.with("BINDGEN_EXTRA_CLANG_ARGS", arguments)
+    environment.set("BINDGEN_EXTRA_CLANG_ARGS", arguments)
 }
 
 fn has_headers(libclang: &Path) -> bool {
-    let beside = [Some(libclang.to_path_buf()), libclang.canonicalize().ok()]
+    let folders = [Some(libclang.to_path_buf()), libclang.canonicalize().ok()]
         .into_iter()
         .flatten();
     let versions =
-        beside.flat_map(|folder| subfolders(&folder.join("clang"), "").collect::<Vec<_>>());
-    // Debian's library looks in its version's folder wherever it is linked from.
+        folders.flat_map(|folder| subfolders(&folder.join("clang"), "").collect::<Vec<_>>());
+    // Debian's library reads the headers of its version wherever it is linked from.
     let debian = subfolders(Path::new("/usr/lib"), "llvm-")
         .flat_map(|llvm| subfolders(&llvm.join("lib/clang"), "").collect::<Vec<_>>())
         .filter(|_| libclang.starts_with("/usr"));

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_library_with_the_c_interface_is_told_from_its_relatives() {
+fn only_the_shared_library_with_the_c_interface_is_recognised() {
     let names = [
         "libclang.so",
         "libclang.so.1",

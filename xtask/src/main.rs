@@ -1,23 +1,22 @@
-//! `cargo xtask …`: what people and CI run in this workspace.
+//! `cargo xtask TASK`: the development tasks of this workspace, for people and for CI.
 //!
-//! It sees to what the build and the tests need from the machine, then hands over to cargo. It promises to say in one
-//! line what it is about to do and how long that may take, to install only with what the machine offers without a
-//! password (see `plan`) and otherwise to write to the user's cache folder alone, and to end with a non-zero code
-//! whenever something did not succeed.
+//! Installs missing build and test tools, then runs cargo. Before each long step it prints one line with what it does and
+//! how long that may take. It installs only by methods that need no password (see `install_plan`), otherwise writes only to
+//! the user's cache folder, and exits with a non-zero code if anything failed.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a build tool looks at its environment; it is no part of the program, whose settings have one home"
+    reason = "a build tool reads its environment directly; it is not part of the program, which reads its settings in one place"
 )]
 
 mod arguments;
 mod cargo;
+mod environment;
 mod folders;
 mod install;
+mod install_plan;
 mod libclang;
-mod machine;
-mod needs;
-mod plan;
-mod surroundings;
+mod probe;
+mod requirements;
 mod tasks;
 
 use std::io::Write as _;
@@ -28,24 +27,24 @@ use arguments::Task;
 fn main() -> ExitCode {
     match Task::parse(std::env::args_os().skip(1)) {
         Ok(Task::Help) => {
-            // Nobody is left to tell if this fails: the reader has closed the pipe.
+            // Fails only if the reader closed the pipe.
             let _ = writeln!(std::io::stdout(), "{}", arguments::HELP);
             ExitCode::SUCCESS
         }
-        Ok(Task::Try { question, options }) => tasks::try_it(&question, &options),
+        Ok(Task::Try { question, options }) => tasks::try_debate(&question, &options),
+        Ok(Task::Check { filters }) => tasks::check(&filters),
         Ok(Task::Test { filters }) => tasks::test(&filters),
-        Ok(Task::Check) => tasks::check(),
         Ok(Task::Bench { filters }) => tasks::bench(&filters),
         Ok(Task::Soak { filters }) => tasks::soak(&filters),
         Err(error) => {
-            say(&format!("{error}\n\n{}", arguments::HELP));
+            log(&format!("{error}\n\n{}", arguments::HELP));
             ExitCode::from(2)
         }
     }
 }
 
-/// One line about what happens next. On standard error: standard output belongs to the program that `try` runs.
-fn say(line: &str) {
+/// Prints a progress line to standard error; standard output belongs to the program that `try` runs.
+fn log(line: &str) {
     // A closed standard error is no reason to stop building.
     let _ = writeln!(std::io::stderr(), "xtask: {line}");
 }

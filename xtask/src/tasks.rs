@@ -1,20 +1,19 @@
-//! The tasks: what each of them needs and which cargo commands it consists of.
+//! The tasks: their requirements and the cargo commands they run.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use crate::cargo::{Cargo, Step, become_it, run_all};
+use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
 use crate::install;
-use crate::needs::Purpose;
-use crate::say;
+use crate::log;
+use crate::requirements::Purpose;
 
-const FIRST_BUILD: &str =
-    "building the embedded model's runtime takes about six minutes the first time";
+const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about six minutes";
 
-/// Builds the program and lets it debate one question.
-pub(crate) fn try_it(question: &OsStr, options: &[OsString]) -> ExitCode {
-    let cargo = match prepare(&[Purpose::Compile, Purpose::Embed]) {
+/// `try`: builds the program and runs a debate on one question.
+pub(crate) fn try_debate(question: &OsStr, options: &[OsString]) -> ExitCode {
+    let cargo = match prepare(&[Purpose::Compile, Purpose::EmbeddedModel]) {
         Ok(cargo) => cargo,
         Err(code) => return code,
     };
@@ -23,53 +22,21 @@ pub(crate) fn try_it(question: &OsStr, options: &[OsString]) -> ExitCode {
             "building roundtable",
             "build --profile quick --bin roundtable",
         )
-        .which_may_take(FIRST_BUILD);
-    if !build.succeeds() {
+        .duration_hint(FIRST_BUILD);
+    if !build.run() {
         return ExitCode::FAILURE;
     }
-    say(&format!("asking: {}", question.display()));
+    log(&format!("asking: {}", question.display()));
     let arguments = [OsString::from("ask"), question.to_owned()];
-    become_it(cargo.run_roundtable(arguments.iter().chain(options)))
+    exec(cargo.run_roundtable(arguments.iter().chain(options)))
 }
 
-/// Everything that CI runs; with filters only the tests they select.
-pub(crate) fn test(filters: &[OsString]) -> ExitCode {
-    let purposes = [
-        Purpose::Compile,
-        Purpose::Embed,
-        Purpose::Lint,
-        Purpose::Test,
-    ];
-    let cargo = match prepare(&purposes) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
-    };
-    let tests = tests(&cargo, "--workspace", filters);
+/// `check`: the fast checks, none of which compiles C++. With filters only the tests they select, of every package except
+/// the embedded model.
+pub(crate) fn check(filters: &[OsString]) -> ExitCode {
     if !filters.is_empty() {
-        return run_all(vec![tests.which_may_take(FIRST_BUILD)]);
+        return check_filtered(filters);
     }
-    let mut steps = vec![
-        formatting(&cargo),
-        cargo
-            .step("lints", "clippy --workspace --all-targets -- -D warnings")
-            .which_may_take(FIRST_BUILD),
-        // Clippy is `cargo check` and more: code that only the embedded model uses must not be left over here.
-        cargo.step(
-            "the build without the embedded model",
-            "clippy --package roundtable --no-default-features -- -D warnings",
-        ),
-    ];
-    if Cargo::has_nextest() {
-        // The other runner does these by itself.
-        steps.push(cargo.step("examples in the documentation", "test --workspace --doc"));
-    }
-    // Last, so that what they count is the end of the output.
-    steps.push(tests);
-    run_all(steps)
-}
-
-/// The part of the tests that takes seconds once it is built: nothing of it needs the embedded model.
-pub(crate) fn check() -> ExitCode {
     let cargo = match prepare(&[Purpose::Compile, Purpose::Lint]) {
         Ok(cargo) => cargo,
         Err(code) => return code,
@@ -88,57 +55,98 @@ pub(crate) fn check() -> ExitCode {
     ])
 }
 
-/// The benchmarks, with what they print.
+/// Does not install what the tests need (PostgreSQL, a browser): most filters select no test that uses them, and the tests
+/// that do name what is missing.
+fn check_filtered(filters: &[OsString]) -> ExitCode {
+    let cargo = match prepare(&[Purpose::Compile]) {
+        Ok(cargo) => cargo,
+        Err(code) => return code,
+    };
+    // `--tests` leaves out the documentation tests, which are slow to build.
+    let packages = "--workspace --exclude roundtable-local --no-default-features --tests";
+    run_all(vec![tests(&cargo, packages, filters)])
+}
+
+/// `test`: everything CI runs. With filters only the tests they select.
+pub(crate) fn test(filters: &[OsString]) -> ExitCode {
+    let purposes = [
+        Purpose::Compile,
+        Purpose::EmbeddedModel,
+        Purpose::Lint,
+        Purpose::Test,
+    ];
+    let cargo = match prepare(&purposes) {
+        Ok(cargo) => cargo,
+        Err(code) => return code,
+    };
+    let tests = tests(&cargo, "--workspace", filters);
+    if !filters.is_empty() {
+        return run_all(vec![tests.duration_hint(FIRST_BUILD)]);
+    }
+    let mut steps = vec![
+        formatting(&cargo),
+        cargo
+            .step("lints", "clippy --workspace --all-targets -- -D warnings")
+            .duration_hint(FIRST_BUILD),
+        // Finds code that is unused without the embedded model.
+        cargo.step(
+            "the build without the embedded model",
+            "clippy --package roundtable --no-default-features -- -D warnings",
+        ),
+    ];
+    if Cargo::has_nextest() {
+        // `cargo test` includes these; nextest does not.
+        steps.push(cargo.step("documentation tests", "test --workspace --doc"));
+    }
+    // Last, so that the test summary is at the end of the output.
+    steps.push(tests);
+    run_all(steps)
+}
+
+/// `bench`: the benchmarks, run on a release build.
 pub(crate) fn bench(filters: &[OsString]) -> ExitCode {
-    let cargo = match prepare(&[Purpose::Compile, Purpose::Embed, Purpose::Test]) {
+    let cargo = match prepare(&[Purpose::Compile, Purpose::EmbeddedModel, Purpose::Test]) {
         Ok(cargo) => cargo,
         Err(code) => return code,
     };
     let mut release = cargo
-        .step(
-            "building the program as it is shipped",
-            "build --release --bin roundtable",
-        )
-        .which_may_take("a quarter of an hour the first time");
-    if !release.succeeds() {
+        .step("release build", "build --release --bin roundtable")
+        .duration_hint("the first one takes about 15 minutes");
+    if !release.run() {
         return ExitCode::FAILURE;
     }
-    // By name: `cargo bench` alone would also compile all unit tests, only to skip them.
+    // `--bench *`, because plain `cargo bench` would also compile all unit tests, only to skip them.
     let benches = cargo
         .step("benchmarks", "bench --workspace --bench * --")
-        .with(filters)
-        .under("SUITE_BINARY", cargo.released())
-        .which_may_take(FIRST_BUILD);
+        .args(filters)
+        .env("SUITE_BINARY", cargo.release_binary())
+        .duration_hint(FIRST_BUILD);
     run_all(vec![benches])
 }
 
-/// The files of `tests/suite` that do a tenth of their work in `test`, and all of it here.
-const OF_ENDURANCE: [&str; 3] = ["faults::", "crashes::", "store_faults::"];
+/// The modules of `tests/suite` that run a tenth of their cases in `test` and all of them in `soak`.
+const SOAK_TESTS: [&str; 3] = ["faults::", "crashes::", "store_faults::"];
 
-/// The tests of endurance, all of each, with the figures that they print. Without the embedded model, which has no part in them.
+/// `soak`: the fault and crash tests at full length, with the figures they print. They do not use the embedded model.
 pub(crate) fn soak(filters: &[OsString]) -> ExitCode {
     let cargo = match prepare(&[Purpose::Compile, Purpose::Test]) {
         Ok(cargo) => cargo,
         Err(code) => return code,
     };
-    // One after the other: several would measure each other.
+    // Sequentially: parallel tests would distort each other's figures.
     let packages = "--package roundtable --no-default-features --test suite";
     let arguments = if Cargo::has_nextest() {
         format!("nextest run --no-fail-fast --no-capture {packages}")
     } else {
         format!("test --no-fail-fast {packages} -- --nocapture --test-threads 1")
     };
-    let standard = OF_ENDURANCE.map(OsString::from);
-    let chosen = if filters.is_empty() {
-        &standard[..]
-    } else {
-        filters
-    };
+    let all = SOAK_TESTS.map(OsString::from);
+    let filters = if filters.is_empty() { &all } else { filters };
     let soak = cargo
-        .step("tests of endurance", &arguments)
-        .with(chosen)
-        .under("SUITE_SCALE", "full")
-        .which_may_take("about half an hour on two cores");
+        .step("soak tests", &arguments)
+        .args(filters)
+        .env("SUITE_SCALE", "full")
+        .duration_hint("about half an hour on two cores");
     run_all(vec![soak])
 }
 
@@ -152,16 +160,16 @@ fn tests(cargo: &Cargo, packages: &str, filters: &[OsString]) -> Step {
     } else {
         format!("test --no-fail-fast {packages} --")
     };
-    cargo.step("tests", &arguments).with(filters)
+    cargo.step("tests", &arguments).args(filters)
 }
 
-/// Gets what the purposes need, or says what is missing.
+/// Installs the requirements of `purposes`, or logs which of them are missing.
 fn prepare(purposes: &[Purpose]) -> Result<Cargo, ExitCode> {
     let folders = Folders::find();
-    match install::provide(purposes, &folders.tools) {
-        Ok(surroundings) => Ok(Cargo::new(folders, surroundings)),
+    match install::ensure(purposes, &folders.tools) {
+        Ok(environment) => Ok(Cargo::new(folders, environment)),
         Err(missing) => {
-            say(&format!("this machine lacks something.\n{missing}"));
+            log(&format!("missing requirements:\n{missing}"));
             Err(ExitCode::FAILURE)
         }
     }

@@ -1,4 +1,4 @@
-//! T-02: the statistics of a megabyte of text take less than 200 ms. `cargo bench -p roundtable-core --bench forensics`
+//! T-02: the statistics of 1 MB of text take less than 200 ms. Run with `cargo bench -p roundtable-core --bench forensics`.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use roundtable_core::forensics::Forensics;
 
 const LIMIT: Duration = Duration::from_millis(200);
 
-/// Text with a large vocabulary and uneven sentences, so that nothing is cheaper than in a book.
+/// Text with a large vocabulary and uneven sentences, so that it costs as much as real prose.
 fn text(words: [&str; 6], megabytes: usize) -> String {
     let mut text = String::new();
     let mut state = 7_u64;
@@ -27,7 +27,7 @@ fn text(words: [&str; 6], megabytes: usize) -> String {
     text
 }
 
-#[expect(clippy::print_stdout, reason = "a benchmark reports")]
+#[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 fn main() {
     let texts = [
         (
@@ -53,6 +53,9 @@ fn main() {
             .min()
             .unwrap_or_default();
         println!("forensics, 1 MB, {name}: {} ms", best.as_millis());
-        assert!(best < LIMIT, "{name}: {best:?} is not under {LIMIT:?}");
+        assert!(
+            best < LIMIT,
+            "{name}: {best:?} exceeds the limit of {LIMIT:?}"
+        );
     }
 }

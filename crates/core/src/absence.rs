@@ -1,30 +1,24 @@
-//! What missing steps do to a result's confidence (C-06).
+//! Lowers the confidence in a result when steps are missing (C-06).
 
 use crate::bounded::{Confidence, OutOfTen};
 
-/// The stated confidence, scaled by the share of steps that were there. Nothing missing: unchanged; always at least 1.
+/// The stated confidence, scaled by the share of steps that completed; unchanged if none is missing, and at least 1.
 ///
-/// A share and not a fixed fine: one absent reply of three takes more away than one of thirty.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "steps of a debate are counted in tens"
-)]
+/// Proportional rather than a fixed penalty: one missing reply of three costs more than one of thirty.
+#[expect(clippy::cast_precision_loss, reason = "a debate has tens of steps")]
 pub fn lowered(stated: OutOfTen, asked: usize, missing: usize) -> OutOfTen {
     if missing == 0 || asked == 0 {
         return stated;
     }
     let share = asked.saturating_sub(missing) as f64 / asked as f64;
     let lowered = (f64::from(stated.value()) * share).floor();
-    // Rounding must not hide that something is missing.
+    // At least one point lower, so that rounding cannot hide the missing step.
     let below = lowered.min(f64::from(stated.value()) - 1.0).max(1.0);
     OutOfTen::try_from(below).unwrap_or(stated)
 }
 
-/// The same for a confidence from 0 to 1, which needs no rounding.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "steps of a debate are counted in tens"
-)]
+/// Like [`lowered`] for a confidence from 0 to 1, rounded down to three decimals.
+#[expect(clippy::cast_precision_loss, reason = "a debate has tens of steps")]
 pub fn scaled(stated: Confidence, asked: usize, missing: usize) -> Confidence {
     if missing == 0 || asked == 0 {
         return stated;

@@ -6,7 +6,7 @@ fn mark(value: u8) -> OutOfTen {
     OutOfTen::new(value).unwrap()
 }
 
-/// C-06: nothing missing changes nothing; anything missing lowers, down to 1 at the least.
+/// C-06: unchanged if nothing is missing, otherwise lower, and never below 1.
 #[test]
 fn c06_missing_steps_lower_the_confidence() {
     assert_eq!(lowered(mark(8), 8, 0), mark(8));
@@ -14,14 +14,13 @@ fn c06_missing_steps_lower_the_confidence() {
     assert_eq!(
         lowered(mark(8), 100, 1),
         mark(7),
-        "rounding must not hide it"
+        "rounding must not hide a missing step"
     );
     assert_eq!(lowered(mark(8), 4, 2), mark(4));
     assert_eq!(lowered(mark(8), 3, 3), mark(1));
     assert_eq!(lowered(mark(1), 3, 1), mark(1));
 }
 
-/// C-06: a share for a share.
 #[test]
 fn c06_missing_steps_lower_a_confidence_by_their_share() {
     let of =

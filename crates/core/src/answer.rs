@@ -1,8 +1,8 @@
-//! A final answer stands alone (P-06): whoever reads it need not know that there was a debate.
+//! Checks that a final answer is self-contained and does not mention the debate that produced it (P-06).
 
-/// Words that only make sense to someone who saw the debate, found in `answer` but not in `question`.
+/// Phrases in `answer`, but not in `question`, that only make sense to a reader of the debate.
 pub fn traces_of_debate(answer: &str, question: &str) -> Vec<&'static str> {
-    const TELLTALE: [&str; 12] = [
+    const DEBATE_PHRASES: [&str; 12] = [
         "the proposer",
         "the skeptic",
         "the synthesizer",
@@ -18,9 +18,9 @@ pub fn traces_of_debate(answer: &str, question: &str) -> Vec<&'static str> {
     ];
     let answer = answer.to_lowercase();
     let question = question.to_lowercase();
-    TELLTALE
+    DEBATE_PHRASES
         .into_iter()
-        .filter(|words| answer.contains(words) && !question.contains(words))
+        .filter(|phrase| answer.contains(phrase) && !question.contains(phrase))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// P-06: traces are found, but not where the question itself is about such things.
+/// P-06: phrases that the question itself uses do not count.
 #[test]
 fn p06_traces_of_the_debate_are_found() {
     assert_eq!(

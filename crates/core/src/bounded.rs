@@ -1,4 +1,4 @@
-//! Numbers that cannot hold a wrong value. The constructors are the only doors, also from JSON.
+//! Numbers with a range that is enforced by their constructors, also when deserialized.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct OutOfRange {
 }
 
 fn within(what: &'static str, found: f64, low: f64, high: f64) -> Result<f64, OutOfRange> {
-    // A NaN is within no range, so it is refused too.
+    // Rejects NaN too: no range contains it.
     if (low..=high).contains(&found) {
         Ok(found)
     } else {
@@ -29,27 +29,27 @@ fn within(what: &'static str, found: f64, low: f64, high: f64) -> Result<f64, Ou
     }
 }
 
-/// From 0 to 1: how likely something is.
+/// A probability from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Probability(f64);
 
-/// From 0 to 1: how sure somebody is.
+/// A stated confidence from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Confidence(f64);
 
-/// From 1 to 10, in whole or broken steps: how good something is.
+/// A quality score from 1 to 10; fractions are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Score(f64);
 
-/// From 0 to 100: how good something is, as judges of a council say it.
+/// A council judge's score from 0 to 100.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct OutOfHundred(f64);
 
-/// From −0.2 to +0.1: what a critic may do to a confidence.
+/// A critic's adjustment of a confidence, from −0.2 to +0.1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Adjustment(f64);
@@ -109,11 +109,11 @@ bounded!(OutOfHundred, "score out of a hundred", 0.0, 100.0);
 bounded!(Adjustment, "adjustment of a confidence", -0.2, 0.1);
 
 impl OutOfHundred {
-    /// As people are shown it: without decimals, half up.
+    /// The displayed value: rounded to an integer, half up.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the range is the type's"
+        reason = "0 to 100 by construction"
     )]
     pub fn shown(self) -> u8 {
         self.0.round() as u8
@@ -121,7 +121,7 @@ impl OutOfHundred {
 }
 
 impl Probability {
-    /// For constants: more than a hundred percent is a hundred.
+    /// For constants; values above 100 are clamped.
     pub const fn percent(percent: u8) -> Self {
         Self(if percent < 100 {
             percent as f64 / 100.0
@@ -131,7 +131,7 @@ impl Probability {
     }
 }
 
-/// A whole number from 1 to 10, as people and models give them when asked for a mark out of ten.
+/// A whole number from 1 to 10: a mark out of ten, given by a person or a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "u8")]
 pub struct OutOfTen(u8);
@@ -149,11 +149,11 @@ impl OutOfTen {
 impl TryFrom<f64> for OutOfTen {
     type Error = OutOfRange;
 
-    /// Models write `8.0` and `7.5` where a whole number was asked for; half marks are rounded, wrong ones refused.
+    /// Rounds, because models answer `8.0` or `7.5` when asked for a whole number.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "the range is checked before"
+        reason = "the range is checked first"
     )]
     fn try_from(value: f64) -> Result<Self, OutOfRange> {
         within("mark out of ten", value, 1.0, 10.0).map(|value| Self(value.round() as u8))

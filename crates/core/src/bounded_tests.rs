@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_ends_of_each_range_are_inside_and_what_lies_beyond_is_refused() {
+fn ranges_include_their_ends_and_reject_values_outside() {
     for (inside, outside) in [(0.0, -1e-9), (1.0, 1.0 + 1e-9), (0.5, f64::NAN)] {
         assert!(Probability::new(inside).is_ok());
         assert!(Probability::new(outside).is_err());
@@ -17,7 +17,7 @@ fn the_ends_of_each_range_are_inside_and_what_lies_beyond_is_refused() {
 }
 
 #[test]
-fn json_is_no_back_door() {
+fn deserializing_enforces_the_range() {
     assert!(serde_json::from_str::<Probability>("1.2").is_err());
     assert!(serde_json::from_str::<OutOfTen>("0").is_err());
     assert_eq!(
@@ -27,7 +27,7 @@ fn json_is_no_back_door() {
 }
 
 #[test]
-fn an_error_says_what_was_found_and_what_may_be() {
+fn an_error_names_the_value_and_the_range() {
     assert_eq!(
         Score::new(11.0).unwrap_err().to_string(),
         "11 is not a score: it must be a number from 1 to 10"

@@ -1,15 +1,17 @@
-//! A circuit breaker: who fails again and again is left alone for a while, then tried once before it is trusted again.
+//! A circuit breaker.
 //!
-//! Closed, every call is let through; so many failures in a row open it. Calls that were under way together when one of
-//! them failed tell of the same mishap and count once: a panel of eight that is cut off at one moment has failed once. Open, every call is refused until it has rested.
-//! Then it is half open: one call is let through, and its outcome closes or opens it. Time is an argument, in
-//! milliseconds from whenever the caller counts.
+//! - Closed: every call is admitted; `failures` consecutive failures open it. Calls that were in flight when a failure was
+//!   counted belong to the same outage and are not counted again: eight parallel calls that are cut off count as one.
+//! - Open: every call is refused until the cooldown has passed.
+//! - Half open: one trial call is admitted, and its outcome closes or reopens the breaker.
+//!
+//! Time is an argument, in milliseconds from any fixed origin.
 
-/// When it opens and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Failures in a row.
+    /// Consecutive failures that open the breaker.
     pub failures: u32,
+    /// How long it stays open.
     pub rest_ms: u64,
 }
 
@@ -17,13 +19,13 @@ pub struct Settings {
 pub enum State {
     Closed {
         failures: u32,
-        /// When the last of them was counted.
+        /// When the last failure was counted.
         last: u64,
     },
     Open {
         until: u64,
     },
-    /// One call is under way that decides.
+    /// The trial call is in flight.
     HalfOpen,
 }
 
@@ -32,9 +34,9 @@ pub enum Admission {
     Call {
         at: u64,
     },
-    /// The one call that decides whether it closes.
+    /// The call whose outcome closes or reopens the breaker.
     Trial,
-    /// Not before so many milliseconds have passed.
+    /// Refused; `rest_ms` of the cooldown are left.
     Refused {
         rest_ms: u64,
     },
@@ -75,7 +77,8 @@ impl Breaker {
         }
     }
 
-    /// It answered, with whatever: it is alive. A call that was let through before it opened does not close it.
+    /// Reports any answer, even an error reply: the provider is reachable. A call admitted before the breaker opened does not
+    /// close it.
     pub fn answered(&mut self, admitted: Admission) {
         match (self.state, admitted) {
             (State::Closed { .. }, _) | (State::HalfOpen, Admission::Trial) => {
@@ -93,6 +96,7 @@ impl Breaker {
             until: now.saturating_add(self.settings.rest_ms),
         };
         match (self.state, admitted) {
+            // In flight when the last failure was counted: the same outage.
             (State::Closed { failures, last }, Admission::Call { at })
                 if failures > 0 && at < last => {}
             (State::Closed { failures, .. }, _) => {
@@ -111,7 +115,7 @@ impl Breaker {
         }
     }
 
-    /// The call was given up before it showed anything: whoever comes next may try.
+    /// Reports a call that was cancelled without an outcome. After a cancelled trial, the next call becomes the trial.
     pub fn abandoned(&mut self, admitted: Admission, now: u64) {
         if self.state == State::HalfOpen && admitted == Admission::Trial {
             self.state = State::Open { until: now };

@@ -1,5 +1,3 @@
-//! C-07: when a breaker opens and closes.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -19,7 +17,7 @@ fn failing(times: u32) -> Breaker {
 }
 
 #[test]
-fn c07_it_opens_with_the_third_failure_in_a_row_and_not_before() {
+fn c07_it_opens_at_the_third_consecutive_failure() {
     assert_eq!(
         State::Closed {
             failures: 2,
@@ -41,7 +39,7 @@ fn c07_it_opens_with_the_third_failure_in_a_row_and_not_before() {
 }
 
 #[test]
-fn c07_it_rests_its_time_and_then_lets_one_call_through() {
+fn c07_it_admits_one_trial_after_the_cooldown() {
     let mut breaker = failing(3);
     assert_eq!(Admission::Refused { rest_ms: 1 }, breaker.admit(999));
     assert_eq!(Admission::Trial, breaker.admit(1000));
@@ -49,7 +47,7 @@ fn c07_it_rests_its_time_and_then_lets_one_call_through() {
 }
 
 #[test]
-fn c07_the_call_that_is_let_through_decides() {
+fn c07_the_trial_closes_or_reopens_it() {
     let mut breaker = failing(3);
     breaker.admit(1000);
     breaker.answered(Admission::Trial);
@@ -73,7 +71,7 @@ fn c07_the_call_that_is_let_through_decides() {
 }
 
 #[test]
-fn c07_calls_from_before_it_opened_change_nothing() {
+fn c07_calls_admitted_before_it_opened_change_nothing() {
     let mut breaker = failing(3);
     breaker.answered(Admission::Call { at: 0 });
     breaker.failed(Admission::Call { at: 0 }, 500);
@@ -99,7 +97,7 @@ fn c07_calls_that_fail_together_count_once() {
         },
         breaker.state()
     );
-    // One that begins at the very moment, and not before, is another.
+    // A call admitted at the moment of the last failure, not before it, counts again.
     breaker.failed(Admission::Call { at: 10 }, 30);
     breaker.failed(Admission::Call { at: 11 }, 30);
     assert_eq!(
@@ -112,9 +110,9 @@ fn c07_calls_that_fail_together_count_once() {
 }
 
 proptest! {
-    /// Whatever happens, there is at most one trial at a time, and a dead one is let alone but for trials.
+    /// A provider that never answers gets at most `failures` calls, then one trial per cooldown.
     #[test]
-    fn c07_a_dead_one_is_called_at_most_once_in_its_rest(steps in prop::collection::vec(0_u64..400, 1..200)) {
+    fn c07_a_failing_provider_gets_one_trial_per_cooldown(steps in prop::collection::vec(0_u64..400, 1..200)) {
         let mut breaker = Breaker::new(SETTINGS);
         let (mut now, mut calls, mut last_trial) = (0, 0_u32, None::<u64>);
         for step in steps {

@@ -1,23 +1,22 @@
-//! A calculator for seats (M-15): arithmetic on decimal numbers, total and bounded.
+//! The calculator tool of seats (M-15): arithmetic on decimal numbers.
 //!
-//! Every text gives either a finite number or a [`CalculatorError`]; nothing panics, nothing takes longer than its text is
-//! long. `%` behind a value that nothing follows is a percentage (`15%` is 0.15), between two values the remainder.
+//! Every input gives a finite number or a [`CalculatorError`], never panics, and takes time linear in its length. `%` between
+//! two values is the remainder; after a value that no other value follows, it is a percentage (`15%` is 0.15).
 
 use serde::{Deserialize, Serialize};
 
-/// The longest expression, in characters.
-pub const MOST_CHARACTERS: usize = 500;
-/// How deep parentheses, signs and powers may be nested.
-pub const DEEPEST: usize = 40;
+pub const MAX_CHARACTERS: usize = 500;
+/// Maximum nesting of parentheses, signs and powers.
+pub const MAX_DEPTH: usize = 40;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum CalculatorError {
     #[error("there is nothing to calculate")]
     Empty,
-    #[error("the expression has more than {MOST_CHARACTERS} characters")]
+    #[error("the expression has more than {MAX_CHARACTERS} characters")]
     TooLong,
-    #[error("the expression is nested more than {DEEPEST} deep")]
+    #[error("the expression is nested more than {MAX_DEPTH} deep")]
     TooDeep,
     #[error("'{found}' at character {at} is not expected there")]
     Unexpected { found: String, at: usize },
@@ -43,27 +42,27 @@ pub enum CalculatorError {
 
 /// The value of an expression such as `(1200 - 340) * 15% / sqrt(16)`.
 pub fn evaluate(expression: &str) -> Result<f64, CalculatorError> {
-    if expression.chars().nth(MOST_CHARACTERS).is_some() {
+    if expression.chars().nth(MAX_CHARACTERS).is_some() {
         return Err(CalculatorError::TooLong);
     }
-    let tokens = tokens(expression)?;
+    let tokens = tokenize(expression)?;
     if tokens.is_empty() {
         return Err(CalculatorError::Empty);
     }
-    let mut reader = Reader {
+    let mut parser = Parser {
         tokens: &tokens,
         next: 0,
         depth: 0,
     };
-    let value = reader.sum()?;
-    match reader.tokens.get(reader.next) {
+    let value = parser.sum()?;
+    match parser.tokens.get(parser.next) {
         None => Ok(value),
         Some(token) => Err(token.unexpected()),
     }
 }
 
-/// A result as people write it: without noise in the last places of binary fractions.
-pub fn written(value: f64) -> String {
+/// Formats a result without the rounding noise of binary fractions.
+pub fn format_number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 {
         return "0".to_owned();
@@ -71,7 +70,7 @@ pub fn written(value: f64) -> String {
     if !(1e-6..1e15).contains(&size) {
         return format!("{value:e}");
     }
-    // Twelve digits that count; what binary fractions add stands behind them.
+    // Twelve significant digits; the noise is in the digits after them.
     let mut whole_digits = 1_usize;
     let mut bound = 10.0;
     while size >= bound {
@@ -90,7 +89,7 @@ pub fn written(value: f64) -> String {
 enum Kind {
     Number(f64),
     Name(String),
-    Mark(char),
+    Symbol(char),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -110,20 +109,20 @@ impl Token {
     }
 }
 
-fn tokens(expression: &str) -> Result<Vec<Token>, CalculatorError> {
-    let letters: Vec<char> = expression.chars().collect();
+fn tokenize(expression: &str) -> Result<Vec<Token>, CalculatorError> {
+    let chars: Vec<char> = expression.chars().collect();
     let mut tokens = Vec::new();
     let mut at = 0;
-    while let Some(&letter) = letters.get(at) {
+    while let Some(&c) = chars.get(at) {
         let start = at;
-        let kind = match letter {
-            _ if letter.is_whitespace() => {
+        let kind = match c {
+            _ if c.is_whitespace() => {
                 at += 1;
                 continue;
             }
             '0'..='9' | '.' => {
-                at = end_of_number(&letters, at);
-                let text: String = letters[start..at].iter().filter(|c| **c != '_').collect();
+                at = end_of_number(&chars, at);
+                let text: String = chars[start..at].iter().filter(|c| **c != '_').collect();
                 let value: f64 = text.parse().map_err(|_| CalculatorError::Unexpected {
                     found: text.clone(),
                     at: start + 1,
@@ -131,20 +130,20 @@ fn tokens(expression: &str) -> Result<Vec<Token>, CalculatorError> {
                 Kind::Number(finite(value)?)
             }
             'a'..='z' | 'A'..='Z' => {
-                while letters.get(at).is_some_and(char::is_ascii_alphanumeric) {
+                while chars.get(at).is_some_and(char::is_ascii_alphanumeric) {
                     at += 1;
                 }
-                let name: String = letters[start..at].iter().collect();
+                let name: String = chars[start..at].iter().collect();
                 Kind::Name(name.to_ascii_lowercase())
             }
             '+' | '-' | '*' | '/' | '^' | '%' | '(' | ')' | ',' => {
                 at += 1;
-                Kind::Mark(letter)
+                Kind::Symbol(c)
             }
-            // What people and models write for the same.
+            // Typographic variants.
             '×' | '·' | '÷' | '−' | '–' => {
                 at += 1;
-                Kind::Mark(match letter {
+                Kind::Symbol(match c {
                     '÷' => '/',
                     '−' | '–' => '-',
                     _ => '*',
@@ -152,29 +151,29 @@ fn tokens(expression: &str) -> Result<Vec<Token>, CalculatorError> {
             }
             _ => {
                 return Err(CalculatorError::Unexpected {
-                    found: letter.to_string(),
+                    found: c.to_string(),
                     at: at + 1,
                 });
             }
         };
         tokens.push(Token {
             kind,
-            text: letters[start..at].iter().collect(),
+            text: chars[start..at].iter().collect(),
             at: start + 1,
         });
     }
     Ok(tokens)
 }
 
-/// Digits with `_` between them, a point, an exponent. A comma is no part of a number: it parts arguments.
-fn end_of_number(letters: &[char], from: usize) -> usize {
-    let is_digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
+/// Digits with `_` between them, a decimal point, an exponent. A comma separates arguments and never belongs to a number.
+fn end_of_number(chars: &[char], from: usize) -> usize {
+    let is_digit = |at: usize| chars.get(at).is_some_and(char::is_ascii_digit);
     let mut at = from;
-    while is_digit(at) || matches!(letters.get(at), Some('.' | '_')) {
+    while is_digit(at) || matches!(chars.get(at), Some('.' | '_')) {
         at += 1;
     }
-    if matches!(letters.get(at), Some('e' | 'E')) {
-        let signed = usize::from(matches!(letters.get(at + 1), Some('+' | '-')));
+    if matches!(chars.get(at), Some('e' | 'E')) {
+        let signed = usize::from(matches!(chars.get(at + 1), Some('+' | '-')));
         if is_digit(at + 1 + signed) {
             at += 1 + signed;
             while is_digit(at) {
@@ -185,28 +184,28 @@ fn end_of_number(letters: &[char], from: usize) -> usize {
     at
 }
 
-struct Reader<'a> {
+struct Parser<'a> {
     tokens: &'a [Token],
     next: usize,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn mark(&self) -> Option<char> {
+impl Parser<'_> {
+    fn symbol(&self) -> Option<char> {
         match &self.tokens.get(self.next)?.kind {
-            Kind::Mark(mark) => Some(*mark),
+            Kind::Symbol(symbol) => Some(*symbol),
             Kind::Number(_) | Kind::Name(_) => None,
         }
     }
 
-    fn take(&mut self, mark: char) -> bool {
-        let is_there = self.mark() == Some(mark);
-        self.next += usize::from(is_there);
-        is_there
+    fn eat(&mut self, symbol: char) -> bool {
+        let is_next = self.symbol() == Some(symbol);
+        self.next += usize::from(is_next);
+        is_next
     }
 
-    fn expect(&mut self, mark: char) -> Result<(), CalculatorError> {
-        if self.take(mark) {
+    fn expect(&mut self, symbol: char) -> Result<(), CalculatorError> {
+        if self.eat(symbol) {
             return Ok(());
         }
         Err(self.unexpected())
@@ -217,11 +216,11 @@ impl Reader<'_> {
         token.map_or(CalculatorError::EndsEarly, Token::unexpected)
     }
 
-    fn deeper<T>(
+    fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, CalculatorError>,
     ) -> Result<T, CalculatorError> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DEPTH {
             return Err(CalculatorError::TooDeep);
         }
         self.depth += 1;
@@ -233,9 +232,9 @@ impl Reader<'_> {
     fn sum(&mut self) -> Result<f64, CalculatorError> {
         let mut value = self.product()?;
         loop {
-            if self.take('+') {
+            if self.eat('+') {
                 value = finite(value + self.product()?)?;
-            } else if self.take('-') {
+            } else if self.eat('-') {
                 value = finite(value - self.product()?)?;
             } else {
                 return Ok(value);
@@ -246,12 +245,12 @@ impl Reader<'_> {
     fn product(&mut self) -> Result<f64, CalculatorError> {
         let mut value = self.signed()?;
         loop {
-            if self.take('*') {
+            if self.eat('*') {
                 value = finite(value * self.signed()?)?;
-            } else if self.take('/') {
+            } else if self.eat('/') {
                 let divisor = non_zero(self.signed()?)?;
                 value = finite(value / divisor)?;
-            } else if self.take('%') {
+            } else if self.eat('%') {
                 let divisor = non_zero(self.signed()?)?;
                 value = finite(value % divisor)?;
             } else {
@@ -260,46 +259,46 @@ impl Reader<'_> {
         }
     }
 
-    /// A sign binds weaker than a power: `-2^2` is −4.
+    /// A sign binds less tightly than a power: `-2^2` is −4.
     fn signed(&mut self) -> Result<f64, CalculatorError> {
-        if self.take('-') {
-            return self.deeper(Self::signed).map(|value| -value);
+        if self.eat('-') {
+            return self.nested(Self::signed).map(|value| -value);
         }
-        if self.take('+') {
-            return self.deeper(Self::signed);
+        if self.eat('+') {
+            return self.nested(Self::signed);
         }
         self.power()
     }
 
-    /// From the right: `2^3^2` is `2^9`.
+    /// Right-associative: `2^3^2` is `2^9`.
     fn power(&mut self) -> Result<f64, CalculatorError> {
         let base = self.percentage()?;
-        if !self.take('^') {
+        if !self.eat('^') {
             return Ok(base);
         }
-        let exponent = self.deeper(Self::signed)?;
+        let exponent = self.nested(Self::signed)?;
         if base == 0.0 && exponent < 0.0 {
             return Err(CalculatorError::DivisionByZero);
         }
         defined(base.powf(exponent), || {
-            format!("{}^{}", written(base), written(exponent))
+            format!("{}^{}", format_number(base), format_number(exponent))
         })
     }
 
     fn percentage(&mut self) -> Result<f64, CalculatorError> {
         let mut value = self.value()?;
-        while self.mark() == Some('%') && !self.begins_value(self.next + 1) {
+        while self.symbol() == Some('%') && !self.begins_value(self.next + 1) {
             self.next += 1;
             value /= 100.0;
         }
         Ok(value)
     }
 
-    /// Whether what stands there can only be a value: a sign behind `%` adds to a percentage.
+    /// Whether the token can only start a value. A sign cannot: `5% - 1` subtracts from a percentage.
     fn begins_value(&self, at: usize) -> bool {
         match self.tokens.get(at).map(|token| &token.kind) {
             Some(Kind::Number(_) | Kind::Name(_)) => true,
-            Some(Kind::Mark(mark)) => *mark == '(',
+            Some(Kind::Symbol(symbol)) => *symbol == '(',
             None => false,
         }
     }
@@ -315,20 +314,20 @@ impl Reader<'_> {
             }
             Kind::Name(name) => {
                 self.next += 1;
-                self.named(name)
+                self.call_or_constant(name)
             }
-            Kind::Mark('(') => {
+            Kind::Symbol('(') => {
                 self.next += 1;
-                let value = self.deeper(Self::sum)?;
+                let value = self.nested(Self::sum)?;
                 self.expect(')')?;
                 Ok(value)
             }
-            Kind::Mark(_) => Err(token.unexpected()),
+            Kind::Symbol(_) => Err(token.unexpected()),
         }
     }
 
-    fn named(&mut self, name: &str) -> Result<f64, CalculatorError> {
-        if self.mark() != Some('(') {
+    fn call_or_constant(&mut self, name: &str) -> Result<f64, CalculatorError> {
+        if self.symbol() != Some('(') {
             return match name {
                 "pi" => Ok(std::f64::consts::PI),
                 "e" => Ok(std::f64::consts::E),
@@ -338,28 +337,28 @@ impl Reader<'_> {
             };
         }
         self.next += 1;
-        let mut given = Vec::new();
-        if self.mark() != Some(')') {
+        let mut args = Vec::new();
+        if self.symbol() != Some(')') {
             loop {
-                given.push(self.deeper(Self::sum)?);
-                if !self.take(',') {
+                args.push(self.nested(Self::sum)?);
+                if !self.eat(',') {
                     break;
                 }
             }
         }
         self.expect(')')?;
-        applied(name, &given)
+        apply(name, &args)
     }
 }
 
-fn applied(name: &str, given: &[f64]) -> Result<f64, CalculatorError> {
+fn apply(name: &str, args: &[f64]) -> Result<f64, CalculatorError> {
     let wrong = |takes: &str| CalculatorError::Arguments {
         name: name.to_owned(),
         takes: takes.to_owned(),
-        given: given.len(),
+        given: args.len(),
     };
-    let shown = |value: f64| format!("{name}({})", written(value));
-    match (name, given) {
+    let shown = |value: f64| format!("{name}({})", format_number(value));
+    match (name, args) {
         ("sqrt", [value]) => defined(value.sqrt(), || shown(*value)),
         ("ln", [value]) if *value <= 0.0 => Err(CalculatorError::Undefined {
             what: shown(*value),
@@ -368,7 +367,7 @@ fn applied(name: &str, given: &[f64]) -> Result<f64, CalculatorError> {
         ("exp", [value]) => finite(value.exp()),
         ("abs", [value]) => Ok(value.abs()),
         ("round", [value]) => Ok(value.round()),
-        ("round", [value, places]) => rounded(*value, *places),
+        ("round", [value, places]) => round_to(*value, *places),
         ("min", [first, rest @ ..]) => Ok(rest.iter().copied().fold(*first, f64::min)),
         ("max", [first, rest @ ..]) => Ok(rest.iter().copied().fold(*first, f64::max)),
         ("sqrt" | "ln" | "exp" | "abs", _) => Err(wrong("one value")),
@@ -380,20 +379,20 @@ fn applied(name: &str, given: &[f64]) -> Result<f64, CalculatorError> {
     }
 }
 
-/// To so many places behind the point, from 0 to 12.
+/// Rounds to 0 to 12 decimal places.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the range is checked before"
+    reason = "the range is checked first"
 )]
-fn rounded(value: f64, places: f64) -> Result<f64, CalculatorError> {
+fn round_to(value: f64, places: f64) -> Result<f64, CalculatorError> {
     if !(0.0..=12.0).contains(&places) || places.fract() != 0.0 {
         return Err(CalculatorError::Undefined {
-            what: format!("round(…, {})", written(places)),
+            what: format!("round(…, {})", format_number(places)),
         });
     }
     let factor = 10_f64.powi(places as i32);
     let scaled = (value * factor).round() / factor;
-    // A number so large that it has no places behind the point is round already.
+    // Overflows only for numbers so large that they have no decimal places.
     Ok(if scaled.is_finite() { scaled } else { value })
 }
 

@@ -1,18 +1,16 @@
-//! M-15: the calculator.
-
 use proptest::prelude::*;
 
 use super::*;
 
 fn value(expression: &str) -> String {
     match evaluate(expression) {
-        Ok(value) => written(value),
+        Ok(value) => format_number(value),
         Err(error) => error.to_string(),
     }
 }
 
 #[test]
-fn m15_expressions_have_the_value_that_school_gives_them() {
+fn m15_expressions_follow_the_usual_precedence() {
     let known = [
         ("2 + 3 * 4", "14"),
         ("(2 + 3) * 4", "20"),
@@ -46,7 +44,7 @@ fn m15_expressions_have_the_value_that_school_gives_them() {
 }
 
 #[test]
-fn m15_what_cannot_be_calculated_says_why() {
+fn m15_invalid_expressions_give_a_specific_error() {
     let known = [
         ("", CalculatorError::Empty),
         ("  ", CalculatorError::Empty),
@@ -137,29 +135,29 @@ fn m15_what_cannot_be_calculated_says_why() {
 }
 
 #[test]
-fn m15_length_and_depth_have_limits() {
+fn m15_length_and_depth_are_limited() {
     let long =
         |length: usize| "1".repeat(length.min(300)) + &" ".repeat(length.saturating_sub(300));
-    assert!(evaluate(&long(MOST_CHARACTERS)).is_ok());
+    assert!(evaluate(&long(MAX_CHARACTERS)).is_ok());
     assert_eq!(
         Err(CalculatorError::TooLong),
-        evaluate(&long(MOST_CHARACTERS + 1))
+        evaluate(&long(MAX_CHARACTERS + 1))
     );
     let nested = |depth: usize| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
-    assert_eq!(Ok(1.0), evaluate(&nested(DEEPEST)));
+    assert_eq!(Ok(1.0), evaluate(&nested(MAX_DEPTH)));
     assert_eq!(
         Err(CalculatorError::TooDeep),
-        evaluate(&nested(DEEPEST + 1))
+        evaluate(&nested(MAX_DEPTH + 1))
     );
     assert_eq!(
         Err(CalculatorError::TooDeep),
-        evaluate(&format!("{}1", "-".repeat(DEEPEST + 1)))
+        evaluate(&format!("{}1", "-".repeat(MAX_DEPTH + 1)))
     );
     assert_eq!(
         Err(CalculatorError::TooDeep),
-        evaluate(&format!("1{}", "^1".repeat(DEEPEST + 1)))
+        evaluate(&format!("1{}", "^1".repeat(MAX_DEPTH + 1)))
     );
-    assert_eq!(Ok(1.0), evaluate(&format!("1{}", "^1".repeat(DEEPEST))));
+    assert_eq!(Ok(1.0), evaluate(&format!("1{}", "^1".repeat(MAX_DEPTH))));
 }
 
 proptest! {
@@ -171,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn m15_any_row_of_its_own_signs_gives_a_finite_number_or_an_error(
+    fn m15_any_sequence_of_tokens_gives_a_finite_number_or_an_error(
         text in "[0-9.+*/^%(),e -]{0,80}|(sqrt|ln|exp|min|max|round|-|\\(|\\)|[0-9]|,|\\^|%){0,60}"
     ) {
         if let Ok(value) = evaluate(&text) {
@@ -180,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn m15_it_adds_multiplies_and_divides_like_the_machine(a in -1e6_f64..1e6, b in -1e6_f64..1e6) {
+    fn m15_arithmetic_matches_f64(a in -1e6_f64..1e6, b in -1e6_f64..1e6) {
         prop_assert_eq!(Ok(a + b), evaluate(&format!("({a}) + ({b})")));
         prop_assert_eq!(Ok(a * b), evaluate(&format!("({a}) * ({b})")));
         if b != 0.0 {
@@ -189,8 +187,8 @@ proptest! {
     }
 
     #[test]
-    fn m15_what_is_written_reads_back_as_nearly_the_same(value in prop::num::f64::NORMAL) {
-        let back: f64 = written(value).parse().unwrap();
+    fn m15_formatted_results_parse_back_to_nearly_the_same_value(value in prop::num::f64::NORMAL) {
+        let back: f64 = format_number(value).parse().unwrap();
         prop_assert!((back - value).abs() <= value.abs() * 1e-5, "{value} {back}");
     }
 }

@@ -1,4 +1,4 @@
-//! Citations are numeric and nothing else (M-04): `[1]`, `[1][2]`, `[1-3]`, resolved against a numbered list of references.
+//! Numeric citations (M-04): `[1]`, `[1][2]`, `[1-3]`, resolved against a numbered list of references. No other form is valid.
 
 use std::collections::BTreeSet;
 
@@ -63,22 +63,22 @@ pub enum CitationFault {
     Untitled { number: u32 },
 }
 
-/// What a text cites, and what in it only looks like a citation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cited {
     pub numbers: BTreeSet<u32>,
+    /// Text that looks like a citation in another style.
     pub strange: Vec<String>,
 }
 
-/// A range wider than this is a slip or an attack, not a citation.
-const WIDEST: u32 = 50;
+/// A wider range is a typo or an attack, not a citation.
+const MAX_RANGE: u32 = 50;
 
 pub fn parse(text: &str) -> Cited {
     let mut cited = Cited::default();
     for (inside, after) in groups(text, '[', ']') {
         match range(inside) {
             Some((from, to)) => cited.numbers.extend(from..=to),
-            // A Markdown link is none of our business.
+            // Not a citation if it is a Markdown link.
             None if !after.starts_with('(') && looks_like_citation(inside) => {
                 cited.strange.push(format!("[{inside}]"));
             }
@@ -93,7 +93,7 @@ pub fn parse(text: &str) -> Cited {
     cited
 }
 
-/// The innermost texts between the two marks, each with what follows it.
+/// The innermost texts between the two delimiters, each with the rest of the text after it.
 fn groups(text: &str, open: char, close: char) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -108,7 +108,7 @@ fn groups(text: &str, open: char, close: char) -> impl Iterator<Item = (&str, &s
     })
 }
 
-/// `1` or `1-3`, strictly: digits and one plain hyphen, the smaller number first.
+/// Parses exactly `1` or `1-3`: digits and one ASCII hyphen, the smaller number first.
 fn range(inside: &str) -> Option<(u32, u32)> {
     let number = |text: &str| -> Option<u32> {
         let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -118,19 +118,19 @@ fn range(inside: &str) -> Option<(u32, u32)> {
         Some((from, to)) => (number(from)?, number(to)?),
         None => (number(inside)?, number(inside)?),
     };
-    (from <= to && to - from <= WIDEST).then_some((from, to))
+    (from <= to && to - from <= MAX_RANGE).then_some((from, to))
 }
 
-/// `[1, 2]`, `[1–3]`, `[3-1]`, `[^1]`, `[Smith 2024]`, `[Smith et al.]`; not `[C3]`, `[x]`, `[FACT]`.
+/// Matches `[1, 2]`, `[1–3]`, `[3-1]`, `[^1]`, `[Smith 2024]`, `[Smith et al.]`; not `[C3]`, `[x]`, `[FACT]`.
 fn looks_like_citation(inside: &str) -> bool {
-    let of_numbers = inside.chars().any(|c| c.is_ascii_digit())
+    let is_numeric = inside.chars().any(|c| c.is_ascii_digit())
         && inside
             .chars()
             .all(|c| c.is_ascii_digit() || " ,;-–—^".contains(c));
-    of_numbers || is_author_and_year(inside) || inside.contains("et al")
+    is_numeric || is_author_and_year(inside) || inside.contains("et al")
 }
 
-/// `Smith, 2024` and the like: words that begin with a capital and end with a year.
+/// Matches `Smith, 2024`: starts with a capitalized word and ends with a year.
 fn is_author_and_year(inside: &str) -> bool {
     let inside = inside.trim();
     let year = inside
@@ -148,11 +148,12 @@ fn is_author_and_year(inside: &str) -> bool {
         && name.chars().next().is_some_and(char::is_uppercase)
         && name.chars().count() > 1
         && name.chars().all(|c| c.is_alphabetic() || "-'’.&".contains(c))
-        // `(Since 2024)`, `(May 2024)` are dates, not authors.
-        && !DATES.contains(&name.to_lowercase().as_str())
+        // `(Since 2024)` and `(May 2024)` are dates.
+        && !NOT_AUTHORS.contains(&name.to_lowercase().as_str())
 }
 
-const DATES: [&str; 26] = [
+/// Capitalized words before a year that are not names of authors.
+const NOT_AUTHORS: [&str; 26] = [
     "january",
     "february",
     "march",
@@ -181,15 +182,15 @@ const DATES: [&str; 26] = [
     "by",
 ];
 
-/// Whether a citation stands right at the beginning.
-pub fn begins_with_one(text: &str) -> bool {
+/// Whether the text starts with a citation.
+pub fn starts_with_citation(text: &str) -> bool {
     let text = text.trim_start_matches([' ', '.']);
     let inside = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     inside.is_some_and(|(inside, _)| range(inside).is_some())
 }
 
-/// Whether a citation stands right at the end.
-pub fn ends_with_one(text: &str) -> bool {
+/// Whether the text ends with a citation.
+pub fn ends_with_citation(text: &str) -> bool {
     let text = text.trim_end_matches([' ', '.']);
     let inside = text
         .strip_suffix(']')
@@ -197,7 +198,7 @@ pub fn ends_with_one(text: &str) -> bool {
     inside.is_some_and(|(_, inside)| range(inside).is_some())
 }
 
-/// Everything that is wrong with the list and with what is cited from it.
+/// All faults of the reference list and of the citations that refer to it.
 pub fn check(cited: &Cited, references: &[Reference]) -> Vec<CitationFault> {
     let mut faults = Vec::new();
     for (expected, reference) in (1_u32..).zip(references) {
@@ -224,8 +225,8 @@ pub fn check(cited: &Cited, references: &[Reference]) -> Vec<CitationFault> {
     faults
 }
 
-/// Two addresses with the same key are the same page: scheme, `www.`, fragment, trailing slash and case of the host
-/// do not matter.
+/// A key that is equal for addresses of the same page: without scheme, `www.`, fragment and trailing slash, and with the
+/// host in lower case.
 pub fn address_key(url: &str) -> String {
     let url = url.trim();
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -236,20 +237,20 @@ pub fn address_key(url: &str) -> String {
     format!("{host}/{}", path.trim_end_matches('/'))
 }
 
-/// Whether two titles name the same work: the same words, or nearly so in a long title with the same figures.
+/// Whether two titles name the same work: the same words, or nearly the same words in a long title with the same numbers.
 pub fn same_title(a: &str, b: &str) -> bool {
-    const NEARLY: f64 = 0.85;
+    const MIN_SIMILARITY: f64 = 0.85;
     let (a, b): (BTreeSet<String>, BTreeSet<String>) =
         (wording::words(a).collect(), wording::words(b).collect());
-    let figures = |set: &BTreeSet<String>| -> BTreeSet<String> {
-        let is_figure = |word: &&String| word.chars().any(|c| c.is_ascii_digit());
-        set.iter().filter(is_figure).cloned().collect()
+    let numbers = |set: &BTreeSet<String>| -> BTreeSet<String> {
+        let has_digit = |word: &&String| word.chars().any(|c| c.is_ascii_digit());
+        set.iter().filter(has_digit).cloned().collect()
     };
     !a.is_empty()
         && (a == b
             || a.len().min(b.len()) >= 5
-                && figures(&a) == figures(&b)
-                && wording::jaccard(&a, &b) >= NEARLY)
+                && numbers(&a) == numbers(&b)
+                && wording::jaccard(&a, &b) >= MIN_SIMILARITY)
 }
 
 #[cfg(test)]

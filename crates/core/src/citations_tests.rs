@@ -16,9 +16,8 @@ fn numbers(text: &str) -> Vec<u32> {
     parse(text).numbers.into_iter().collect()
 }
 
-/// M-04: the three forms, and the sentence of the design.
 #[test]
-fn m04_one_several_and_a_range() {
+fn m04_single_adjacent_and_range_citations_are_parsed() {
     assert_eq!(numbers("a [1]"), [1]);
     assert_eq!(numbers("a [1][2]"), [1, 2]);
     assert_eq!(numbers("a [1-3]"), [1, 2, 3]);
@@ -33,9 +32,9 @@ fn m04_one_several_and_a_range() {
     );
 }
 
-/// M-04: everything else that looks like a citation is named; what does not is left alone.
+/// M-04: other citation styles are reported; text that is not a citation is ignored.
 #[test]
-fn m04_other_forms_are_refused() {
+fn m04_other_citation_styles_are_reported() {
     let strange = |text: &str| parse(text).strange;
     for text in [
         "[1, 2]",
@@ -96,7 +95,7 @@ fn m04_citations_are_checked_against_the_list() {
     );
 }
 
-/// M-04: the same source in two spellings is one; two editions are two.
+/// M-04: spellings of one title match; two editions do not.
 #[test]
 fn m04_the_same_source_is_recognised() {
     assert_eq!(
@@ -120,32 +119,30 @@ fn m04_the_same_source_is_recognised() {
 }
 
 proptest! {
-    /// Whatever a model writes, reading it ends and finds only numbers that stand there.
+    /// M-04: parsing any text terminates and finds only numbers that occur in it.
     #[test]
-    fn m04_any_text_can_be_read(text in "(\\[[0-9,\\-^ ]{0,4}\\]|\\(|\\)|\\[|\\]|[a-zé ]{0,4}|2024){0,20}") {
+    fn m04_any_text_can_be_parsed(text in "(\\[[0-9,\\-^ ]{0,4}\\]|\\(|\\)|\\[|\\]|[a-zé ]{0,4}|2024){0,20}") {
         let cited = parse(&text);
         prop_assert!(cited.numbers.iter().all(|number| *number > 0));
         check(&cited, &[]);
-        begins_with_one(&text);
-        ends_with_one(&text);
+        starts_with_citation(&text);
+        ends_with_citation(&text);
     }
 }
 
 proptest! {
-    /// M-04: the whole of Unicode, and references of any sort.
     #[test]
-    fn m04_nothing_that_is_written_breaks_the_reader(text in any::<String>(), a in any::<String>(), b in any::<String>()) {
+    fn m04_arbitrary_unicode_never_panics(text in any::<String>(), a in any::<String>(), b in any::<String>()) {
         let cited = parse(&text);
         check(&cited, &[reference(1, &a), reference(u32::MAX, &b)]);
-        begins_with_one(&text);
-        ends_with_one(&text);
+        starts_with_citation(&text);
+        ends_with_citation(&text);
         address_key(&text);
         same_title(&a, &b);
     }
 
-    /// M-04: a span of any size is no list of any size.
     #[test]
-    fn m04_a_span_without_bounds_takes_no_memory_without_bounds(from in any::<u64>(), to in any::<u64>()) {
+    fn m04_a_huge_range_uses_bounded_memory(from in any::<u64>(), to in any::<u64>()) {
         let cited = parse(&format!("It is so [{from}-{to}]."));
         prop_assert!(cited.numbers.len() <= 10_000, "{} numbers", cited.numbers.len());
     }

@@ -1,8 +1,8 @@
-//! How close a panel is, by measure (E-05 … E-08, E-19, E-20): likeness of the positions, how far they moved, how much
-//! evidence they share, and whether their answers agree. After each round there is exactly one status.
+//! Convergence of a panel (E-05 … E-08, E-19, E-20): similarity of the positions, shift since the last round, shared evidence,
+//! and agreement of the typed answers. After each round there is exactly one status.
 //!
-//! Alike words are not agreement: a likeness over answers that contradict each other is no consensus, and a position
-//! that was turned by one word has moved, however alike the two texts are.
+//! Similar wording is not agreement: similar positions with contradicting answers are not a consensus, and a position that was
+//! reversed by one word has moved, however similar the two texts are.
 
 mod answers;
 mod reversal;
@@ -17,29 +17,29 @@ use crate::similarity::{cosine, normalise};
 use crate::spread;
 
 pub use answers::{
-    Agreement, Answer, Contradiction, Group, Majority, groups, is_turned, majority, same_option,
+    Agreement, Answer, Contradiction, Group, Majority, changed_sides, groups, majority, same_option,
 };
 pub use reversal::is_reversed;
 
-/// Where the lines are drawn (E-08). The design's figures unless somebody sets others.
+/// The configurable thresholds of E-08.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Thresholds {
-    /// Positions at least this alike are a consensus.
+    /// Minimum similarity of positions for a consensus.
     pub similarity: f64,
-    /// This share of common sources is strong agreement on the evidence.
+    /// Minimum share of common sources for strong agreement on the evidence.
     pub evidence: f64,
-    /// A mean shift below this is a settled panel.
+    /// The panel is settled if the mean shift is below this.
     pub settled: f64,
-    /// A mean shift below this is no progress.
+    /// A round makes no progress if the mean shift is below this.
     pub stalled: f64,
-    /// So many rounds running without progress are enough.
+    /// Consecutive rounds without progress that count as diminishing returns.
     pub stalled_rounds: u32,
-    /// Positions more alike than this …
+    /// A similarity above this …
     pub early_similarity: f64,
-    /// … by this round are suspicious.
+    /// … up to this round is an early consensus.
     pub early_round: u32,
-    /// A similarity that falls by more than this is told.
+    /// A drop in similarity above this is reported as divergence.
     pub divergence: f64,
 }
 
@@ -60,9 +60,9 @@ impl Default for Thresholds {
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ThresholdError {
-    #[error("{name} is {found}; it has to be from 0 to 1")]
+    #[error("invalid {name} {found}: expected a number from 0 to 1")]
     OutOfRange { name: &'static str, found: f64 },
-    #[error("stalled_rounds is 0; at least one round has to pass without progress")]
+    #[error("invalid stalled_rounds 0: expected at least 1")]
     NoRounds,
 }
 
@@ -87,29 +87,29 @@ impl Thresholds {
     }
 }
 
-/// Mean cosine of each two positions (E-05), raw and as the thresholds read it. `None` where there are not two, or where
-/// their vectors cannot be compared.
+/// Mean pairwise cosine similarity of the positions (E-05), raw and scaled. `None` with fewer than two positions or with
+/// vectors of different length.
 pub fn similarity(positions: &[Vec<f32>], scale: &Scale) -> Option<Similarity> {
     let pairs: Option<Vec<f64>> = positions
         .iter()
         .enumerate()
         .flat_map(|(index, a)| positions.iter().skip(index + 1).map(move |b| (a, b)))
-        .map(|(a, b)| compared(a, b))
+        .map(|(a, b)| cosine_of(a, b))
         .collect();
-    // The scale was measured on means of rounds, so it is the mean that is read on it.
-    spread::mean(&pairs?).map(|mean| read(mean, scale))
+    // The scale was calibrated on means of rounds, so it is applied to the mean.
+    spread::mean(&pairs?).map(|mean| scaled(mean, scale))
 }
 
-/// How far one seat moved (E-06): one minus the cosine with its own last position, raw and scaled.
+/// How far a seat moved (E-06): one minus the cosine similarity to its previous position, raw and scaled.
 pub fn shift(before: &[f32], now: &[f32], scale: &Scale) -> Option<Similarity> {
-    let alike = read(compared(before, now)?, scale);
+    let alike = scaled(cosine_of(before, now)?, scale);
     Some(Similarity {
-        raw: exact(1.0 - alike.raw),
-        scaled: exact(1.0 - alike.scaled),
+        raw: rounded(1.0 - alike.raw),
+        scaled: rounded(1.0 - alike.scaled),
     })
 }
 
-fn compared(a: &[f32], b: &[f32]) -> Option<f64> {
+fn cosine_of(a: &[f32], b: &[f32]) -> Option<f64> {
     if a.len() != b.len() || a.is_empty() {
         return None;
     }
@@ -119,17 +119,17 @@ fn compared(a: &[f32], b: &[f32]) -> Option<f64> {
     Some(cosine(&a, &b).clamp(-1.0, 1.0))
 }
 
-/// Nothing is less alike than not at all.
-fn read(raw: f64, scale: &Scale) -> Similarity {
-    let read = scale.read(raw);
+/// Applies the scale, clamped to 0 to 1.
+fn scaled(raw: f64, scale: &Scale) -> Similarity {
+    let similarity = scale.read(raw);
     Similarity {
-        raw: exact(read.raw),
-        scaled: exact(read.scaled.clamp(0.0, 1.0)),
+        raw: rounded(similarity.raw),
+        scaled: rounded(similarity.scaled.clamp(0.0, 1.0)),
     }
 }
 
-/// Sources cited by all, over sources cited by any (E-07); 0 when there are none.
-#[expect(clippy::cast_precision_loss, reason = "sources are counted in tens")]
+/// Sources cited by all seats over sources cited by any (E-07); 0 if there are none.
+#[expect(clippy::cast_precision_loss, reason = "a debate has tens of sources")]
 pub fn evidence_convergence<T: Ord + Clone>(cited: &[BTreeSet<T>]) -> f64 {
     let any: BTreeSet<&T> = cited.iter().flatten().collect();
     if any.is_empty() {
@@ -141,19 +141,19 @@ pub fn evidence_convergence<T: Ord + Clone>(cited: &[BTreeSet<T>]) -> f64 {
     common.count() as f64 / any.len() as f64
 }
 
-/// A round as it was measured.
+/// The measurements of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     pub round: u32,
     /// `None` without an embedder, or with fewer than two positions.
     pub similarity: Option<Similarity>,
-    /// Mean of the seats that spoke before, scaled; `None` in the first round.
+    /// Mean over the seats with a previous position, scaled; `None` in the first round.
     pub shift: Option<f64>,
     pub evidence: f64,
     pub agreement: Agreement,
-    /// Who turned: another answer, or the same words with the opposite meaning.
+    /// Seats that reversed their position: another answer, or the same wording with the opposite meaning.
     pub turned: Vec<String>,
-    /// Whether anybody had spoken before, so that there is a movement to speak of.
+    /// Seats with a previous position to compare with.
     pub compared: usize,
 }
 
@@ -176,17 +176,17 @@ impl Status {
         }
     }
 
-    /// For people.
+    /// For display.
     pub const fn shown(self) -> &'static str {
         match self {
             Self::ConsensusReached => "CONSENSUS REACHED",
             Self::ConsensusWithDiverseEvidence => "CONSENSUS REACHED (diverse evidence)",
-            Self::DiminishingReturns => "DIMINISHING RETURNS (a person decides)",
+            Self::DiminishingReturns => "DIMINISHING RETURNS (human decision needed)",
             Self::Continue => "CONTINUE",
         }
     }
 
-    /// How much the outcome is worth; `None` while there is none.
+    /// The confidence in the outcome; `None` if the debate continues.
     pub const fn level(self) -> Option<Level> {
         match self {
             Self::ConsensusReached => Some(Level::High),
@@ -204,7 +204,7 @@ impl Status {
     }
 }
 
-/// What stands beside a status.
+/// Reported in addition to the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warning {
@@ -216,19 +216,19 @@ impl Warning {
     pub const fn shown(self) -> &'static str {
         match self {
             Self::EarlyConsensus => {
-                "EARLY CONSENSUS: a devil's-advocate round is played before it may end"
+                "EARLY CONSENSUS: a devil's-advocate round is required before the debate can end"
             }
-            Self::Diverging => "POSITIONS DIVERGE: they are further apart than a round ago",
+            Self::Diverging => "POSITIONS DIVERGE: further apart than in the previous round",
         }
     }
 }
 
-/// What the decision rests on.
+/// The basis of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     Measured,
-    /// There was no embedder: nothing is known of the words.
+    /// No embedder: positions were not compared.
     TypedAnswersAlone,
 }
 
@@ -237,11 +237,11 @@ pub struct Decision {
     pub status: Status,
     pub warnings: Vec<Warning>,
     pub basis: Basis,
-    /// Positions were alike enough, and the answers contradict each other (E-19).
+    /// The positions are similar enough for a consensus, but the answers contradict each other (E-19).
     pub vetoed: bool,
 }
 
-/// The status after the last of these rounds, in the order of E-08. `None` before the first.
+/// The status after the last round, by the rules of E-08 in their order. `None` before the first round.
 pub fn after_round(history: &[Metrics], thresholds: &Thresholds) -> Option<Decision> {
     let last = history.last()?;
     let basis = if last.similarity.is_some() {
@@ -270,20 +270,20 @@ pub fn after_round(history: &[Metrics], thresholds: &Thresholds) -> Option<Decis
     })
 }
 
-/// By measure; where there is none, by the answers themselves.
+/// By similarity if it was measured, otherwise by the typed answers.
 fn is_alike(metrics: &Metrics, thresholds: &Thresholds) -> bool {
     match metrics.similarity {
-        Some(similarity) => exact(similarity.scaled) >= thresholds.similarity,
+        Some(similarity) => rounded(similarity.scaled) >= thresholds.similarity,
         None => metrics.agreement.is_unanimous(),
     }
 }
 
-/// A seat that turned has moved, however small the measured shift is.
+/// A reversal counts as movement, however small the measured shift is.
 fn is_below(metrics: &Metrics, limit: f64) -> bool {
     let is_small = match (metrics.similarity, metrics.shift) {
-        (Some(_), Some(shift)) => exact(shift) < limit,
+        (Some(_), Some(shift)) => rounded(shift) < limit,
         (Some(_), None) => false,
-        // Without a measure, nobody who turned is all that can be known.
+        // Without an embedder, only reversals are known.
         (None, _) => metrics.compared > 0,
     };
     is_small && metrics.turned.is_empty()
@@ -303,78 +303,81 @@ fn warnings(history: &[Metrics], thresholds: &Thresholds) -> Vec<Warning> {
     let Some(now) = last.similarity else {
         return warnings;
     };
-    if exact(now.scaled) > thresholds.early_similarity && last.round <= thresholds.early_round {
+    if rounded(now.scaled) > thresholds.early_similarity && last.round <= thresholds.early_round {
         warnings.push(Warning::EarlyConsensus);
     }
-    let before = history.iter().rev().nth(1).and_then(|it| it.similarity);
-    if before.is_some_and(|before| exact(before.scaled - now.scaled) > thresholds.divergence) {
+    let before = history
+        .iter()
+        .rev()
+        .nth(1)
+        .and_then(|round| round.similarity);
+    if before.is_some_and(|before| rounded(before.scaled - now.scaled) > thresholds.divergence) {
         warnings.push(Warning::Diverging);
     }
     warnings
 }
 
-/// 0.8 − 0.7 is a tenth, whatever binary fractions make of it.
-fn exact(value: f64) -> f64 {
+/// Removes binary rounding noise, so that 0.8 − 0.7 equals 0.1.
+fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
-/// How far apart or together positions are, in words (E-05).
+/// The similarity of positions in words (E-05).
 pub fn similarity_band(scaled: f64) -> &'static str {
-    match exact(scaled) {
-        it if it >= 0.80 => "consensus, strong agreement",
-        it if it > 0.60 => "converging, much in common",
-        it if it > 0.40 => "moderate disagreement, some common ground",
+    match rounded(scaled) {
+        value if value >= 0.80 => "consensus, strong agreement",
+        value if value > 0.60 => "converging, much in common",
+        value if value > 0.40 => "moderate disagreement, some common ground",
         _ => "strong disagreement, far apart",
     }
 }
 
-/// How much a position moved, in words (E-06).
+/// The shift of a position in words (E-06).
 pub fn shift_band(scaled: f64) -> &'static str {
-    match exact(scaled) {
-        it if it > 0.60 => "major shift",
-        it if it > 0.30 => "significant update",
-        it if it > 0.10 => "refinement",
+    match rounded(scaled) {
+        value if value > 0.60 => "major shift",
+        value if value > 0.30 => "significant update",
+        value if value > 0.10 => "refinement",
         _ => "stable",
     }
 }
 
-/// How much evidence is common, in words (E-07).
+/// The share of common evidence in words (E-07).
 pub fn evidence_band(share: f64) -> &'static str {
-    match exact(share) {
-        it if it >= 0.60 => "strong agreement",
-        it if it > 0.30 => "some overlap",
+    match rounded(share) {
+        value if value >= 0.60 => "strong agreement",
+        value if value > 0.30 => "some overlap",
         _ => "different evidence",
     }
 }
 
-/// How one seat moved since it spoke last.
+/// How a seat moved since its previous turn.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Movement {
-    /// As measured, raw and scaled.
     pub shift: Option<Similarity>,
-    /// Another answer, or the same words for the opposite.
+    /// Another answer, or the same wording with the opposite meaning.
     pub turned: bool,
 }
 
-/// Whether a move is accounted for (E-20).
+/// Whether a move is explained (E-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Explanation {
-    /// It did not move, or hardly.
+    /// The seat did not move, or hardly.
     NotNeeded,
-    /// The claims and evidence that moved it, which were not there when it spoke last.
+    /// The claims and evidence that moved it, all newer than its previous turn.
     By(Vec<String>),
     Unexplained,
 }
 
-/// `named` are the ids a seat says it was moved by; only what it could not have known before explains anything.
+/// `named` are the ids that a seat gives as reasons; only items that are new since its previous turn count.
 pub fn explanation(
     movement: &Movement,
     named: &[String],
     is_new: impl Fn(&str) -> bool,
     thresholds: &Thresholds,
 ) -> Explanation {
-    let shift = movement.shift.map(|shift| exact(shift.scaled));
+    let shift = movement.shift.map(|shift| rounded(shift.scaled));
     let has_moved = movement.turned || shift.is_some_and(|shift| shift > thresholds.settled);
     if !has_moved {
         return Explanation::NotNeeded;

@@ -45,9 +45,9 @@ fn contradicted(metrics: Metrics) -> Metrics {
     }
 }
 
-/// E-07: the design's own rounds by its formula; round 2 is 1/5 and not what the design says.
+/// E-07: the worked example of the specification by its formula; its own figure for round 2 is wrong, 1/5 is right.
 #[test]
-fn e07_the_worked_examples_by_the_formula() {
+fn e07_the_formula_gives_the_worked_example() {
     let set =
         |names: &[&'static str]| -> BTreeSet<&'static str> { names.iter().copied().collect() };
     let rounds = [
@@ -93,10 +93,9 @@ fn e07_the_worked_examples_by_the_formula() {
     ));
 }
 
-/// E-08 as a table over its whole truth table: similarity reached or not, evidence reached or not, shift small or not,
-/// stalled or not, answers contradicting or not.
+/// E-08: similarity reached or not, evidence reached or not, settled or not, stalled or not, answers contradicting or not.
 #[test]
-fn e08_the_rules_in_their_order_over_the_whole_truth_table() {
+fn e08_the_status_follows_the_whole_truth_table() {
     for bits in 0_u8..32 {
         let bit = |place: u8| bits & (1 << place) != 0;
         let (alike, evidence, settled, stalled, contradicts) =
@@ -106,7 +105,13 @@ fn e08_the_rules_in_their_order_over_the_whole_truth_table() {
             (true, false) => 0.09,
             (false, false) => 0.30,
         };
-        let wrap = |it| if contradicts { contradicted(it) } else { it };
+        let wrap = |metrics| {
+            if contradicts {
+                contradicted(metrics)
+            } else {
+                metrics
+            }
+        };
         let round = |number| {
             let similarity = if alike { 0.82 } else { 0.70 };
             let share = if evidence { 0.7 } else { 0.4 };
@@ -127,9 +132,8 @@ fn e08_the_rules_in_their_order_over_the_whole_truth_table() {
     }
 }
 
-/// E-08: each threshold on both sides of its boundary.
 #[test]
-fn e08_thresholds_hold_exactly() {
+fn e08_thresholds_apply_exactly_at_their_boundaries() {
     use Status::{ConsensusReached, ConsensusWithDiverseEvidence, Continue, DiminishingReturns};
     let one = |similarity, shift, evidence| status(&[metrics(4, similarity, shift, evidence)]);
     assert_eq!(one(0.80, None, 0.60), ConsensusReached);
@@ -166,7 +170,7 @@ fn e08_thresholds_hold_exactly() {
 }
 
 #[test]
-fn e08_the_two_flags_stand_beside_the_status() {
+fn e08_early_consensus_and_divergence_are_warned_about() {
     let flags = |round, before: f64, now: f64| {
         warned(&[
             metrics(round - 1, before, None, 0.0),
@@ -189,7 +193,7 @@ fn e08_the_two_flags_stand_beside_the_status() {
 }
 
 #[test]
-fn e08_thresholds_are_configuration() {
+fn e08_thresholds_are_configurable_and_validated() {
     let strict = Thresholds {
         similarity: 0.95,
         ..Thresholds::default()
@@ -236,12 +240,11 @@ fn e08_thresholds_are_configuration() {
     assert_eq!(after_round(&[], &Thresholds::default()), None);
 }
 
-/// E-19: who turned has moved, however small the measured shift.
 #[test]
 fn e19_a_reversal_is_neither_settled_nor_stalled() {
-    let turned = |mut it: Metrics| {
-        it.turned = vec!["a".into()];
-        it
+    let turned = |metrics: Metrics| Metrics {
+        turned: vec!["a".into()],
+        ..metrics
     };
     let still = |number| metrics(number, 0.5, Some(0.01), 0.0);
     assert_eq!(status(&[still(3), still(4)]), Status::DiminishingReturns);
@@ -257,9 +260,8 @@ fn e19_a_reversal_is_neither_settled_nor_stalled() {
     );
 }
 
-/// E-19: alike words over answers that contradict each other are reported as such and are no consensus.
 #[test]
-fn e19_contradicting_answers_veto_a_consensus_of_words() {
+fn e19_contradicting_answers_veto_a_consensus_of_similar_positions() {
     let decision = after_round(
         &[contradicted(metrics(4, 0.95, Some(0.2), 0.9))],
         &Thresholds::default(),
@@ -311,7 +313,7 @@ fn without_an_embedder_the_typed_answers_decide_alone() {
 
 /// E-05, E-06: the bands of similarity and of shift.
 #[test]
-fn e05_bands_begin_where_the_design_says() {
+fn e05_bands_have_the_specified_boundaries() {
     let names = [0.40, 0.41, 0.60, 0.61, 0.79, 0.80].map(similarity_band);
     assert_eq!(names[0], "strong disagreement, far apart");
     assert_eq!((names[1], names[2]), (names[2], names[1]));
@@ -339,11 +341,11 @@ fn e05_bands_begin_where_the_design_says() {
     );
 }
 
-/// E-20: only what the seat could not have known before explains a move.
+/// E-20: only items that are new to the seat explain a move.
 #[test]
-fn e20_a_move_names_what_is_new_or_is_unexplained() {
+fn e20_a_move_is_explained_only_by_new_items() {
     let by = |shift: f64, turned: bool, named: &[&str]| {
-        let named: Vec<String> = named.iter().map(|it| (*it).to_owned()).collect();
+        let named: Vec<String> = named.iter().map(|id| (*id).to_owned()).collect();
         let shift = Some(Similarity {
             raw: shift,
             scaled: shift,
@@ -361,28 +363,28 @@ fn e20_a_move_names_what_is_new_or_is_unexplained() {
     assert_eq!(by(0.0, true, &[]), Explanation::Unexplained);
 }
 
-/// E-05: the mean over each two, whatever the length of their vectors.
+/// E-05: vectors need not be normalized.
 #[test]
-fn e05_similarity_is_the_mean_cosine_of_each_two() {
+fn e05_similarity_is_the_mean_pairwise_cosine() {
     let positions = [vec![2.0, 0.0], vec![3.0, 4.0], vec![0.0, 5.0]];
     // 0.6, 0 and 0.8
     let identity = similarity(&positions, &Scale::identity()).unwrap();
-    assert_eq!(written(identity), "0.466667 0.466667");
-    // The scale reads the mean; both values are kept.
+    assert_eq!(formatted(identity), "0.466667 0.466667");
+    // The scale is applied to the mean; both values are kept.
     let scale = Scale::new(vec![[0.0, 0.0], [0.4, 0.5], [1.0, 1.0]]).unwrap();
     let scaled = similarity(&positions, &scale).unwrap();
-    assert_eq!(written(scaled), "0.466667 0.555556");
+    assert_eq!(formatted(scaled), "0.466667 0.555556");
 }
 
-/// As exactly as vectors of single precision allow.
-fn written(value: Similarity) -> String {
+/// Rounded, because vectors have single precision.
+fn formatted(value: Similarity) -> String {
     format!("{:.6} {:.6}", value.raw, value.scaled)
 }
 
-/// E-06: one minus the cosine with the seat's own last position; nobody can move further than all the way.
+/// E-06: the scaled shift is at most 1.
 #[test]
-fn e06_a_shift_is_one_minus_the_cosine_with_the_last_position() {
-    let moved = |now: &[f32]| written(shift(&[2.0, 0.0], now, &Scale::identity()).unwrap());
+fn e06_a_shift_is_one_minus_the_cosine_to_the_previous_position() {
+    let moved = |now: &[f32]| formatted(shift(&[2.0, 0.0], now, &Scale::identity()).unwrap());
     assert_eq!(moved(&[7.0, 0.0]), "0.000000 0.000000");
     assert_eq!(moved(&[3.0, 4.0]), "0.400000 0.400000");
     assert_eq!(moved(&[0.0, 1.0]), "1.000000 1.000000");
@@ -390,19 +392,19 @@ fn e06_a_shift_is_one_minus_the_cosine_with_the_last_position() {
 }
 
 #[test]
-fn vectors_that_cannot_be_compared_give_no_number() {
+fn incomparable_vectors_give_none() {
     let scale = Scale::identity();
     assert_eq!(similarity(&[vec![1.0, 0.0]], &scale), None);
     assert_eq!(similarity(&[vec![1.0], vec![1.0, 0.0]], &scale), None);
     assert_eq!(shift(&[], &[], &scale), None);
     assert_eq!(
-        similarity(&[vec![0.0], vec![0.0]], &scale).map(|it| it.scaled),
+        similarity(&[vec![0.0], vec![0.0]], &scale).map(|similarity| similarity.scaled),
         Some(0.0)
     );
 }
 
 proptest! {
-    /// E-05: symmetric, within its range, and 1 for what is the same.
+    /// E-05: and 1 for equal vectors.
     #[test]
     fn e05_similarity_is_symmetric_and_in_range(
         mut vectors in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 4), 2..6),

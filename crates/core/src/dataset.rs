@@ -1,8 +1,10 @@
-//! Which finished debates are good enough to learn from (P-08).
+//! Selects the finished debates that are good enough for training data (P-08).
 
 use std::collections::HashSet;
 
-/// What the filter needs to know of a debate. Times break ties: of repeated questions the best, then newest is kept.
+use crate::wording::normal;
+
+/// The properties of a debate that the filter uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     pub question: String,
@@ -33,13 +35,14 @@ impl Default for Filter {
 }
 
 impl Candidate {
-    /// A person's word counts before a judge's.
+    /// The user's rating, or the automatic score if there is none.
     pub fn score(&self) -> Option<f64> {
         self.user_rating.or(self.auto_score)
     }
 }
 
-/// The indices of those worth learning from, in their given order; of a repeated question only the best.
+/// The indices of the selected candidates, in the given order. Of questions that differ only in case, spacing and
+/// punctuation, the best is kept, and of equally good ones the newest.
 pub fn select(candidates: &[Candidate], filter: &Filter) -> Vec<usize> {
     let mut order: Vec<_> = (0..candidates.len())
         .filter(|&index| passes(&candidates[index], filter))
@@ -64,16 +67,6 @@ fn passes(candidate: &Candidate, filter: &Filter) -> bool {
         .is_some_and(|score| score >= filter.min_score)
         && candidate.rounds >= filter.min_rounds
         && (filter.min_answer_chars..=filter.max_answer_chars).contains(&length)
-}
-
-/// Questions that differ only in case, spacing and punctuation are the same question.
-fn normal(question: &str) -> String {
-    question
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 #[cfg(test)]

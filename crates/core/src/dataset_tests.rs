@@ -11,7 +11,7 @@ fn candidate(question: &str, auto_score: f64) -> Candidate {
     }
 }
 
-/// P-08: 8 and above, on both sides; rounds and length bound it too.
+/// P-08: the minimum score of 8, the minimum rounds and the length limits, each on both sides.
 #[test]
 fn p08_only_good_debates_are_kept() {
     let filter = Filter {
@@ -40,9 +40,8 @@ fn p08_only_good_debates_are_kept() {
     assert_eq!(select(&candidates, &filter), [0]);
 }
 
-/// P-08: a person's rating stands before the judge's.
 #[test]
-fn p08_a_users_rating_counts_before_the_judges_score() {
+fn p08_a_user_rating_overrides_the_automatic_score() {
     let praised = Candidate {
         user_rating: Some(9.0),
         ..candidate("praised", 3.0)
@@ -54,7 +53,7 @@ fn p08_a_users_rating_counts_before_the_judges_score() {
     assert_eq!(select(&[praised, panned], &Filter::default()), [0]);
 }
 
-/// P-08: of a repeated question the best is kept, and the newest of equals.
+/// P-08: the best is kept, and of equally good ones the newest.
 #[test]
 fn p08_repeated_questions_are_kept_once() {
     let newer = Candidate {

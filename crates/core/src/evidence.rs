@@ -1,12 +1,13 @@
-//! What claims rest on (E-01 … E-04): six types of evidence with weights, and how sure one may be by what there is.
+//! Evidence for claims (E-01 … E-04): six weighted types of evidence and the confidence band that a body of evidence allows.
 //!
-//! Weights are an argument everywhere: what was learned in a domain goes before what the design starts with. A band of
-//! confidence follows from the evidence alone; what a seat says of itself is held against it and never changed.
+//! Weights are always an argument, because weights learned in a domain replace the defaults. The band follows from the evidence
+//! alone; a seat's stated confidence is compared with it and never changed.
 
 mod critiques;
 mod ledger;
 mod sources;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -34,11 +35,11 @@ pub enum EvidenceType {
     Empirical,
     /// A similar project, a known pattern, a case.
     Precedent,
-    /// A chain of reasons from first principles.
+    /// Reasoning from first principles.
     Logical,
-    /// A preference, of whomever.
+    /// A preference.
     Preferential,
-    /// A guess that has yet to be tested.
+    /// An untested guess.
     Speculative,
 }
 
@@ -64,15 +65,15 @@ impl EvidenceType {
         }
     }
 
-    /// Whatever the case and the brackets; a type that does not exist is none.
+    /// Parses a name, ignoring case and surrounding brackets.
     pub fn named(name: &str) -> Option<Self> {
         let name = name
             .trim_matches(|c: char| !c.is_ascii_alphabetic())
             .to_ascii_uppercase();
-        Self::ALL.into_iter().find(|it| it.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// What it is, in one line.
+    /// A one-line description.
     pub const fn what(self) -> &'static str {
         match self {
             Self::Documented => "documentation, a standard, a specification, an official source",
@@ -84,7 +85,7 @@ impl EvidenceType {
         }
     }
 
-    /// Whether it points at something outside the seat that cites it.
+    /// Whether the evidence is external to the seat that cites it.
     pub const fn has_source(self) -> bool {
         match self {
             Self::Documented | Self::Empirical | Self::Precedent => true,
@@ -92,7 +93,7 @@ impl EvidenceType {
         }
     }
 
-    /// The weight it has as long as nothing was learned.
+    /// The weight before anything was learned.
     pub const fn prior_weight(self) -> Probability {
         Probability::percent(match self {
             Self::Documented => 90,
@@ -111,7 +112,7 @@ impl fmt::Display for EvidenceType {
     }
 }
 
-/// What a piece of each type is worth in a debate.
+/// The weight of each type of evidence in a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
 pub struct Weights {
@@ -152,7 +153,7 @@ impl Weights {
         }
     }
 
-    /// The type that counts most among these; of equals the first in the order of the design.
+    /// The type with the highest weight; ties go to the first in the order of [`EvidenceType::ALL`].
     pub fn strongest(&self, kinds: impl IntoIterator<Item = EvidenceType>) -> Option<EvidenceType> {
         kinds.into_iter().min_by(|a, b| {
             let by_weight = self.of(*b).value().total_cmp(&self.of(*a).value());
@@ -161,7 +162,7 @@ impl Weights {
     }
 }
 
-/// How sure one may be, by bands (E-04).
+/// Confidence bands (E-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Level {
     #[serde(rename = "HIGH")]
@@ -199,7 +200,7 @@ impl Level {
         }
     }
 
-    /// The ends of the band in hundredths, both inside it.
+    /// The inclusive ends of the band, in hundredths.
     const fn hundredths(self) -> (i64, i64) {
         match self {
             Self::High => (85, 95),
@@ -217,7 +218,7 @@ impl Level {
         (low as f64 / 100.0, high as f64 / 100.0)
     }
 
-    /// The level whose band a number falls into; what lies beyond the ends belongs to them.
+    /// The level whose band contains the value; values outside all bands get the nearest level.
     pub fn of(value: f64) -> Self {
         let shown = hundredths(value);
         let found = Self::ALL
@@ -227,17 +228,17 @@ impl Level {
     }
 }
 
-/// As people are shown it: two decimals. Bands have two, so what lies between two of them is rounded into one.
+/// Rounds to the two decimals that are displayed. Bands have two decimals, so no value falls between two of them.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "confidences are from 0 to 1"
 )]
 fn hundredths(value: f64) -> i64 {
-    // A last binary digit must not decide: 0.845 is halfway, whatever its bits say.
+    // Round twice, so that 0.845 counts as halfway despite its binary representation.
     ((value * 1e7).round() / 1e5).round() as i64
 }
 
-/// What a seat says of its confidence, held against what its evidence allows.
+/// A seat's stated confidence, compared with the band that its evidence allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Calibration {
@@ -268,34 +269,27 @@ impl Calibration {
     }
 }
 
-/// What a body of evidence amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Grade {
     pub level: Level,
-    /// The mean weight of what decided the level, within the band.
+    /// The mean weight of the evidence that decided the level, clamped to the band.
     pub strength: f64,
 }
 
-/// The band that evidence allows. A source counts once, however often and under whatever type it is cited.
+/// The band that the evidence allows. A source counts once per type, however often it is cited.
 ///
-/// Empirical evidence is strong as long as its weight reaches the band it would open; one that was learned to be weaker
-/// counts like a precedent. A precedent that nobody says why it applies is worth no more than logic.
+/// Empirical evidence is strong while its weight reaches the MEDIUM-HIGH band; if it was learned to be weaker, it counts as a
+/// precedent. A precedent without reasoning that applies it allows no more than reasoning alone.
 pub fn grade(evidence: &[Ground], weights: &Weights) -> Grade {
-    let of = |wanted: EvidenceType| -> Vec<EvidenceType> {
-        let mut seen: Vec<Option<SourceId>> = Vec::new();
-        let mut kinds = Vec::new();
-        for ground in evidence.iter().filter(|it| it.kind == wanted) {
-            if !seen.contains(&ground.source) {
-                seen.push(ground.source);
-                kinds.push(wanted);
-            }
-        }
-        kinds
+    let of = |kind: EvidenceType| -> Vec<EvidenceType> {
+        let grounds = evidence.iter().filter(|ground| ground.kind == kind);
+        let sources: BTreeSet<Option<SourceId>> = grounds.map(|ground| ground.source).collect();
+        vec![kind; sources.len()]
     };
     let documented = of(EvidenceType::Documented);
     let empirical = of(EvidenceType::Empirical);
     let is_strong = weights.of(EvidenceType::Empirical).value() >= Level::MediumHigh.band().0;
-    let seen: Vec<_> = of(EvidenceType::Precedent)
+    let precedents: Vec<_> = of(EvidenceType::Precedent)
         .into_iter()
         .chain(empirical.iter().copied().filter(|_| !is_strong))
         .collect();
@@ -309,10 +303,16 @@ pub fn grade(evidence: &[Ground], weights: &Weights) -> Grade {
             Level::MediumHigh,
             documented.into_iter().chain(strong).collect(),
         )
-    } else if !seen.is_empty() && !logical.is_empty() {
-        (Level::Medium, seen.into_iter().chain(logical).collect())
-    } else if !seen.is_empty() || !logical.is_empty() {
-        (Level::MediumLow, seen.into_iter().chain(logical).collect())
+    } else if !precedents.is_empty() && !logical.is_empty() {
+        (
+            Level::Medium,
+            precedents.into_iter().chain(logical).collect(),
+        )
+    } else if !precedents.is_empty() || !logical.is_empty() {
+        (
+            Level::MediumLow,
+            precedents.into_iter().chain(logical).collect(),
+        )
     } else if preferential.is_empty() {
         (Level::VeryLow, vec![EvidenceType::Speculative])
     } else {

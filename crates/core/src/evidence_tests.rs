@@ -26,7 +26,7 @@ fn level(kinds: &[EvidenceType]) -> Level {
 }
 
 #[test]
-fn e01_the_six_types_have_the_designs_weights() {
+fn e01_the_six_types_have_their_prior_weights() {
     let weights = Weights::default();
     let all = EvidenceType::ALL.map(|kind| (kind.name(), weights.of(kind).value()));
     assert_eq!(
@@ -43,7 +43,7 @@ fn e01_the_six_types_have_the_designs_weights() {
 }
 
 #[test]
-fn e01_types_and_weights_are_written_by_their_names() {
+fn e01_types_and_weights_are_serialized_by_name() {
     let written = serde_json::to_string(&Weights::default()).unwrap();
     assert_eq!(
         written,
@@ -60,16 +60,16 @@ fn e01_types_and_weights_are_written_by_their_names() {
 }
 
 #[test]
-fn e01_a_type_is_read_in_any_case_and_an_unknown_one_is_none() {
+fn e01_a_type_is_parsed_in_any_case_and_an_unknown_one_is_none() {
     assert_eq!(EvidenceType::named("documented"), Some(Documented));
     assert_eq!(EvidenceType::named(" [EMPIRICAL] "), Some(Empirical));
     assert_eq!(EvidenceType::named("ANECDOTAL"), None);
     assert_eq!(EvidenceType::named(""), None);
 }
 
-/// E-04: every rule of the design, and what lies just beside it.
+/// E-04: every rule, and a near miss for each.
 #[test]
-fn e04_evidence_opens_its_band() {
+fn e04_evidence_determines_the_band() {
     let table: [(&[EvidenceType], Level); 15] = [
         (&[Documented, Documented], Level::High),
         (&[Documented, Documented, Speculative], Level::High),
@@ -105,7 +105,7 @@ fn e04_evidence_opens_its_band() {
 }
 
 #[test]
-fn e04_one_source_cited_twice_is_one() {
+fn e04_a_source_cited_twice_counts_once() {
     let twice = Ground {
         kind: Documented,
         source: Some(SourceId(3)),
@@ -117,7 +117,7 @@ fn e04_one_source_cited_twice_is_one() {
 }
 
 #[test]
-fn e04_empirical_evidence_that_was_learned_to_be_weak_counts_like_a_precedent() {
+fn e04_weak_empirical_evidence_counts_as_a_precedent() {
     let strong = with(Empirical, 70);
     let weak = with(Empirical, 69);
     let (alone, reasoned) = (grounds(&[Empirical]), grounds(&[Empirical, Logical]));
@@ -127,7 +127,7 @@ fn e04_empirical_evidence_that_was_learned_to_be_weak_counts_like_a_precedent() 
 }
 
 #[test]
-fn e04_stated_confidence_is_held_against_the_band() {
+fn e04_stated_confidence_is_compared_with_the_band() {
     use Calibration::{Overconfident, Underconfident, Within};
     let said = |value: f64, level| Calibration::of(Confidence::new(value).unwrap(), level);
     let table = [
@@ -156,15 +156,14 @@ fn e04_stated_confidence_is_held_against_the_band() {
 }
 
 proptest! {
-    /// More evidence never makes a claim worth less, and its strength stays within the band.
     #[test]
-    fn e04_strength_lies_in_its_band_and_evidence_never_lowers_a_level(
+    fn e04_strength_is_within_the_band_and_more_evidence_never_lowers_the_level(
         kinds in prop::collection::vec(0_usize..6, 0..6),
         more in 0_usize..6,
         weights in prop::array::uniform6(0_u8..=100),
     ) {
         let weights = Weights::each(|kind| Probability::percent(weights[kind as usize]));
-        let mut kinds: Vec<EvidenceType> = kinds.into_iter().map(|it| EvidenceType::ALL[it]).collect();
+        let mut kinds: Vec<EvidenceType> = kinds.into_iter().map(|index| EvidenceType::ALL[index]).collect();
         let before = grade(&grounds(&kinds), &weights);
         let (low, high) = before.level.band();
         prop_assert!((low..=high).contains(&before.strength));

@@ -1,12 +1,12 @@
-//! Statistics of a text, for a judge who asks whether a person wrote it (T-02). Computed here and not by a model: models are
-//! poor at counting.
+//! Text statistics for judges of whether a person or a model wrote a text (T-02). Computed here because models are poor at
+//! counting.
 //!
-//! They describe the text. None of them can show who or what wrote it, singly or together: people write evenly, models write
-//! unevenly when asked to, and every figure depends on the kind of text and on its length. Whoever shows them says so
-//! ([`LIMITS`]), and [`claims_of_proof`] finds the judge that forgets it.
+//! The statistics describe the text and cannot prove who wrote it, singly or together: some people write evenly, models can be
+//! asked to write unevenly, and every figure depends on the kind and length of the text. Every display includes this caveat
+//! ([`LIMITS`]), and [`claims_of_proof`] detects judges that ignore it.
 //!
-//! Words are Unicode's (UAX #29). Where a script puts no spaces between words, its characters stand in for words;
-//! what makes no sense then is left out and not made up.
+//! Word boundaries follow UAX #29. For scripts without spaces, characters are counted instead of words, and figures that make
+//! no sense there are omitted.
 
 mod claims;
 mod measure;
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub use claims::claims_of_proof;
 
-/// Below this, nothing can be said.
-pub const FEWEST_WORDS: usize = 50;
+/// Shorter texts are not measured.
+pub const MIN_WORDS: usize = 50;
 
 pub const LIMITS: &str = "These figures describe the text. They cannot show who or what wrote it, singly or together: careful \
     people write evenly, models can be told to write unevenly, and all of them vary with the kind of text and its length. They \
@@ -29,7 +29,7 @@ pub const LIMITS: &str = "These figures describe the text. They cannot show who 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Forensics {
-    /// Fewer than fifty words: too little to say.
+    /// Fewer than 50 words: too short to measure.
     TooLittle {
         words: usize,
     },
@@ -39,9 +39,9 @@ pub enum Forensics {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Writing {
-    /// Words stand apart.
+    /// Words are separated by spaces.
     Spaced,
-    /// They do not: characters stand in for words.
+    /// No spaces between words: characters are counted instead.
     Unspaced,
 }
 
@@ -54,40 +54,39 @@ pub struct Statistics {
     /// In words.
     pub sentence_length_mean: f64,
     pub sentence_length_variance: f64,
-    /// (σ − μ) / (σ + μ) of the sentence lengths: −1 all alike, 0 as a random process, towards 1 in bursts.
+    /// (σ − μ) / (σ + μ) of the sentence lengths: −1 if all are equal, 0 for a random process, towards 1 for bursts.
     pub burstiness: Option<f64>,
     /// Distinct words over all words.
     pub type_token_ratio: f64,
-    /// The same within a hundred words, on average over the text: comparable between texts of different length.
+    /// Mean of the ratio over all windows of 100 words: comparable between texts of different length.
     pub type_token_ratio_within_100: Option<f64>,
-    /// Of the distinct words, the share that occurs once.
+    /// Share of the distinct words that occur once.
     pub hapax_rate: f64,
     pub repeated_ngrams: RepeatedNgrams,
-    /// Marks for a thousand words, by kind.
+    /// Marks per 1,000 words, by kind.
     pub punctuation: BTreeMap<String, f64>,
-    /// Bits for a character, from how often each occurs.
+    /// Bits per character, from the character frequencies.
     pub character_entropy: f64,
-    /// Bits for a word.
+    /// Bits per word.
     pub word_entropy: f64,
-    /// Size when compressed, over its size.
+    /// Compressed size over size.
     pub compressibility: f64,
-    /// For a thousand words; English only.
+    /// Per 1,000 words; English only.
     pub hedging_rate: Option<f64>,
-    /// For a thousand words; English only.
+    /// Per 1,000 words; English only.
     pub formal_transition_rate: Option<f64>,
-    /// The mean of the paragraphs' LIX, a reading level that needs no syllables.
+    /// Mean LIX of the paragraphs: a readability index that does not need syllables.
     pub reading_level_mean: Option<f64>,
-    /// How much it varies between paragraphs (standard deviation).
+    /// Standard deviation of LIX between paragraphs.
     pub reading_level_deviation: Option<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RepeatedNgrams {
-    /// How many words in a row are compared.
+    /// Words in a run.
     pub length: usize,
-    /// Of all runs of so many words, the share that repeats an earlier one.
+    /// Share of all runs of this length that repeat an earlier one.
     pub share: f64,
-    /// The most frequent ones.
     pub most_frequent: Vec<Repeated>,
 }
 
@@ -97,7 +96,7 @@ pub struct Repeated {
     pub times: usize,
 }
 
-/// A figure with its name and what it means, for a judge or a reader.
+/// A figure with its name and meaning, for judges and readers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     pub name: String,
@@ -115,9 +114,7 @@ impl Forensics {
             Self::TooLittle { words } => vec![Explained {
                 name: "Words".into(),
                 value: words.to_string(),
-                meaning: format!(
-                    "fewer than {FEWEST_WORDS}: too little to say anything from figures"
-                ),
+                meaning: format!("fewer than {MIN_WORDS}: too little to say anything from figures"),
             }],
             Self::Measured(statistics) => statistics.explained(),
         }
@@ -148,15 +145,17 @@ impl Statistics {
                 "people tend to mix short and long sentences; a small variance means they are all alike",
             ),
         ];
-        all.extend(self.burstiness.map(|it| {
+        all.extend(self.burstiness.map(|burstiness| {
             figure(
                 "Burstiness",
-                format!("{it:.2}"),
+                format!("{burstiness:.2}"),
                 "of sentence lengths, from −1 (all alike) over 0 to 1 (very uneven)",
             )
         }));
         let within = self.type_token_ratio_within_100;
-        let within = within.map_or_else(String::new, |it| format!(", {it:.2} within 100 words"));
+        let within = within.map_or_else(String::new, |ratio| {
+            format!(", {ratio:.2} within 100 words")
+        });
         all.extend([
             figure("Type-token ratio", format!("{:.2}{within}", self.type_token_ratio), "distinct words over all words; it falls with length, so compare the second figure"),
             figure("Hapax rate", format!("{:.2}", self.hapax_rate), "share of the distinct words that occur only once; it too falls with length"),
@@ -191,7 +190,7 @@ impl Statistics {
         let examples: Vec<_> = ngrams
             .most_frequent
             .iter()
-            .map(|it| format!("“{}” {}×", it.words, it.times))
+            .map(|run| format!("“{}” {}×", run.words, run.times))
             .collect();
         let listed = if examples.is_empty() {
             String::new()

@@ -12,13 +12,12 @@ fn measured(text: &str) -> Statistics {
 }
 
 fn numbers(from: usize, to: usize) -> String {
-    let words: Vec<String> = (from..to).map(|it| format!("w{it}")).collect();
+    let words: Vec<String> = (from..to).map(|number| format!("w{number}")).collect();
     words.join(" ")
 }
 
-/// T-02: under 50 words there is too little to say; 50 are enough.
 #[test]
-fn t02_under_fifty_words_is_too_little() {
+fn t02_texts_under_fifty_words_are_not_measured() {
     assert_eq!(Forensics::of(""), Forensics::TooLittle { words: 0 });
     assert_eq!(
         Forensics::of(&numbers(0, 49)),
@@ -58,7 +57,7 @@ fn t02_sentence_lengths_and_burstiness_by_hand() {
     );
 }
 
-/// T-02: all sentences alike: burstiness −1; one phrase again and again: few types, no hapax, almost all runs repeat.
+/// T-02: equal sentences give burstiness −1; a repeated phrase gives few types, no hapax and repeated runs.
 #[test]
 fn t02_a_text_that_repeats_itself_shows_it() {
     let found = measured(&"The cat sat on the mat. ".repeat(50));
@@ -88,7 +87,7 @@ const ENGLISH: &str = "Perhaps the plan is sound. Moreover, it seems that the co
     In addition, the team may be able to do it by the summer, and that is what the board was asked for in this case.\n\n\
     As a result, the work is to start on the first of June, or as soon as the people are there and it is not too cold for it.";
 
-/// T-02: hedges and formal transitions are counted where the text is English, two words together too.
+/// T-02: including transitions of two words.
 #[test]
 fn t02_hedges_and_transitions_are_counted_in_english_only() {
     let found = measured(ENGLISH);
@@ -116,9 +115,8 @@ fn real(count: usize) -> f64 {
     u32::try_from(count).map(f64::from).unwrap()
 }
 
-/// T-02: a script without spaces: characters stand in for words, and what makes no sense is left out.
 #[test]
-fn t02_languages_without_spaces_are_measured_as_far_as_it_makes_sense() {
+fn t02_scripts_without_spaces_are_measured_by_characters() {
     let found = measured(
         &"今日は天気がとても良いので、友達と公園へ行きました。桜がきれいに咲いていました。"
             .repeat(3),
@@ -134,9 +132,8 @@ fn t02_languages_without_spaces_are_measured_as_far_as_it_makes_sense() {
     assert_eq!(russian.type_token_ratio, 0.125);
 }
 
-/// T-02: a paragraph that is wrapped at eighty columns has the same sentences as one that is not.
 #[test]
-fn t02_line_breaks_within_a_paragraph_end_no_sentence() {
+fn t02_line_breaks_within_a_paragraph_do_not_end_a_sentence() {
     let plain = measured(&ENGLISH.repeat(2));
     let wrapped = measured(&ENGLISH.repeat(2).replace(" is ", "\nis "));
     assert_eq!(plain.sentences, wrapped.sentences);
@@ -146,13 +143,12 @@ fn t02_line_breaks_within_a_paragraph_end_no_sentence() {
     );
 }
 
-/// T-02: the meaning of every figure is told, and what all of them cannot show.
 #[test]
 fn t02_every_figure_is_explained() {
     let names: Vec<_> = Forensics::of(ENGLISH)
         .explained()
         .into_iter()
-        .map(|it| it.name)
+        .map(|figure| figure.name)
         .collect();
     assert_eq!(
         names,
@@ -173,7 +169,6 @@ fn t02_every_figure_is_explained() {
     assert!(LIMITS.contains("no proof"));
 }
 
-/// T-02: a judge that claims to know is found out; one that denies knowing is not.
 #[test]
 fn t02_claims_of_proof_are_found_and_denials_are_not() {
     assert_eq!(
@@ -200,12 +195,12 @@ fn t02_claims_of_proof_are_found_and_denials_are_not() {
 
 proptest! {
     #[test]
-    fn t02_no_text_breaks_it_and_every_share_is_one(text in "\\PC{0,400}") {
+    fn t02_any_text_gives_shares_between_0_and_1(text in "\\PC{0,400}") {
         if let Forensics::Measured(found) = Forensics::of(&text) {
             for share in [found.type_token_ratio, found.hapax_rate, found.compressibility, found.repeated_ngrams.share] {
                 prop_assert!((0.0..=1.0).contains(&share), "{share}");
             }
-            prop_assert!(found.burstiness.is_none_or(|it| (-1.0..=1.0).contains(&it)));
+            prop_assert!(found.burstiness.is_none_or(|value| (-1.0..=1.0).contains(&value)));
             prop_assert!(found.character_entropy.is_finite() && found.word_entropy.is_finite());
         }
     }

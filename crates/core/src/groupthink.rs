@@ -1,5 +1,5 @@
-//! When a panel agrees too easily (M-08). Either trigger makes it play a critical-objection round; a person is asked only
-//! where that round came to nothing.
+//! Groupthink detection (M-08). Either trigger adds a critical-objection round; a person is asked only if that round changes
+//! nothing.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,22 @@ use crate::votes::Figures;
 use crate::wording::jaccard;
 
 /// The thresholds of the design.
-pub const LITTLE_CHANGE: f64 = 0.10;
-pub const NARROW: f64 = 0.15;
+pub const MAX_STAGNANT_CHANGE: f64 = 0.10;
+pub const MAX_STAGNANT_SPREAD: f64 = 0.15;
 pub const HIGH_CONFIDENCE: f64 = 0.85;
-pub const EARLY: u32 = 2;
-pub const FEW_SOURCES: usize = 3;
-pub const LARGE_OVERLAP: f64 = 0.70;
-pub const FEW_CLUSTERS: usize = 2;
-pub const UNSHAKEN: f64 = 0.80;
-pub const UNMOVED: f64 = 0.05;
+pub const EARLY_ROUND: u32 = 2;
+pub const MIN_SOURCES: usize = 3;
+pub const HIGH_PREMISE_OVERLAP: f64 = 0.70;
+pub const MIN_CLUSTERS: usize = 2;
+pub const FAILED_OBJECTION_CONFIDENCE: f64 = 0.80;
+pub const FAILED_OBJECTION_CHANGE: f64 = 0.05;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "trigger")]
 pub enum Trigger {
-    /// Two rounds running nothing moved.
+    /// Two rounds in a row without change.
     Stagnation,
-    /// Nearly all were sure at once, and not for different reasons.
+    /// Nearly all seats were confident early, without diverse reasons.
     EarlyConvergence { gates: Vec<Gate> },
 }
 
@@ -42,8 +42,8 @@ impl Gate {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::FewSources => "fewer than 3 sources are cited",
-            Self::PremiseOverlap => "they rest on the same premises",
-            Self::FewClusters => "their positions are all of one kind",
+            Self::PremiseOverlap => "the seats share the same premises",
+            Self::FewClusters => "all positions are of one kind",
         }
     }
 }
@@ -52,14 +52,14 @@ impl Trigger {
     pub fn reason(&self) -> String {
         match self {
             Self::Stagnation => {
-                "two rounds running there was less than one new FACT a seat, confidence moved by 10% at most, and all \
-                 stand close together"
+                "for two rounds there was less than one new FACT per seat, confidence changed by at most 10%, and the \
+                 seats were close together"
                     .to_owned()
             }
             Self::EarlyConvergence { gates } => {
                 let reasons: Vec<_> = gates.iter().map(|gate| gate.reason()).collect();
                 format!(
-                    "at least 75% were sure (0.85 or more) by round 2, and {}",
+                    "at least 75% had a confidence of 0.85 or more by round 2, and {}",
                     reasons.join(", ")
                 )
             }
@@ -67,7 +67,7 @@ impl Trigger {
     }
 }
 
-/// How different the seats are from each other.
+/// How much the seats differ from each other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Diversity {
     pub sources: usize,
@@ -75,7 +75,7 @@ pub struct Diversity {
     pub clusters: usize,
 }
 
-/// Mean overlap of the premises of each two seats.
+/// Mean Jaccard overlap of the premises over all pairs of seats.
 pub fn premise_overlap(premises: &[BTreeSet<String>]) -> f64 {
     let pairs = premises.iter().enumerate().flat_map(|(index, a)| {
         let later = premises.iter().skip(index + 1);
@@ -84,7 +84,7 @@ pub fn premise_overlap(premises: &[BTreeSet<String>]) -> f64 {
     spread::mean(&pairs.collect::<Vec<_>>()).unwrap_or(0.0)
 }
 
-/// The first trigger, on rounds since the last critical objection.
+/// The first trigger. `history` holds the rounds since the last critical objection.
 pub fn stagnates(history: &[Figures]) -> bool {
     let [.., first, second, third] = history else {
         return false;
@@ -97,11 +97,11 @@ fn is_stagnant(now: &Figures, before: &Figures) -> bool {
     let change = now.confidence_change(before);
     speakers > 0
         && now.new_facts < speakers
-        && change.is_some_and(|change| change <= LITTLE_CHANGE)
-        && spread_of(now).is_some_and(|spread| spread <= NARROW)
+        && change.is_some_and(|change| change <= MAX_STAGNANT_CHANGE)
+        && spread_of(now).is_some_and(|spread| spread <= MAX_STAGNANT_SPREAD)
 }
 
-/// Of stances where there are any, else of confidences.
+/// Standard deviation of the stances if there are any, otherwise of the confidences.
 fn spread_of(figures: &Figures) -> Option<f64> {
     let stances: Vec<f64> = figures
         .standings
@@ -116,24 +116,25 @@ fn spread_of(figures: &Figures) -> Option<f64> {
     spread.map(|spread| (spread * 1e9).round() / 1e9)
 }
 
-/// The second trigger: which gates a panel that is sure by round 2 fails. Empty: it does not fire.
+/// The second trigger: the diversity gates failed by a panel that is confident by round 2. It fires if any gate fails.
 pub fn early_gates(figures: &Figures, diversity: &Diversity) -> Vec<Gate> {
-    let is_sure = |confidence: &&f64| **confidence >= HIGH_CONFIDENCE;
+    let is_confident = |confidence: &&f64| **confidence >= HIGH_CONFIDENCE;
     let confidences = figures.confidences();
-    let sure = confidences.iter().filter(is_sure).count();
-    // Three quarters in whole numbers.
-    let is_early =
-        figures.round <= EARLY && !confidences.is_empty() && sure * 4 >= confidences.len() * 3;
+    let confident = confidences.iter().filter(is_confident).count();
+    // Three quarters in integers, without rounding.
+    let is_early = figures.round <= EARLY_ROUND
+        && !confidences.is_empty()
+        && confident * 4 >= confidences.len() * 3;
     if !is_early {
         return Vec::new();
     }
     [
-        (Gate::FewSources, diversity.sources < FEW_SOURCES),
+        (Gate::FewSources, diversity.sources < MIN_SOURCES),
         (
             Gate::PremiseOverlap,
-            diversity.premise_overlap >= LARGE_OVERLAP,
+            diversity.premise_overlap >= HIGH_PREMISE_OVERLAP,
         ),
-        (Gate::FewClusters, diversity.clusters < FEW_CLUSTERS),
+        (Gate::FewClusters, diversity.clusters < MIN_CLUSTERS),
     ]
     .into_iter()
     .filter(|(_, fails)| *fails)
@@ -141,7 +142,7 @@ pub fn early_gates(figures: &Figures, diversity: &Diversity) -> Vec<Gate> {
     .collect()
 }
 
-/// Which trigger fires after the last of these rounds, if any.
+/// The trigger that fires after the last of these rounds, if any.
 pub fn after_round(history: &[Figures], diversity: &Diversity) -> Option<Trigger> {
     let last = history.last()?;
     if stagnates(history) {
@@ -151,13 +152,15 @@ pub fn after_round(history: &[Figures], diversity: &Diversity) -> Option<Trigger
     (!gates.is_empty()).then_some(Trigger::EarlyConvergence { gates })
 }
 
-/// Whether a critical-objection round came to nothing, so that a person has to look: no new FACT, still sure, unmoved.
+/// Whether a critical-objection round changed nothing (no new FACT, high confidence, no movement), so that a person is asked.
 pub fn objection_failed(before: &Figures, after: &Figures) -> bool {
     after.new_facts == 0
-        && after.mean_confidence().is_some_and(|mean| mean >= UNSHAKEN)
+        && after
+            .mean_confidence()
+            .is_some_and(|mean| mean >= FAILED_OBJECTION_CONFIDENCE)
         && after
             .confidence_change(before)
-            .is_some_and(|change| change < UNMOVED)
+            .is_some_and(|change| change < FAILED_OBJECTION_CHANGE)
 }
 
 #[cfg(test)]

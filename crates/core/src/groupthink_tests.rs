@@ -28,7 +28,7 @@ const DIVERSE: Diversity = Diversity {
     clusters: 2,
 };
 
-/// M-08: fewer than one new FACT for each agent, on both sides, two rounds running.
+/// M-08: fewer than one new FACT for each agent, on both sides, two rounds in a row.
 #[test]
 fn m08_stagnation_needs_two_rounds_with_few_facts() {
     let stagnates = |facts: [usize; 2]| {
@@ -47,7 +47,7 @@ fn m08_stagnation_needs_two_rounds_with_few_facts() {
     ]));
 }
 
-/// M-08: a mean change of confidence of 10% still counts as none, more does not.
+/// M-08: a mean change of confidence of up to 10% counts as no change.
 #[test]
 fn m08_stagnation_allows_a_change_of_ten_percent() {
     let stagnates = |third: f64| {
@@ -61,7 +61,7 @@ fn m08_stagnation_allows_a_change_of_ten_percent() {
     assert!(!stagnates(0.701));
 }
 
-/// M-08: a spread of 0.15, on both sides; of confidences, or of stances where there are any.
+/// M-08: a spread of 0.15, on both sides; of stances if there are any, otherwise of confidences.
 #[test]
 fn m08_stagnation_needs_all_close_together() {
     // The deviation of two numbers is half their distance.
@@ -87,7 +87,7 @@ fn m08_stagnation_needs_all_close_together() {
 
 /// M-08: at least 75% at 0.85 or more, by round 2, each on both sides.
 #[test]
-fn m08_early_convergence_needs_three_quarters_sure_by_round_two() {
+fn m08_early_convergence_needs_three_quarters_confident_by_round_two() {
     let poor = Diversity {
         sources: 2,
         ..DIVERSE
@@ -166,7 +166,7 @@ fn m08_either_trigger_fires() {
 
 /// M-08: a person is asked only if all three hold, each on both sides.
 #[test]
-fn m08_a_person_is_asked_only_if_the_objections_came_to_nothing() {
+fn m08_a_person_is_asked_only_if_the_objections_changed_nothing() {
     let failed = |before: f64, after: f64, facts| {
         objection_failed(
             &figures(2, &[before, before], 0),
@@ -181,7 +181,7 @@ fn m08_a_person_is_asked_only_if_the_objections_came_to_nothing() {
 }
 
 #[test]
-fn m08_premises_overlap_as_each_two_seats_do_on_average() {
+fn m08_premise_overlap_is_the_mean_over_pairs_of_seats() {
     let set = |ids: &[&str]| {
         ids.iter()
             .map(|id| (*id).to_owned())

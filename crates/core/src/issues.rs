@@ -1,7 +1,7 @@
-//! The skeptic's issues as the program keeps them (P-03, P-04): who raised what, how it was answered, where it stands.
+//! The ledger of the skeptic's issues (P-03, P-04) with their answers, verdicts and status.
 //!
-//! Ids are given here, not by models, and never change. What a model says about an id that does not exist is counted
-//! and otherwise ignored.
+//! Ids are assigned here, not by models, and never change. A reference to an id that does not exist is ignored and reported to
+//! the caller.
 
 use std::collections::BTreeSet;
 
@@ -233,7 +233,7 @@ impl Ledger {
         &self.issues
     }
 
-    /// Everything not fully resolved, gravest first, then in the order it was raised.
+    /// All issues not fully resolved, by severity and then in the order they were raised.
     pub fn open(&self) -> Vec<&Issue> {
         let mut open: Vec<_> = self
             .issues
@@ -251,7 +251,7 @@ impl Ledger {
             .count()
     }
 
-    /// Open issues that the proposer said nothing about in this round.
+    /// Open issues from earlier rounds that the proposer did not answer in this round.
     pub fn unanswered(&self, round: u32) -> Vec<&Issue> {
         self.open()
             .into_iter()
@@ -260,7 +260,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Attacks that have not found anything in the whole debate.
+    /// Strategies that have found no issue in the whole debate.
     pub fn fruitless(&self) -> Vec<Strategy> {
         Strategy::ALL
             .into_iter()
@@ -273,7 +273,7 @@ impl Ledger {
     }
 }
 
-/// The id of the issue that follows so many others.
+/// The id of the next issue after `earlier` issues.
 pub fn id_after(earlier: usize) -> String {
     format!("S{}", earlier + 1)
 }

@@ -31,9 +31,9 @@ fn ids(issues: &[&Issue]) -> Vec<String> {
     issues.iter().map(|issue| issue.id.clone()).collect()
 }
 
-/// P-03, P-04: ids are given in order; an issue without an answer is listed; verdicts decide what is open.
+/// P-03, P-04: ids are assigned in order; unanswered issues are listed; verdicts decide which are open.
 #[test]
-fn p04_an_issue_left_without_an_answer_is_listed_for_the_next_turn() {
+fn p04_an_unanswered_issue_is_listed_for_the_next_turn() {
     let mut ledger = Ledger::default();
     ledger.raise(
         1,
@@ -59,13 +59,13 @@ fn p04_an_issue_left_without_an_answer_is_listed_for_the_next_turn() {
     ledger.raise(2, [finding(Severity::Major, Strategy::Completeness)]);
     assert_eq!(ids(&ledger.open()), ["S3", "S4", "S1"]);
     assert_eq!(ledger.open_count(Severity::Critical), 0);
-    // What was raised in this very round cannot have been answered yet.
+    // An issue raised in this round cannot have been answered yet.
     assert_eq!(ids(&ledger.unanswered(2)), ["S3"]);
 }
 
 /// P-04: a resolved issue can be reopened by the skeptic; the history keeps both verdicts.
 #[test]
-fn a_later_verdict_stands_and_the_earlier_one_is_kept() {
+fn the_latest_verdict_counts_and_earlier_ones_are_kept() {
     let mut ledger = Ledger::default();
     ledger.raise(1, [finding(Severity::Critical, Strategy::Robustness)]);
     ledger.judge(2, [verdict("S1", Status::Resolved)]);
@@ -74,9 +74,9 @@ fn a_later_verdict_stands_and_the_earlier_one_is_kept() {
     assert_eq!(ledger.all()[0].verdicts.len(), 2);
 }
 
-/// P-03: the eight strategies, and which of them came up empty.
+/// P-03: the eight strategies, and which of them found nothing.
 #[test]
-fn p03_strategies_that_found_nothing_are_named() {
+fn p03_strategies_that_found_nothing_are_listed() {
     let mut ledger = Ledger::default();
     assert_eq!(ledger.fruitless(), Strategy::ALL);
     ledger.raise(1, [finding(Severity::Minor, Strategy::AssumptionMining)]);

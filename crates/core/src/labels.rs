@@ -1,4 +1,4 @@
-//! What sort of claim something is (M-03). A FACT has a citation, an ASSUME has none.
+//! Labels of claims (M-03). A FACT needs a citation, an ASSUME must not have one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ impl Label {
     }
 }
 
-/// A rule of labelling that was broken, with the words it is about.
+/// A violated labelling rule, with an excerpt of the claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum LabelFault {
@@ -45,7 +45,7 @@ pub enum LabelFault {
     CitedAssumption { claim: String },
 }
 
-/// Whether a label goes with having, or not having, a citation.
+/// Checks that the label fits the presence or absence of a citation.
 pub fn check(label: Label, is_cited: bool, claim: &str) -> Option<LabelFault> {
     let claim = excerpt(claim);
     match (label, is_cited) {
@@ -55,14 +55,14 @@ pub fn check(label: Label, is_cited: bool, claim: &str) -> Option<LabelFault> {
     }
 }
 
-/// The same for labels written into running text: `It doubled.[FACT][1]`, or `It doubled [1].[FACT]`.
+/// [`check`] for labels in running text: `It doubled.[FACT][1]` or `It doubled [1].[FACT]`.
 pub fn check_text(text: &str) -> Vec<LabelFault> {
     let mut faults = Vec::new();
     let mut from = 0;
     while let Some((label, start, end)) = next_tag(text, from) {
-        let sentence = before(text, start);
-        let is_cited =
-            citations::begins_with_one(&text[end..]) || citations::ends_with_one(sentence);
+        let sentence = sentence_before(text, start);
+        let is_cited = citations::starts_with_citation(&text[end..])
+            || citations::ends_with_citation(sentence);
         faults.extend(check(label, is_cited, sentence));
         from = end;
     }
@@ -79,25 +79,25 @@ fn next_tag(text: &str, from: usize) -> Option<(Label, usize, usize)> {
     found.min_by_key(|(_, start, _)| *start)
 }
 
-/// The sentence that ends where the label stands.
-fn before(text: &str, end: usize) -> &str {
+/// The sentence that ends at `end`, the start of a label.
+fn sentence_before(text: &str, end: usize) -> &str {
     let head = text[..end].trim_end_matches(['.', ' ', '!', '?']);
     let start = head.rfind(['.', '\n', '!', '?']).map_or(0, |at| at + 1);
     let mut sentence = head[start..].trim();
-    // The label and citations of the sentence before are not part of this one.
-    while let Some((_, rest)) = sentence.strip_prefix('[').and_then(|it| it.split_once(']')) {
+    // Skip the label and citations of the previous sentence.
+    while let Some((_, rest)) = sentence.strip_prefix('[').and_then(|s| s.split_once(']')) {
         sentence = rest.trim_start();
     }
     sentence
 }
 
 fn excerpt(claim: &str) -> String {
-    const LONG: usize = 80;
+    const MAX_CHARS: usize = 80;
     let line = crate::wording::one_line(claim);
-    if line.chars().count() <= LONG {
+    if line.chars().count() <= MAX_CHARS {
         return line;
     }
-    let mut short: String = line.chars().take(LONG).collect();
+    let mut short: String = line.chars().take(MAX_CHARS).collect();
     short.push('…');
     short
 }

@@ -1,5 +1,4 @@
-//! Which language a text is in, as far as that can be told cheaply: by its script, and in Latin letters by the small words
-//! that every sentence has. It rather says nothing than something doubtful.
+//! Cheap language detection: by script, and for the Latin script by stop words. Returns `None` rather than a doubtful guess.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +14,7 @@ pub enum Language {
     Portuguese,
     Dutch,
     Greek,
-    /// Russian, Ukrainian, Bulgarian, …: one script, and telling them apart serves nobody here.
+    /// Russian, Ukrainian, Bulgarian, …: not told apart, because no caller needs it.
     Cyrillic,
     Hebrew,
     Arabic,
@@ -49,8 +48,8 @@ impl fmt::Display for Language {
     }
 }
 
-/// Small words of each language that is written in Latin letters. Some stand in several.
-const SMALL_WORDS: [(Language, &str); 7] = [
+/// Stop words of the languages in Latin script. Languages share some of them.
+const STOP_WORDS: [(Language, &str); 7] = [
     (
         Language::English,
         "the of and to is that it for with as are this be our its should not we on which have but from they or would",
@@ -81,17 +80,17 @@ const SMALL_WORDS: [(Language, &str); 7] = [
     ),
 ];
 
-/// In bytes, of all of them.
-const LONGEST: usize = 8;
+/// Bytes of the longest stop word.
+const MAX_WORD_BYTES: usize = 8;
 
-/// So many small words are enough to believe it, if they are clearly more than those of the next best…
-const ENOUGH: usize = 3;
-/// …by this factor: the Romance languages share many.
-const CLEARLY: (usize, usize) = (3, 2);
-/// A short question has fewer; they count where no other language has any.
-const ENOUGH_ALONE: usize = 2;
+/// Stop words needed if the next best language has some too.
+const MIN_HITS: usize = 3;
+/// Required ratio to the hits of the next best language; the Romance languages share many stop words.
+const MIN_LEAD: (usize, usize) = (3, 2);
+/// Stop words needed if no other language has any: enough for a short question.
+const MIN_HITS_ALONE: usize = 2;
 
-/// `None` where it cannot be told.
+/// `None` if the language is uncertain.
 pub fn of(text: &str) -> Option<Language> {
     let letters = text.chars().filter(|c| c.is_alphabetic());
     let mut latin = 0_usize;
@@ -116,14 +115,14 @@ pub fn of(text: &str) -> Option<Language> {
     if count * 2 <= all && !has_kana {
         return None;
     }
-    // Japanese is written in Chinese characters too, but never in them alone.
+    // Japanese uses Chinese characters too, but never without kana.
     if most == Language::Chinese && has_kana {
         return Some(Language::Japanese);
     }
     Some(most)
 }
 
-/// Asked in one language, answered in another, where both can be told.
+/// Both languages if question and answer are in different ones. `None` if either is uncertain.
 pub fn differs(asked: &str, answered: &str) -> Option<(Language, Language)> {
     let (asked, answered) = (of(asked)?, of(answered)?);
     (asked != answered).then_some((asked, answered))
@@ -144,37 +143,37 @@ fn by_script(letter: char) -> Option<Language> {
     }
 }
 
-/// In which of the languages a word is a small one, by their places in the list.
+/// Indices into `STOP_WORDS` of the languages that have this stop word.
 static LANGUAGES_OF: LazyLock<HashMap<&str, Vec<usize>>> = LazyLock::new(|| {
     let mut languages = HashMap::<_, Vec<usize>>::new();
-    for (place, (_, small)) in SMALL_WORDS.iter().enumerate() {
-        for word in small.split(' ') {
-            languages.entry(word).or_default().push(place);
+    for (index, (_, words)) in STOP_WORDS.iter().enumerate() {
+        for word in words.split(' ') {
+            languages.entry(word).or_default().push(index);
         }
     }
     languages
 });
 
 fn by_words(text: &str) -> Option<Language> {
-    let mut found = SMALL_WORDS.map(|(language, _)| (0_usize, language));
+    let mut hits = STOP_WORDS.map(|(language, _)| (0_usize, language));
     for word in text.split(|c: char| !c.is_alphabetic()) {
-        // No small word is longer, and most words are.
-        if word.is_empty() || word.len() > LONGEST {
+        // Most words are too long to be stop words: skip the lookup.
+        if word.is_empty() || word.len() > MAX_WORD_BYTES {
             continue;
         }
-        for place in LANGUAGES_OF
+        for index in LANGUAGES_OF
             .get(word.to_lowercase().as_str())
             .into_iter()
             .flatten()
         {
-            found[*place].0 += 1;
+            hits[*index].0 += 1;
         }
     }
-    found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let [(best, language), (next, _), ..] = found;
-    let (times, of) = CLEARLY;
-    let is_clear = best >= ENOUGH && best * of >= next * times;
-    let is_alone = best >= ENOUGH_ALONE && next == 0;
+    hits.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let [(best, language), (next, _), ..] = hits;
+    let (lead, of) = MIN_LEAD;
+    let is_clear = best >= MIN_HITS && best * of >= next * lead;
+    let is_alone = best >= MIN_HITS_ALONE && next == 0;
     (is_clear || is_alone).then_some(language)
 }
 

@@ -2,9 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// M-03: a seat that answers in another language is noticed.
 #[test]
-fn m03_languages_are_told_by_their_small_words_or_their_script() {
+fn m03_languages_are_detected_by_stop_words_or_script() {
     let texts = [
         (
             "Should our town close its main street to cars?",
@@ -49,9 +48,9 @@ fn m03_languages_are_told_by_their_small_words_or_their_script() {
     assert_eq!(told, texts);
 }
 
-/// M-03: both sides of the thresholds: one small word says nothing, two do by themselves, three against fewer; a tie says nothing.
+/// M-03: one stop word is not enough, two are without competition, three against fewer; a tie is uncertain.
 #[test]
-fn m03_what_is_doubtful_is_not_told() {
+fn m03_an_uncertain_language_is_none() {
     assert_eq!(of("the queue"), None);
     assert_eq!(of("Should we use a queue?"), Some(Language::English));
     assert_eq!(of("the queue and das"), None);
@@ -60,9 +59,9 @@ fn m03_what_is_doubtful_is_not_told() {
     assert_eq!(of("the and of der und"), Some(Language::English));
 }
 
-/// M-03: a foreign word in an answer makes no other language of it.
+/// M-03: single foreign words do not change the detected language.
 #[test]
-fn m03_only_another_language_differs() {
+fn m03_only_answers_in_another_language_differ() {
     let question = "Should our town close its main street to cars?";
     let english = "We should close it: the ‘Fußgängerzone’ of the next town is a success, and it is not the only one.";
     let german = "Wir sollten sie sperren: die Fußgängerzone ist ein Erfolg und nicht der einzige.";
@@ -77,7 +76,7 @@ fn m03_only_another_language_differs() {
 
 proptest! {
     #[test]
-    fn m03_no_text_breaks_it(text in ".{0,400}", other in ".{0,400}") {
+    fn m03_arbitrary_text_never_panics(text in ".{0,400}", other in ".{0,400}") {
         prop_assert_eq!(differs(&text, &text), None);
         let there = differs(&text, &other);
         let back = differs(&other, &text).map(|(first, second)| (second, first));
@@ -86,7 +85,7 @@ proptest! {
 }
 
 #[test]
-fn no_small_word_is_longer_than_those_that_are_looked_at() {
+fn no_stop_word_is_longer_than_the_lookup_limit() {
     let longest = LANGUAGES_OF.keys().map(|word| word.len()).max();
-    assert!(longest <= Some(LONGEST), "{longest:?}");
+    assert!(longest <= Some(MAX_WORD_BYTES), "{longest:?}");
 }

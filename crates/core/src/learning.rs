@@ -1,11 +1,11 @@
-//! What is learned from decisions whose outcome is known (E-15), as honest statistics (E-16).
+//! Learning from decisions whose outcome is known (E-15), with Bayesian estimates and intervals (E-16).
 //!
-//! A post-mortem becomes a [`Lesson`]; what is known of a domain is a fold over its lessons at a moment. Nothing is ever
-//! stored but lessons and what was done with them ([`Audit`]), so every number can be followed to where it comes from, and
-//! taking one back restores exactly what was there before.
+//! A post-mortem becomes a [`Lesson`]; the [`Knowledge`] of a domain is a fold over its lessons at a moment. Only lessons and
+//! the changes made to them ([`Audit`]) are stored, so every number can be traced, and undoing a change restores exactly the
+//! previous state.
 //!
-//! The unit is the project, not the piece of evidence: the pieces of one project share one world and one assessor, and
-//! counting each of them would make five words of one afternoon look like five experiments.
+//! The unit of observation is the project, not the piece of evidence: pieces of one project share circumstances and assessor,
+//! so they are not independent.
 
 mod agents;
 mod audit;
@@ -47,7 +47,7 @@ pub use weights::{LearnedWeight, PRIOR_PROJECTS};
 /// Milliseconds since 1970.
 pub type Millis = u64;
 
-/// The sort of question something was learned about, such as `api design`. Case and spacing make no other domain.
+/// The subject area of a lesson, such as `api design`. Case and spacing are normalised.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -59,11 +59,11 @@ pub struct Domain(String);
 pub enum DomainError {
     #[error("a domain needs a name, such as 'api design'")]
     Empty,
-    #[error("the name of a domain has {found} characters; the limit is {MOST_CHARACTERS}")]
+    #[error("the name of a domain has {found} characters; the limit is {MAX_CHARACTERS}")]
     Long { found: usize },
 }
 
-const MOST_CHARACTERS: usize = 80;
+const MAX_CHARACTERS: usize = 80;
 
 impl Domain {
     pub fn new(name: &str) -> Result<Self, DomainError> {
@@ -72,14 +72,14 @@ impl Domain {
         let found = name.chars().count();
         if found == 0 {
             Err(DomainError::Empty)
-        } else if found > MOST_CHARACTERS {
+        } else if found > MAX_CHARACTERS {
             Err(DomainError::Long { found })
         } else {
             Ok(Self(name))
         }
     }
 
-    /// Where a debate was given none.
+    /// The domain of a debate that names none.
     pub fn general() -> Self {
         Self("general".to_owned())
     }
@@ -109,19 +109,19 @@ impl fmt::Display for Domain {
     }
 }
 
-/// After how many days a lesson counts half.
+/// The number of days after which a lesson counts half.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 pub struct HalfLife(f64);
 
 const DAY: f64 = 86_400_000.0;
 
 impl HalfLife {
-    pub const LEAST_DAYS: f64 = 1.0;
-    pub const MOST_DAYS: f64 = 36_500.0;
+    pub const MIN_DAYS: f64 = 1.0;
+    pub const MAX_DAYS: f64 = 36_500.0;
 
-    /// `None` outside of a day to a hundred years.
+    /// `None` outside the range of one day to a hundred years.
     pub fn days(days: f64) -> Option<Self> {
-        (Self::LEAST_DAYS..=Self::MOST_DAYS)
+        (Self::MIN_DAYS..=Self::MAX_DAYS)
             .contains(&days)
             .then_some(Self(days))
     }
@@ -130,10 +130,10 @@ impl HalfLife {
         self.0
     }
 
-    /// What a lesson of that time counts now. One from the future (another machine's clock) counts as one of today.
+    /// The weight of a lesson from `at`. A timestamp in the future (clock skew between machines) has the weight of today.
     #[expect(
         clippy::cast_precision_loss,
-        reason = "a double holds the milliseconds of many lifetimes"
+        reason = "a double holds the milliseconds of 285,000 years exactly"
     )]
     pub fn weight(self, at: Millis, now: Millis) -> f64 {
         let age = now.saturating_sub(at) as f64 / DAY;
@@ -142,26 +142,26 @@ impl HalfLife {
 }
 
 impl Default for HalfLife {
-    /// A year: teams, tools and models are others by then, but what a project teaches outlives the project.
+    /// A year: teams, tools and models change in that time, but a lesson outlives its project.
     fn default() -> Self {
         Self(365.0)
     }
 }
 
-/// What is known of a domain at a moment: a pure fold over its lessons.
+/// Everything known of a domain at a moment: a pure fold over its lessons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knowledge {
     pub domain: Domain,
     pub as_of: Millis,
-    /// Post-mortems it rests on, each counted once.
+    /// Post-mortems it is based on, each counted once.
     pub projects: usize,
-    /// What they still count, by their age.
+    /// The sum of their weights by age.
     pub effective_projects: f64,
-    /// How right the decisions of the domain were; `None` without any.
+    /// How accurate the decisions of the domain were; `None` without any.
     pub decision_accuracy: Option<Estimate>,
-    /// The same of the debates that were played with what had been learned before …
+    /// The same for debates that used earlier lessons.
     pub accuracy_with_learning: Option<Estimate>,
-    /// … and of those that were not.
+    /// The same for debates that did not.
     pub accuracy_without_learning: Option<Estimate>,
     pub weights: Vec<LearnedWeight>,
     pub agents: Vec<AgentStanding>,
@@ -171,7 +171,7 @@ pub struct Knowledge {
     pub advice: Option<RoundAdvice>,
 }
 
-/// A lesson and what it counts at the moment in question.
+/// A lesson and its weight by age.
 #[derive(Clone, Copy)]
 struct Weighed<'a> {
     lesson: &'a Lesson,
@@ -193,10 +193,10 @@ impl Knowledge {
             domain: domain.clone(),
             as_of: now,
             projects: lessons.len(),
-            effective_projects: weighed.iter().map(|it| it.count).sum::<f64>() + 0.0,
+            effective_projects: weighed.iter().map(|weighed| weighed.count).sum::<f64>() + 0.0,
             decision_accuracy: accuracy(&weighed, |_| true),
-            accuracy_with_learning: accuracy(&weighed, |it| it.with_learning),
-            accuracy_without_learning: accuracy(&weighed, |it| !it.with_learning),
+            accuracy_with_learning: accuracy(&weighed, |lesson| lesson.with_learning),
+            accuracy_without_learning: accuracy(&weighed, |lesson| !lesson.with_learning),
             weights: weights::learned(&weighed),
             agents: agents::standings(&weighed),
             questions: questions::records(&weighed),
@@ -206,18 +206,18 @@ impl Knowledge {
         }
     }
 
-    /// What the audit says of a domain.
+    /// From the lessons of the audit that are in force.
     pub fn from_audit(audit: &[Audit], domain: &Domain, half_life: HalfLife, now: Millis) -> Self {
         Self::of(domain, &lessons(audit, domain), half_life, now)
     }
 }
 
-/// Nothing is known of a domain before its first decision, so the prior is flat and weak.
+/// With a flat prior, because nothing is known of a domain before its first decision.
 fn accuracy(weighed: &[Weighed<'_>], counts: impl Fn(&Lesson) -> bool) -> Option<Estimate> {
     let known = weighed
         .iter()
-        .filter(|it| counts(it.lesson))
-        .filter_map(|it| Some((it.lesson.decision_accuracy?.value(), it.count)));
+        .filter(|weighed| counts(weighed.lesson))
+        .filter_map(|w| Some((w.lesson.decision_accuracy?.value(), w.count)));
     let known: Vec<(f64, f64)> = known.collect();
     (!known.is_empty()).then(|| beta::posterior(0.5, 2.0, &known))
 }

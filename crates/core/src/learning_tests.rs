@@ -44,7 +44,7 @@ fn lesson(project: &str, held: &[(EvidenceType, f64)]) -> Lesson {
 
 fn projects(count: usize, held: &[(EvidenceType, f64)]) -> Vec<Lesson> {
     (1..=count)
-        .map(|it| lesson(&format!("p{it}"), held))
+        .map(|number| lesson(&format!("p{number}"), held))
         .collect()
 }
 
@@ -53,7 +53,7 @@ fn known(lessons: &[Lesson]) -> Knowledge {
 }
 
 fn weight(knowledge: &Knowledge, kind: EvidenceType) -> f64 {
-    let found = knowledge.weights.iter().find(|it| it.kind == kind);
+    let found = knowledge.weights.iter().find(|weight| weight.kind == kind);
     found.unwrap().weight.mean
 }
 
@@ -67,7 +67,7 @@ fn e16_the_designs_three_projects_give_its_weights() {
     let after = known(&projects(3, &[(Precedent, 1.0), (Logical, 0.5)]));
     assert_eq!(format!("{:.2}", weight(&after, Precedent)), "0.75");
     assert_eq!(format!("{:.2}", weight(&after, Logical)), "0.58");
-    // What nobody used stays where it was.
+    // Types without observations keep the prior.
     close(weight(&after, Documented), 0.90);
     let precedent = &after.weights[2];
     assert_eq!((precedent.weight.cases, precedent.prior), (3, 0.70));
@@ -102,7 +102,7 @@ fn e16_one_project_moves_a_weight_by_a_sixteenth_of_the_way_at_most() {
     close(weight(&up, Logical), 0.60 + 0.40 / 16.0);
     let down = known(&projects(1, &[(Logical, 0.0)]));
     close(weight(&down, Logical), 0.60 - 0.60 / 16.0);
-    // After as many projects as the prior counts for, it is half the way.
+    // After as many projects as the prior counts for, the weight is halfway.
     let many = known(&projects(15, &[(Logical, 0.0)]));
     close(weight(&many, Logical), 0.30);
 }
@@ -110,14 +110,14 @@ fn e16_one_project_moves_a_weight_by_a_sixteenth_of_the_way_at_most() {
 #[test]
 fn e16_contradictory_projects_meet_in_the_middle_and_narrow_the_interval() {
     let mut both = projects(10, &[(Precedent, 1.0)]);
-    both.extend((11..=20).map(|it| lesson(&format!("p{it}"), &[(Precedent, 0.0)])));
+    both.extend((11..=20).map(|number| lesson(&format!("p{number}"), &[(Precedent, 0.0)])));
     let (before, after) = (known(&[]), known(&both));
     close(weight(&after, Precedent), (0.70 * 15.0 + 10.0) / 35.0);
     let width = |of: &Knowledge| of.weights[2].weight.high - of.weights[2].weight.low;
     assert!(width(&after) < width(&before));
 }
 
-/// E-16: a lesson of one half-life ago counts half, of two a quarter; one from the future counts as one of today.
+/// E-16: a lesson counts half after one half-life and a quarter after two; one from the future counts fully.
 #[test]
 fn e16_old_lessons_count_less() {
     let half_life = HalfLife::days(100.0).unwrap();
@@ -147,7 +147,7 @@ fn e16_half_lives_from_a_day_to_a_century_are_allowed() {
 }
 
 #[test]
-fn e15_case_and_spacing_make_no_other_domain() {
+fn e15_domains_ignore_case_and_spacing() {
     assert_eq!(Domain::new("  API   design ").unwrap(), domain());
     assert_eq!(Domain::new(" \n"), Err(DomainError::Empty));
     assert!(Domain::new(&"x".repeat(80)).is_ok());
@@ -183,9 +183,13 @@ fn proposing(project: &str, question: &str, estimate: Option<f64>) -> Lesson {
 fn e15_the_designs_question_comes_to_0_92() {
     let question = "What's the team's experience level?";
     let mut lessons = vec![proposing("p0", question, Some(0.80))];
-    lessons.extend((1..=5).map(|it| {
-        // The same question in other punctuation.
-        asking(&format!("p{it}"), "Whats the teams experience level", true)
+    lessons.extend((1..=5).map(|number| {
+        // The same question with different punctuation.
+        asking(
+            &format!("p{number}"),
+            "Whats the teams experience level",
+            true,
+        )
     }));
     lessons[1].asked[0].question = question.into();
     let after = known(&lessons[..2]);
@@ -207,12 +211,12 @@ fn e15_the_designs_question_comes_to_0_92() {
     assert_eq!(found.question, question);
 }
 
-/// E-15: a question that does not help is asked no more, but not after one or two debates.
+/// E-15: a question that does not help is retired, but not after one or two debates.
 #[test]
 fn e15_a_question_retires_below_0_30() {
     let asked = |times: usize| {
         let mut lessons = vec![proposing("p0", "Why?", None)];
-        lessons.extend((1..=times).map(|it| asking(&format!("p{it}"), "Why?", false)));
+        lessons.extend((1..=times).map(|number| asking(&format!("p{number}"), "Why?", false)));
         let knowledge = known(&lessons);
         let questions = knowledge.learned().unwrap().questions.len();
         (knowledge.questions[0].is_asked, questions)
@@ -221,7 +225,7 @@ fn e15_a_question_retires_below_0_30() {
         [asked(0), asked(2), asked(3)],
         [(true, 1), (true, 1), (false, 0)]
     );
-    // Exactly at the threshold it is still asked.
+    // At the threshold the question is still asked.
     let at = known(&[proposing("p0", "Why?", Some(RETIRED_BELOW))]);
     assert!(at.questions[0].is_asked);
     let below = known(&[proposing("p0", "Why?", Some(0.299))]);
@@ -273,13 +277,13 @@ fn e15_a_skill_is_recommended_with_its_evidence_and_counted_once_a_project() {
     let skills: Vec<_> = found
         .skills
         .iter()
-        .map(|it| {
+        .map(|record| {
             (
-                it.skill.as_str(),
-                it.lacking,
-                it.of,
-                it.priority.name(),
-                it.evidence.len(),
+                record.skill.as_str(),
+                record.lacking,
+                record.of,
+                record.priority.name(),
+                record.evidence.len(),
             )
         })
         .collect();
@@ -305,9 +309,9 @@ fn playing(project: &str, rights: &[usize]) -> Lesson {
     }
 }
 
-/// E-15: later rounds are worth playing where they brought up something right; said only from three projects on.
+/// E-15: later rounds are worth playing if they raised something right; advice needs three projects.
 #[test]
-fn e15_rounds_that_paid_are_told_from_three_projects_on() {
+fn e15_advice_on_rounds_needs_three_projects() {
     let two = [playing("a", &[2, 1, 0]), playing("b", &[1, 1, 0])];
     assert_eq!(known(&two).advice, None);
     let three = [two[0].clone(), two[1].clone(), playing("c", &[1, 0, 0])];
@@ -319,26 +323,34 @@ fn e15_rounds_that_paid_are_told_from_three_projects_on() {
     let rounds: Vec<_> = known(&three)
         .rounds
         .iter()
-        .map(|it| (it.round, it.played, it.paid, it.right, it.wrong))
+        .map(|round| {
+            (
+                round.round,
+                round.played,
+                round.paid,
+                round.right,
+                round.wrong,
+            )
+        })
         .collect();
     assert_eq!(rounds, [(1, 3, 3, 4, 3), (2, 3, 2, 2, 3), (3, 3, 0, 0, 3)]);
-    // In exactly every other project it still pays; in fewer not.
+    // Half of the projects is enough; fewer is not.
     let even = |paid: usize| {
         let lessons: Vec<_> = (0..4)
-            .map(|it| playing(&format!("p{it}"), &[1, usize::from(it < paid)]))
+            .map(|number| playing(&format!("p{number}"), &[1, usize::from(number < paid)]))
             .collect();
         known(&lessons).advice.unwrap().enough
     };
     assert_eq!([even(2), even(1)], [2, 1]);
 }
 
-/// E-15: panels that agreed and were still wrong in part need a skill, not more rounds.
+/// E-15: panels that agreed and were still partly wrong need a skill, not more rounds.
 #[test]
 fn e15_agreement_with_gaps_asks_for_a_skill_instead_of_rounds() {
     let mut lessons: Vec<_> = (0..4)
-        .map(|it| Lesson {
+        .map(|number| Lesson {
             skills: needing("x", &["Requirements Validation Expert"]).skills,
-            ..playing(&format!("p{it}"), &[1, 0])
+            ..playing(&format!("p{number}"), &[1, 0])
         })
         .collect();
     let instead = |lessons: &[Lesson]| known(lessons).advice.unwrap().instead;
@@ -363,9 +375,9 @@ fn judged(project: &str, agent: &str, score: AgentScore) -> Lesson {
     }
 }
 
-/// E-15: proper scores where there are probabilities, evidence where not; both drawn to the mean of all.
+/// E-15: proper scores if there are probabilities, otherwise evidence; both are shrunk to the mean of all.
 #[test]
-fn e15_agents_are_scored_by_what_there_is() {
+fn e15_agents_are_scored_by_probability_verdict_or_evidence() {
     let sure = AgentScore::Probability {
         confidence: share(0.9),
         right: share(0.5),
@@ -399,27 +411,27 @@ fn e15_agents_are_scored_by_what_there_is() {
     assert_eq!((gpt.by_evidence, gpt.debates), (0, 1));
 }
 
-/// What a debate carries: weights, questions, skills, rounds; nothing where nothing was learned.
+/// Weights, questions, skills and rounds; nothing if nothing was learned.
 #[test]
-fn e15_the_next_debate_is_opened_with_what_was_learned_and_says_so() {
+fn e15_the_next_debate_starts_with_what_was_learned_and_reports_it() {
     assert_eq!(known(&[]).learned(), None);
     let mut lessons: Vec<_> = (0..3)
-        .map(|it| Lesson {
+        .map(|number| Lesson {
             questions: proposing("x", "Which queries?", Some(0.85)).questions,
             skills: needing("x", &["Requirements Validation Expert"]).skills,
             rounds: playing("x", &[1, 1, 0]).rounds,
-            ..lesson(&format!("p{it}"), &[(Precedent, 1.0), (Logical, 0.5)])
+            ..lesson(&format!("p{number}"), &[(Precedent, 1.0), (Logical, 0.5)])
         })
         .collect();
     let learned = known(&lessons).learned().unwrap();
     assert_eq!(
-        learned.said(),
+        learned.summary(),
         [
             "Learned from 3 post-mortems of 'api design':",
             "Weights of evidence: PRECEDENT 0.70 → 0.75, LOGICAL 0.60 → 0.58.",
-            "One question is put to the panel before round 1.",
+            "The panel is asked one question before round 1.",
             "Consider a seat for 'Requirements Validation Expert': 3 of 3 projects lacked it.",
-            "In 3 projects rounds up to 2 paid.",
+            "In 3 projects rounds up to 2 were productive.",
         ]
     );
     let written = serde_json::to_string(&learned).unwrap();
@@ -436,7 +448,7 @@ fn e15_the_next_debate_is_opened_with_what_was_learned_and_says_so() {
     assert_eq!(learned.questions[0].question, "Which queries?");
 }
 
-fn taught(audit: &mut Vec<Audit>, change: Change, at: Millis) {
+fn apply(audit: &mut Vec<Audit>, change: Change, at: Millis) {
     let entry = record(
         audit,
         domain(),
@@ -448,9 +460,9 @@ fn taught(audit: &mut Vec<Audit>, change: Change, at: Millis) {
     audit.push(entry);
 }
 
-fn take_back(audit: &mut Vec<Audit>, number: Option<u64>) {
+fn undo_entry(audit: &mut Vec<Audit>, number: Option<u64>) {
     let (_, change) = undo(audit, number, None).unwrap();
-    taught(audit, change, NOW);
+    apply(audit, change, NOW);
 }
 
 fn learned(lesson: &Lesson) -> Change {
@@ -459,13 +471,13 @@ fn learned(lesson: &Lesson) -> Change {
     }
 }
 
-/// E-16: what was changed, from what to what, and from how many.
+/// E-16: old value, new value and number of projects.
 #[test]
-fn e16_every_change_says_what_it_moved() {
+fn e16_every_change_records_the_figures_it_moved() {
     let mut audit = Vec::new();
-    taught(&mut audit, learned(&lesson("p1", &[(Precedent, 1.0)])), NOW);
-    taught(&mut audit, learned(&needing("p2", &["Reader"])), NOW);
-    let moves: Vec<_> = audit.iter().flat_map(|it| &it.moves).collect();
+    apply(&mut audit, learned(&lesson("p1", &[(Precedent, 1.0)])), NOW);
+    apply(&mut audit, learned(&needing("p2", &["Reader"])), NOW);
+    let moves: Vec<_> = audit.iter().flat_map(|entry| &entry.moves).collect();
     assert_eq!(
         serde_json::to_value(&moves).unwrap(),
         serde_json::json!([
@@ -474,20 +486,20 @@ fn e16_every_change_says_what_it_moved() {
         ])
     );
     let (_, change) = undo(&audit, Some(2), None).unwrap();
-    taught(&mut audit, change, NOW);
+    apply(&mut audit, change, NOW);
     assert_eq!(
         serde_json::to_value(&audit[2].moves).unwrap(),
         serde_json::json!([{ "topic": "skill", "name": "Reader", "old": 1.0, "new": null, "from": 0 }])
     );
 }
 
-/// E-14: no project teaches twice, whatever was taken back in between.
+/// E-14: a project counts once, even if it is undone and learned again.
 #[test]
 fn e14_the_same_project_is_learned_from_once() {
     let one = lesson("p1", &[(Precedent, 1.0)]);
     let mut audit = Vec::new();
     let change = learn(&audit, one.clone()).unwrap();
-    taught(&mut audit, change, NOW);
+    apply(&mut audit, change, NOW);
     let again = learn(&audit, one.clone()).unwrap_err();
     assert_eq!(
         again,
@@ -501,22 +513,22 @@ fn e14_the_same_project_is_learned_from_once() {
         ..one.clone()
     };
     assert!(learn(&audit, elsewhere).is_err());
-    take_back(&mut audit, None);
+    undo_entry(&mut audit, None);
     let change = learn(&audit, one.clone()).unwrap();
-    taught(&mut audit, change, NOW);
-    // Taking back the taking back brings the first one up again, but not a second time.
-    take_back(&mut audit, Some(2));
+    apply(&mut audit, change, NOW);
+    // Undoing the undo restores the first lesson, but the project still counts once.
+    undo_entry(&mut audit, Some(2));
     assert_eq!(lessons(&audit, &domain()), std::slice::from_ref(&one));
-    taught(&mut audit, Change::Reset, NOW);
+    apply(&mut audit, Change::Reset, NOW);
     assert_eq!(lessons(&audit, &domain()), []);
     assert!(learn(&audit, one).is_ok());
 }
 
 #[test]
-fn e16_what_cannot_be_taken_back_is_refused() {
+fn e16_an_invalid_undo_is_rejected() {
     let mut audit = Vec::new();
     assert_eq!(undo(&audit, None, None), Err(UndoError::Nothing));
-    taught(&mut audit, learned(&lesson("p1", &[])), NOW);
+    apply(&mut audit, learned(&lesson("p1", &[])), NOW);
     assert_eq!(
         undo(&audit, Some(7), None),
         Err(UndoError::Unknown { number: 7 })
@@ -530,7 +542,7 @@ fn e16_what_cannot_be_taken_back_is_refused() {
             domain: domain()
         })
     );
-    take_back(&mut audit, None);
+    undo_entry(&mut audit, None);
     assert_eq!(
         undo(&audit, Some(1), None),
         Err(UndoError::Already { number: 1, by: 2 })
@@ -539,10 +551,10 @@ fn e16_what_cannot_be_taken_back_is_refused() {
 }
 
 #[test]
-fn e16_what_was_learned_can_be_taken_elsewhere_and_back() {
+fn e16_an_export_can_be_imported() {
     let mut audit = Vec::new();
     for lesson in projects(3, &[(Precedent, 1.0), (Logical, 0.5)]) {
-        taught(&mut audit, learned(&lesson), NOW);
+        apply(&mut audit, learned(&lesson), NOW);
     }
     let export = Export::of(&audit, None, HalfLife::default(), NOW);
     let written = serde_json::to_string(&export).unwrap();
@@ -551,7 +563,7 @@ fn e16_what_was_learned_can_be_taken_elsewhere_and_back() {
     let mut there = Vec::new();
     for (of, change) in import(&there, &read).unwrap() {
         assert_eq!(of, domain());
-        taught(&mut there, change, NOW);
+        apply(&mut there, change, NOW);
     }
     let at = |audit: &[Audit]| Knowledge::from_audit(audit, &domain(), HalfLife::default(), NOW);
     assert_eq!(at(&there), at(&audit));
@@ -559,9 +571,9 @@ fn e16_what_was_learned_can_be_taken_elsewhere_and_back() {
 }
 
 #[test]
-fn e16_what_is_wrong_with_an_import_is_said() {
+fn e16_an_invalid_import_is_rejected_with_the_reason() {
     let mut audit = Vec::new();
-    taught(&mut audit, learned(&lesson("p1", &[(Precedent, 1.0)])), NOW);
+    apply(&mut audit, learned(&lesson("p1", &[(Precedent, 1.0)])), NOW);
     let good = Export::of(&audit, Some(&domain()), HalfLife::default(), NOW);
     let newer = Export {
         roundtable_learning: FORMAT + 1,
@@ -608,7 +620,7 @@ fn e16_what_is_wrong_with_an_import_is_said() {
     }
 }
 
-/// Any history: lessons (some of one project), resets, and taking back of whatever can be taken back.
+/// Any history of lessons (some of one project), resets and valid undos.
 fn history() -> impl Strategy<Value = Vec<Audit>> {
     let step = (0..8_u8, 0..6_usize, 0.0..=1.0_f64, 0..400_u64);
     prop::collection::vec(step, 0..14).prop_map(|steps| {
@@ -619,7 +631,9 @@ fn history() -> impl Strategy<Value = Vec<Audit>> {
                 0 => Some(Change::Reset),
                 1 | 2 => {
                     let number = u64::try_from(which).unwrap();
-                    undo(&audit, Some(number), None).ok().map(|it| it.1)
+                    undo(&audit, Some(number), None)
+                        .ok()
+                        .map(|(_, change)| change)
                 }
                 _ => {
                     let kind = EvidenceType::ALL[which];
@@ -634,7 +648,7 @@ fn history() -> impl Strategy<Value = Vec<Audit>> {
                 }
             };
             if let Some(change) = change {
-                taught(&mut audit, change, at);
+                apply(&mut audit, change, at);
             }
         }
         audit
@@ -642,8 +656,7 @@ fn history() -> impl Strategy<Value = Vec<Audit>> {
 }
 
 proptest! {
-    /// E-16: taking back what was just done restores exactly what was there, to the last bit, at every later moment; and
-    /// taking back the taking back restores the other.
+    /// E-16: an undo restores the previous state bit for bit at every later moment, and undoing the undo restores the other.
     #[test]
     fn e16_undo_restores_exactly(
         audit in history(),
@@ -657,35 +670,35 @@ proptest! {
         let before = at(&audit);
         let change = if is_reset { Change::Reset } else { learned(&lesson("new", &[(Logical, held)])) };
         let mut with = audit.clone();
-        taught(&mut with, change, NOW);
+        apply(&mut with, change, NOW);
         let after = at(&with);
         let number = with.last().unwrap().number;
-        take_back(&mut with, Some(number));
+        undo_entry(&mut with, Some(number));
         prop_assert_eq!(at(&with), before);
-        take_back(&mut with, Some(number + 1));
+        undo_entry(&mut with, Some(number + 1));
         prop_assert_eq!(at(&with), after);
     }
 
-    /// E-16: every weight lies between the design's and what the projects alone would say, and inside its interval.
+    /// E-16: every weight lies between the prior and the mean of the projects, and inside its interval.
     #[test]
     fn e16_a_weight_lies_between_prior_and_data(audit in history()) {
         let found = Knowledge::from_audit(&audit, &domain(), HalfLife::default(), NOW);
-        for it in &found.weights {
-            let data = it.observed.unwrap_or(it.prior);
-            prop_assert!(it.weight.mean >= it.prior.min(data) - 1e-12);
-            prop_assert!(it.weight.mean <= it.prior.max(data) + 1e-12);
-            prop_assert!(it.weight.low <= it.weight.mean && it.weight.mean <= it.weight.high);
+        for learned in &found.weights {
+            let data = learned.observed.unwrap_or(learned.prior);
+            prop_assert!(learned.weight.mean >= learned.prior.min(data) - 1e-12);
+            prop_assert!(learned.weight.mean <= learned.prior.max(data) + 1e-12);
+            prop_assert!(learned.weight.low <= learned.weight.mean && learned.weight.mean <= learned.weight.high);
         }
-        let weights = found.learned().map_or_else(Weights::default, |it| it.weights);
-        for it in &found.weights {
-            prop_assert!((weights.of(it.kind).value() - it.weight.mean).abs() < 1e-15);
+        let weights = found.learned().map_or_else(Weights::default, |found| found.weights);
+        for learned in &found.weights {
+            prop_assert!((weights.of(learned.kind).value() - learned.weight.mean).abs() < 1e-15);
         }
     }
 
     /// The order in which projects are learned does not matter.
     #[test]
     fn e16_order_does_not_matter(held in prop::collection::vec(0.0..=1.0_f64, 1..8)) {
-        let lessons: Vec<_> = (0..).zip(&held).map(|(it, held)| lesson(&format!("p{it}"), &[(Precedent, *held)])).collect();
+        let lessons: Vec<_> = (0..).zip(&held).map(|(number, held)| lesson(&format!("p{number}"), &[(Precedent, *held)])).collect();
         let turned: Vec<_> = lessons.iter().rev().cloned().collect();
         prop_assert!((weight(&known(&lessons), Precedent) - weight(&known(&turned), Precedent)).abs() < 1e-12);
     }

@@ -1,4 +1,4 @@
-//! The pure rules of debate. Nothing here waits, reads a clock, touches a file or draws an unseeded random number.
+//! The pure rules of debates: no I/O, no clock, no async, no unseeded randomness.
 
 pub mod absence;
 pub mod answer;
@@ -13,10 +13,12 @@ pub mod evidence;
 pub mod forecast;
 pub mod forensics;
 pub mod groupthink;
+pub mod hex;
 pub mod issues;
 pub mod labels;
 pub mod language;
 pub mod learning;
+pub mod panel;
 pub mod quality;
 pub mod scale;
 pub mod similarity;

@@ -1,4 +1,4 @@
-//! The judge's mark (P-08): four criteria from 1 to 10 and their weighted mean.
+//! The judge's score (P-08): the weighted mean of four criteria from 1 to 10.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Marks {
 pub const WEIGHTS: [f64; 4] = [0.40, 0.25, 0.20, 0.15];
 
 impl Marks {
-    /// The weighted mean, to one decimal. The program computes it: models are poor at sums.
+    /// The weighted mean to one decimal, computed here because models are unreliable at arithmetic.
     pub fn score(&self) -> Score {
         let marks = [
             self.correctness,
@@ -36,7 +36,7 @@ impl Marks {
             .map(|(mark, weight)| f64::from(mark.value()) * weight)
             .sum();
         let rounded = (mean * 10.0).round() / 10.0;
-        // A weighted mean of marks lies between them, so this cannot fail but for rounding noise at the ends.
+        // The mean lies within the range of the marks; the clamp only removes rounding error at the ends.
         Score::new(rounded.clamp(1.0, 10.0))
             .unwrap_or_else(|_| unreachable!("clamped to its range"))
     }

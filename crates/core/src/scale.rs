@@ -1,5 +1,5 @@
-//! Cosine values mean different things from different embedders (C-16). A scale carries one embedder's raw values to
-//! the values the designs' thresholds were written for: straight lines between given points, never falling.
+//! Calibration of cosine similarities (C-16). The same cosine means different things for different embedders, so a scale maps
+//! one embedder's raw values to those the thresholds were chosen for: piecewise linear and monotonic.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub enum ScaleError {
     #[error("a scale needs at least two points")]
     TooFewPoints,
-    #[error("the points of a scale must rise: {0:?} is followed by {1:?}")]
+    #[error("the points of a scale must be increasing: {0:?} is followed by {1:?}")]
     NotRising([f64; 2], [f64; 2]),
 }
 
@@ -18,7 +18,7 @@ pub struct Scale {
     points: Vec<[f64; 2]>,
 }
 
-/// A similarity as the embedder gave it and as the thresholds read it. Both are kept.
+/// A similarity as the embedder returned it and on the scale of the thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Similarity {
     pub raw: f64,
@@ -40,7 +40,7 @@ impl Scale {
         Ok(Self { points })
     }
 
-    /// For embedders whose values the thresholds were written for.
+    /// For embedders whose values the thresholds were chosen for.
     pub fn identity() -> Self {
         Self {
             points: vec![[-1.0, -1.0], [1.0, 1.0]],

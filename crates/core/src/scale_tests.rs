@@ -12,7 +12,7 @@ fn minilm() -> Scale {
     .unwrap()
 }
 
-/// C-16: the design's three example rounds, as MiniLM sees them, land where the design expects them.
+/// C-16: the design's three example rounds, embedded with MiniLM, fall into the expected bands.
 #[test]
 fn c16_the_example_rounds_fall_into_their_bands() {
     for (raw, expected) in [(0.19, 0.38), (0.34, 0.67), (0.53, 0.84)] {
@@ -23,13 +23,13 @@ fn c16_the_example_rounds_fall_into_their_bands() {
 }
 
 #[test]
-fn values_beyond_the_ends_stay_at_the_ends() {
+fn values_beyond_the_ends_are_clamped() {
     assert!((minilm().read(1.000_001).scaled - 1.0).abs() < 1e-12);
     assert!((minilm().read(-1.5).scaled + 1.0).abs() < 1e-12);
 }
 
 #[test]
-fn a_scale_that_falls_is_refused() {
+fn a_decreasing_scale_is_rejected() {
     assert_eq!(
         Scale::new(vec![[0.0, 0.5], [1.0, 0.4]]),
         Err(ScaleError::NotRising([0.0, 0.5], [1.0, 0.4]))

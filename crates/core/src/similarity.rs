@@ -1,6 +1,6 @@
-//! Exact nearest neighbours by cosine: plain dot products over one contiguous buffer, nothing approximate.
+//! Exact nearest-neighbour search by cosine: dot products over one contiguous buffer, no approximation.
 
-/// Unit-length copies; a vector without direction stays zero and is similar to nothing.
+/// Scales to unit length. A vector that is zero or not finite becomes zero and is similar to nothing.
 pub fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length > 0.0 && length.is_finite() {
@@ -18,7 +18,7 @@ pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
-    // Eight running sums instead of one let the compiler use vector registers; a single sum forbids it.
+    // Eight partial sums let the compiler use SIMD; with a single sum the order of additions forbids it.
     const LANES: usize = 8;
     let mut sums = [0.0_f32; LANES];
     let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
@@ -37,13 +37,13 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("a vector of {found} numbers does not fit an index of {expected}")]
+#[error("the vector has {found} dimensions, the index has {expected}")]
 pub struct WrongDimension {
     pub found: usize,
     pub expected: usize,
 }
 
-/// Vectors of one dimension, each belonging to an item; an item may have several, and its best one counts.
+/// Vectors of one dimension, each of an item. An item may have several; its best one counts.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     dimension: usize,
@@ -87,7 +87,7 @@ impl Index {
         }
     }
 
-    /// The `count` most similar items, best first; equal ones in the order of their numbers.
+    /// The `count` most similar items, best first; equal ones by item number.
     pub fn nearest(&self, query: &[f32], count: usize) -> Result<Vec<Hit>, WrongDimension> {
         self.fits(query)?;
         let mut query = query.to_vec();
@@ -101,13 +101,13 @@ impl Index {
             if best.len() == count && best.last().is_some_and(|last| cosine < last.cosine) {
                 continue;
             }
-            keep(&mut best, Hit { item, cosine }, count);
+            insert(&mut best, Hit { item, cosine }, count);
         }
         Ok(best)
     }
 }
 
-fn keep(best: &mut Vec<Hit>, hit: Hit, count: usize) {
+fn insert(best: &mut Vec<Hit>, hit: Hit, count: usize) {
     if let Some(at) = best.iter().position(|old| old.item == hit.item) {
         if best[at].cosine >= hit.cosine {
             return;

@@ -18,7 +18,7 @@ fn p02_the_best_vector_of_an_item_counts() {
 }
 
 #[test]
-fn vectors_of_another_dimension_are_refused() {
+fn vectors_of_another_dimension_are_rejected() {
     let mut index = Index::new(3);
     let wrong = WrongDimension {
         found: 2,

@@ -1,5 +1,5 @@
-//! What the user gave to be read (M-15, E-18): named sources, cut into passages with stable ids, that can be searched,
-//! read on from a place, and held against a claim. Nothing here reads a file: texts come in as they were extracted.
+//! The user's source documents (M-15, E-18): named texts split into passages with stable ids that can be searched, read in
+//! order, and checked against a claim. Nothing here reads files; callers pass the extracted text.
 
 mod check;
 mod figures;
@@ -11,11 +11,11 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use check::{Checked, LEAST_COVERED, check, check_anywhere};
-pub use search::{Found, Index};
-pub use split::{LONGEST, of_pages, of_rows, of_text};
+pub use check::{Checked, MIN_COVERAGE, check, check_anywhere};
+pub use search::{Index, SearchHit};
+pub use split::{MAX_PASSAGE_LENGTH, of_pages, of_rows, of_text};
 
-/// Where a passage stands in its source. Lines, rows and pages are counted from 1.
+/// The location of a passage in its source. Lines, rows and pages are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -25,7 +25,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// The short form that ids have: `12-20`, `r3-9`, `p4.2`.
+    /// The short form used in ids: `12-20`, `r3-9`, `p4.2`.
     fn short(self) -> String {
         match self {
             Self::Lines { from, to } if from == to => from.to_string(),
@@ -54,7 +54,7 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Passage {
-    /// Source and place: `plan.md:12-20`.
+    /// Source and location: `plan.md:12-20`.
     pub id: String,
     pub source: String,
     pub place: Place,
@@ -62,11 +62,11 @@ pub struct Passage {
 }
 
 impl Passage {
-    pub fn new(source: &str, place: Place, mark: Option<u32>, text: String) -> Self {
-        // One very long line makes several passages with the same lines.
-        let mark = mark.map_or_else(String::new, |mark| format!("#{mark}"));
+    /// `part` tells apart passages of one very long line, which have the same lines.
+    pub fn new(source: &str, place: Place, part: Option<u32>, text: String) -> Self {
+        let part = part.map_or_else(String::new, |part| format!("#{part}"));
         Self {
-            id: format!("{source}:{}{mark}", place.short()),
+            id: format!("{source}:{}{part}", place.short()),
             source: source.to_owned(),
             place,
             text,
@@ -74,7 +74,7 @@ impl Passage {
     }
 }
 
-/// One file, as it was when the debate was opened.
+/// One file, as it was when the debate was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -84,7 +84,7 @@ pub struct Source {
     pub passages: Vec<Passage>,
 }
 
-/// All that was given. Cheap to clone; the index is made when something is first searched.
+/// All sources of a debate. Cheap to clone; the search index is built on first use.
 #[derive(Clone, Default)]
 pub struct Sources {
     inner: Arc<Inner>,
@@ -118,36 +118,35 @@ impl Sources {
         self.inner.list.iter().flat_map(|source| &source.passages)
     }
 
-    /// The best passages for these words, the best first; none that has none of them.
-    pub fn search(&self, words: &str, most: usize) -> Vec<&Passage> {
+    /// At most `limit` passages that contain any of these words, the best first.
+    pub fn search(&self, words: &str, limit: usize) -> Vec<&Passage> {
         let index = self.inner.index.get_or_init(|| Index::of(self.passages()));
         let all: Vec<&Passage> = self.passages().collect();
-        let found = index.search(words, most).into_iter();
-        found.filter_map(|it| all.get(it.at).copied()).collect()
+        let hits = index.search(words, limit).into_iter();
+        hits.filter_map(|hit| all.get(hit.at).copied()).collect()
     }
 
-    /// By its id, as models write it: in brackets, quotes or capitals too.
+    /// By its id, ignoring case and the brackets or quotes that models add.
     pub fn passage(&self, id: &str) -> Option<&Passage> {
         let id = bare(id);
-        self.passages().find(|it| it.id.to_lowercase() == id)
+        self.passages()
+            .find(|passage| passage.id.to_lowercase() == id)
     }
 
-    /// A passage and those that follow it in its source; from the beginning where only the source is named.
+    /// A passage and all that follow it in its source; the whole source if only its name is given.
     pub fn from(&self, id: &str) -> Option<&[Passage]> {
         let wanted = bare(id);
         self.inner.list.iter().find_map(|source| {
             if source.name.to_lowercase() == wanted {
                 return Some(source.passages.as_slice());
             }
-            let at = source
-                .passages
-                .iter()
-                .position(|it| it.id.to_lowercase() == wanted)?;
+            let mut passages = source.passages.iter();
+            let at = passages.position(|passage| passage.id.to_lowercase() == wanted)?;
             source.passages.get(at..)
         })
     }
 
-    /// The source that a citation names: by itself, or with a place behind it.
+    /// The source that a citation names, with or without a location after the name.
     pub fn named(&self, citation: &str) -> Option<&Source> {
         let citation = bare(citation);
         self.inner.list.iter().find(|source| {
@@ -158,10 +157,10 @@ impl Sources {
     }
 }
 
-/// In small letters, without what models put around ids.
+/// In lower case, without the brackets and quotes that models put around ids.
 fn bare(id: &str) -> String {
-    let around = |c: char| c.is_whitespace() || "[]\"'`<>“”".contains(c);
-    id.trim_matches(around).to_lowercase()
+    let is_decoration = |c: char| c.is_whitespace() || "[]\"'`<>“”".contains(c);
+    id.trim_matches(is_decoration).to_lowercase()
 }
 
 impl fmt::Debug for Sources {

@@ -1,4 +1,4 @@
-//! M-15 and E-18: passages, search, and claims held against them.
+//! M-15 and E-18: passages, search, and checking claims against them.
 
 use proptest::prelude::*;
 
@@ -41,11 +41,11 @@ fn sources() -> Sources {
 }
 
 #[test]
-fn m15_passages_say_where_they_stand() {
+fn m15_passages_have_their_location() {
     let sources = sources();
     let all: Vec<(&str, String, &str)> = sources
         .passages()
-        .map(|it| (it.id.as_str(), it.place.to_string(), it.text.as_str()))
+        .map(|p| (p.id.as_str(), p.place.to_string(), p.text.as_str()))
         .collect();
     let expected = [
         (
@@ -79,7 +79,7 @@ fn m15_a_passage_is_found_by_its_id_however_models_write_it() {
     for id in ["plan.md:5-7", "[plan.md:5-7]", " `Plan.md:5-7` "] {
         assert_eq!(
             Some("plan.md:5-7"),
-            sources.passage(id).map(|it| it.id.as_str()),
+            sources.passage(id).map(|passage| passage.id.as_str()),
             "{id}"
         );
     }
@@ -91,19 +91,21 @@ fn m15_a_passage_is_found_by_its_id_however_models_write_it() {
     assert_eq!(None, sources.from("/etc/passwd"));
     assert_eq!(
         Some("plan.md"),
-        sources.named("plan.md:99").map(|it| it.name.as_str())
+        sources
+            .named("plan.md:99")
+            .map(|source| source.name.as_str())
     );
     assert_eq!(None, sources.named("plan.mdx"));
 }
 
 #[test]
-fn m15_a_passage_has_at_most_its_length_and_one_more_character_begins_another() {
+fn m15_a_passage_is_never_longer_than_the_limit() {
     let line = |length: usize| "a".repeat(length);
-    assert_eq!(1, of_text("a", &line(LONGEST)).len());
-    let two = of_text("a", &line(LONGEST + 1));
-    let ids: Vec<&str> = two.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(1, of_text("a", &line(MAX_PASSAGE_LENGTH)).len());
+    let two = of_text("a", &line(MAX_PASSAGE_LENGTH + 1));
+    let ids: Vec<&str> = two.iter().map(|passage| passage.id.as_str()).collect();
     assert_eq!(vec!["a:1", "a:1#2"], ids);
-    // Two lines fit as long as the break between them does.
+    // Two lines fit only if the line break between them fits too.
     let fits = format!("{}\n{}", line(449), line(450));
     assert_eq!(1, of_text("a", &fits).len());
     let too_long = format!("{}\n{}", line(450), line(450));
@@ -111,13 +113,13 @@ fn m15_a_passage_has_at_most_its_length_and_one_more_character_begins_another() 
 }
 
 #[test]
-fn m15_the_rarer_word_counts_for_more_and_words_that_are_not_there_find_nothing() {
+fn m15_rare_words_count_more_and_unknown_words_find_nothing() {
     let sources = sources();
     let found = |words: &str| -> Vec<String> {
         sources
             .search(words, 3)
             .iter()
-            .map(|it| it.id.clone())
+            .map(|passage| passage.id.clone())
             .collect()
     };
     assert_eq!(vec!["plan.md:1-3"], found("What does the move cost? cost"));
@@ -129,7 +131,7 @@ fn m15_the_rarer_word_counts_for_more_and_words_that_are_not_there_find_nothing(
 }
 
 #[test]
-fn m15_sources_come_back_from_json_as_they_were() {
+fn m15_sources_survive_json() {
     let sources = sources();
     let text = serde_json::to_string(&sources).unwrap();
     assert_eq!(sources, serde_json::from_str(&text).unwrap());
@@ -144,18 +146,18 @@ proptest! {
     fn m15_nothing_but_blanks_is_lost_in_passages(text in "(\\PC|\n){0,3000}") {
         let dense = |text: &str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
         let passages = of_text("f", &text);
-        let together: String = passages.iter().map(|it| dense(&it.text)).collect();
+        let together: String = passages.iter().map(|passage| dense(&passage.text)).collect();
         prop_assert_eq!(dense(&text), together);
         for passage in &passages {
-            prop_assert!(passage.text.chars().count() <= LONGEST);
+            prop_assert!(passage.text.chars().count() <= MAX_PASSAGE_LENGTH);
             prop_assert!(!passage.text.trim().is_empty());
         }
-        let ids: std::collections::BTreeSet<&str> = passages.iter().map(|it| it.id.as_str()).collect();
+        let ids: std::collections::BTreeSet<&str> = passages.iter().map(|passage| passage.id.as_str()).collect();
         prop_assert_eq!(ids.len(), passages.len());
     }
 
     #[test]
-    fn m15_a_search_finds_only_what_has_a_word_and_orders_it(texts in texts(), query in "[a-f]{1,3}( [a-f]{1,3}){0,3}", most in 0_usize..8) {
+    fn m15_a_search_finds_and_orders_only_passages_with_a_word(texts in texts(), query in "[a-f]{1,3}( [a-f]{1,3}){0,3}", most in 0_usize..8) {
         let passages: Vec<Passage> = texts.iter().zip(1..).map(|(text, line)| passage("x", line, text)).collect();
         let index = Index::of(&passages);
         let found = index.search(&query, most);
@@ -165,16 +167,16 @@ proptest! {
             let order = pair[1].score.total_cmp(&pair[0].score).then(pair[0].at.cmp(&pair[1].at));
             prop_assert_eq!(std::cmp::Ordering::Less, order);
         }
-        for it in &found {
-            prop_assert!(it.score > 0.0 && it.score.is_finite());
+        for hit in &found {
+            prop_assert!(hit.score > 0.0 && hit.score.is_finite());
         }
-        // All of a longer list begins with the shorter one.
+        // A longer list starts with the shorter one.
         let all = index.search(&query, usize::MAX);
         prop_assert_eq!(&all[..found.len()], &found[..]);
     }
 
     #[test]
-    fn e18_a_claim_taken_from_a_passage_word_for_word_is_supported(words in prop::collection::vec("[b-z]{5,9}", 3..12), figure in 1_u32..9999) {
+    fn e18_a_verbatim_claim_is_supported(words in prop::collection::vec("[b-z]{5,9}", 3..12), figure in 1_u32..9999) {
         let claim = format!("{} {figure}", words.join(" "));
         let passages = [passage("s", 1, &format!("Before. {claim}. After."))];
         let supported = Checked::Supported { passage: "s:1".into() };
@@ -202,7 +204,7 @@ fn contradicted(figure: &str) -> Checked {
 
 #[test]
 fn e18_a_claim_is_supported_from_60_percent_of_its_words_on() {
-    // Five telling words: three are enough, two are not.
+    // Five content words: three are enough, two are not.
     let claim = "queues absorb sudden write bursts";
     assert_eq!(supported(), checked(claim, "The queue will absorb bursts."));
     assert_eq!(
@@ -255,7 +257,7 @@ fn e18_another_figure_of_the_same_kind_contradicts() {
             text
         )
     );
-    // No figure of that kind is there: nothing contradicts it, and nothing bears it out.
+    // No figure of that kind is there, so the claim is neither contradicted nor supported.
     assert_eq!(
         Checked::NotFound,
         checked(
@@ -266,7 +268,7 @@ fn e18_another_figure_of_the_same_kind_contradicts() {
 }
 
 #[test]
-fn e18_figures_agree_as_exactly_as_the_rougher_was_written() {
+fn e18_figures_agree_within_the_precision_of_the_less_precise() {
     let text = "The service handled 1,249,999 requests.";
     assert_eq!(
         supported(),
@@ -298,7 +300,7 @@ fn e18_figures_agree_as_exactly_as_the_rougher_was_written() {
 }
 
 #[test]
-fn e18_a_negated_sentence_supports_no_claim_that_is_not() {
+fn e18_a_negated_sentence_does_not_support_an_affirmative_claim() {
     let text = "The cache does not survive a restart.";
     assert_eq!(
         supported(),
@@ -311,11 +313,11 @@ fn e18_a_negated_sentence_supports_no_claim_that_is_not() {
 }
 
 #[test]
-fn e18_versions_ordinals_and_words_with_digits_are_no_figures() {
+fn e18_versions_ordinals_and_words_with_digits_are_not_figures() {
     let read = |text: &str| -> Vec<String> {
         figures::figures(text)
             .into_iter()
-            .map(|it| it.text)
+            .map(|figure| figure.text)
             .collect()
     };
     assert_eq!(Vec::<String>::new(), read("v1.2.3, HTTP2, 3rd, 1.2.3"));

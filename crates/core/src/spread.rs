@@ -1,8 +1,8 @@
-//! What a group's numbers look like without saying whose they are: median, quartiles, and how far they spread.
+//! Anonymous summary of a panel's numbers: median, quartiles, mean and standard deviation.
 
 use serde::{Deserialize, Serialize};
 
-/// The five numbers by which an anonymous panel is told about itself (M-02).
+/// The five-number summary shown to an anonymous panel (M-02).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     pub lowest: f64,
@@ -13,7 +13,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// `None` where there is no number. Numbers that are none are left out.
+    /// Ignores values that are not finite; `None` if no value is left.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values
             .into_iter()
@@ -31,7 +31,7 @@ impl Spread {
     }
 }
 
-/// Linear between the two nearest ranks, as spreadsheets and most statistics programs do.
+/// Linear interpolation between the two nearest ranks, as in spreadsheets and most statistics packages.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -50,7 +50,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Population standard deviation: the panel is all there is, not a sample.
+/// Population standard deviation, because the panel is the whole population and not a sample.
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let middle = mean(values)?;
     let squares: Vec<f64> = values

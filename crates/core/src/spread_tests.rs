@@ -32,15 +32,15 @@ fn m02_median_and_quartiles() {
 }
 
 #[test]
-fn the_deviation_is_that_of_a_whole_panel() {
+fn the_deviation_is_that_of_a_population() {
     assert!((deviation(&[0.0, 1.0]).unwrap() - 0.5).abs() < 1e-12);
     assert_eq!(deviation(&[]), None);
 }
 
 proptest! {
-    /// M-02: whose number it is cannot be told from the order in which they come, and the five are in order.
+    /// M-02: the summary does not depend on the order of the values, and its five numbers are in order.
     #[test]
-    fn m02_quartiles_are_in_order_and_know_no_seats(mut values in prop::collection::vec(0.0..1.0_f64, 1..9)) {
+    fn m02_quartiles_are_in_order_and_anonymous(mut values in prop::collection::vec(0.0..1.0_f64, 1..9)) {
         let spread = Spread::of(values.clone()).unwrap();
         prop_assert!(spread.lowest <= spread.lower_quartile && spread.lower_quartile <= spread.median);
         prop_assert!(spread.median <= spread.upper_quartile && spread.upper_quartile <= spread.highest);

@@ -1,4 +1,4 @@
-//! Stances belong to one mode alone (M-06): they are assigned, and held to.
+//! Stances, which exist only in the devils-advocate mode (M-06). They are assigned to seats and do not change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ impl Stance {
         }
     }
 
-    /// Where it stands between no (0) and yes (1), for measuring how far stances spread.
+    /// From 0 (no) to 1 (yes), for the standard deviation of stances.
     pub const fn value(self) -> f64 {
         match self {
             Self::Yes => 1.0,
@@ -34,7 +34,7 @@ impl Stance {
         }
     }
 
-    /// YES, NO, NEUTRAL in turn.
+    /// Assigned in turn: YES, NO, NEUTRAL.
     pub const fn of_seat(index: usize) -> Self {
         Self::ALL[index % Self::ALL.len()]
     }
@@ -49,7 +49,7 @@ pub enum StanceFault {
     OutOfPlace,
 }
 
-/// `assigned` is `None` in every mode but devils-advocate. A seat that states none keeps the one it was given.
+/// `assigned` is `None` in every mode except devils-advocate. A seat that states no stance keeps its assigned one.
 pub fn check(assigned: Option<Stance>, stated: Option<Stance>) -> Option<StanceFault> {
     match (assigned, stated) {
         (Some(assigned), Some(stated)) if assigned != stated => {

@@ -1,8 +1,8 @@
 use super::*;
 
-/// M-06: held to where it is assigned, refused where it does not belong, filled in where it is left out.
+/// M-06: an assigned stance is kept; one in another mode is rejected; a missing one is filled in.
 #[test]
-fn m06_a_stance_is_held_to_and_belongs_to_one_mode() {
+fn m06_a_stance_is_kept_and_exists_in_one_mode_only() {
     let (yes, no) = (Stance::Yes, Stance::No);
     assert_eq!(check(Some(yes), Some(yes)), None);
     assert_eq!(check(Some(yes), None), None);
@@ -18,7 +18,7 @@ fn m06_a_stance_is_held_to_and_belongs_to_one_mode() {
 }
 
 #[test]
-fn m06_stances_are_given_out_in_turn() {
+fn m06_stances_are_assigned_in_turn() {
     let given: Vec<_> = (0..5).map(Stance::of_seat).collect();
     assert_eq!(
         given,

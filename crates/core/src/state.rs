@@ -1,10 +1,9 @@
-//! The debate state as the program keeps it (M-11): claims C1…, evidence E1…, decisions D1…, blockers and where each seat
-//! stands. A pure fold over replies.
+//! The debate state (M-11): claims C1…, evidence E1…, decisions D1…, blockers and the status of each seat. A pure fold over
+//! replies.
 //!
-//! Ids are given here, in the order of the seats, and never change or vanish. What a reply says about an id that does
-//! not exist is refused: it is returned, and otherwise ignored. Equal claims (in their normal form) and equal sources
-//! are one. A seat's last word on a claim counts; a claim is contested as long as one seat stands for it and another
-//! against it.
+//! Ids are assigned here, in the order of the seats, and never change or vanish. A reference to an id that does not exist is
+//! ignored and reported to the caller. Equal claims (in normal form) and equal sources are merged. A seat's latest statement on
+//! a claim counts; a claim is contested as long as one seat supports it and another opposes it.
 
 mod moves;
 
@@ -46,14 +45,14 @@ pub struct Claim {
     pub id: String,
     pub text: String,
     pub label: Label,
-    /// A FACT whose citation leads nowhere is kept, marked, and counts as no fact.
+    /// A FACT without a valid citation is kept and marked, but does not count as a fact.
     pub cited: bool,
     pub status: ClaimStatus,
     pub introduced_round: u32,
     pub last_updated_round: u32,
-    /// Evidence that stands for it.
+    /// Ids of evidence for it.
     pub support: Vec<String>,
-    /// Claims and evidence that stand against it.
+    /// Ids of claims and evidence against it.
     pub opposition: Vec<String>,
     pub introduced_by: String,
     pub supporters: BTreeSet<String>,
@@ -80,7 +79,7 @@ pub struct Evidence {
     pub cited_by: BTreeSet<String>,
 }
 
-/// A constraint on the answer. It is adopted when more than half of the seats back it.
+/// A constraint on the answer, adopted once more than half of the seats back it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     pub id: String,
@@ -90,7 +89,7 @@ pub struct Decision {
     pub adopted: bool,
 }
 
-/// What a seat demands before it agrees, as it last put it. Open until that seat votes otherwise.
+/// A change that a seat demands before it agrees, in its latest wording. Open until that seat votes otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocker {
     pub id: String,
@@ -106,12 +105,12 @@ pub struct AgentStatus {
     pub stance: Option<Stance>,
     pub debate_alignment: Option<String>,
     pub confidence: Confidence,
-    /// Against the seat's last word before this one.
+    /// Change since the seat's previous reply.
     pub confidence_delta: f64,
     pub vote: Vote,
     pub position: String,
     pub estimate: Option<f64>,
-    /// The round in which it last spoke.
+    /// The round of its latest reply.
     pub round: u32,
 }
 
@@ -123,7 +122,7 @@ pub struct DebateState {
     pub blockers: Vec<Blocker>,
     pub agent_status: Vec<AgentStatus>,
     pub concerns: Vec<Concern>,
-    /// All seats in their order, whether they have spoken or not.
+    /// All seats in order, including those that have not replied yet.
     participants: Vec<String>,
 }
 
@@ -134,7 +133,7 @@ pub struct Concern {
     pub text: String,
 }
 
-/// What a batch of replies did.
+/// The changes made by a batch of replies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     pub new_claims: Vec<String>,
@@ -143,11 +142,11 @@ pub struct Taken {
     pub new_evidence: Vec<String>,
     pub new_decisions: Vec<String>,
     pub touched: BTreeMap<String, Touched>,
-    /// By seat: ids it named that do not exist.
+    /// Ids that do not exist, by the seat that named them.
     pub unknown: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// What one seat did to which claims.
+/// The claims one seat changed, by what it did to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     pub introduced: Vec<String>,
@@ -168,36 +167,36 @@ impl DebateState {
         &self.participants
     }
 
-    /// Takes up what seats said without having heard each other. In which order they are given does not matter.
-    pub fn take(&mut self, round: u32, said: &[(String, Moves)]) -> Taken {
-        let mut said: Vec<&(String, Moves)> = said.iter().collect();
-        said.sort_by_key(|(seat, _)| (self.place(seat), seat.clone()));
+    /// Applies the replies of seats that answered in parallel. Their order does not matter.
+    pub fn take(&mut self, round: u32, replies: &[(String, Moves)]) -> Taken {
+        let mut replies: Vec<&(String, Moves)> = replies.iter().collect();
+        replies.sort_by_key(|(seat, _)| (self.seat_index(seat), seat.clone()));
         let mut taken = Taken::default();
-        // What refers to ids means those of before; so those come first, and new ones in the order of seats after.
-        for (seat, moves) in &said {
-            self.stand(round, seat, moves, &mut taken);
+        // References mean ids from before this batch, so they are applied before new ids are assigned.
+        for (seat, moves) in &replies {
+            self.apply_references(round, seat, moves, &mut taken);
         }
         let known = self.claims.iter().zip(0..);
         let mut forms: HashMap<String, usize> = known
             .map(|(claim, index)| (normal(&claim.text), index))
             .collect();
-        for (seat, moves) in &said {
-            let numbers = self.register(round, seat, moves, &mut taken);
-            self.introduce(round, seat, moves, &numbers, &mut forms, &mut taken);
-            self.decide(round, seat, moves, &mut taken);
-            self.vote(round, seat, moves);
+        for (seat, moves) in &replies {
+            let numbers = self.add_evidence(round, seat, moves, &mut taken);
+            self.add_claims(round, seat, moves, &numbers, &mut forms, &mut taken);
+            self.add_decisions(round, seat, moves, &mut taken);
+            self.update_vote(round, seat, moves);
         }
-        self.settle();
+        self.update_statuses();
         taken
     }
 
-    fn place(&self, seat: &str) -> usize {
-        let place = self.participants.iter().position(|it| it == seat);
-        place.unwrap_or(usize::MAX)
+    fn seat_index(&self, seat: &str) -> usize {
+        let index = self.participants.iter().position(|name| name == seat);
+        index.unwrap_or(usize::MAX)
     }
 
-    /// Supports, objections and retractions. In one reply an objection outweighs a support.
-    fn stand(&mut self, round: u32, seat: &str, moves: &Moves, taken: &mut Taken) {
+    /// Supports, objections and retractions. Within one reply an objection overrides a support.
+    fn apply_references(&mut self, round: u32, seat: &str, moves: &Moves, taken: &mut Taken) {
         let unknown = self.unknown(moves);
         if !unknown.is_empty() {
             taken.unknown.insert(seat.to_owned(), unknown);
@@ -205,7 +204,7 @@ impl DebateState {
         let touched = taken.touched.entry(seat.to_owned()).or_default();
         for id in &moves.supports {
             let id = normal_id(id);
-            if let Some(decision) = self.decisions.iter_mut().find(|it| it.id == id) {
+            if let Some(decision) = self.decisions.iter_mut().find(|d| d.id == id) {
                 decision.backed_by.insert(seat.to_owned());
             } else if let Some(claim) = find(&mut self.claims, &id) {
                 claim.support_by(round, seat);
@@ -235,8 +234,8 @@ impl DebateState {
         }
     }
 
-    /// The seat's reference list, merged into the registry. Gives the evidence behind each of its numbers.
-    fn register(
+    /// Merges the seat's reference list into the evidence. Returns the evidence id for each reference number.
+    fn add_evidence(
         &mut self,
         round: u32,
         seat: &str,
@@ -251,7 +250,7 @@ impl DebateState {
                     known.cited_by.insert(seat.to_owned());
                     known.id.clone()
                 }
-                // An id of evidence that does not exist is no source.
+                // An evidence id that does not exist is not a source.
                 None if is_evidence_id(&reference.title) => continue,
                 None if normal(&reference.title).is_empty() => continue,
                 None => {
@@ -264,7 +263,7 @@ impl DebateState {
                             .url
                             .as_deref()
                             .map(one_line)
-                            .filter(|it| !it.is_empty()),
+                            .filter(|url| !url.is_empty()),
                         supports: Vec::new(),
                         gist: one_line(&reference.gist),
                         added_round: round,
@@ -288,7 +287,7 @@ impl DebateState {
         self.evidence.iter().position(|known| {
             let known_address = known.url.as_deref().map(address_key);
             let same_address = known_address.is_some() && known_address == address;
-            // What tools say is told apart exactly: `calc: 4 - 10` and `calc: 10 - 4` have the same words.
+            // Tool results are compared exactly: `calc: 4 - 10` and `calc: 10 - 4` have the same words.
             let same_work = if reference.kind == EvidenceKind::Citation {
                 same_title(&known.title, &reference.title)
             } else {
@@ -298,7 +297,7 @@ impl DebateState {
         })
     }
 
-    fn introduce(
+    fn add_claims(
         &mut self,
         round: u32,
         seat: &str,
@@ -326,7 +325,7 @@ impl DebateState {
             let claim = &mut self.claims[index];
             claim.support_by(round, seat);
             let was_fact = known.is_some() && claim.label == Label::Fact && claim.cited;
-            // A source makes a fact of what was only inferred or assumed; nothing makes less of a fact.
+            // A citation upgrades an inference or assumption to a fact; a fact is never downgraded.
             if !evidence.is_empty() && new.label == Label::Fact {
                 claim.label = Label::Fact;
             }
@@ -353,7 +352,7 @@ impl DebateState {
         }
     }
 
-    fn decide(&mut self, round: u32, seat: &str, moves: &Moves, taken: &mut Taken) {
+    fn add_decisions(&mut self, round: u32, seat: &str, moves: &Moves, taken: &mut Taken) {
         for text in &moves.decisions {
             let form = normal(text);
             if form.is_empty() {
@@ -362,7 +361,7 @@ impl DebateState {
             let known = self
                 .decisions
                 .iter()
-                .position(|it| normal(&it.text) == form);
+                .position(|decision| normal(&decision.text) == form);
             let index = known.unwrap_or(self.decisions.len());
             if known.is_none() {
                 self.decisions.push(Decision {
@@ -378,61 +377,50 @@ impl DebateState {
         }
     }
 
-    /// What a person decides is adopted at once.
-    pub fn decreed(&mut self, round: u32, text: &str) {
-        self.decisions.push(Decision {
-            id: format!("D{}", self.decisions.len() + 1),
-            text: one_line(text),
-            round,
-            backed_by: BTreeSet::new(),
-            adopted: true,
-        });
-    }
-
-    /// Takes the words of one seat's turn out again and puts others in their place. Ids and what others did stay.
-    pub fn redact(&mut self, round: u32, seat: &str, words: &str) {
-        let words = words.to_owned();
+    /// Replaces the text of one seat's turn. Ids and the contributions of other seats stay.
+    pub fn redact(&mut self, round: u32, seat: &str, replacement: &str) {
+        let replacement = replacement.to_owned();
         for claim in &mut self.claims {
             if claim.introduced_by == seat && claim.introduced_round == round {
-                claim.text.clone_from(&words);
+                claim.text.clone_from(&replacement);
             }
             for opponent in &mut claim.opponents {
                 if opponent.seat == seat && opponent.round == round {
-                    opponent.because.clone_from(&words);
+                    opponent.because.clone_from(&replacement);
                 }
             }
         }
         for evidence in &mut self.evidence {
-            if evidence.added_round == round && evidence.cited_by.iter().all(|it| it == seat) {
-                evidence.title.clone_from(&words);
+            if evidence.added_round == round && evidence.cited_by.iter().all(|name| name == seat) {
+                evidence.title.clone_from(&replacement);
                 evidence.gist = String::new();
                 evidence.url = None;
             }
         }
         for decision in &mut self.decisions {
-            if decision.round == round && decision.backed_by.iter().all(|it| it == seat) {
-                decision.text.clone_from(&words);
+            if decision.round == round && decision.backed_by.iter().all(|name| name == seat) {
+                decision.text.clone_from(&replacement);
             }
         }
-        for blocker in self.blockers.iter_mut().filter(|it| it.seat == seat) {
-            blocker.text.clone_from(&words);
+        for blocker in self.blockers.iter_mut().filter(|b| b.seat == seat) {
+            blocker.text.clone_from(&replacement);
         }
         for concern in &mut self.concerns {
             if concern.seat == seat && concern.round == round {
-                concern.text.clone_from(&words);
+                concern.text.clone_from(&replacement);
             }
         }
-        for status in self.agent_status.iter_mut().filter(|it| it.agent == seat) {
-            status.position.clone_from(&words);
+        for status in self.agent_status.iter_mut().filter(|s| s.agent == seat) {
+            status.position.clone_from(&replacement);
             status.debate_alignment = None;
         }
     }
 
-    fn vote(&mut self, round: u32, seat: &str, moves: &Moves) {
+    fn update_vote(&mut self, round: u32, seat: &str, moves: &Moves) {
         let open = self
             .blockers
             .iter_mut()
-            .find(|it| it.seat == seat && it.resolved_round.is_none());
+            .find(|blocker| blocker.seat == seat && blocker.resolved_round.is_none());
         let demand = moves.blocker.as_deref().map(one_line);
         let demand = demand.filter(|text| !text.is_empty());
         let demand = demand.unwrap_or_else(|| one_line(&moves.position));
@@ -457,7 +445,7 @@ impl DebateState {
                 text,
             });
         }
-        let before = self.agent_status.iter().position(|it| it.agent == seat);
+        let before = self.agent_status.iter().position(|s| s.agent == seat);
         let delta = before.map_or(0.0, |index| {
             moves.confidence.value() - self.agent_status[index].confidence.value()
         });
@@ -481,7 +469,7 @@ impl DebateState {
             .sort_by_key(|status| places.get(&status.agent).copied().unwrap_or(usize::MAX));
     }
 
-    fn settle(&mut self) {
+    fn update_statuses(&mut self) {
         let seats = self.participants.len();
         for claim in &mut self.claims {
             claim.status = if claim.supporters.is_empty() {
@@ -499,7 +487,7 @@ impl DebateState {
         }
     }
 
-    /// Ids that a reply names and that do not exist, as the seat would have to write them.
+    /// The ids in a reply that do not exist, in normal form.
     pub fn unknown(&self, moves: &Moves) -> BTreeSet<String> {
         let claims = moves.opposes.iter().map(|objection| &objection.claim);
         let counters = moves
@@ -521,9 +509,9 @@ impl DebateState {
 
     /// Whether a claim, a piece of evidence or a decision has this id.
     pub fn has(&self, id: &str) -> bool {
-        self.claims.iter().any(|it| it.id == id)
-            || self.evidence.iter().any(|it| it.id == id)
-            || self.decisions.iter().any(|it| it.id == id)
+        self.claims.iter().any(|claim| claim.id == id)
+            || self.evidence.iter().any(|evidence| evidence.id == id)
+            || self.decisions.iter().any(|decision| decision.id == id)
     }
 
     pub fn claim(&self, id: &str) -> Option<&Claim> {
@@ -540,7 +528,7 @@ impl DebateState {
         self.blockers.iter().filter(is_open)
     }
 
-    /// Whether nobody has raised this before (M-07).
+    /// Whether no seat has raised this concern before (M-07).
     pub fn is_new_concern(&self, text: &str) -> bool {
         let form: BTreeSet<String> = wording::words(text).collect();
         let is_same = |known: &str| {
@@ -550,7 +538,7 @@ impl DebateState {
         !form.is_empty() && !self.concerns.iter().any(|concern| is_same(&concern.text))
     }
 
-    /// Facts and assumptions a seat stands for: what its position rests on.
+    /// Ids of the facts and assumptions a seat supports: the basis of its position.
     pub fn premises(&self, seat: &str) -> BTreeSet<String> {
         self.claims
             .iter()
@@ -559,7 +547,7 @@ impl DebateState {
             .collect()
     }
 
-    /// The round in figures, for whoever decides whether it was the last.
+    /// The figures of a round, from which the caller decides whether the debate ends.
     pub fn figures(&self, round: u32, new_facts: usize) -> Figures {
         let standings = self.agent_status.iter().map(|status| Standing {
             seat: status.agent.clone(),
@@ -623,7 +611,7 @@ impl Claim {
         self.last_updated_round = round;
     }
 
-    /// How the label reads in a prompt and on the page.
+    /// The label as shown in prompts and on pages.
     pub fn tag(&self) -> &'static str {
         match (self.label, self.cited) {
             (Label::Fact, false) => "[FACT, uncited]",

@@ -89,12 +89,18 @@ fn m11_claims_and_evidence_of_several_seats_are_merged() {
         ],
         ..moves()
     };
-    // Given in the other order: the seats' order counts.
+    // Given in reverse: the order of the seats counts.
     let taken = state.take(1, &[said("bo", bo), said("ada", ada)]);
     let texts: Vec<_> = state
         .claims
         .iter()
-        .map(|it| (it.id.as_str(), it.text.as_str(), it.supporters.len()))
+        .map(|claim| {
+            (
+                claim.id.as_str(),
+                claim.text.as_str(),
+                claim.supporters.len(),
+            )
+        })
         .collect();
     assert_eq!(
         texts,
@@ -107,7 +113,7 @@ fn m11_claims_and_evidence_of_several_seats_are_merged() {
     let sources: Vec<_> = state
         .evidence
         .iter()
-        .map(|it| (it.id.as_str(), it.title.as_str(), it.supports.clone()))
+        .map(|e| (e.id.as_str(), e.title.as_str(), e.supports.clone()))
         .collect();
     assert_eq!(
         sources,
@@ -124,7 +130,7 @@ fn m11_claims_and_evidence_of_several_seats_are_merged() {
     );
 }
 
-/// M-11: contested by an objection, settled by the objector's own word, retracted by those who stood for it.
+/// M-11: contested by an objection, settled when the objector withdraws it, retracted by its supporters.
 #[test]
 fn m11_a_claim_goes_through_its_states() {
     let mut state = state();
@@ -150,7 +156,7 @@ fn m11_a_claim_goes_through_its_states() {
         )],
     );
     assert_eq!(statuses(&state), [("C1", ClaimStatus::Contested)]);
-    // Nobody else's support settles it.
+    // Support from another seat does not settle it.
     state.take(
         3,
         &[said(
@@ -195,9 +201,9 @@ fn m11_a_claim_goes_through_its_states() {
     );
 }
 
-/// M-11: ids that do not exist are named, and change nothing.
+/// M-11: ids that do not exist are reported and change nothing.
 #[test]
-fn m11_unknown_ids_are_refused() {
+fn m11_unknown_ids_are_reported_and_ignored() {
     let mut state = state();
     let wild = Moves {
         supports: vec!["C99".into()],
@@ -225,9 +231,9 @@ fn m11_unknown_ids_are_refused() {
     );
 }
 
-/// M-04: evidence on the table is cited by its id, through the own numbered list.
+/// M-04: known evidence is cited by its id in the reply's reference list.
 #[test]
-fn m04_evidence_on_the_table_is_cited_by_its_id() {
+fn m04_known_evidence_is_cited_by_its_id() {
     let mut state = state();
     let first = Moves {
         references: vec![reference(1, "Logs")],
@@ -248,9 +254,9 @@ fn m04_evidence_on_the_table_is_cited_by_its_id() {
     );
 }
 
-/// M-05, M-11: a BLOCKER is open until its own seat votes otherwise; only its words may change.
+/// M-05, M-11: a BLOCKER is open until its own seat votes otherwise; only its text may change.
 #[test]
-fn m05_a_blocker_is_open_until_its_seat_gives_it_up() {
+fn m05_a_blocker_is_open_until_its_seat_withdraws_it() {
     let mut state = state();
     let block = |text: &str| Moves {
         vote: Vote::Blocker,
@@ -264,7 +270,7 @@ fn m05_a_blocker_is_open_until_its_seat_gives_it_up() {
     state.take(2, &[said("ada", block("Measure on Mondays."))]);
     let open: Vec<_> = state
         .open_blockers()
-        .map(|it| (it.id.as_str(), it.text.as_str(), it.raised_round))
+        .map(|b| (b.id.as_str(), b.text.as_str(), b.raised_round))
         .collect();
     assert_eq!(open, [("B1", "Measure on Mondays.", 1)]);
     state.take(3, &[said("bo", moves())]);
@@ -302,7 +308,7 @@ fn m11_a_decision_is_adopted_by_more_than_half() {
 
 /// M-11: confidence and its change; M-07: a concern counts once.
 #[test]
-fn m11_agent_status_knows_the_change() {
+fn m11_agent_status_has_the_change_of_confidence() {
     let mut state = state();
     let sure = |value: f64| Moves {
         confidence: Confidence::new(value).unwrap(),
@@ -314,7 +320,7 @@ fn m11_agent_status_knows_the_change() {
     let status: Vec<_> = state
         .agent_status
         .iter()
-        .map(|it| (it.agent.as_str(), it.confidence_delta))
+        .map(|status| (status.agent.as_str(), status.confidence_delta))
         .collect();
     assert_eq!(status, [("ada", 0.0), ("bo", 0.06)]);
     assert_eq!(state.concerns.len(), 1);
@@ -322,7 +328,7 @@ fn m11_agent_status_knows_the_change() {
     assert!(state.is_new_concern("It may cost too much."));
 }
 
-/// M-03, M-04: what is wrong with a reply's labels and citations, all at once.
+/// M-03, M-04: all faults of a reply's labels and citations are listed at once.
 #[test]
 fn m03_m04_faults_of_a_reply() {
     let reply = Moves {
@@ -404,7 +410,7 @@ fn batch(round: &[Option<Moves>]) -> Vec<(String, Moves)> {
 }
 
 proptest! {
-    /// M-11: in which order the replies of a parallel round come in does not matter.
+    /// M-11: the order in which the replies of a parallel round arrive does not matter.
     #[test]
     fn m11_the_order_within_a_round_does_not_matter(debate in any_debate()) {
         let (mut there, mut back) = (state(), state());
@@ -425,18 +431,18 @@ proptest! {
         let mut sources: Vec<(String, String)> = Vec::new();
         for (number, round) in (1..).zip(&debate) {
             state.take(number, &batch(round));
-            let now: Vec<_> = state.claims.iter().map(|it| (it.id.clone(), it.text.clone())).collect();
+            let now: Vec<_> = state.claims.iter().map(|claim| (claim.id.clone(), claim.text.clone())).collect();
             prop_assert!(now.starts_with(&known));
             known = now;
-            let now: Vec<_> = state.evidence.iter().map(|it| (it.id.clone(), it.title.clone())).collect();
+            let now: Vec<_> = state.evidence.iter().map(|e| (e.id.clone(), e.title.clone())).collect();
             prop_assert!(now.starts_with(&sources));
             sources = now;
-            let forms: BTreeSet<_> = state.claims.iter().map(|it| normal(&it.text)).collect();
+            let forms: BTreeSet<_> = state.claims.iter().map(|claim| normal(&claim.text)).collect();
             prop_assert_eq!(forms.len(), state.claims.len(), "no claim is there twice");
         }
     }
 
-    /// M-11, M-12: what is contested stays contested until one side gives it up itself; a BLOCKER until its seat does.
+    /// M-11, M-12: a contested claim stays contested until one side withdraws; a BLOCKER stays open until its seat does.
     #[test]
     fn m11_nothing_contested_and_no_blocker_is_lost(debate in any_debate()) {
         let mut state = state();
@@ -448,23 +454,23 @@ proptest! {
                 let now = state.claim(&claim.id).unwrap();
                 if now.status != ClaimStatus::Contested {
                     let sides: BTreeSet<&str> = claim.supporters.iter().map(String::as_str)
-                        .chain(claim.opponents.iter().map(|it| it.seat.as_str())).collect();
+                        .chain(claim.opponents.iter().map(|opponent| opponent.seat.as_str())).collect();
                     prop_assert!(replies.iter().any(|(seat, _)| sides.contains(seat.as_str())));
                 }
             }
             for blocker in before.open_blockers() {
                 let gave_up = replies.iter().any(|(seat, moves)| *seat == blocker.seat && moves.vote.agrees());
-                prop_assert_eq!(state.open_blockers().any(|it| it.id == blocker.id), !gave_up);
+                prop_assert_eq!(state.open_blockers().any(|open| open.id == blocker.id), !gave_up);
             }
-            let blocking = state.agent_status.iter().filter(|it| it.vote == Vote::Blocker).count();
+            let blocking = state.agent_status.iter().filter(|status| status.vote == Vote::Blocker).count();
             prop_assert_eq!(state.open_blockers().count(), blocking);
         }
     }
 }
 
-/// M-09: what is withheld leaves no word behind, and every id stays where it is.
+/// M-09: redaction removes the text and keeps every id.
 #[test]
-fn m09_a_redacted_turn_keeps_its_ids_and_loses_its_words() {
+fn m09_a_redacted_turn_keeps_its_ids_and_loses_its_text() {
     let mut state = state();
     let bad = Moves {
         position: "SECRET".into(),

@@ -1,4 +1,4 @@
-//! When the proposer and the skeptic are done (P-05). Read from typed fields, never from words in the text.
+//! When the debate of proposer and skeptic ends (P-05). Decided from typed fields, never from text.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Limits {
     pub early_stop_score: OutOfTen,
 }
 
-/// What the skeptic says about the answer as a whole.
+/// The skeptic's assessment of the answer as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assessment {
     pub quality: OutOfTen,
@@ -38,20 +38,21 @@ impl Stop {
     }
 }
 
-/// In this order: the skeptic is ready, in any round; the cap; no critical issue open after the minimum of rounds.
+/// In this order: the skeptic is ready or its score is high enough, in any round; the round cap; no open critical issue after
+/// the minimum number of rounds.
 ///
-/// `skeptic` is `None` where the skeptic was absent: nothing can be read from silence but the cap.
+/// `skeptic` is `None` if the skeptic was absent; then only the cap applies.
 pub fn after_round(
     round: u32,
     skeptic: Option<Assessment>,
     open_critical: usize,
     limits: &Limits,
 ) -> Option<Stop> {
-    if let Some(said) = skeptic {
-        if said.ready {
+    if let Some(assessment) = skeptic {
+        if assessment.ready {
             return Some(Stop::SkepticReady);
         }
-        if said.quality >= limits.early_stop_score {
+        if assessment.quality >= limits.early_stop_score {
             return Some(Stop::EarlyStopScore);
         }
     }
@@ -62,7 +63,7 @@ pub fn after_round(
         .then_some(Stop::NoCriticalIssue)
 }
 
-/// True only when it ended before the cap, whatever the reason.
+/// Whether it ended before the cap, for any reason.
 pub const fn stopped_early(round: u32, limits: &Limits) -> bool {
     round < limits.max_rounds
 }

@@ -12,7 +12,7 @@ fn limits() -> Limits {
     }
 }
 
-fn said(quality: u8, ready: bool) -> Assessment {
+fn assessment(quality: u8, ready: bool) -> Assessment {
     Assessment {
         quality: mark(quality),
         ready,
@@ -24,17 +24,22 @@ fn said(quality: u8, ready: bool) -> Assessment {
 fn p05_stop_conditions_in_their_order() {
     let cases = [
         // round, skeptic, open critical issues → stop
-        (1, Some(said(2, true)), 3, Some(Stop::SkepticReady)),
-        (1, Some(said(8, false)), 3, Some(Stop::EarlyStopScore)),
-        (1, Some(said(7, false)), 0, None),
-        (2, Some(said(7, false)), 0, None),
-        (3, Some(said(7, false)), 0, Some(Stop::NoCriticalIssue)),
-        (3, Some(said(7, false)), 1, None),
-        (4, Some(said(7, false)), 1, None),
-        (5, Some(said(7, false)), 1, Some(Stop::RoundCap)),
-        (5, Some(said(7, false)), 0, Some(Stop::RoundCap)),
-        (5, Some(said(9, true)), 0, Some(Stop::SkepticReady)),
-        (5, Some(said(9, false)), 0, Some(Stop::EarlyStopScore)),
+        (1, Some(assessment(2, true)), 3, Some(Stop::SkepticReady)),
+        (1, Some(assessment(8, false)), 3, Some(Stop::EarlyStopScore)),
+        (1, Some(assessment(7, false)), 0, None),
+        (2, Some(assessment(7, false)), 0, None),
+        (
+            3,
+            Some(assessment(7, false)),
+            0,
+            Some(Stop::NoCriticalIssue),
+        ),
+        (3, Some(assessment(7, false)), 1, None),
+        (4, Some(assessment(7, false)), 1, None),
+        (5, Some(assessment(7, false)), 1, Some(Stop::RoundCap)),
+        (5, Some(assessment(7, false)), 0, Some(Stop::RoundCap)),
+        (5, Some(assessment(9, true)), 0, Some(Stop::SkepticReady)),
+        (5, Some(assessment(9, false)), 0, Some(Stop::EarlyStopScore)),
         (3, None, 0, None),
         (5, None, 0, Some(Stop::RoundCap)),
     ];

@@ -1,5 +1,5 @@
-//! How long things took, from the intervals in which calls were running: time in which nothing ran (a killed process, a
-//! night between two halves) does not count, and calls side by side count once.
+//! Active time of a debate, from the intervals in which calls were running: idle time (a killed process, a night between two
+//! sessions) does not count, and parallel calls count once.
 
 /// The length of the union of `[start, end)` intervals.
 pub fn busy(intervals: impl IntoIterator<Item = (u64, u64)>) -> u64 {

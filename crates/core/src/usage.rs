@@ -1,4 +1,4 @@
-//! What a call used and what it cost. Sums are exact: money is counted in whole picodollars.
+//! Token usage and cost. Sums are exact because money is an integer number of picodollars.
 
 use std::borrow::Cow;
 use std::iter::Sum;
@@ -65,8 +65,8 @@ impl Money {
         (0.0..1.8e19).contains(&picos).then_some(Self(picos as u64))
     }
 
-    /// What is left, nothing at the least.
-    pub fn minus(self, other: Self) -> Self {
+    /// Subtraction that stops at zero.
+    pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
@@ -116,18 +116,19 @@ impl JsonSchema for Money {
 impl<'de> Deserialize<'de> for Money {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let dollars = f64::deserialize(deserializer)?;
-        Self::from_dollars(dollars)
-            .ok_or_else(|| serde::de::Error::custom("an amount of money must not be negative"))
+        Self::from_dollars(dollars).ok_or_else(|| {
+            serde::de::Error::custom("an amount of money must be a number from 0 to 18 million")
+        })
     }
 }
 
-/// What a model charges, in dollars for a million tokens.
+/// The price of a model, in dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// Input read from the prompt cache; the plain input price where it is not given.
+    /// Input read from the prompt cache; defaults to the price of input.
     #[serde(default)]
     pub cached: Option<f64>,
 }

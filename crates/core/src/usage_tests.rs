@@ -1,8 +1,8 @@
 use super::*;
 
-/// C-11: cached input has its own price, and the rest the plain one.
+/// C-11: cached input has its own price; the rest has the price of input.
 #[test]
-fn c11_cached_tokens_are_priced_apart() {
+fn c11_cached_tokens_have_their_own_price() {
     let price = Price {
         input: 3.0,
         output: 15.0,
@@ -18,7 +18,7 @@ fn c11_cached_tokens_are_priced_apart() {
 }
 
 #[test]
-fn a_provider_that_reports_more_cached_than_input_is_not_believed() {
+fn cached_tokens_are_capped_at_the_input() {
     let price = Price {
         input: 2.0,
         output: 0.0,
@@ -33,7 +33,7 @@ fn a_provider_that_reports_more_cached_than_input_is_not_believed() {
 }
 
 #[test]
-fn money_refuses_what_is_no_amount() {
+fn money_rejects_invalid_amounts() {
     for wrong in [-0.01, f64::NAN, f64::INFINITY, 1e9] {
         assert_eq!(None, Money::from_dollars(wrong), "{wrong}");
     }

@@ -1,9 +1,9 @@
-//! The questions that a seat answers about its own reply (M-10): 7 for all, 2 of the mode, 1 more when much is at stake.
+//! The self-check questions a seat answers about its own reply (M-10): 7 universal, 2 of the mode, 1 more at high stakes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is asked of every reply in every mode, in this order.
+/// Asked in every mode, in this order.
 pub const UNIVERSAL: [(&str, &str); 7] = [
     ("clarity", "Is the core position stated outright?"),
     ("grounding", "Does every [FACT] have a citation?"),
@@ -25,15 +25,15 @@ pub const UNIVERSAL: [(&str, &str); 7] = [
         "Does it keep clear of harmful guidance, and has misuse been thought of?",
     ),
 ];
-pub const OF_THE_MODE: usize = 2;
+pub const MODE_QUESTIONS: usize = 2;
 pub const HIGH_STAKES: &str = "Are the limits of scope, the points where a person must approve, and the way to abort or roll back named?";
-pub const MOST: usize = 10;
+pub const MAX_QUESTIONS: usize = 10;
 
-/// How many alternatives and risks a reply names at least.
+/// The minimum numbers of alternatives and risks in a reply.
 pub const ALTERNATIVES: usize = 2;
 pub const RISKS: usize = 3;
 
-/// Whether the user has said that much is at stake.
+/// The stakes of the decision, as stated by the user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stakes {
@@ -42,13 +42,13 @@ pub enum Stakes {
     High,
 }
 
-/// How many questions there are. Never more than [`MOST`].
+/// The number of questions, at most [`MAX_QUESTIONS`].
 pub const fn count(stakes: Stakes) -> usize {
-    let more = match stakes {
+    let extra = match stakes {
         Stakes::Ordinary => 0,
         Stakes::High => 1,
     };
-    UNIVERSAL.len() + OF_THE_MODE + more
+    UNIVERSAL.len() + MODE_QUESTIONS + extra
 }
 
 /// A seat's answers. True: the check holds.
@@ -57,7 +57,7 @@ pub const fn count(stakes: Stakes) -> usize {
 #[schemars(inline)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "they are the answers to so many yes-no questions"
+    reason = "each is the answer to one yes-no question"
 )]
 pub struct Answers {
     pub clarity: bool,
@@ -77,7 +77,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// The questions that are answered with no, by name; an answer that is missing counts as no.
+    /// The names of the questions answered with no; a missing answer counts as no.
     pub fn failed(&self, stakes: Stakes) -> Vec<&'static str> {
         let own = [
             ("clarity", self.clarity),
@@ -90,12 +90,12 @@ impl Answers {
             ("mode_first", self.mode_first),
             ("mode_second", self.mode_second),
         ];
-        let more = match stakes {
+        let extra = match stakes {
             Stakes::Ordinary => None,
             Stakes::High => Some(("high_stakes", self.high_stakes.unwrap_or(false))),
         };
         own.into_iter()
-            .chain(more)
+            .chain(extra)
             .filter(|(_, holds)| !holds)
             .map(|(name, _)| name)
             .collect()

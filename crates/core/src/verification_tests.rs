@@ -17,14 +17,14 @@ const ALL_HOLD: Answers = Answers {
 #[test]
 fn m10_there_are_nine_questions_or_ten() {
     assert_eq!(
-        (count(Stakes::Ordinary), count(Stakes::High), MOST),
+        (count(Stakes::Ordinary), count(Stakes::High), MAX_QUESTIONS),
         (9, 10, 10)
     );
 }
 
-/// M-10: each answer counts; the tenth only where it is asked, and there silence is a no.
+/// M-10: each answer counts; the tenth only at high stakes, where a missing answer is a no.
 #[test]
-fn m10_a_failed_check_is_named() {
+fn m10_a_failed_check_is_listed_by_name() {
     assert_eq!(ALL_HOLD.failed(Stakes::Ordinary), [""; 0]);
     assert_eq!(ALL_HOLD.failed(Stakes::High), ["high_stakes"]);
     let answered = Answers {

@@ -1,4 +1,4 @@
-//! Votes, and when a debate of the modes is over (M-05). Read from typed fields, never from words in a text.
+//! Votes, and when a debate of a mode ends (M-05). Decided from typed fields, never from text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ impl Vote {
     }
 }
 
-/// Where one seat stands after a round.
+/// One seat's vote and confidence after a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     pub seat: String,
@@ -50,7 +50,7 @@ pub struct Standing {
     pub presence: Presence,
 }
 
-/// Whether a seat spoke in the round, or its last word still stands.
+/// Whether a seat replied in the round, or its previous reply still counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Presence {
@@ -62,15 +62,15 @@ pub enum Presence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     pub round: u32,
-    /// One for each seat that has spoken so far.
+    /// One for each seat that has replied so far.
     pub standings: Vec<Standing>,
-    /// Cited FACTs that were not on the table before.
+    /// Cited FACTs that are new in this round.
     pub new_facts: usize,
     pub open_blockers: usize,
 }
 
 impl Figures {
-    /// Those who spoke in this round.
+    /// The seats that replied in this round.
     pub fn speakers(&self) -> impl Iterator<Item = &Standing> {
         self.standings
             .iter()
@@ -83,7 +83,7 @@ impl Figures {
     }
 
     pub fn mean_confidence(&self) -> Option<f64> {
-        spread::mean(&self.confidences()).map(exact)
+        spread::mean(&self.confidences()).map(rounded)
     }
 
     /// The share that votes ACCEPT or MINOR.
@@ -98,25 +98,25 @@ impl Figures {
         self.standings.iter().filter(agrees).count()
     }
 
-    /// Mean change of confidence of those who spoke in both rounds; `None` if nobody did.
+    /// Mean change of confidence of the seats that replied in this round and have an earlier reply; `None` if there are none.
     pub fn confidence_change(&self, before: &Self) -> Option<f64> {
         let changes: Vec<f64> = self
             .pairs(before)
             .map(|(now, then)| (now.confidence.value() - then.confidence.value()).abs())
             .collect();
-        spread::mean(&changes).map(exact)
+        spread::mean(&changes).map(rounded)
     }
 
-    /// The larger of the mean change of confidence and the share of changed votes: a turned vote is a change, however
-    /// sure everybody stays.
+    /// The larger of the mean change of confidence and the share of changed votes: a changed vote is a change even if the
+    /// confidence stays the same.
     #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
     pub fn change(&self, before: &Self) -> Option<f64> {
         let confidence = self.confidence_change(before)?;
         let both = self.pairs(before).count();
-        let turned = self
+        let changed = self
             .pairs(before)
             .filter(|(now, then)| now.vote != then.vote);
-        Some(confidence.max(exact(turned.count() as f64 / both as f64)))
+        Some(confidence.max(rounded(changed.count() as f64 / both as f64)))
     }
 
     fn pairs<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = (&'a Standing, &'a Standing)> {
@@ -127,14 +127,14 @@ impl Figures {
     }
 }
 
-/// 0.8 − 0.7 is a tenth, whatever binary fractions make of it: thresholds are compared without their last digits.
-fn exact(value: f64) -> f64 {
+/// Removes binary rounding error before a comparison with a threshold: 0.8 − 0.7 must be 0.1.
+fn rounded(value: f64) -> f64 {
     (value * 1e9).round() / 1e9
 }
 
 /// The thresholds of the design.
-pub const LEAST_CONFIDENCE: f64 = 0.70;
-pub const PLATEAU: f64 = 0.10;
+pub const MIN_CONFIDENCE: f64 = 0.70;
+pub const PLATEAU_CHANGE: f64 = 0.10;
 pub const ROUND_CAP: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -154,6 +154,7 @@ impl Exit {
         }
     }
 
+    /// Part of the prompt for the conclusion.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Consensus => {
@@ -165,7 +166,7 @@ impl Exit {
     }
 }
 
-/// Whether the debate ends after the last of these rounds, and by which criterion; the first that holds is named.
+/// The first criterion by which the debate ends after the last of these rounds; `None` if it continues.
 pub fn after_round(history: &[Figures], cap: u32) -> Option<Exit> {
     let last = history.last()?;
     if is_consensus(last) {
@@ -182,13 +183,13 @@ pub fn after_round(history: &[Figures], cap: u32) -> Option<Exit> {
 fn is_consensus(figures: &Figures) -> bool {
     let total = figures.standings.len();
     total > 0
-        // 80% in whole numbers: four of five is enough, and no rounding decides.
+        // 80% in integers, so that four of five is not subject to rounding.
         && figures.agreeing() * 5 >= total * 4
         && figures.open_blockers == 0
         && figures
             .standings
             .iter()
-            .all(|standing| standing.confidence.value() >= LEAST_CONFIDENCE)
+            .all(|standing| standing.confidence.value() >= MIN_CONFIDENCE)
 }
 
 fn is_plateau(history: &[Figures]) -> bool {
@@ -196,7 +197,10 @@ fn is_plateau(history: &[Figures]) -> bool {
         return false;
     };
     let is_flat = |now: &Figures, before: &Figures| {
-        now.new_facts == 0 && now.change(before).is_some_and(|change| change < PLATEAU)
+        now.new_facts == 0
+            && now
+                .change(before)
+                .is_some_and(|change| change < PLATEAU_CHANGE)
     };
     is_flat(second, first) && is_flat(third, second)
 }

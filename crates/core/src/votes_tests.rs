@@ -38,9 +38,9 @@ fn m05_four_of_five_are_enough_and_three_of_four_are_not() {
     assert_eq!(after_round(&[blocker_withdrawn(&[])], 5), None);
 }
 
-/// M-05: one open BLOCKER, even of a seat that is outvoted, is enough to go on.
+/// M-05: one open BLOCKER, even of an outvoted seat, keeps the debate going.
 #[test]
-fn m05_an_open_blocker_stands_in_the_way() {
+fn m05_an_open_blocker_prevents_consensus() {
     let open = Figures {
         open_blockers: 1,
         ..figures(1, &[A, A, A, A, A], 1)
@@ -60,7 +60,7 @@ fn m05_an_open_blocker_stands_in_the_way() {
 
 /// M-05: every confidence at 0.70, on both sides.
 #[test]
-fn m05_every_seat_is_sure_enough() {
+fn m05_every_confidence_reaches_the_threshold() {
     let at = |least| figures(1, &[A, A, (Vote::Accept, least)], 1);
     assert_eq!(after_round(&[at(0.70)], 5), Some(Exit::Consensus));
     assert_eq!(after_round(&[at(0.69)], 5), None);
@@ -98,18 +98,18 @@ fn m05_a_plateau_is_two_flat_rounds_without_a_new_fact() {
     assert_eq!(after_round(&two, 9), None, "the first round is no change");
 }
 
-/// M-05: a turned vote is a change though nobody became less sure.
+/// M-05: a changed vote is a change even if every confidence stays the same.
 #[test]
-fn m05_a_turned_vote_is_no_plateau() {
+fn m05_a_changed_vote_is_not_a_plateau() {
     let mut turned = unsure(3, 0.5, 0);
     turned.standings[1].vote = Vote::Minor;
     let history = [unsure(1, 0.5, 0), unsure(2, 0.5, 0), turned];
     assert_eq!(after_round(&history, 9), None);
 }
 
-/// C-06, M-05: silence is no plateau.
+/// C-06, M-05: a round without replies is not a plateau.
 #[test]
-fn m05_nothing_is_read_from_those_who_are_absent() {
+fn m05_absent_seats_do_not_count_as_unchanged() {
     let absent = |round| {
         let mut figures = unsure(round, 0.5, 0);
         for standing in &mut figures.standings {
@@ -123,7 +123,7 @@ fn m05_nothing_is_read_from_those_who_are_absent() {
     );
 }
 
-/// M-05: the cap, on both sides; a better reason is named before it.
+/// M-05: the cap, on both sides; consensus takes precedence.
 #[test]
 fn m05_the_round_cap_ends_it() {
     assert_eq!(after_round(&[unsure(4, 0.5, 1)], 5), None);
@@ -135,9 +135,9 @@ fn m05_the_round_cap_ends_it() {
     assert_eq!(ROUND_CAP, 5);
 }
 
-/// M-05: a vote is one of three words; MAINTAIN is none.
+/// M-05: a vote is one of three words; MAINTAIN is not one of them.
 #[test]
-fn m05_maintain_is_no_vote() {
+fn m05_maintain_is_not_a_vote() {
     assert!(serde_json::from_str::<Vote>("\"MAINTAIN\"").is_err());
     assert_eq!(
         serde_json::from_str::<Vote>("\"MINOR\"").unwrap(),

@@ -1,35 +1,35 @@
-//! Comparing texts by their words alone: what is the same claim written twice, who repeats whom, how far premises overlap.
+//! Comparing texts by their words: equality of claims, repetition, overlap and clustering.
 //!
-//! Nothing here knows a language. Letters of every script count; case, punctuation and spacing do not.
+//! Independent of the language. Letters of every script count; case, punctuation and spacing do not.
 
 use std::collections::{BTreeSet, HashSet};
 
-/// The words of a text in small letters, without punctuation.
+/// The words of a text in lower case, without punctuation.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
 }
 
-/// Two texts with the same normal form say the same thing in the same words.
+/// The normal form of a text: its words in lower case, joined by single spaces. Equal claims have equal normal forms.
 pub fn normal(text: &str) -> String {
     words(text).collect::<Vec<_>>().join(" ")
 }
 
-/// What two sets share, over what they have together. Two empty sets share nothing.
+/// Jaccard index: the size of the intersection over the size of the union; 0 for two empty sets.
 #[expect(
     clippy::cast_precision_loss,
     reason = "sets of words and ids are counted in thousands"
 )]
 pub fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
-    let together = a.union(b).count();
-    if together == 0 {
+    let union = a.union(b).count();
+    if union == 0 {
         return 0.0;
     }
-    a.intersection(b).count() as f64 / together as f64
+    a.intersection(b).count() as f64 / union as f64
 }
 
-/// How much of `text` is taken over from `earlier` word for word: the share of its runs of five words found there.
+/// The share of `text` that repeats `earlier` verbatim: the share of its five-word sequences that occur there.
 #[expect(
     clippy::cast_precision_loss,
     reason = "a text has thousands of words, not more"
@@ -45,12 +45,12 @@ pub fn echo(text: &str, earlier: &str) -> f64 {
     own.intersection(&known).count() as f64 / own.len() as f64
 }
 
-/// A text on one line, with single blanks.
+/// A text on one line, with single spaces.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How many groups there are when whoever is at least `threshold` alike is joined, chains included.
+/// The number of single-linkage clusters: items with a similarity of at least `threshold` are joined, directly or in a chain.
 pub fn clusters(count: usize, threshold: f64, similarity: impl Fn(usize, usize) -> f64) -> usize {
     let mut group: Vec<usize> = (0..count).collect();
     for a in 0..count {

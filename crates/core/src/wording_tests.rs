@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn case_punctuation_and_spacing_do_not_tell_texts_apart_but_a_not_does() {
+fn the_normal_form_ignores_case_punctuation_and_spacing_but_not_a_negation() {
     assert_eq!(normal(" The  queue, helps! "), normal("the queue helps"));
     assert_ne!(normal("The queue helps"), normal("The queue does not help"));
     assert_ne!(normal("Очередь помогает"), "");
@@ -9,7 +9,7 @@ fn case_punctuation_and_spacing_do_not_tell_texts_apart_but_a_not_does() {
 }
 
 #[test]
-fn whoever_repeats_a_peer_is_found_out() {
+fn verbatim_repetition_is_measured() {
     let peer = "a queue in front of the database smooths the bursts that we see every morning";
     assert!(echo(peer, peer) > 0.99);
     assert!(
@@ -22,11 +22,11 @@ fn whoever_repeats_a_peer_is_found_out() {
 }
 
 #[test]
-fn sets_share_what_they_share() {
+fn the_jaccard_index_of_sets() {
     let set = |items: &[&str]| {
         items
             .iter()
-            .map(|it| (*it).to_owned())
+            .map(|word| (*word).to_owned())
             .collect::<BTreeSet<_>>()
     };
     assert!((jaccard(&set(&["a", "b"]), &set(&["b", "c"])) - 1.0 / 3.0).abs() < 1e-12);

@@ -133,7 +133,7 @@ impl BudgetTracker {
     fn release(&self, reservation: Reservation) {
         self.with(|totals| {
             totals.reserved_tokens = totals.reserved_tokens.saturating_sub(reservation.tokens);
-            totals.reserved_cost = totals.reserved_cost.minus(reservation.cost);
+            totals.reserved_cost = totals.reserved_cost.saturating_sub(reservation.cost);
         });
     }
 

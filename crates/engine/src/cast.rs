@@ -1,12 +1,14 @@
 //! Who sits at the table: casts are data files (`casts/NAME.toml`), a seat is persona, tier and settings.
 
+pub mod councils;
+
 use std::path::Path;
 
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, Shelf, Text};
-use crate::protocols::councils::cast::{CouncilsSpec, Fault};
+use councils::{CouncilsSpec, Fault};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -242,12 +244,6 @@ impl Cast {
         })?;
         match &self.panel {
             Some(panel) => panel.check(&self.seats),
-            None if self.protocol == "councils" => Err(Fault {
-                word: Some("councils".into()),
-                message:
-                    "a cast for councils needs a [panel] with its councils, judges and dimensions"
-                        .into(),
-            }),
             None => Ok(()),
         }
     }

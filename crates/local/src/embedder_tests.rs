@@ -1,8 +1,9 @@
 use roundtable_engine::embedder::Embedder;
+use roundtable_engine::model::ModelError;
 
 use super::LocalEmbedder;
 use crate::runtime::Threads;
-use crate::testing::weights;
+use crate::test_support::weights;
 use crate::weights::EMBEDDER;
 
 fn embedder() -> LocalEmbedder {
@@ -13,23 +14,23 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// C-16: the numbers are those of the published model.
+/// C-16: the vectors are those of the published model.
 #[tokio::test]
-async fn c16_the_known_sentence_has_its_known_vector() {
+async fn c16_a_known_sentence_has_its_published_vector() {
     let vectors = embedder()
         .embed(vec!["This is an example sentence".to_owned()])
         .await
         .unwrap();
     let expected = [0.0677, 0.0635, 0.0487];
-    let off = vectors[0].iter().zip(expected).map(|(a, b)| (a - b).abs());
-    assert!(off.fold(0.0, f32::max) < 5e-4, "{:?}", &vectors[0][..3]);
+    let errors = vectors[0].iter().zip(expected).map(|(a, b)| (a - b).abs());
+    assert!(errors.fold(0.0, f32::max) < 5e-4, "{:?}", &vectors[0][..3]);
     assert_eq!((vectors.len(), vectors[0].len()), (1, 384));
     assert!((cosine(&vectors[0], &vectors[0]) - 1.0).abs() < 1e-5);
 }
 
 /// C-16
 #[tokio::test]
-async fn c16_sentences_of_one_meaning_are_closer_than_others() {
+async fn c16_sentences_with_the_same_meaning_are_closer_than_others() {
     let texts = [
         "The company should raise its prices next year.",
         "Next year the firm ought to charge more.",
@@ -39,15 +40,15 @@ async fn c16_sentences_of_one_meaning_are_closer_than_others() {
         .embed(texts.map(str::to_owned).to_vec())
         .await
         .unwrap();
-    let (alike, apart) = (
+    let (similar, different) = (
         cosine(&vectors[0], &vectors[1]),
         cosine(&vectors[0], &vectors[2]),
     );
-    assert!(alike > 0.6 && apart < 0.2, "{alike} {apart}");
+    assert!(similar > 0.6 && different < 0.2, "{similar} {different}");
 }
 
 #[tokio::test]
-async fn a_text_has_the_same_vector_alone_and_among_others_of_any_length() {
+async fn a_text_has_the_same_vector_alone_and_in_a_batch() {
     let texts = vec![
         String::new(),
         "short".to_owned(),
@@ -57,13 +58,13 @@ async fn a_text_has_the_same_vector_alone_and_among_others_of_any_length() {
     ];
     let embedder = embedder();
     let together = embedder.embed(texts.clone()).await.unwrap();
-    let mut furthest: f32 = 1.0;
+    let mut lowest: f32 = 1.0;
     for (text, vector) in texts.into_iter().zip(&together) {
         let alone = embedder.embed(vec![text]).await.unwrap();
-        furthest = furthest.min(cosine(&alone[0], vector));
+        lowest = lowest.min(cosine(&alone[0], vector));
     }
-    assert!(furthest > 0.9999, "{furthest}");
-    // Both long texts are cut at the same place.
+    assert!(lowest > 0.9999, "{lowest}");
+    // Both long texts are truncated to the same tokens.
     assert!(cosine(&together[3], &together[4]) > 0.9999);
 }
 
@@ -71,9 +72,11 @@ async fn a_text_has_the_same_vector_alone_and_among_others_of_any_length() {
 async fn a_missing_file_is_an_error_that_names_it() {
     let embedder = LocalEmbedder::open("nowhere/model.gguf".into(), Threads::new(1));
     let error = embedder.embed(vec!["x".to_owned()]).await.unwrap_err();
+    let ModelError::Local { detail } = error else {
+        panic!("{error}");
+    };
     assert_eq!(
-        error.to_string(),
-        "the embedded model failed (there is no model file at nowhere/model.gguf; fetch the weights first or correct \
-         the path)"
+        detail,
+        "no model file at nowhere/model.gguf; download the weights with `roundtable pull`, or correct the path"
     );
 }

@@ -1,18 +1,18 @@
 //! The embedded language model.
 //!
-//! One thread owns the model. All requests that wait or run are decoded together, so several seats cost little more than
-//! one; a prompt that begins like one that was read before, or is being read now, does not read that beginning again.
-//! A request with a schema can only ever produce text that fits the schema.
+//! One thread owns the model. Concurrent requests are decoded in one batch, so several seats cost little more than one.
+//! A prefix that a prompt shares with an earlier or a running prompt is read only once. Decoding is constrained by the
+//! request's schema: only text that matches the schema can be generated.
 //!
-//! The same seed gives different text when other requests run beside it: a finished call is replayed from the journal,
-//! never by asking again.
+//! The output for a seed depends on what else is in the batch, so finished calls are replayed from the journal, never
+//! regenerated.
 
 mod batcher;
-mod cache;
-mod choice;
 mod grammar;
-mod pieces;
+mod kv_cache;
 mod prompt;
+mod sampler;
+mod utf8_decoder;
 
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -24,25 +24,25 @@ use futures::Stream;
 use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use roundtable_engine::model::{Ability, Delta, Deltas, Model, ModelError, Profile, Request};
 
-use crate::runtime::{Threads, failed, load};
+use crate::runtime::{Threads, load_model, local_error};
 use crate::worker::Worker;
 use batcher::Batcher;
 
-/// About three billion weights at the usual four to five bits each. Models below it need help that larger ones do not.
+/// About three billion weights at the usual 4 to 5 bits each. Prompts for smaller models contain additional help.
 const SMALL_FILE_BYTES: u64 = 2_000_000_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     pub threads: Threads,
-    /// What one request may use for its prompt and its reply together.
+    /// The limit for prompt and reply of one request together.
     pub context_tokens: u32,
-    /// How many requests are decoded together; more wait.
+    /// The number of requests decoded in one batch; further requests wait.
     pub parallel: u32,
-    /// Memory for what the model has read. One full context always fits; more is used where a model is frugal, so that
-    /// parallel requests find room and prompts can stay for reuse.
+    /// Memory for the KV cache. It always holds at least one full context, and up to two if they fit, so that requests run in
+    /// parallel and prompts stay for reuse.
     pub cache_bytes: u64,
-    pub reuse: Reuse,
-    /// Judged by the size of the file where it is not given.
+    pub prefix_cache: PrefixCache,
+    /// By default derived from the size of the file.
     pub ability: Option<Ability>,
 }
 
@@ -53,18 +53,18 @@ impl Settings {
             context_tokens: 8192,
             parallel: 8,
             cache_bytes: 512 * 1024 * 1024,
-            reuse: Reuse::SharedBeginnings,
+            prefix_cache: PrefixCache::Enabled,
             ability: None,
         }
     }
 }
 
-/// Whether prompts that begin alike are read once.
+/// Whether a prefix shared by several prompts is read only once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reuse {
-    SharedBeginnings,
-    /// Every prompt is read from its first token. Only comparisons want this.
-    Nothing,
+pub enum PrefixCache {
+    Enabled,
+    /// Every prompt is read from its first token. For benchmarks.
+    Disabled,
 }
 
 pub struct LocalModel {
@@ -81,7 +81,7 @@ type Reply = Result<Delta, ModelError>;
 type Replies = UnboundedSender<Reply>;
 
 impl LocalModel {
-    /// The file is loaded by the first request; if that fails, the request says why.
+    /// The first request loads the file and returns the error if that fails.
     pub fn open(path: PathBuf, settings: Settings) -> Self {
         let profile = Profile {
             context_tokens: Some(settings.context_tokens),
@@ -98,7 +98,7 @@ impl LocalModel {
     }
 }
 
-/// By the size of the file, because requests depend on it and must be the same before and after the model is loaded.
+/// Derived from the size of the file, because requests depend on it and must be the same before and after loading.
 fn ability_of(path: &Path) -> Ability {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.len() >= SMALL_FILE_BYTES => Ability::Full,
@@ -115,7 +115,7 @@ impl Model for LocalModel {
         }) {
             let _ = replies.unbounded_send(Err(error));
         }
-        Box::pin(Answer {
+        Box::pin(ReplyStream {
             receiver,
             ended: false,
             _worker: Arc::clone(&self.worker),
@@ -127,15 +127,15 @@ impl Model for LocalModel {
     }
 }
 
-/// The stream of one request. Dropping it ends the request.
-struct Answer {
+/// The reply to one request. Dropping it cancels the request.
+struct ReplyStream {
     receiver: UnboundedReceiver<Reply>,
     ended: bool,
-    /// The thread lives as long as anyone listens.
+    /// Keeps the thread alive until the stream is dropped.
     _worker: Arc<Worker<Job>>,
 }
 
-impl Stream for Answer {
+impl Stream for ReplyStream {
     type Item = Reply;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Reply>> {
@@ -145,7 +145,9 @@ impl Stream for Answer {
         let reply = match Pin::new(&mut self.receiver).poll_next(context) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Some(reply)) => reply,
-            Poll::Ready(None) => Err(failed("it ended without finishing its answer")),
+            Poll::Ready(None) => Err(local_error(
+                "the model thread ended before the reply was complete",
+            )),
         };
         self.ended = matches!(reply, Ok(Delta::Finish(_)) | Err(_));
         Poll::Ready(Some(reply))
@@ -153,9 +155,9 @@ impl Stream for Answer {
 }
 
 fn serve(jobs: &Receiver<Job>, path: &Path, settings: Settings) {
-    // A missing file may be there at the next request, so loading is tried again.
+    // Loading is retried with each request: the file may have been downloaded since.
     while let Ok(job) = jobs.recv() {
-        let model = match load(path) {
+        let model = match load_model(path) {
             Ok(model) => model,
             Err(error) => {
                 let _ = job.replies.unbounded_send(Err(error));

@@ -1,13 +1,13 @@
-//! The embedded language model and the embedder: real inference in this process, through one native runtime.
+//! The embedded language model and the embedder: in-process inference with llama.cpp.
 //!
-//! Three parts: [`weights`] finds or fetches the model files and proves them right before use, [`language`] answers
-//! requests, [`embedder`] turns texts into vectors. Nothing here reads the environment; paths, folders and thread
-//! counts come from the caller.
+//! [`weights`] finds or downloads the model files and verifies their checksums, [`language`] answers requests,
+//! [`embedder`] turns texts into vectors. No module reads environment variables; paths, folders and thread counts come from
+//! the caller.
 
 pub mod embedder;
 pub mod language;
 pub mod runtime;
 #[cfg(test)]
-mod testing;
+mod test_support;
 pub mod weights;
 mod worker;

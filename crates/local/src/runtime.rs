@@ -1,5 +1,5 @@
-//! The native runtime that the language model and the embedder share: started once, silent, and computing for one of
-//! them at a time.
+//! The llama.cpp runtime shared by the language model and the embedder: initialised once, with its log output off, and
+//! computing for one of them at a time.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -11,29 +11,28 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use roundtable_engine::model::ModelError;
 
-/// How many threads compute. Threads wait for each other several hundred times for every token, so one that has no core of
-/// its own holds up all: on two busy cores, one thread was five times as fast as two.
+/// The number of compute threads. They synchronise several hundred times per token, so one thread without a free core slows
+/// down all: on two busy cores, one thread was five times as fast as two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threads(NonZeroU32);
 
 impl Threads {
-    /// At least one.
+    /// `count`, but at least one.
     pub fn new(count: u32) -> Self {
         Self(NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// As many as there are cores free at this moment: of those that this process may use, each physical core counted
-    /// once, without those that others keep busy.
-    pub fn of_this_machine() -> Self {
+    /// The number of physical cores that this process may use, minus the number of other threads running now.
+    pub fn detect() -> Self {
         let allowed = available_parallelism()
             .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
-        let told = |file, read: fn(&str) -> Option<u32>| {
+        let read = |file, parse: fn(&str) -> Option<u32>| {
             std::fs::read_to_string(file)
                 .ok()
-                .and_then(|text| read(&text))
+                .and_then(|text| parse(&text))
         };
-        let physical = told("/proc/cpuinfo", physical_cores).unwrap_or(allowed);
-        let busy = told("/proc/loadavg", running_elsewhere).unwrap_or(0);
+        let physical = read("/proc/cpuinfo", physical_cores).unwrap_or(allowed);
+        let busy = read("/proc/loadavg", other_running_threads).unwrap_or(0);
         Self::new(physical.min(allowed).saturating_sub(busy))
     }
 
@@ -46,7 +45,7 @@ impl Threads {
     }
 }
 
-/// The number of distinct pairs of socket and core; `None` where the system does not tell them.
+/// The number of distinct pairs of socket and core; `None` if the system does not report them.
 fn physical_cores(cpuinfo: &str) -> Option<u32> {
     let mut cores = std::collections::HashSet::new();
     let mut socket = None;
@@ -65,49 +64,49 @@ fn physical_cores(cpuinfo: &str) -> Option<u32> {
     u32::try_from(cores.len()).ok().filter(|count| *count > 0)
 }
 
-/// How many threads run besides the one that asks: the fourth word is `running/all`.
-fn running_elsewhere(loadavg: &str) -> Option<u32> {
+/// The number of running threads except the calling one; the fourth field is `running/total`.
+fn other_running_threads(loadavg: &str) -> Option<u32> {
     let (running, _) = loadavg.split_whitespace().nth(3)?.split_once('/')?;
     Some(running.parse::<u32>().ok()?.saturating_sub(1))
 }
 
-/// The started runtime. It stays for the life of the process: stopping it while a model is loaded would be unsound.
+/// The runtime. It is never shut down: doing so while a model is loaded would be unsound.
 pub(crate) fn backend() -> Result<&'static LlamaBackend, ModelError> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     BACKEND
         .get_or_init(|| {
             let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
-            // It would write pages to the user's terminal.
+            // llama.cpp logs pages of text to standard error.
             backend.void_logs();
             Ok(backend)
         })
         .as_ref()
-        .map_err(|reason| failed(format!("the native runtime does not start: {reason}")))
+        .map_err(|reason| local_error(format!("cannot start the native runtime: {reason}")))
 }
 
-/// The turn to compute. Language model and embedder each use every core, so they must not compute at the same moment.
-pub(crate) fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+/// Held while computing. Language model and embedder each use all threads, so they must not compute at the same time.
+pub(crate) fn compute_lock() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Maps the file into memory; pages are read when they are needed.
-pub(crate) fn load(path: &Path) -> Result<LlamaModel, ModelError> {
+/// Maps the file into memory; pages are read on demand.
+pub(crate) fn load_model(path: &Path) -> Result<LlamaModel, ModelError> {
     if !path.is_file() {
-        return Err(failed(format!(
-            "there is no model file at {}; fetch the weights first or correct the path",
+        return Err(local_error(format!(
+            "no model file at {}; download the weights with `roundtable pull`, or correct the path",
             path.display()
         )));
     }
     LlamaModel::load_from_file(backend()?, path, &LlamaModelParams::default()).map_err(|error| {
-        failed(format!(
-            "{} cannot be loaded as a GGUF model: {error}",
+        local_error(format!(
+            "cannot load {} as a GGUF model: {error}",
             path.display()
         ))
     })
 }
 
-pub(crate) fn failed(detail: impl Into<String>) -> ModelError {
+pub(crate) fn local_error(detail: impl Into<String>) -> ModelError {
     ModelError::Local {
         detail: detail.into(),
     }

@@ -1,7 +1,7 @@
-use super::{physical_cores, running_elsewhere};
+use super::{other_running_threads, physical_cores};
 
 #[test]
-fn two_threads_of_one_core_count_once() {
+fn hyperthreads_of_one_core_count_once() {
     let cpuinfo = "\
 processor : 0\nphysical id : 0\ncore id : 0\n
 processor : 1\nphysical id : 0\ncore id : 1\n
@@ -14,6 +14,9 @@ processor : 3\nphysical id : 1\ncore id : 0\n";
 }
 
 #[test]
-fn the_thread_that_asks_is_not_someone_else() {
-    assert_eq!(running_elsewhere("0.52 0.58 0.59 3/467 11111\n"), Some(2));
+fn the_calling_thread_is_not_counted() {
+    assert_eq!(
+        other_running_threads("0.52 0.58 0.59 3/467 11111\n"),
+        Some(2)
+    );
 }

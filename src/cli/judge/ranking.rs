@@ -1,4 +1,4 @@
-//! Several contents, each judged on its own and never compared inside a prompt; then an validated, with the uncertainty that the
+//! Several contents, each judged on its own and never compared inside a prompt; then an order, with the uncertainty that the
 //! judges' own spread leaves.
 
 use std::process::ExitCode;
@@ -10,24 +10,22 @@ use serde_json::{Value, json};
 
 use super::super::output::{self, BOLD, QUIET, painted};
 use super::super::reading::Reading;
-use super::super::run::play;
-use super::{Args, content, open};
+use super::super::run::{create, play};
+use super::{Args, content, spec};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
 pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     if args.content.len() < 2 {
-        return Err(Failure::usage(
-            "--rank needs at least two contents to put in an validated",
-        ));
+        return Err(Failure::usage("--rank needs at least two contents to rank"));
     }
     // Everything is read before anything is judged: a misspelt last file must not cost the first ones.
     let parts = content::read(&args.content)?;
     let store = app.store().await?;
     let mut judged: Vec<(String, Reading)> = Vec::new();
     for (name, part) in args.content.iter().zip(parts) {
-        let debate = open(app, &store, args, vec![part]).await?;
-        let (_, reading) = play(app, debate, &args.manner).await?;
+        let debate = create(app, &store, spec(args, vec![part])?, &args.debate).await?;
+        let (_, reading) = play(app, debate, &args.debate.output).await?;
         if reading.transcript.state == State::Cancelled {
             output::note("Interrupted; what was judged is saved. `roundtable list` shows it.");
             return Ok(Code::Interrupted.into());
@@ -50,7 +48,7 @@ pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failu
         .filter(|(name, _)| ranking.places.iter().all(|place| place.name != *name))
         .map(|(name, _)| name.as_str())
         .collect();
-    if args.manner.json {
+    if args.debate.output.json {
         output::json(&json!({ "ranking": ranking, "unscored": unscored, "debates": records }))?;
     } else {
         show(&ranking, &unscored, &judged);

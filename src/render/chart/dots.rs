@@ -1,26 +1,26 @@
-//! One row for each thing judged: a dot for each who judged it, a line for what came out. A disagreement is seen.
+//! Dot charts: one row per item, a dot for each role's value and a line for the result.
 
 use std::fmt::Write;
 
 use roundtable_engine::report::{DotRow, Scale, Tone, Unit};
 
-use super::{across, down, escape, name, opening, share};
+use super::{escape, percent, pixels, position, row_label, svg_start};
 use crate::render::blocks::tone_class;
 use crate::render::roles::Roles;
 
-/// Dots nearer to each other than this share of the width move into another lane.
-const NEAR: f64 = 0.03;
-const LANE: f64 = 10.0;
+/// Dots closer than this fraction of the width are drawn in different lanes.
+const MIN_DISTANCE: f64 = 0.03;
+const LANE_HEIGHT: f64 = 10.0;
 const LANES: usize = 5;
-const HEAD: f64 = 24.0;
-const GAP: f64 = 16.0;
+const LABEL_HEIGHT: f64 = 24.0;
+const ROW_GAP: f64 = 16.0;
 const TICKS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 pub(super) fn draw(title: &str, scale: Scale, rows: &[DotRow], roles: &Roles) -> String {
     let placed: Vec<Vec<(f64, usize)>> = rows.iter().map(|row| lanes(row, scale)).collect();
     let bottom: f64 = placed.iter().map(|dots| row_height(dots)).sum();
-    let said: Vec<String> = rows.iter().map(|row| spoken(row, scale)).collect();
-    let mut svg = opening(title, &said, "plot", bottom + 20.0);
+    let data: Vec<String> = rows.iter().map(|row| summary(row, scale)).collect();
+    let mut svg = svg_start(title, &data, "plot", bottom + 20.0);
     for tick in TICKS {
         let anchor = match tick {
             0.0 => "",
@@ -32,9 +32,9 @@ pub(super) fn draw(title: &str, scale: Scale, rows: &[DotRow], roles: &Roles) ->
             svg,
             "<line class=\"grid\" x1=\"{x}\" x2=\"{x}\" y1=\"0\" y2=\"{bottom}\"/>\
              <text class=\"quiet{anchor}\" x=\"{x}\" y=\"{label}\">{written}</text>",
-            x = across(tick),
-            bottom = down(bottom),
-            label = down(bottom + 15.0),
+            x = percent(tick),
+            bottom = pixels(bottom),
+            label = pixels(bottom + 15.0),
             written = escape(&scale.unit.write(value)),
         );
     }
@@ -56,35 +56,35 @@ fn draw_row(
     roles: &Roles,
 ) {
     let half = lanes_height(dots) / 2.0;
-    let middle = top + HEAD + half;
+    let middle = top + LABEL_HEIGHT + half;
     let _ = write!(
         svg,
         "<g><title>{}</title><text class=\"name\" x=\"0\" y=\"{}\">{}</text>",
-        escape(&spoken(row, scale)),
-        down(top + 14.0),
-        name(&row.label)
+        escape(&summary(row, scale)),
+        pixels(top + 14.0),
+        row_label(&row.label)
     );
-    head(svg, row, scale, top);
-    let line = row.line.and_then(|line| share(scale, line));
+    draw_result(svg, row, scale, top);
+    let line = row.line.and_then(|line| position(scale, line));
     match (scale.unit, line) {
-        // A probability is an amount: it has a length.
+        // A probability is an amount and is drawn as a bar.
         (Unit::Percent, Some(line)) => drop(write!(
             svg,
             "<rect class=\"share\" x=\"0\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"3\"/>",
-            down(middle - half - 1.0),
-            across(line),
-            down(half * 2.0 + 2.0)
+            pixels(middle - half - 1.0),
+            percent(line),
+            pixels(half * 2.0 + 2.0)
         )),
-        // A score is a place: what counts is how far the judges are apart.
-        (Unit::Percent | Unit::Decimals(_), _) => spread(svg, row, dots, middle),
+        // A score is a position; the line shows how far the judges are apart.
+        (Unit::Percent | Unit::Decimals(_), _) => draw_spread(svg, row, dots, middle),
     }
     for ((x, lane), dot) in dots.iter().zip(&row.dots) {
         let _ = write!(
             svg,
             "<circle class=\"dot {class}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"><title>{role}: {value}</title></circle>",
             class = roles.class(&dot.role),
-            x = across(*x),
-            y = down(middle + offset(*lane)),
+            x = percent(*x),
+            y = pixels(middle + offset(*lane)),
             role = escape(&roles.title(&dot.role)),
             value = escape(&scale.unit.write(dot.value)),
         );
@@ -93,20 +93,20 @@ fn draw_row(
         let _ = write!(
             svg,
             "<line class=\"result\" x1=\"{x}\" x2=\"{x}\" y1=\"{}\" y2=\"{}\"/>",
-            down(middle - half - 4.0),
-            down(middle + half + 4.0),
-            x = across(line)
+            pixels(middle - half - 4.0),
+            pixels(middle + half + 4.0),
+            x = percent(line)
         );
     }
     svg.push_str("</g>");
 }
 
-/// What came out, and what is said about it, at the right end above the row.
-fn head(svg: &mut String, row: &DotRow, scale: Scale, top: f64) {
+/// The result and the remark, right-aligned above the row.
+fn draw_result(svg: &mut String, row: &DotRow, scale: Scale, top: f64) {
     let _ = write!(
         svg,
         "<text class=\"end\" x=\"100%\" y=\"{}\">",
-        down(top + 14.0)
+        pixels(top + 14.0)
     );
     if let Some(remark) = row.remark.as_ref().filter(|remark| !remark.text.is_empty()) {
         let _ = write!(
@@ -126,11 +126,11 @@ fn head(svg: &mut String, row: &DotRow, scale: Scale, top: f64) {
     svg.push_str("</text>");
 }
 
-fn spread(svg: &mut String, row: &DotRow, dots: &[(f64, usize)], middle: f64) {
-    let places = || dots.iter().map(|(x, _)| *x);
+fn draw_spread(svg: &mut String, row: &DotRow, dots: &[(f64, usize)], middle: f64) {
+    let positions = || dots.iter().map(|(x, _)| *x);
     let (low, high) = (
-        places().fold(f64::INFINITY, f64::min),
-        places().fold(0.0, f64::max),
+        positions().fold(f64::INFINITY, f64::min),
+        positions().fold(0.0, f64::max),
     );
     if low < high {
         let is_critical = row
@@ -145,36 +145,36 @@ fn spread(svg: &mut String, row: &DotRow, dots: &[(f64, usize)], middle: f64) {
         let _ = write!(
             svg,
             "<line class=\"{class}\" x1=\"{}\" x2=\"{}\" y1=\"{y}\" y2=\"{y}\"/>",
-            across(low),
-            across(high),
-            y = down(middle)
+            percent(low),
+            percent(high),
+            y = pixels(middle)
         );
     }
 }
 
-/// For each dot its place across and its lane, so that equal values lie beside and not over each other.
+/// Position and lane of each dot, so that equal values do not overlap.
 fn lanes(row: &DotRow, scale: Scale) -> Vec<(f64, usize)> {
-    let mut taken: Vec<(f64, usize)> = Vec::new();
+    let mut placed: Vec<(f64, usize)> = Vec::new();
     for dot in &row.dots {
-        let x = share(scale, dot.value).unwrap_or(0.0);
+        let x = position(scale, dot.value).unwrap_or(0.0);
         let is_free = |lane: &usize| {
-            taken
+            placed
                 .iter()
-                .all(|(other, used)| used != lane || (other - x).abs() >= NEAR)
+                .all(|(other, used)| used != lane || (other - x).abs() >= MIN_DISTANCE)
         };
         let lane = (0..LANES).find(is_free).unwrap_or(0);
-        taken.push((x, lane));
+        placed.push((x, lane));
     }
-    taken
+    placed
 }
 
-/// The lanes lie on both sides of the middle: 0, −1, +1, −2, +2.
+/// Lanes alternate around the middle: 0, −1, +1, −2, +2.
 fn offset(lane: usize) -> f64 {
     match lane {
-        1 => -LANE,
-        2 => LANE,
-        3 => -2.0 * LANE,
-        4 => 2.0 * LANE,
+        1 => -LANE_HEIGHT,
+        2 => LANE_HEIGHT,
+        3 => -2.0 * LANE_HEIGHT,
+        4 => 2.0 * LANE_HEIGHT,
         _ => 0.0,
     }
 }
@@ -188,10 +188,10 @@ fn lanes_height(dots: &[(f64, usize)]) -> f64 {
 }
 
 fn row_height(dots: &[(f64, usize)]) -> f64 {
-    HEAD + lanes_height(dots) + GAP
+    LABEL_HEIGHT + lanes_height(dots) + ROW_GAP
 }
 
-fn spoken(row: &DotRow, scale: Scale) -> String {
+fn summary(row: &DotRow, scale: Scale) -> String {
     let mut text = row.label.clone();
     if let Some(line) = row.line {
         text.push(' ');

@@ -1,19 +1,19 @@
-//! Values over rounds. One line carries its values at its points; several carry their names at their ends.
+//! Line charts: values over rounds. A single line has its values at the points; several have their names at the ends.
 
 use std::fmt::Write;
 
 use roundtable_engine::report::{Line, Scale, Threshold};
 
-use super::{across, down, escape, opening, share};
+use super::{escape, percent, pixels, position, svg_start};
 use crate::format::short;
 use crate::render::roles::Roles;
 
 const TOP: f64 = 22.0;
-const FIELD: f64 = 120.0;
-const BASE: f64 = TOP + FIELD;
+const PLOT_HEIGHT: f64 = 120.0;
+const BASE: f64 = TOP + PLOT_HEIGHT;
 const HEIGHT: f64 = BASE + 24.0;
-/// Names at the ends stand at least this far from each other.
-const APART: f64 = 15.0;
+/// Minimum vertical distance between two labels.
+const LABEL_DISTANCE: f64 = 15.0;
 
 pub(super) fn draw(
     title: &str,
@@ -23,14 +23,14 @@ pub(super) fn draw(
     thresholds: &[Threshold],
     roles: &Roles,
 ) -> String {
-    let said: Vec<String> = lines.iter().map(|line| spoken(line, scale)).collect();
-    let mut svg = opening(title, &said, "plot", HEIGHT);
+    let data: Vec<String> = lines.iter().map(|line| summary(line, scale)).collect();
+    let mut svg = svg_start(title, &data, "plot", HEIGHT);
     let _ = write!(
         svg,
         "<line class=\"grid\" x1=\"0\" x2=\"100%\" y1=\"{BASE}\" y2=\"{BASE}\"/>"
     );
-    for (_, y, _) in placed(scale, thresholds) {
-        let y = down(y);
+    for (_, y, _) in place_thresholds(scale, thresholds) {
+        let y = pixels(y);
         let _ = write!(
             svg,
             "<line class=\"threshold\" x1=\"0\" x2=\"100%\" y1=\"{y}\" y2=\"{y}\"/>"
@@ -40,8 +40,8 @@ pub(super) fn draw(
         let _ = write!(
             svg,
             "<text class=\"quiet middle\" x=\"{}\" y=\"{}\">{}</text>",
-            across(column(index, rounds.len())),
-            down(HEIGHT - 6.0),
+            percent(column(index, rounds.len())),
+            pixels(HEIGHT - 6.0),
             escape(&short(round, 12))
         );
     }
@@ -49,25 +49,25 @@ pub(super) fn draw(
         let class = roles.class_or(line.role.as_deref(), index);
         draw_line(&mut svg, line, scale, rounds, &class, lines.len() == 1);
     }
-    name_thresholds(&mut svg, scale, thresholds);
+    label_thresholds(&mut svg, scale, thresholds);
     svg.push_str("</svg>");
     if lines.len() > 1 {
-        svg.push_str(&ends(lines, scale, roles));
+        svg.push_str(&line_labels(lines, scale, roles));
     }
     svg
 }
 
-/// The thresholds that can be drawn, their heights, and at which side their names stand: two that lie close to each other
-/// are written on two sides.
-fn placed(scale: Scale, thresholds: &[Threshold]) -> Vec<(&Threshold, f64, Side)> {
+/// The drawable thresholds with their heights and the side of their label. If two are close to each other, their labels
+/// are on different sides.
+fn place_thresholds(scale: Scale, thresholds: &[Threshold]) -> Vec<(&Threshold, f64, Side)> {
     let mut out: Vec<(&Threshold, f64, Side)> = Vec::new();
     for threshold in thresholds {
         let Some(y) = height_of(scale, threshold.value) else {
             continue;
         };
-        let is_close = out
-            .last()
-            .is_some_and(|(_, last, side)| *side == Side::Left && (last - y).abs() < APART);
+        let is_close = out.last().is_some_and(|(_, last, side)| {
+            *side == Side::Left && (last - y).abs() < LABEL_DISTANCE
+        });
         let side = if is_close { Side::Right } else { Side::Left };
         out.push((threshold, y, side));
     }
@@ -80,9 +80,9 @@ enum Side {
     Right,
 }
 
-/// Over the lines, so that no line runs through a word.
-fn name_thresholds(svg: &mut String, scale: Scale, thresholds: &[Threshold]) {
-    for (threshold, y, side) in placed(scale, thresholds) {
+/// Drawn after the lines, so that no line crosses a label.
+fn label_thresholds(svg: &mut String, scale: Scale, thresholds: &[Threshold]) {
+    for (threshold, y, side) in place_thresholds(scale, thresholds) {
         let (x, class) = match side {
             Side::Left => ("0", "quiet"),
             Side::Right => ("100%", "quiet end"),
@@ -90,7 +90,7 @@ fn name_thresholds(svg: &mut String, scale: Scale, thresholds: &[Threshold]) {
         let _ = write!(
             svg,
             "<text class=\"{class}\" x=\"{x}\" y=\"{}\">{}</text>",
-            down(y - 5.0),
+            pixels(y - 5.0),
             escape(&threshold.label),
         );
     }
@@ -115,10 +115,10 @@ fn draw_line(
             let _ = write!(
                 svg,
                 "<line class=\"line {class}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>",
-                across(*x1),
-                down(*y1),
-                across(*x2),
-                down(*y2)
+                percent(*x1),
+                pixels(*y1),
+                percent(*x2),
+                pixels(*y2)
             );
         }
     }
@@ -130,8 +130,8 @@ fn draw_line(
         let _ = write!(
             svg,
             "<circle class=\"point {class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{label}, {round}: {written}</title></circle>",
-            x = across(*x),
-            y = down(*y),
+            x = percent(*x),
+            y = pixels(*y),
             label = escape(&line.label),
             round = escape(round),
         );
@@ -139,15 +139,15 @@ fn draw_line(
             let _ = write!(
                 svg,
                 "<text class=\"value middle {class}\" x=\"{}\" y=\"{}\">{written}</text>",
-                across(*x),
-                down(if *y > BASE - 26.0 { y - 10.0 } else { y + 18.0 }),
+                percent(*x),
+                pixels(if *y > BASE - 26.0 { y - 10.0 } else { y + 18.0 }),
             );
         }
     }
 }
 
-/// The names of the lines at the height of their last values, none over another.
-fn ends(lines: &[Line], scale: Scale, roles: &Roles) -> String {
+/// The names of the lines at the height of their last values, without overlaps.
+fn line_labels(lines: &[Line], scale: Scale, roles: &Roles) -> String {
     let mut labels: Vec<(f64, String, String)> = lines
         .iter()
         .enumerate()
@@ -162,25 +162,25 @@ fn ends(lines: &[Line], scale: Scale, roles: &Roles) -> String {
     let mut free_from = 0.0_f64;
     for (y, _, _) in &mut labels {
         *y = y.max(free_from);
-        free_from = *y + APART;
+        free_from = *y + LABEL_DISTANCE;
     }
-    // What was pushed below the field moves up again, and pushes what is above it.
+    // Labels pushed below the plot move up again, and push those above them.
     let mut free_to = BASE;
     for (y, _, _) in labels.iter_mut().rev() {
         *y = y.min(free_to);
-        free_to = *y - APART;
+        free_to = *y - LABEL_DISTANCE;
     }
     let longest = labels.iter().map(|(_, _, text)| text.chars().count());
     let width = longest.max().unwrap_or(0) * 7 + 10;
     let mut svg = format!(
-        "<svg class=\"ends\" aria-hidden=\"true\" width=\"{width}\" height=\"{}\">",
-        down(HEIGHT)
+        "<svg class=\"line-labels\" aria-hidden=\"true\" width=\"{width}\" height=\"{}\">",
+        pixels(HEIGHT)
     );
     for (y, class, text) in &labels {
         let _ = write!(
             svg,
             "<text class=\"value {class}\" x=\"8\" y=\"{}\">{}</text>",
-            down(y + 4.0),
+            pixels(y + 4.0),
             escape(text)
         );
     }
@@ -188,7 +188,7 @@ fn ends(lines: &[Line], scale: Scale, roles: &Roles) -> String {
     svg
 }
 
-fn spoken(line: &Line, scale: Scale) -> String {
+fn summary(line: &Line, scale: Scale) -> String {
     let values: Vec<String> = line
         .values
         .iter()
@@ -206,5 +206,5 @@ fn column(index: usize, count: usize) -> f64 {
 }
 
 fn height_of(scale: Scale, value: f64) -> Option<f64> {
-    Some(TOP + (1.0 - share(scale, value)?) * FIELD)
+    Some(TOP + (1.0 - position(scale, value)?) * PLOT_HEIGHT)
 }

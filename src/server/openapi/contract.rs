@@ -4,7 +4,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use super::{Operation, Presence, header_parameter, id, json_of, parameter, reference};
-use crate::server::requests::{DebateRequest, ResolutionWish};
+use crate::server::requests::{DebateRequest, ResolutionRequest};
 
 pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
     const BODY: &[u16] = &[400, 404, 408, 409, 413, 415, 422];
@@ -90,7 +90,7 @@ pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
             summary: "Say what happened",
             parameters: vec![id()],
             body: Some((
-                generator.subschema_for::<ResolutionWish>().to_value(),
+                generator.subschema_for::<ResolutionRequest>().to_value(),
                 Presence::Required,
             )),
             answers: vec![(204, "It is in the journal.", None)],

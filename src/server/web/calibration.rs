@@ -1,4 +1,4 @@
-//! How good the forecasts were: a report of no one debate, within the frame of every page.
+//! The calibration page: a report on the accuracy of resolved forecasts.
 
 use askama::Template;
 use roundtable_engine::report::Report;

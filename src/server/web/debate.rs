@@ -1,4 +1,4 @@
-//! The page of a debate: rendered whole at one entry of its journal, followed live from there.
+//! The debate page: rendered from the journal up to one entry, then updated live by `live.js`.
 
 use askama::Template;
 use roundtable_engine::event::State;
@@ -12,19 +12,21 @@ use crate::format::{grouped, money};
 use crate::render::{self, Roles};
 
 pub(crate) struct DebateView {
-    /// The last entry of the journal that is on the page; the stream goes on after it.
+    /// Number of the last journal entry on the page; the event stream continues after it.
     pub seq: u64,
     pub problems: Vec<String>,
     status: String,
+    /// The debate pauses when the current round ends.
+    is_pausing: bool,
     tokens: String,
     cost: String,
     seats: Vec<SeatView>,
     can_act: bool,
     can_pause: bool,
     query: Option<QueryView>,
-    /// What the button says by which it goes on, where it can.
+    /// Label of the resume button, if the debate can be resumed.
     resume: Option<&'static str>,
-    marks: Vec<Choice>,
+    ratings: Vec<Choice>,
     comment: String,
 }
 
@@ -40,7 +42,7 @@ struct QueryView {
     options: Vec<Choice>,
 }
 
-/// What the visitor may do with a debate.
+/// Permission of the visitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
     Read,
@@ -55,7 +57,7 @@ struct Page {
     view: DebateView,
 }
 
-/// The parts of the page that change while a debate runs; each has its id.
+/// The parts of the page that change while a debate runs, each with an id by which `live.js` replaces it.
 #[derive(Template)]
 #[template(path = "panels.html")]
 pub(crate) struct Panels {
@@ -78,6 +80,7 @@ impl DebateView {
             seq: transcript.seq,
             problems: Vec::new(),
             status: status(transcript),
+            is_pausing: false,
             tokens: grouped(sum.usage.total()),
             cost: money(sum.cost),
             seats: seats.collect(),
@@ -85,18 +88,18 @@ impl DebateView {
             can_pause: transcript.state == State::Running,
             query: transcript.waiting_for.as_ref().map(|query| QueryView {
                 question: query.question.clone(),
-                options: query.options.iter().map(|option| offer(option)).collect(),
+                options: query.options.iter().map(|option| choice(option)).collect(),
             }),
             resume: match transcript.state {
-                State::Cancelled => Some("Go on with it"),
-                State::Partial | State::Failed => Some("Try again what is missing"),
+                State::Cancelled => Some("Resume debate"),
+                State::Partial | State::Failed => Some("Retry failed steps"),
                 State::Queued | State::Running | State::Waiting | State::Complete => None,
             },
-            marks: (1..=10)
-                .map(|mark| Choice {
-                    value: mark.to_string(),
+            ratings: (1..=10)
+                .map(|rating| Choice {
+                    value: rating.to_string(),
                     label: String::new(),
-                    is_chosen: rated.is_some_and(|rated| rated.rating == mark),
+                    is_chosen: rated.is_some_and(|rated| rated.rating == rating),
                 })
                 .collect(),
             comment: rated
@@ -106,10 +109,10 @@ impl DebateView {
     }
 
     fn is_rated(&self) -> bool {
-        self.marks.iter().any(|mark| mark.is_chosen)
+        self.ratings.iter().any(|rating| rating.is_chosen)
     }
 
-    /// Seats that speak right now.
+    /// Shows in the status which seats are in mid-turn.
     pub(crate) fn speaking(mut self, transcript: &Transcript, seats: &[String]) -> Self {
         let mut titles: Vec<String> = seats.iter().map(|seat| transcript.title_of(seat)).collect();
         titles.dedup();
@@ -122,10 +125,11 @@ impl DebateView {
         self
     }
 
-    /// It is to stop before its next round already.
+    /// Shows that the debate will pause before its next round.
     pub(crate) fn pausing(mut self, is_pausing: bool) -> Self {
         if is_pausing {
             self.can_pause = false;
+            self.is_pausing = true;
             self.status = "Pausing after this round".into();
         }
         self
@@ -150,25 +154,18 @@ impl DebateView {
 }
 
 fn status(transcript: &Transcript) -> String {
-    match transcript.state {
-        State::Queued => "Waiting for a place".into(),
-        State::Running => transcript
-            .rounds
-            .last()
-            .map_or_else(|| "Getting ready".into(), render::title_of_round),
-        State::Waiting => "Waiting for you".into(),
-        State::Complete => "Complete".into(),
-        State::Partial => "Partial".into(),
-        State::Failed => "Failed".into(),
-        State::Cancelled => "Cancelled".into(),
+    match (transcript.state, transcript.rounds.last()) {
+        (State::Running, Some(round)) => render::title_of_round(round),
+        (State::Running, None) => "Starting".into(),
+        (state, _) => render::state_word(state).into(),
     }
 }
 
-fn offer(option: &str) -> Choice {
+fn choice(option: &str) -> Choice {
     let label = match option {
-        CONTINUE => "Go on".to_owned(),
-        STOP => "End it here".to_owned(),
-        ANOTHER_ROUND => "Another round".to_owned(),
+        CONTINUE => "Continue".to_owned(),
+        STOP => "End debate".to_owned(),
+        ANOTHER_ROUND => "Run another round".to_owned(),
         other => roundtable_engine::transcript::capital(other),
     };
     Choice {

@@ -1,22 +1,19 @@
-//! All debates: searched, filtered, page by page.
-
-use std::fmt::Write;
+//! The list of debates, with search, filters and pagination.
 
 use askama::Template;
 use roundtable_core::usage::Money;
 use roundtable_engine::event::{Millis, State};
-use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::protocols;
 use roundtable_engine::transcript::capital;
 
-use super::{Choice, Frame};
+use super::{Choice, Frame, percent};
 use crate::clock;
 use crate::format::{grouped, money, short};
 use crate::render::{state_tone, state_word};
 
-/// How many debates a page has.
 pub(crate) const PER_PAGE: u64 = 25;
 
-/// A debate in a list.
+/// A debate as a row of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub id: String,
@@ -32,7 +29,7 @@ pub(crate) struct Row {
     pub can_delete: bool,
 }
 
-/// What a listing says about a debate.
+/// The data a row is rendered from.
 #[derive(Debug, Clone)]
 pub(crate) struct Listed {
     pub id: String,
@@ -63,7 +60,7 @@ impl Row {
     }
 }
 
-/// What was asked for in the address.
+/// Parameters of the query string.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Query {
@@ -76,7 +73,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// The first page is 1.
+    /// Page number, starting at 1.
     pub(crate) fn page(&self) -> u64 {
         self.page.parse().unwrap_or(1).max(1)
     }
@@ -93,7 +90,7 @@ impl Query {
         .any(|part| !part.is_empty())
     }
 
-    fn address(&self, page: u64) -> String {
+    fn url(&self, page: u64) -> String {
         let page = page.to_string();
         let parts = [
             ("q", &self.q),
@@ -110,20 +107,6 @@ impl Query {
             .collect();
         format!("/debates?{}", parts.join("&"))
     }
-}
-
-/// As it stands in an address.
-pub(crate) fn percent(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a String cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }
 
 pub(crate) struct DebatesView {
@@ -160,19 +143,25 @@ impl DebatesView {
         Self {
             problems: Vec::new(),
             search: query.q.clone(),
-            protocols: Protocol::ALL
+            protocols: protocols::ALL
                 .iter()
-                .map(|it| choice(it.name(), it.title().to_owned(), &query.protocol))
+                .map(|protocol| {
+                    choice(
+                        protocol.name(),
+                        protocol.title().to_owned(),
+                        &query.protocol,
+                    )
+                })
                 .collect(),
             states: State::ALL
                 .iter()
-                .map(|it| choice(it.name(), capital(it.name()), &query.state))
+                .map(|state| choice(state.name(), capital(state.name()), &query.state))
                 .collect(),
             from: query.from.clone(),
             until: query.until.clone(),
             is_filtered: query.is_filtered(),
-            newer: (page > 1).then(|| query.address(page - 1)),
-            older: (last < total).then(|| query.address(page + 1)),
+            newer: (page > 1).then(|| query.url(page - 1)),
+            older: (last < total).then(|| query.url(page + 1)),
             range: format!("{}–{} of {}", grouped(first), grouped(last), grouped(total)),
             rows,
         }

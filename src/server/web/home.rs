@@ -1,4 +1,4 @@
-//! Where a debate begins: a question, with everything else already chosen.
+//! The home page: a form that starts a debate, with defaults for everything but the question.
 
 use askama::Template;
 use roundtable_core::usage::{Price, Usage};
@@ -8,17 +8,17 @@ use super::Frame;
 use super::debates::Row;
 use crate::format::{grouped, money};
 
-/// The form as it was sent; empty where nothing was.
+/// The submitted form; missing fields are empty.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
     pub question: String,
     pub cast: String,
     pub model: String,
-    /// One a line.
+    /// One per line.
     pub outcomes: String,
     pub mode: String,
-    /// `on` where it is ticked.
+    /// `on` if checked.
     pub enhanced: String,
     pub algorithm: String,
     pub domain: String,
@@ -45,7 +45,7 @@ pub(crate) struct HomeView {
     recent: Vec<Row>,
 }
 
-/// A way to debate: a cast.
+/// A cast to choose from.
 #[derive(Debug, Clone)]
 pub(crate) struct Way {
     pub cast: String,
@@ -56,18 +56,18 @@ pub(crate) struct Way {
     pub is_chosen: bool,
 }
 
-/// What a way needs beside the question.
+/// Input a cast needs in addition to the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wants {
     Nothing,
-    /// The outcomes that probabilities are wanted for.
+    /// Possible outcomes of a forecast.
     Outcomes,
-    /// How the panel is to debate.
+    /// Options of a panel: mode, decision rule, domain.
     Mode,
 }
 
 impl Way {
-    /// As the page's style sheet knows it.
+    /// The value by which the style sheet shows the matching fields.
     fn needs(&self) -> Option<&'static str> {
         match self.wants {
             Wants::Nothing => None,
@@ -105,7 +105,7 @@ pub(crate) struct Offered {
     pub is_chosen: bool,
 }
 
-/// What a debate of this sort used before, or is thought to use.
+/// Estimated usage of a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rough {
     pub usage: Usage,
@@ -115,13 +115,13 @@ pub(crate) struct Rough {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// So many earlier debates.
+    /// The mean of this many earlier debates.
     Earlier(usize),
     RuleOfThumb,
 }
 
 impl Rough {
-    /// Where there is no experience: the question, what was said and the instructions going in, a page coming out.
+    /// Estimate without earlier debates: per call, the prompt with the transcript as input and a page of output.
     pub(crate) fn guessed(calls: u64) -> Self {
         Self {
             usage: Usage {
@@ -134,7 +134,7 @@ impl Rough {
         }
     }
 
-    /// `about 9 calls, 19,000 tokens, $0.04`
+    /// `About 9 calls, 19,000 tokens, $0.04`
     pub(crate) fn told(&self, price: Option<&Price>) -> String {
         let cost = match price {
             Some(price) => {
@@ -147,8 +147,8 @@ impl Rough {
             None => "price unknown".to_owned(),
         };
         let basis = match self.basis {
-            Basis::Earlier(1) => ", as the last one",
-            Basis::Earlier(_) => ", as the last ones",
+            Basis::Earlier(1) => " (based on the last debate)",
+            Basis::Earlier(_) => " (based on recent debates)",
             Basis::RuleOfThumb => "",
         };
         format!(
@@ -159,20 +159,20 @@ impl Rough {
     }
 }
 
-/// To two digits: more would claim to know.
+/// Rounds to two significant digits, because it is an estimate.
 fn rounded(number: u64) -> u64 {
     let digits = number.checked_ilog10().unwrap_or(0);
     let unit = 10_u64.pow(digits.saturating_sub(1));
     (number + unit / 2) / unit * unit
 }
 
-/// What there is to choose from.
+/// Everything the form offers.
 pub(crate) struct Offer {
     pub ways: Vec<Way>,
     pub modes: Vec<Named>,
     pub algorithms: Vec<Named>,
     pub models: Vec<Group>,
-    /// The model that is taken where none is chosen, with the reason.
+    /// The default model and why it is the default.
     pub automatic: Option<(String, String)>,
     pub advice: Option<String>,
     pub recent: Vec<Row>,
@@ -186,7 +186,7 @@ struct Page {
 }
 
 impl HomeView {
-    /// The form with what was sent in it, so that nobody has to write it twice.
+    /// The form, filled in with what was submitted.
     pub(crate) fn new(mut offer: Offer, asked: &Asked) -> Self {
         let is_known = offer.ways.iter().any(|way| way.cast == asked.cast);
         for (index, way) in offer.ways.iter_mut().enumerate() {
@@ -200,8 +200,8 @@ impl HomeView {
             (&mut offer.modes, &asked.mode),
             (&mut offer.algorithms, &asked.algorithm),
         ] {
-            for it in named.iter_mut() {
-                it.is_chosen = it.name == *wanted;
+            for option in named.iter_mut() {
+                option.is_chosen = option.name == *wanted;
             }
         }
         for model in offer.models.iter_mut().flat_map(|group| &mut group.models) {
@@ -217,8 +217,8 @@ impl HomeView {
             domain: asked.domain.clone(),
             choices: offer.ways,
             automatic: match &offer.automatic {
-                Some((model, why)) => format!("{model} ({why})"),
-                None => "None was found".into(),
+                Some((model, why)) => format!("Default: {model} ({why})"),
+                None => "No model found".into(),
             },
             models: offer.models,
             max_cost: asked.max_cost.clone(),

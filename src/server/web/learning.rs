@@ -1,4 +1,4 @@
-//! What was learned: a report of one domain, with the other domains to choose from.
+//! The learning page: the learned weights of one domain, with links to the other domains.
 
 use askama::Template;
 use roundtable_engine::report::Report;

@@ -1,39 +1,63 @@
-//! The pages: plain HTML that is whole without a script, one style, one small script that follows a running debate.
+//! HTML pages of the server. Every page works without JavaScript; one small script follows running debates.
 //!
-//! Every page is a pure function of its view; a view is a fold over the journal or a listing. Nothing here knows a
-//! protocol: it shows accounts and reports.
+//! A page is a pure function of its view, and a view is derived from the journal or a listing. Nothing here depends on a
+//! protocol: pages show accounts and reports.
 
 pub(crate) mod assets;
 mod calibration;
 mod debate;
 mod debates;
-mod gate;
+mod error_page;
 mod home;
 mod learning;
 mod models;
 mod routes;
+mod sign_in_page;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(crate) use calibration::calibration_page;
-pub(crate) use debates::percent;
-pub(crate) use gate::safe_next;
 pub(crate) use learning::learning_page;
 pub(crate) use routes::{problem_page, routes};
+pub(crate) use sign_in_page::safe_next;
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What stands around every page.
+/// A link of the main navigation.
+struct Tab {
+    name: &'static str,
+    path: &'static str,
+    title: &'static str,
+}
+
+impl Tab {
+    const fn new(name: &'static str, path: &'static str, title: &'static str) -> Self {
+        Self { name, path, title }
+    }
+}
+
+const TABS: [Tab; 5] = [
+    Tab::new("ask", "/", "Ask"),
+    Tab::new("debates", "/debates", "Debates"),
+    Tab::new("models", "/models", "Models"),
+    Tab::new("calibration", "/calibration", "Calibration"),
+    Tab::new("learning", "/learning", "Learning"),
+];
+
+/// Header and footer of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
+    /// Name of the current tab; empty if the page belongs to none.
     pub tab: &'static str,
     pub visitor: Visitor,
 }
 
-/// Who looks at the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visitor {
-    /// Nobody needs to sign in here.
+    /// The server requires no sign-in.
     Local,
     SignedIn,
+    /// Not signed in.
     Stranger,
 }
 
@@ -51,12 +75,22 @@ impl Frame {
     }
 }
 
-/// A choice in a form.
+/// An option in a form.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub value: String,
     pub label: String,
     pub is_chosen: bool,
+}
+
+/// Percent-encodes a value for a query string.
+pub(crate) fn percent(value: &str) -> String {
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'_')
+        .remove(b'.')
+        .remove(b'~');
+    utf8_percent_encode(value, RESERVED).to_string()
 }
 
 #[cfg(test)]

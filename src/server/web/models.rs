@@ -1,4 +1,4 @@
-//! Models and settings: what was found, what is used and why, and whether it answers.
+//! The models page: default models, available providers and settings.
 
 use askama::Template;
 
@@ -10,12 +10,12 @@ pub(crate) struct ModelsView {
     pub tiers: Vec<Tier>,
     pub advice: Option<String>,
     pub found: Vec<Found>,
-    /// Where the settings come from.
+    /// Location of the configuration file.
     pub source: String,
     pub settings: Vec<Setting>,
 }
 
-/// How a small real call went.
+/// Result of a test call.
 #[derive(Debug, Clone)]
 pub(crate) struct Tested {
     pub text: String,

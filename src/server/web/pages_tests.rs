@@ -4,9 +4,10 @@ use roundtable_engine::report::Report;
 
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, Query, Row};
-use super::gate::{ErrorView, SignInView, safe_next};
+use super::error_page::ErrorView;
 use super::home::{Asked, Group, HomeView, Named, Offer, Offered, Rough, Wants, Way, way_title};
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
+use super::sign_in_page::{SignInView, safe_next};
 use super::*;
 use crate::render::samples;
 
@@ -49,7 +50,7 @@ fn offer() -> Offer {
         rough: Rough::guessed(calls).told(Some(&price)),
         wants: match cast {
             "forecast" => Wants::Outcomes,
-            "panel" => Wants::Mode,
+            "modes" => Wants::Mode,
             _ => Wants::Nothing,
         },
         is_chosen: false,
@@ -71,7 +72,7 @@ fn offer() -> Offer {
                 "Two councils of judges score a piece of content, argue about it, and answer a critic.",
                 24,
             ),
-            way("panel", "Seats with different eyes debate in a mode.", 13),
+            way("modes", "Seats with different eyes debate in a mode.", 13),
         ],
         modes: named(&["collaborative", "red-team-blue-team"]),
         algorithms: named(&["democratic_majority", "evidence_based_debate"]),
@@ -98,7 +99,7 @@ fn named(names: &[&str]) -> Vec<Named> {
     named.collect()
 }
 
-/// Every page with everything on it, by name.
+/// Every page with all of its parts, by name.
 fn all() -> Vec<(&'static str, String)> {
     let running = samples::transcript(&samples::running());
     let finished = samples::transcript(&samples::journal(State::Partial));
@@ -109,7 +110,7 @@ fn all() -> Vec<(&'static str, String)> {
     };
     let asked = Asked {
         question: "Why </textarea><script>?".into(),
-        cast: "panel".into(),
+        cast: "modes".into(),
         mode: "red-team-blue-team".into(),
         enhanced: "on".into(),
         domain: "API \"design\"".into(),
@@ -119,7 +120,7 @@ fn all() -> Vec<(&'static str, String)> {
     let mut wrong = HomeView::new(offer(), &asked);
     wrong.problems = vec![
         "the question is too short".into(),
-        "'-1' is no amount <of> money".into(),
+        "invalid amount <of> money '-1'".into(),
     ];
     let live = Report {
         answer: None,
@@ -213,15 +214,15 @@ fn models() -> ModelsView {
 }
 
 #[test]
-fn c14_every_page_looks_as_it_did() {
+fn c14_pages_match_their_snapshots() {
     for (name, page) in all() {
         insta::assert_snapshot!(name, page);
     }
 }
 
-/// C-12: no inline script or style, nothing from elsewhere, and nothing a model or a person wrote becomes markup.
+/// C-12: no inline scripts or styles, no other origins, and no text of models or users that becomes markup.
 #[test]
-fn c12_pages_hold_no_inline_script_and_load_nothing_from_elsewhere() {
+fn c12_pages_have_no_inline_scripts_and_load_nothing_remote() {
     for (name, page) in all() {
         for forbidden in [
             " style=\"",
@@ -247,24 +248,24 @@ fn c12_pages_hold_no_inline_script_and_load_nothing_from_elsewhere() {
         for tag in page.split('<').skip(1) {
             let tag = tag.split('>').next().unwrap_or_default();
             if tag.contains("&gt;") {
-                // The text of a model that looks like a tag is none.
+                // Escaped text of a model that only looks like a tag.
                 continue;
             }
             for attribute in [" src=\"", " href=\"", " action=\""] {
                 for part in tag.split(attribute).skip(1) {
-                    let is_ours = part.starts_with('/') && !part.starts_with("//");
-                    let is_within =
+                    let is_path = part.starts_with('/') && !part.starts_with("//");
+                    let is_fragment_or_example =
                         part.starts_with('#') || part.starts_with("https://example.org/");
-                    assert!(is_ours || is_within, "{name}: {tag}");
+                    assert!(is_path || is_fragment_or_example, "{name}: {tag}");
                 }
             }
         }
     }
 }
 
-/// Under 100 KB in all for the first page.
+/// A page and its assets are under 100 KB before compression.
 #[test]
-fn c14_the_first_page_is_small() {
+fn c14_pages_are_small() {
     let assets: usize = [&assets::STYLE, &assets::LIVE, &assets::MARK]
         .iter()
         .map(|asset| asset.body.len())
@@ -278,10 +279,9 @@ fn c14_the_first_page_is_small() {
     }
 }
 
-/// Keyboard and screen reader: one main landmark, one first heading, a name for every field, no id twice, every reference
-/// answered.
+/// Accessibility: one main landmark, one first-level heading, a label for every field, unique ids, no dangling references.
 #[test]
-fn pages_are_in_order_for_those_who_do_not_see_them() {
+fn pages_are_accessible() {
     for (name, page) in all() {
         let count = |what: &str| page.matches(what).count();
         assert_eq!(
@@ -304,11 +304,11 @@ fn pages_are_in_order_for_those_who_do_not_see_them() {
         let all = ids.len();
         ids.sort();
         ids.dedup();
-        assert_eq!(ids.len(), all, "{name}: an id is used twice");
+        assert_eq!(ids.len(), all, "{name}: duplicate id");
         for reference in values("for").into_iter().chain(values("aria-labelledby")) {
             assert!(
                 ids.contains(&reference),
-                "{name}: nothing has the id {reference}"
+                "{name}: no element with id {reference}"
             );
         }
         for field in page
@@ -327,9 +327,21 @@ fn pages_are_in_order_for_those_who_do_not_see_them() {
     }
 }
 
-/// The page at one entry of the journal is the same whenever it is asked for, and says where the stream goes on.
+/// While a pause is pending, the script recognises it by an attribute, not by the text.
 #[test]
-fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
+fn c09_a_pending_pause_is_marked_for_the_script() {
+    let transcript = samples::transcript(&samples::running());
+    let view = |is_pausing| DebateView::new(&transcript, Right::Run).pausing(is_pausing);
+    let is_marked = |is_pausing| {
+        let panels = view(is_pausing).panels(&transcript, &samples::report());
+        panels.contains("role=\"status\" data-pausing>Pausing after this round<")
+    };
+    assert!(is_marked(true) && !is_marked(false));
+}
+
+/// The page is deterministic for a journal entry and contains the number from which the event stream continues.
+#[test]
+fn c09_a_page_can_be_rendered_at_every_entry_and_continued() {
     let entries = samples::running();
     for end in 1..=entries.len() {
         let transcript = samples::transcript(&entries[..end]);
@@ -345,7 +357,7 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
         assert!(page().contains("/events\""));
         assert!(
             page().contains("http-equiv=\"refresh\""),
-            "without a script it is fetched again"
+            "it reloads itself without JavaScript"
         );
     }
     let over = samples::transcript(&samples::journal(State::Complete));
@@ -357,9 +369,9 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_followed_from_there() {
     );
 }
 
-/// What the script swaps while a debate runs is on the page under the same ids.
+/// Every part that the script replaces exists on the page with the same id.
 #[test]
-fn c09_the_panels_fit_into_the_page() {
+fn c09_live_parts_have_the_same_ids_as_the_page() {
     let transcript = samples::transcript(&samples::running());
     let page = DebateView::new(&transcript, Right::Run).page(
         frame("debates"),
@@ -368,7 +380,12 @@ fn c09_the_panels_fit_into_the_page() {
     );
     let panels = DebateView::new(&transcript, Right::Run).panels(&transcript, &samples::report());
     for part in [
-        "status", "glance", "timeline", "outcome", "controls", "beside",
+        "status",
+        "key-figures",
+        "timeline",
+        "outcome",
+        "controls",
+        "sidebar",
     ] {
         let id = format!("id=\"{part}\"");
         assert_eq!(
@@ -380,7 +397,7 @@ fn c09_the_panels_fit_into_the_page() {
 }
 
 #[test]
-fn a_visitor_is_sent_on_to_this_server_only() {
+fn sign_in_redirects_only_to_this_server() {
     for (given, expected) in [
         ("/debates?page=2", "/debates?page=2"),
         ("https://evil.example", "/"),
@@ -394,7 +411,7 @@ fn a_visitor_is_sent_on_to_this_server_only() {
 }
 
 #[test]
-fn what_it_will_cost_is_told_roughly() {
+fn the_cost_estimate_is_rounded() {
     let price = |input, output| Price {
         input,
         output,
@@ -414,9 +431,9 @@ fn what_it_will_cost_is_told_roughly() {
     );
 }
 
-/// E-15, E-16: what was learned as a page: weights with intervals, over time, and every change.
+/// E-15, E-16: the learning page shows weights with intervals, their history and every change.
 #[test]
-fn e15_what_was_learned_is_shown_as_a_page() {
+fn e15_the_learning_page_shows_weights_and_changes() {
     use roundtable_core::learning::HalfLife;
 
     let audit = crate::learning::samples::audit();
@@ -439,5 +456,5 @@ fn e15_what_was_learned_is_shown_as_a_page() {
         learning_page(&report, &domains, frame("learning"))
     );
     let none = learning_page(&Report::default(), &[], frame("learning"));
-    assert!(none.contains("Nothing was learned yet."), "{none}");
+    assert!(none.contains("No data yet."), "{none}");
 }

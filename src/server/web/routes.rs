@@ -14,7 +14,8 @@ use roundtable_engine::cast::Cast;
 use roundtable_engine::data::Shelf;
 use roundtable_engine::event::{Entry, Event, State};
 use roundtable_engine::mode::Mode;
-use roundtable_engine::protocols::{self, Protocol};
+use roundtable_engine::protocol::AnyProtocol;
+use roundtable_engine::protocols::{self, modes};
 use roundtable_engine::report::Report;
 use roundtable_engine::transcript::Transcript;
 use serde::Deserialize;
@@ -22,11 +23,12 @@ use tokio::sync::Mutex;
 
 use super::debate::{DebateView, Right};
 use super::debates::{DebatesView, Listed, PER_PAGE, Query, Row};
-use super::gate::{ErrorView, SignInView, safe_next};
+use super::error_page::ErrorView;
 use super::home::{
     Asked, Basis, Group, HomeView, Named, Offer, Offered, Rough, Wants, Way, way_title,
 };
 use super::models::{Found, ModelsView, Setting, Tested, Tier};
+use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
 use crate::clock;
 use crate::config::Origin;
@@ -38,9 +40,8 @@ use crate::render;
 use crate::server::App;
 use crate::server::access::Caller;
 use crate::server::problem::Problem;
-use crate::server::requests::{BudgetWish, NewDebate};
+use crate::server::requests::{BudgetRequest, NewDebate};
 use crate::server::rest;
-use crate::setup;
 use crate::store::{self, Created, DebateRow, Filter, Rating, Scope};
 
 /// How long what was found about models is taken for true.
@@ -129,15 +130,16 @@ async fn start(
     caller: Asking,
     Form(asked): Form<Asked>,
 ) -> Result<Response, Problem> {
-    let sent = store::Sent::default();
-    let created = match new_debate(&app, &asked) {
-        Ok(content) => rest::start(&app, content, &sent).await,
+    let sent = store::CreateRequest::default();
+    let created = match new_debate(&app, &asked)
+        .and_then(|content| content.spec(&app.context.config.limits))
+    {
+        Ok(spec) => rest::start(&app, spec, &sent).await,
         Err(problem) => Err(problem),
     };
     match created {
-        Ok(Created::Before(id)) => Ok(to_debate(&id.to_string())),
-        Ok(Created::New(claim)) => Ok(to_debate(&claim.id().to_string())),
-        Ok(Created::OtherRequest) => Err(Problem::internal("a debate without a key has one")),
+        Ok(Created::New(id) | Created::Existing(id)) => Ok(to_debate(&id.to_string())),
+        Ok(Created::KeyConflict) => Err(Problem::internal("a debate without a key has one")),
         Err(problem) => {
             // What was written is worth more than the form it came in.
             let mut view = HomeView::new(offer(&app, &desk).await?, &asked);
@@ -161,7 +163,7 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
                 .map_err(|error| Problem::invalid(vec![Fault::new("/cast", error.to_string())]))?
                 .protocol
         }
-        None => Protocol::ALL[0].name().to_owned(),
+        None => protocols::ALL[0].name().to_owned(),
     };
     let mut faults = Vec::new();
     let max_cost = number(&asked.max_cost, "dollars", &mut faults);
@@ -170,7 +172,7 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
-    let budget = BudgetWish {
+    let budget = BudgetRequest {
         max_tokens,
         max_cost,
         max_seconds: minutes.map(|minutes| minutes * 60.0),
@@ -183,10 +185,10 @@ fn new_debate(app: &App, asked: &Asked) -> Result<NewDebate, Problem> {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    if protocol == Protocol::Forecast.name() && !outcomes.is_empty() {
+    if protocol == "forecast" && !outcomes.is_empty() {
         rules.insert("outcomes".into(), serde_json::json!(outcomes));
     }
-    if protocol == Protocol::Modes.name() {
+    if protocol == "modes" {
         let named = [
             ("mode", &asked.mode),
             ("algorithm", &asked.algorithm),
@@ -242,7 +244,7 @@ async fn offer(app: &App, desk: &ProviderHandle) -> Result<Offer, Problem> {
         let Ok(cast) = Cast::load(&app.context.data, file.trim_end_matches(".toml")) else {
             continue;
         };
-        let Some(protocol) = Protocol::named(&cast.protocol) else {
+        let Some(protocol) = protocols::named(&cast.protocol) else {
             continue;
         };
         let rough = rough(app, protocol, &cast).await?;
@@ -253,16 +255,16 @@ async fn offer(app: &App, desk: &ProviderHandle) -> Result<Offer, Problem> {
                 summary: cast.summary,
                 rough: rough.told(price.as_ref()),
                 cast: cast.name,
-                wants: match protocol {
-                    Protocol::Forecast => Wants::Outcomes,
-                    Protocol::Modes => Wants::Mode,
-                    Protocol::Dialectic | Protocol::Councils => Wants::Nothing,
+                wants: match protocol.name() {
+                    "forecast" => Wants::Outcomes,
+                    "modes" => Wants::Mode,
+                    _ => Wants::Nothing,
                 },
                 is_chosen: false,
             },
         ));
     }
-    ways.sort_by_key(|(protocol, _)| Protocol::ALL.iter().position(|known| known == protocol));
+    ways.sort_by_key(|(protocol, _)| protocols::ALL.iter().position(|known| known == protocol));
     let recent = Filter {
         limit: 5,
         ..Filter::default()
@@ -286,7 +288,7 @@ async fn offer(app: &App, desk: &ProviderHandle) -> Result<Offer, Problem> {
 fn modes(app: &App) -> Result<Vec<Named>, Problem> {
     let data = &app.context.data;
     let mut names = Mode::names(data).map_err(data_problem)?;
-    names.sort_by_key(|name| name != setup::MODE);
+    names.sort_by_key(|name| name != modes::DEFAULT_MODE);
     let modes = names.into_iter().filter_map(|name| {
         let summary = Mode::load(data, &name).ok()?.summary;
         Some(named(name, summary))
@@ -357,7 +359,7 @@ async fn found(app: &App, desk: &ProviderHandle) -> Discovery {
 }
 
 /// As the last debates of this sort, or by a rule of thumb where there are none.
-async fn rough(app: &App, protocol: Protocol, cast: &Cast) -> Result<Rough, Problem> {
+async fn rough(app: &App, protocol: &dyn AnyProtocol, cast: &Cast) -> Result<Rough, Problem> {
     let last = Filter {
         state: Some(State::Complete),
         protocol: Some(protocol.name().to_owned()),

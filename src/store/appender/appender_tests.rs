@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::store::errors::Failure;
 use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
-use crate::store::test_stores::{Place, on_both};
+use crate::store::test_stores::{TestStore, on_both};
 use crate::store::{Lease, Store};
 
 async fn leases(store: &Store, number: usize) -> Vec<Lease> {
@@ -21,25 +21,25 @@ async fn leases(store: &Store, number: usize) -> Vec<Lease> {
     leases
 }
 
-/// C-08: appends of many debates at once are each all or nothing, and one that is refused does not take the others along.
-async fn c08_appends_at_once_are_each_kept_or_refused(place: Place) {
-    let store = place.open().await;
+/// C-08: in a group commit each batch is atomic, and a rejected batch does not affect the others.
+async fn c08_concurrent_appends_are_each_written_or_rejected(test_store: TestStore) {
+    let store = test_store.open().await;
     let leases = leases(&store, 20).await;
     let journals: Vec<_> = leases.iter().map(Lease::journal).collect();
-    // Debate 3 appends what it has already, debate 7 was taken over by somebody else.
+    // Debate 3 appends a duplicate, debate 7 was leased by another process.
     journals[3]
         .append(vec![keyed(1, opened("Why?"))])
         .await
         .unwrap();
     let stolen = leases[7].id();
     store.writer.run("UPDATE debates SET epoch = epoch").await;
-    let mut writing = store.writer.begin().await.unwrap();
+    let mut transaction = store.writer.begin().await.unwrap();
     let raised = sqlx::query("UPDATE debates SET epoch = epoch + 1 WHERE id = $1")
         .bind(stolen.to_string())
-        .execute(writing.connection())
+        .execute(transaction.connection())
         .await
         .map_err(Failure::from);
-    writing.end(raised).await.unwrap();
+    transaction.finish(raised).await.unwrap();
 
     let appends = journals.iter().map(|journal| {
         journal.append(vec![
@@ -61,9 +61,9 @@ async fn c08_appends_at_once_are_each_kept_or_refused(place: Place) {
     }
 }
 
-/// Somebody who goes away while writing for others leaves nothing half done, and the others do it themselves.
-async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along(place: Place) {
-    let store = place.open().await;
+/// C-08: a dropped append does not affect the others in the same group commit.
+async fn c08_a_dropped_append_does_not_affect_the_others(test_store: TestStore) {
+    let store = test_store.open().await;
     let first = store
         .create(Uuid::new_v4(), &setup("Why?"), 1)
         .await
@@ -76,30 +76,30 @@ async fn c08_one_who_goes_away_while_writing_for_others_takes_nothing_along(plac
     for polls in 1..12 {
         let seq = polls;
         let event = |seq| keyed(seq, finished(&format!("r{seq}/a/b"), spent(None)));
-        let mut going = one.append(vec![event(seq)]).fuse();
-        let mut staying = two.append(vec![event(seq)]).fuse();
-        let mut stayed = None;
-        // Polled a few times and then dropped: before, while and after it writes.
+        let mut dropped = one.append(vec![event(seq)]).fuse();
+        let mut kept = two.append(vec![event(seq)]).fuse();
+        let mut outcome = None;
+        // Polled a few times and then dropped: before, during and after the write.
         for _ in 0..polls {
-            let _ = futures::poll!(&mut going);
-            if let Poll::Ready(done) = futures::poll!(&mut staying) {
-                stayed = Some(done);
+            let _ = futures::poll!(&mut dropped);
+            if let Poll::Ready(done) = futures::poll!(&mut kept) {
+                outcome = Some(done);
             }
             tokio::task::yield_now().await;
         }
-        drop(going);
-        match stayed {
+        drop(dropped);
+        match outcome {
             Some(done) => done.unwrap(),
-            None => staying.await.unwrap(),
+            None => kept.await.unwrap(),
         }
-        let kept = store.entries(second.id()).await.unwrap().len();
-        assert_eq!(kept, usize::try_from(polls).unwrap());
+        let written = store.entries(second.id()).await.unwrap().len();
+        assert_eq!(written, usize::try_from(polls).unwrap());
     }
 }
 
-/// C-08: of one debate's appends at the same time, each is kept or refused by itself, and in the order they came.
-async fn c08_appends_of_one_debate_at_once_are_all_kept(place: Place) {
-    let store = place.open().await;
+/// C-08: concurrent appends to one debate are written in order.
+async fn c08_concurrent_appends_to_one_debate_are_all_written(test_store: TestStore) {
+    let store = test_store.open().await;
     let lease = leases(&store, 1).await.pop().unwrap();
     let journal = lease.journal();
     let appends = (1..=20).map(|seq| {
@@ -117,12 +117,12 @@ async fn c08_appends_of_one_debate_at_once_are_all_kept(place: Place) {
     );
 }
 
-/// C-08: many debates that have much to append at once are written with as many statements as it takes.
-async fn c08_more_than_one_statement_takes_is_written_with_several(place: Place) {
+/// C-08: appends that exceed the parameter limit are split into several statements.
+async fn c08_large_appends_are_split_into_several_statements(test_store: TestStore) {
     const DEBATES: usize = 60;
     const ENTRIES: u64 = 30;
     assert!(DEBATES * usize::try_from(ENTRIES).unwrap() * 20 > 32_766);
-    let store = place.open().await;
+    let store = test_store.open().await;
     let leases = leases(&store, DEBATES).await;
     let journals: Vec<_> = leases.iter().map(Lease::journal).collect();
     let appends = journals.iter().map(|journal| {
@@ -140,41 +140,39 @@ async fn c08_more_than_one_statement_takes_is_written_with_several(place: Place)
 }
 
 on_both!(
-    c08_appends_of_one_debate_at_once_are_all_kept,
-    c08_appends_at_once_are_each_kept_or_refused,
-    c08_more_than_one_statement_takes_is_written_with_several,
-    c08_one_who_goes_away_while_writing_for_others_takes_nothing_along
+    c08_concurrent_appends_to_one_debate_are_all_written,
+    c08_concurrent_appends_are_each_written_or_rejected,
+    c08_large_appends_are_split_into_several_statements,
+    c08_a_dropped_append_does_not_affect_the_others
 );
 
-/// C-08: a connection that breaks fails the appends under way; the next ones get a new one.
+/// C-08: a broken connection fails the appends in flight; the next append reconnects.
 #[tokio::test]
-async fn c08_a_connection_that_breaks_is_made_anew() {
-    let place = Place::server();
-    let store = place.open().await;
+async fn c08_a_broken_connection_is_replaced() {
+    let test_store = TestStore::postgres();
+    let store = test_store.open().await;
     let lease = leases(&store, 1).await.pop().unwrap();
     let step = |seq| vec![keyed(seq, finished(&format!("r{seq}/a"), spent(None)))];
     lease.journal().append(step(1)).await.unwrap();
-    let Place::Server(database) = &place else {
-        unreachable!()
-    };
+    let database = test_store.database();
     database.sql(
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid()",
     );
-    // The first may find it out the hard way.
+    // The first append may fail.
     let _ = lease.journal().append(step(2)).await;
     let written = store.entries(lease.id()).await.unwrap().len() as u64;
     lease.journal().append(step(written + 1)).await.unwrap();
 }
 
-/// How many steps of a hundred debates are journaled in a second.
+/// Measures how many steps per second a hundred debates can append.
 #[tokio::test]
 #[ignore = "a measurement, not a test; run it alone and in release"]
-async fn steps_a_second() {
+async fn steps_per_second() {
     const DEBATES: usize = 100;
     const STEPS: u64 = 200;
-    for place in [Place::safe_server(), Place::folder()] {
-        let store = place.open().await;
+    for test_store in [TestStore::durable_postgres(), TestStore::sqlite()] {
+        let store = test_store.open().await;
         let leases = leases(&store, DEBATES).await;
         let started = Instant::now();
         join_all(leases.iter().map(async |lease| {
@@ -191,9 +189,9 @@ async fn steps_a_second() {
         let steps =
             f64::from(u32::try_from(DEBATES).unwrap()) * f64::from(u32::try_from(STEPS).unwrap());
         println!(
-            "{:>9.0} steps a second in {}",
+            "{:>9.0} steps per second in {}",
             steps / seconds,
-            place.address()
+            test_store.address()
         );
     }
 }

@@ -1,8 +1,8 @@
-//! One statement that appends to many debates in an `SQLite` file.
+//! Appends to many debates with one statement in an `SQLite` file.
 //!
-//! Each append changes its debate's row and adds entries. In one message to the driver's thread that is only possible with a
-//! trigger: several statements would be answered one by one, and each answer wakes this side for nothing. So rows are
-//! written into a view that is nothing but its triggers. It belongs to the connection and is not in the file.
+//! Each append updates its debate's row and inserts entries. Several statements would need one reply each from the driver's
+//! thread; one statement can do both only with triggers. So rows are inserted into a temporary view that consists of `INSTEAD OF`
+//! triggers. It belongs to the connection and is not in the file.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -13,10 +13,10 @@ use sqlx::{Any, AnyConnection, AssertSqlSafe, Executor};
 
 use super::super::errors::{Failure, Fault};
 use super::super::journal::body;
-use super::super::row_delta::{Tally, kind};
+use super::super::row_delta::{RowDelta, kind};
 use super::super::writer::Writer;
 use super::super::{State, signed};
-use super::{Batch, Broken, Fenced, Refusal};
+use super::{Batch, FencedDebates, Refusal, WriteError};
 
 macro_rules! insert {
     () => {
@@ -25,7 +25,7 @@ macro_rules! insert {
     };
 }
 
-/// The row first: it is conditional on the epoch. Under another one nothing is written.
+/// Updates the row first, only if the epoch matches; otherwise aborts.
 macro_rules! first {
     ($name:literal, $when:literal, $also:literal) => {
         concat!(
@@ -51,8 +51,8 @@ macro_rules! first {
     };
 }
 
-/// The first entry of a batch brings what changes in the row, and whether anything may: it names the epoch. All that follow
-/// it leave that out. The state has an index that would be written anew with it, so only those name it that change it.
+/// The first entry of a batch carries the epoch and the changes to the row; the others leave these columns NULL. `state` is
+/// indexed, so it is set only by batches that change it.
 const TRIGGERS: &str = concat!(
     "CREATE TEMP VIEW appending AS SELECT
         NULL AS debate_id, NULL AS seq, NULL AS key, NULL AS at, NULL AS kind, NULL AS body,
@@ -75,22 +75,25 @@ const TRIGGERS: &str = concat!(
 
 const COLUMNS: usize = 20;
 
-/// What a connection needs before anything is appended over it.
+/// Creates the view and triggers on a new connection.
 pub(in super::super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
     connection.execute(TRIGGERS).await?;
     Ok(())
 }
 
-pub(super) async fn write(writer: &Writer, batches: &[&Batch]) -> Result<Fenced, Broken> {
-    let statement = statement(batches).map_err(|failure| Broken::Refused(failure.into()))?;
-    let Err(failure) = writer.alone(statement).await else {
-        return Ok(Fenced(HashSet::new()));
+pub(super) async fn write(
+    writer: &Writer,
+    batches: &[&Batch],
+) -> Result<FencedDebates, WriteError> {
+    let statement = statement(batches).map_err(|failure| WriteError::Refused(failure.into()))?;
+    let Err(failure) = writer.execute(statement).await else {
+        return Ok(FencedDebates(HashSet::new()));
     };
     match (failure.fault, batches) {
-        (Fault::Fenced, [batch]) => Ok(Fenced([batch.id].into())),
-        (Fault::Fenced, _) => Err(Broken::Refused(Refusal::Fenced)),
-        (Fault::Taken, _) => Err(Broken::Refused(Refusal::Taken)),
-        _ => Err(Broken::Failed(failure)),
+        (Fault::Fenced, [batch]) => Ok(FencedDebates([batch.id].into())),
+        (Fault::Fenced, _) => Err(WriteError::Refused(Refusal::Fenced)),
+        (Fault::Duplicate, _) => Err(WriteError::Refused(Refusal::Duplicate)),
+        _ => Err(WriteError::Failed(failure)),
     }
 }
 
@@ -98,8 +101,8 @@ type Statement = Query<'static, Any, AnyArguments>;
 
 fn statement(batches: &[&Batch]) -> Result<Statement, Failure> {
     let rows = batches.iter().map(|batch| batch.entries.len()).sum();
-    // No word of a user is part of it: only parameters are counted up.
-    let mut statement = sqlx::query(AssertSqlSafe(insertion(rows)));
+    // The SQL contains only parameters, no user input.
+    let mut statement = sqlx::query(AssertSqlSafe(insert_sql(rows)));
     for batch in batches {
         let id = batch.id.to_string();
         for (index, keyed) in batch.entries.iter().enumerate() {
@@ -110,39 +113,39 @@ fn statement(batches: &[&Batch]) -> Result<Statement, Failure> {
                 .bind(signed(keyed.entry.at))
                 .bind(kind(&keyed.entry.event))
                 .bind(body(keyed)?);
-            let first = (index == 0).then(|| (batch.epoch, batch.tally()));
+            let first = (index == 0).then(|| (batch.epoch, batch.row_delta()));
             statement = bind_first(statement, first);
         }
     }
     Ok(statement)
 }
 
-fn insertion(rows: usize) -> String {
+fn insert_sql(rows: usize) -> String {
     let mut sql = String::from("INSERT INTO appending VALUES ");
     for row in 0..rows {
         let comma = if row == 0 { "" } else { "," };
-        // Writing to a string cannot fail.
+        // Writing to a String cannot fail.
         let _ = write!(sql, "{comma}(?{})", ",?".repeat(COLUMNS - 1));
     }
     sql
 }
 
-fn bind_first(statement: Statement, first: Option<(i64, Tally)>) -> Statement {
-    let tally = first.map(|(_, tally)| tally);
-    let sum = |value: fn(&Tally) -> u64| tally.as_ref().map(value).map(signed);
+fn bind_first(statement: Statement, first: Option<(i64, RowDelta)>) -> Statement {
+    let delta = first.map(|(_, delta)| delta);
+    let sum = |value: fn(&RowDelta) -> u64| delta.as_ref().map(value).map(signed);
     statement
         .bind(first.map(|(epoch, _)| epoch))
-        .bind(tally.map(|tally| i64::from(tally.moves())))
-        .bind(sum(|tally| tally.updated_at))
-        .bind(sum(|tally| tally.calls))
-        .bind(sum(|tally| tally.retries))
-        .bind(sum(|tally| tally.usage.input))
-        .bind(sum(|tally| tally.usage.output))
-        .bind(sum(|tally| tally.usage.cached))
-        .bind(tally.map(|tally| tally.cost.dollars()))
-        .bind(tally.map(|tally| i64::from(tally.unknown_cost)))
-        .bind(tally.and_then(|tally| tally.state).map(State::name))
-        .bind(tally.and_then(|tally| tally.ended_at).map(signed))
-        .bind(tally.and_then(|tally| tally.generation).map(i64::from))
-        .bind(tally.and_then(|tally| tally.rating).map(i64::from))
+        .bind(delta.map(|delta| i64::from(delta.changes_state())))
+        .bind(sum(|delta| delta.updated_at))
+        .bind(sum(|delta| delta.calls))
+        .bind(sum(|delta| delta.retries))
+        .bind(sum(|delta| delta.usage.input))
+        .bind(sum(|delta| delta.usage.output))
+        .bind(sum(|delta| delta.usage.cached))
+        .bind(delta.map(|delta| delta.cost.dollars()))
+        .bind(delta.map(|delta| i64::from(delta.unknown_cost)))
+        .bind(delta.and_then(|delta| delta.state).map(State::name))
+        .bind(delta.and_then(|delta| delta.ended_at).map(signed))
+        .bind(delta.and_then(|delta| delta.generation).map(i64::from))
+        .bind(delta.and_then(|delta| delta.rating).map(i64::from))
 }

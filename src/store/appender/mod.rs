@@ -1,8 +1,8 @@
-//! Appends: one task writes for all debates of this process, as many appends in one statement as have come in while the one
-//! before was on its way. What makes an append slow is waiting for the disk, and one wait serves all.
+//! Group commit: one task writes for all debates of this process and puts all appends that arrived during the previous write
+//! into one statement. An append mostly waits for the disk, and one flush serves all of them.
 //!
-//! The statement is a transaction of its own: one message there, one back. A task, because whoever waits may go away at any
-//! time, and what it has begun for others must be brought to its end.
+//! The statement is its own transaction: one round trip. It runs in a task because a caller may be dropped at any time, while
+//! the write for the other callers must complete.
 
 mod file;
 mod server;
@@ -17,18 +17,18 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault};
-use super::folder::PATIENCE;
-use super::row_delta::Tally;
+use super::row_delta::RowDelta;
 use super::writer::Writer;
+use super::{CLOSE_TIMEOUT, lock};
 
 pub(super) use file::prepare;
 
-/// How many appends go into one statement at most.
-const MOST: usize = 256;
-/// How many entries. Each has twenty values, and `SQLite` takes 32,766 of them.
-const MOST_ENTRIES: usize = 1_000;
+/// The number of batches in one statement.
+const MAX_BATCHES: usize = 256;
+/// The number of entries in one statement. Each has 20 parameters, and `SQLite` allows 32,766.
+const MAX_ENTRIES: usize = 1_000;
 
-/// Entries of one debate that are appended all or not at all, under the epoch of its lease.
+/// Entries of one debate, appended atomically under the epoch of its lease.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) id: Uuid,
@@ -37,25 +37,24 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// What it changes in its debate's row.
-    fn tally(&self) -> Tally {
-        Tally::of(self.entries.iter().map(|keyed| &keyed.entry))
+    fn row_delta(&self) -> RowDelta {
+        RowDelta::of(self.entries.iter().map(|keyed| &keyed.entry))
     }
 }
 
-/// Why nothing of a batch was written.
+/// Why a batch was not written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Refusal {
     Fenced,
-    /// A key or a number of it is in the journal already.
-    Taken,
+    /// A key or number is already in the journal.
+    Duplicate,
     Failed(Failure),
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        if failure.fault == Fault::Taken {
-            Self::Taken
+        if failure.fault == Fault::Duplicate {
+            Self::Duplicate
         } else {
             Self::Failed(failure)
         }
@@ -64,31 +63,31 @@ impl From<Failure> for Refusal {
 
 #[derive(Debug)]
 pub(super) struct Appender {
-    sender: std::sync::Mutex<Option<mpsc::UnboundedSender<Waiting>>>,
+    sender: std::sync::Mutex<Option<mpsc::UnboundedSender<PendingAppend>>>,
     tasks: TaskTracker,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingAppend {
     batch: Batch,
-    tell: oneshot::Sender<Result<(), Refusal>>,
+    reply: oneshot::Sender<Result<(), Refusal>>,
 }
 
 impl Appender {
-    /// Writes in turn with everything else that this process writes to the file.
+    /// Shares the connection of the file's only writer.
     pub(super) fn to_file(writer: Arc<Writer>) -> Self {
         Self::start(Target::File(writer))
     }
 
-    /// Writes over a connection of its own.
+    /// Uses its own connection.
     pub(super) fn to_server(options: AnyConnectOptions) -> Self {
         Self::start(Target::Server(server::Connection::new(options)))
     }
 
     fn start(target: Target) -> Self {
-        let (sender, heard) = mpsc::unbounded_channel();
+        let (sender, receiver) = mpsc::unbounded_channel();
         let tasks = TaskTracker::new();
-        tasks.spawn(target.run(heard));
+        tasks.spawn(target.run(receiver));
         Self {
             sender: std::sync::Mutex::new(Some(sender)),
             tasks,
@@ -96,29 +95,23 @@ impl Appender {
     }
 
     pub(super) async fn append(&self, batch: Batch) -> Result<(), Refusal> {
-        let (tell, told) = oneshot::channel();
-        let sent = self
-            .lock()
+        let (reply, outcome) = oneshot::channel();
+        let sent = lock(&self.sender)
             .as_ref()
-            .is_some_and(|sender| sender.send(Waiting { batch, tell }).is_ok());
+            .is_some_and(|sender| sender.send(PendingAppend { batch, reply }).is_ok());
         if !sent {
-            return Err(Refusal::Failed(Failure::lost()));
+            return Err(Refusal::Failed(Failure::abandoned()));
         }
-        told.await
-            .unwrap_or_else(|_| Err(Refusal::Failed(Failure::lost())))
+        outcome
+            .await
+            .unwrap_or_else(|_| Err(Refusal::Failed(Failure::abandoned())))
     }
 
-    /// Waits until everything that was asked for is written.
+    /// Waits until all pending appends are written.
     pub(super) async fn close(&self) {
-        self.lock().take();
+        lock(&self.sender).take();
         self.tasks.close();
-        let _ = tokio::time::timeout(PATIENCE, self.tasks.wait()).await;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<mpsc::UnboundedSender<Waiting>>> {
-        self.sender
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.tasks.wait()).await;
     }
 }
 
@@ -127,58 +120,58 @@ enum Target {
     Server(server::Connection),
 }
 
-/// How a statement failed. Nothing of it was kept.
-enum Broken {
-    /// The database has refused it: of several appends one is at fault.
+/// How a statement failed.
+enum WriteError {
+    /// The database rejected it because of one of its batches. Nothing was written.
     Refused(Refusal),
-    /// Nothing can be written now. With a server that is cut off, it is not known whether it was written: whoever goes on
-    /// looks into the journal.
+    /// The database is unavailable. If the connection to a server broke, the batches may have been written; the next lease
+    /// reads the journal.
     Failed(Failure),
 }
 
 impl Target {
-    async fn run(mut self, mut heard: mpsc::UnboundedReceiver<Waiting>) {
-        let mut waiting = Vec::new();
-        while heard.recv_many(&mut waiting, MOST).await > 0 {
-            let mut rest = std::mem::take(&mut waiting);
+    async fn run(mut self, mut receiver: mpsc::UnboundedReceiver<PendingAppend>) {
+        let mut pending = Vec::new();
+        while receiver.recv_many(&mut pending, MAX_BATCHES).await > 0 {
+            let mut rest = std::mem::take(&mut pending);
             while !rest.is_empty() {
-                let (now, later) = one_of_each(rest);
+                let (now, later) = split_for_statement(rest);
                 self.write_all(now).await;
                 rest = later;
             }
         }
     }
 
-    /// Tells each how it went. Where one broke the statement of all, each gets its own.
-    async fn write_all(&mut self, all: Vec<Waiting>) {
-        let batches: Vec<&Batch> = all.iter().map(|waiting| &waiting.batch).collect();
+    /// Writes all batches and replies to each. If one makes the statement fail, each is retried in its own statement.
+    async fn write_all(&mut self, all: Vec<PendingAppend>) {
+        let batches: Vec<&Batch> = all.iter().map(|append| &append.batch).collect();
         let outcome = match self.write(&batches).await {
-            Ok(Fenced(fenced)) => {
-                for waiting in all {
-                    let outcome = if fenced.contains(&waiting.batch.id) {
+            Ok(FencedDebates(fenced)) => {
+                for append in all {
+                    let outcome = if fenced.contains(&append.batch.id) {
                         Err(Refusal::Fenced)
                     } else {
                         Ok(())
                     };
-                    waiting.hears(outcome);
+                    append.respond(outcome);
                 }
                 return;
             }
-            Err(Broken::Refused(_)) if all.len() > 1 => {
-                for waiting in all {
-                    Box::pin(self.write_all(vec![waiting])).await;
+            Err(WriteError::Refused(_)) if all.len() > 1 => {
+                for append in all {
+                    Box::pin(self.write_all(vec![append])).await;
                 }
                 return;
             }
-            Err(Broken::Refused(refusal)) => refusal,
-            Err(Broken::Failed(failure)) => Refusal::Failed(failure),
+            Err(WriteError::Refused(refusal)) => refusal,
+            Err(WriteError::Failed(failure)) => Refusal::Failed(failure),
         };
-        for waiting in all {
-            waiting.hears(Err(outcome.clone()));
+        for append in all {
+            append.respond(Err(outcome.clone()));
         }
     }
 
-    async fn write(&mut self, batches: &[&Batch]) -> Result<Fenced, Broken> {
+    async fn write(&mut self, batches: &[&Batch]) -> Result<FencedDebates, WriteError> {
         match self {
             Self::File(writer) => file::write(writer, batches).await,
             Self::Server(connection) => connection.write(batches).await,
@@ -186,24 +179,24 @@ impl Target {
     }
 }
 
-/// The debates that somebody else has leased since. Nothing was written to them.
-struct Fenced(HashSet<Uuid>);
+/// Debates whose epoch has changed. Nothing was written to them.
+struct FencedDebates(HashSet<Uuid>);
 
-impl Waiting {
-    fn hears(self, outcome: Result<(), Refusal>) {
-        // Who no longer waits does not want to know.
-        let _ = self.tell.send(outcome);
+impl PendingAppend {
+    fn respond(self, outcome: Result<(), Refusal>) {
+        // Fails if the caller was dropped.
+        let _ = self.reply.send(outcome);
     }
 }
 
-/// The first of each debate, as many as one statement takes, and what has to wait for it: a statement changes a row once.
-fn one_of_each(all: Vec<Waiting>) -> (Vec<Waiting>, Vec<Waiting>) {
+/// Splits off the first batch of each debate, because one statement can update a row only once, up to [`MAX_ENTRIES`].
+fn split_for_statement(all: Vec<PendingAppend>) -> (Vec<PendingAppend>, Vec<PendingAppend>) {
     let mut seen = HashSet::new();
     let mut entries = 0;
-    all.into_iter().partition(|waiting| {
-        entries += waiting.batch.entries.len();
-        let is_first = seen.insert(waiting.batch.id);
-        is_first && (entries <= MOST_ENTRIES || seen.len() == 1)
+    all.into_iter().partition(|append| {
+        entries += append.batch.entries.len();
+        let is_first = seen.insert(append.batch.id);
+        is_first && (entries <= MAX_ENTRIES || seen.len() == 1)
     })
 }
 

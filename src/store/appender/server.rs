@@ -1,4 +1,4 @@
-//! One statement that appends to many debates on a `PostgreSQL` server.
+//! Appends to many debates with one statement on a `PostgreSQL` server.
 
 use std::collections::HashSet;
 
@@ -8,12 +8,11 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use super::super::errors::Failure;
-use super::super::folder::PATIENCE;
 use super::super::journal::body;
 use super::super::ownership::connect;
 use super::super::row_delta::kind;
-use super::super::{State, signed};
-use super::{Batch, Broken, Fenced};
+use super::super::{SERVER_TIMEOUT, State, signed};
+use super::{Batch, FencedDebates, WriteError};
 
 pub(super) struct Connection {
     options: AnyConnectOptions,
@@ -28,20 +27,20 @@ impl Connection {
         }
     }
 
-    pub(super) async fn write(&mut self, batches: &[&Batch]) -> Result<Fenced, Broken> {
+    pub(super) async fn write(&mut self, batches: &[&Batch]) -> Result<FencedDebates, WriteError> {
         let (rows, entries) =
-            as_json(batches).map_err(|failure| Broken::Refused(failure.into()))?;
+            as_json(batches).map_err(|failure| WriteError::Refused(failure.into()))?;
         let mut connection = match self.open.take() {
             Some(connection) => connection,
-            None => connect(&self.options).await.map_err(Broken::Failed)?,
+            None => connect(&self.options).await.map_err(WriteError::Failed)?,
         };
-        let writing = sqlx::query(APPEND)
+        let transaction = sqlx::query(APPEND)
             .bind(rows)
             .bind(entries)
             .fetch_all(&mut connection);
-        // A connection may be dead without a word, and all debates of this process wait behind it.
-        let Ok(written) = tokio::time::timeout(2 * PATIENCE, writing).await else {
-            return Err(Broken::Failed(Failure::silent()));
+        // All debates of this process wait for this connection, and a dead one gives no error.
+        let Ok(written) = tokio::time::timeout(SERVER_TIMEOUT, transaction).await else {
+            return Err(WriteError::Failed(Failure::timed_out()));
         };
         match written {
             Ok(rows) => {
@@ -50,28 +49,28 @@ impl Connection {
             }
             Err(error) if is_refusal(&error) => {
                 self.open = Some(connection);
-                Err(Broken::Refused(Failure::from(error).into()))
+                Err(WriteError::Refused(Failure::from(error).into()))
             }
-            Err(error) => Err(Broken::Failed(error.into())),
+            Err(error) => Err(WriteError::Failed(error.into())),
         }
     }
 }
 
-/// Those of which no row came back.
-fn fenced(batches: &[&Batch], rows: &[AnyRow]) -> Result<Fenced, Broken> {
+/// The debates for which no row was returned.
+fn fenced(batches: &[&Batch], rows: &[AnyRow]) -> Result<FencedDebates, WriteError> {
     let mut fenced: HashSet<Uuid> = batches.iter().map(|batch| batch.id).collect();
     for row in rows {
         let id: String = row
             .try_get("id")
-            .map_err(|error| Broken::Failed(error.into()))?;
+            .map_err(|error| WriteError::Failed(error.into()))?;
         if let Ok(id) = Uuid::parse_str(&id) {
             fenced.remove(&id);
         }
     }
-    Ok(Fenced(fenced))
+    Ok(FencedDebates(fenced))
 }
 
-/// Whether the connection is as good as before. A server that is going down says so with an error of this class.
+/// Whether the connection is still usable. Errors of class 57P mean that the server is shutting down.
 fn is_refusal(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|error| {
         let code = error.code();
@@ -79,8 +78,8 @@ fn is_refusal(error: &sqlx::Error) -> bool {
     })
 }
 
-/// The row first: it is conditional on the epoch, and locks out other leases. Under another epoch nothing is written, and the
-/// id does not come back. Whoever listens anywhere is told which debates have something new, and looks for itself.
+/// Updates the row first, only if the epoch matches, which also locks out other leases. Under another epoch nothing is written
+/// and the id is not returned. Listeners are notified which debates have new entries.
 const APPEND: &str = "WITH given AS (
         SELECT * FROM json_to_recordset(CAST($1 AS json)) AS given(
             id text, epoch bigint, updated_at bigint, state text, ended_at bigint, generation bigint, rating bigint,
@@ -143,22 +142,22 @@ fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
     let mut rows = Vec::with_capacity(batches.len());
     let mut entries = Vec::new();
     for batch in batches {
-        let tally = batch.tally();
+        let delta = batch.row_delta();
         rows.push(RowJson {
             id: batch.id.to_string(),
             epoch: batch.epoch,
-            updated_at: signed(tally.updated_at),
-            state: tally.state.map_or("", State::name),
-            ended_at: tally.ended_at.map(signed),
-            generation: tally.generation.map_or(0, i64::from),
-            rating: tally.rating.map_or(0, i64::from),
-            calls: signed(tally.calls),
-            retries: signed(tally.retries),
-            input_tokens: signed(tally.usage.input),
-            output_tokens: signed(tally.usage.output),
-            cached_tokens: signed(tally.usage.cached),
-            cost_usd: tally.cost.dollars(),
-            cost_unknown: i64::from(tally.unknown_cost),
+            updated_at: signed(delta.updated_at),
+            state: delta.state.map_or("", State::name),
+            ended_at: delta.ended_at.map(signed),
+            generation: delta.generation.map_or(0, i64::from),
+            rating: delta.rating.map_or(0, i64::from),
+            calls: signed(delta.calls),
+            retries: signed(delta.retries),
+            input_tokens: signed(delta.usage.input),
+            output_tokens: signed(delta.usage.output),
+            cached_tokens: signed(delta.usage.cached),
+            cost_usd: delta.cost.dollars(),
+            cost_unknown: i64::from(delta.unknown_cost),
         });
         for keyed in &batch.entries {
             entries.push(EntryJson {
@@ -171,10 +170,9 @@ fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
             });
         }
     }
-    // Everything in them has been JSON or numbers before.
-    let text = |error: serde_json::Error| Failure::unreadable(error.to_string());
+    let unreadable = |error: serde_json::Error| Failure::unreadable(error.to_string());
     Ok((
-        serde_json::to_string(&rows).map_err(text)?,
-        serde_json::to_string(&entries).map_err(text)?,
+        serde_json::to_string(&rows).map_err(unreadable)?,
+        serde_json::to_string(&entries).map_err(unreadable)?,
     ))
 }

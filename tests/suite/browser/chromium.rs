@@ -1,5 +1,4 @@
-//! A real browser without a window, driven over its own protocol. It takes nothing of the machine's settings along and
-//! leaves no process behind.
+//! A headless Chromium driven through chromedriver. It uses its own profile and leaves no process behind.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -12,8 +11,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longer than anything here takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than any step takes on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Browser {
     pub client: Client,
@@ -46,7 +45,7 @@ impl Browser {
             "goog:chromeOptions": {
                 "args": [
                     "--headless=new",
-                    // The tests run as whoever runs them, often root in a container.
+                    // The tests often run as root in a container.
                     "--no-sandbox",
                     "--disable-dev-shm-usage",
                     "--disable-gpu",
@@ -57,7 +56,7 @@ impl Browser {
                     format!("--user-data-dir={}", profile.path().display()),
                 ],
                 "prefs": { "profile.managed_default_content_settings.javascript": scripting },
-                // A window cannot be made as narrow as a phone; what it shows can.
+                // A window has a minimum width; emulated device metrics have none.
                 "mobileEmulation": { "deviceMetrics": { "width": width, "height": height, "pixelRatio": 1.0, "mobile": width < 500, "touch": width < 500 } },
             },
             "goog:loggingPrefs": { "browser": "ALL" },
@@ -81,16 +80,16 @@ impl Browser {
         self.client.goto(url).await.unwrap();
     }
 
-    /// The first element of this sort, as soon as there is one.
+    /// Waits for the first element that matches.
     pub(crate) async fn find(&self, css: &str) -> Element {
-        let wait = self.client.wait().at_most(PATIENCE);
+        let wait = self.client.wait().at_most(TIMEOUT);
         match wait.for_element(Locator::Css(css)).await {
             Ok(element) => element,
             Err(error) => panic!("no {css}: {error}\n{}", self.text("body").await),
         }
     }
 
-    /// Again where the page has just put another in its place, as it does while a debate runs.
+    /// Retries if the page has just replaced the element, as it does while a debate runs.
     pub(crate) async fn click(&self, css: &str) {
         for _ in 0..3 {
             match self.find(css).await.click().await {
@@ -98,7 +97,7 @@ impl Browser {
                 done => return done.unwrap(),
             }
         }
-        panic!("{css} does not stay long enough to be clicked");
+        panic!("{css} was replaced before it could be clicked");
     }
 
     pub(crate) async fn write(&self, css: &str, text: &str) {
@@ -108,10 +107,10 @@ impl Browser {
                 done => return done.unwrap(),
             }
         }
-        panic!("{css} does not stay long enough to be written into");
+        panic!("{css} was replaced before it could be written into");
     }
 
-    /// What is to be read of the first element of this sort; nothing where there is none.
+    /// Visible text of the first element that matches; empty if there is none.
     pub(crate) async fn text(&self, css: &str) -> String {
         let script = "return document.querySelector(arguments[0])?.innerText ?? ''";
         let text = self.run(script, vec![json!(css)]).await;
@@ -131,7 +130,7 @@ impl Browser {
         self.client.current_url().await.unwrap().to_string()
     }
 
-    /// Asks until the script says something that is true.
+    /// Polls until the script returns neither null nor false.
     #[track_caller]
     pub(crate) fn until<'a>(
         &'a self,
@@ -146,32 +145,32 @@ impl Browser {
                     return value;
                 }
                 assert!(
-                    started.elapsed() < PATIENCE,
-                    "still not: {what}\n{}\n{:?}\n{}",
+                    started.elapsed() < TIMEOUT,
+                    "timed out waiting for {what}\n{}\n{:?}\n{}",
                     self.text("body").await,
-                    self.complaints().await,
-                    self.known_to_the_server().await
+                    self.console_errors().await,
+                    self.debates_from_api().await
                 );
                 tokio::time::sleep(Duration::from_millis(25)).await;
             }
         }
     }
 
-    /// How the debates stand by the API, for whoever has to find out why a page does not say so.
-    async fn known_to_the_server(&self) -> Value {
+    /// The debates according to the API, for the message of a failed test.
+    async fn debates_from_api(&self) -> Value {
         let script = "const done = arguments[0]; const stop = AbortSignal.timeout(3000);
-            fetch('/api/v1/debates', { signal: stop }).then(it => it.text()).then(done, it => done(String(it)))";
-        let known = self.client.execute_async(script, Vec::new()).await;
-        known.unwrap_or_else(|error| json!(error.to_string()))
+            fetch('/api/v1/debates', { signal: stop }).then(response => response.text()).then(done, error => done(String(error)))";
+        let debates = self.client.execute_async(script, Vec::new()).await;
+        debates.unwrap_or_else(|error| json!(error.to_string()))
     }
 
-    /// What the browser itself had to complain about: errors in scripts, what a policy forbade, what was not found.
-    pub(crate) async fn complaints(&self) -> Vec<String> {
+    /// Errors in the browser console: script errors, violations of the content security policy, missing resources.
+    pub(crate) async fn console_errors(&self) -> Vec<String> {
         let path = format!(
             "/session/{}/se/log",
             self.client.session_id().await.unwrap().unwrap_or_default()
         );
-        let answer = self.driver.ask("POST", &path, "{\"type\":\"browser\"}");
+        let answer = self.driver.request("POST", &path, "{\"type\":\"browser\"}");
         let value: Value = serde_json::from_str(&answer).unwrap();
         let entries = value["value"].as_array().unwrap();
         entries
@@ -182,12 +181,12 @@ impl Browser {
     }
 
     pub(crate) async fn close(self) {
-        // The driver ends its browser; dropping this ends the driver.
+        // The driver stops its browser; dropping `self` stops the driver.
         let _ = self.client.clone().close().await;
     }
 }
 
-/// The program between us and the browser.
+/// A chromedriver process.
 struct Driver {
     child: Child,
     port: u16,
@@ -212,12 +211,12 @@ impl Driver {
                 port.trim_end_matches('.').parse().ok()
             })
             .unwrap();
-        // Whatever else it says must not stop it.
+        // Drain its output, so that it never blocks on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, port }
     }
 
-    fn ask(&self, method: &str, path: &str, body: &str) -> String {
+    fn request(&self, method: &str, path: &str, body: &str) -> String {
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) else {
             return String::new();
         };
@@ -231,7 +230,7 @@ impl Driver {
     }
 }
 
-/// The driver keeps its connections open, so what it announces is what is read.
+/// The driver keeps connections open, so the body is read by its content length.
 fn body_of(answer: &mut impl BufRead) -> Option<String> {
     let mut length = 0;
     loop {
@@ -252,9 +251,9 @@ fn body_of(answer: &mut impl BufRead) -> Option<String> {
 }
 
 impl Drop for Driver {
-    /// Also when a test fails: the browser must not outlive it.
+    /// Also runs when a test fails, so that the browser does not outlive it.
     fn drop(&mut self) {
-        self.ask("GET", "/shutdown", "");
+        self.request("GET", "/shutdown", "");
         let deadline = Instant::now() + Duration::from_secs(5);
         while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(20));

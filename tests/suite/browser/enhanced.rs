@@ -1,13 +1,13 @@
-//! An enhanced debate on the page: ordered, watched round by round, spoken to, decided by a person, ended.
+//! An enhanced debate in the browser: started, watched round by round, decided by the user, finished.
 
 use serde_json::{Value, json};
 
 use super::chromium::{Browser, DESKTOP, PHONE};
-use super::{at, everything, fits, wait_for_answer};
+use super::{fits, url, visible_text, wait_for_answer};
 use crate::enhanced::{answer, converging, measured, speaker, stuck};
 use crate::harness::{Answer, Gate, Home, QUESTION, Server, Serving, schema_name};
 
-/// The panel is of three minds for three rounds and of one from the fourth on.
+/// The panel disagrees for three rounds and agrees from the fourth on.
 fn position(seat: &str, round: u32) -> (&'static str, &'static str) {
     if round < 4 {
         stuck(seat, round)
@@ -25,15 +25,15 @@ fn backing(seat: &str, _: u32) -> Value {
     json!([{ "of": "N1", "evidence": [{ "type": kind, "source": "[1]" }], "confidence": 0.9 }])
 }
 
-/// The second round stands still until the gate is opened.
+/// The second round blocks until the gate is opened.
 fn panel() -> (Server, Gate) {
     let gate = Gate::default();
     let held = gate.clone();
-    (held_by(move |_| held.clone()), gate)
+    (gated_by(move |_| held.clone()), gate)
 }
 
-/// In the second round every seat stands still until its gate is opened.
-fn held_by(gate_of: impl Fn(&str) -> Gate + Send + Sync + 'static) -> Server {
+/// In the second round every seat blocks until its gate is opened.
+fn gated_by(gate_of: impl Fn(&str) -> Gate + Send + Sync + 'static) -> Server {
     Server::start(move |request, _| {
         let answer = answer(request, position, backing);
         if let Answer::Reply(text) = &answer
@@ -55,45 +55,45 @@ fn home(server: &Server) -> Home {
     home
 }
 
-/// Chooses the panel, ticks what makes the debate an enhanced one, and starts it.
-async fn ordered(browser: &Browser, served: &Serving) {
-    browser.visit(&at(served, "/")).await;
+/// Starts an enhanced panel debate.
+async fn start_enhanced(browser: &Browser, served: &Serving) {
+    browser.visit(&url(served, "/")).await;
     browser.write("#question", QUESTION).await;
     let is_shown = "return document.getElementById('enhanced').offsetParent !== null";
     assert_eq!(
         browser.run(is_shown, Vec::new()).await,
         json!(false),
-        "only a panel has such rules"
+        "panel options are shown only for panels"
     );
-    browser.click(".choice:has([value=panel])").await;
-    browser.until("the rules of a panel", is_shown).await;
-    browser.click(".tick").await;
+    browser.click(".choice:has([value=modes])").await;
+    browser.until("the panel options", is_shown).await;
+    browser.click(".checkbox-field").await;
     browser.write("#domain", "queues").await;
     browser.click(".ask button").await;
     browser.find("main.debate").await;
 }
 
-/// All words of the chart over rounds.
-const COURSE: &str = "const it = [...document.querySelectorAll('figure.chart')].find((it) => \
-    it.querySelector('figcaption').textContent === 'Convergence by round'); return it ? it.textContent : null";
+/// The text of the convergence chart.
+const CONVERGENCE_TEXT: &str = "const chart = [...document.querySelectorAll('figure.chart')].find((chart) => \
+    chart.querySelector('figcaption').textContent === 'Convergence by round'); return chart ? chart.textContent : null";
 
-/// E-08 … E-11: an enhanced debate is ordered on the page; its rounds, measures and thresholds come in as it goes; a person
-/// speaks and is heard, is asked and decides; and it ends as it does when it is loaded anew.
+/// E-08 … E-11: an enhanced debate shows its rounds, measures and thresholds as they come in; the user sends a message and
+/// makes a decision; a reload shows the same result.
 #[tokio::test]
-async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
+async fn e11_an_enhanced_debate_is_started_watched_decided_and_ends() {
     let (server, gate) = panel();
     let home = home(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    ordered(&browser, &served).await;
+    start_enhanced(&browser, &served).await;
 
     // Round 1 is over and measured while the seats of round 2 speak.
     browser.find("#r2 .speaking").await;
     browser
         .until(
-            "what was measured",
+            "the measures",
             "return document.getElementById('outcome').innerText.includes('Semantic similarity') \
-             || document.getElementById('beside').innerText.includes('Semantic similarity')",
+             || document.getElementById('sidebar').innerText.includes('Semantic similarity')",
         )
         .await;
     let outcome = browser.text("main").await;
@@ -101,20 +101,20 @@ async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
         assert!(outcome.contains(words), "'{words}' is not in:\n{outcome}");
     }
     browser.write("#text", "Mind the team of five.").await;
-    browser.click(".say button").await;
+    browser.click(".message-form button").await;
     browser
         .until(
-            "the words",
-            "return document.querySelector('.voice .prose')?.innerText.includes('Mind the team of five.')",
+            "the message",
+            "return document.querySelector('.user-turn .prose')?.innerText.includes('Mind the team of five.')",
         )
         .await;
     gate.open();
 
-    // Nobody moves any more: a person is asked, with the answers there are to choose from.
-    browser.find(".decide").await;
-    let waits = "return document.getElementById('status')?.innerText === 'Waiting for you'";
-    browser.until("it says so", waits).await;
-    let asked = browser.text(".decide").await;
+    // The debate stalls: the user is asked to choose one of the answers.
+    browser.find(".decision").await;
+    let waits = "return document.getElementById('status')?.innerText === 'Decision needed'";
+    browser.until("the status", waits).await;
+    let asked = browser.text(".decision").await;
     for words in [
         "makes no progress",
         "Monolith",
@@ -123,8 +123,10 @@ async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
     ] {
         assert!(asked.contains(words), "'{words}' is not in:\n{asked}");
     }
-    let course = browser.until("the course", COURSE).await;
-    let course = course.as_str().unwrap().to_owned();
+    let chart = browser
+        .until("the convergence chart", CONVERGENCE_TEXT)
+        .await;
+    let chart = chart.as_str().unwrap().to_owned();
     for words in [
         "consensus at 0.80",
         "strong evidence at 0.60",
@@ -134,16 +136,16 @@ async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
         "evidence",
         "R3",
     ] {
-        assert!(course.contains(words), "'{words}' is not in:\n{course}");
+        assert!(chart.contains(words), "'{words}' is not in:\n{chart}");
     }
     browser.write("#note", "once more").await;
-    browser.click(".decide button[value=another-round]").await;
+    browser.click(".decision button[value=another-round]").await;
 
     wait_for_answer(&browser).await;
     assert_eq!(
         browser.count("#r4 .turn").await,
         4,
-        "the four seats of a panel"
+        "a panel has four seats"
     );
     let all = browser.text("main").await;
     for words in [
@@ -154,28 +156,28 @@ async fn e11_an_enhanced_debate_is_ordered_watched_decided_and_ends() {
         assert!(all.contains(words), "'{words}' is not in:\n{all}");
     }
     let heard = server.heard();
-    let told = heard
+    let with_message = heard
         .iter()
-        .filter(|it| it.to_string().contains("Mind the team of five."));
-    assert!(told.count() >= 3, "every seat heard it");
-    let seen = everything(&browser).await;
+        .filter(|request| request.to_string().contains("Mind the team of five."));
+    assert!(with_message.count() >= 3, "every seat got the message");
+    let seen = visible_text(&browser).await;
     browser.client.refresh().await.unwrap();
     wait_for_answer(&browser).await;
     assert_eq!(
-        everything(&browser).await,
+        visible_text(&browser).await,
         seen,
         "a reload shows the same page"
     );
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_errors().await, Vec::<String>::new());
     browser.close().await;
 }
 
-/// A page that comes late hears of turns only when they end. It shows them in the order in which they began all the same.
+/// A page that missed the start of turns still shows them in the order in which they began.
 #[tokio::test]
-async fn e11_turns_stand_in_the_order_in_which_they_began() {
+async fn e11_turns_are_ordered_by_start() {
     let (last, others) = (Gate::default(), Gate::default());
     let gates = (last.clone(), others.clone());
-    let server = held_by(move |seat| {
+    let server = gated_by(move |seat| {
         if seat == "ecologist" {
             gates.0.clone()
         } else {
@@ -185,17 +187,17 @@ async fn e11_turns_stand_in_the_order_in_which_they_began() {
     let home = home(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(DESKTOP).await;
-    ordered(&browser, &served).await;
+    start_enhanced(&browser, &served).await;
     let all_speak = "return document.querySelectorAll('#r2 .speaking').length === 4";
     browser.until("all speak", all_speak).await;
-    let forget = "for (const it of document.querySelectorAll('#r2 .turn')) it.remove()";
-    browser.run(forget, Vec::new()).await;
+    let remove_turns = "for (const turn of document.querySelectorAll('#r2 .turn')) turn.remove()";
+    browser.run(remove_turns, Vec::new()).await;
 
     last.open();
     browser.find("#r2 [data-began]").await;
     others.open();
-    browser.find(".decide").await;
-    let steps = "const all = [...document.querySelectorAll('#r2 [data-began]')].map((it) => it.id); \
+    browser.find(".decision").await;
+    let steps = "const all = [...document.querySelectorAll('#r2 [data-began]')].map((turn) => turn.id); \
         return all.length === 4 ? all : null";
     assert_eq!(
         browser.until("all turns", steps).await,
@@ -206,21 +208,21 @@ async fn e11_turns_stand_in_the_order_in_which_they_began() {
     browser.close().await;
 }
 
-/// On a phone too, while it runs, while it waits and when it is over, nothing is wider than the screen.
+/// The page is never wider than the screen of a phone: running, waiting and finished.
 #[tokio::test]
 async fn e11_an_enhanced_debate_fits_a_phone() {
     let (server, gate) = panel();
     let home = home(&server);
     let served = Serving::start(&home, &[]);
     let browser = Browser::open(PHONE).await;
-    ordered(&browser, &served).await;
+    start_enhanced(&browser, &served).await;
     browser.find("#r2 .speaking").await;
-    fits(&browser, "a round that runs").await;
+    fits(&browser, "a running round").await;
     gate.open();
-    browser.find(".decide").await;
-    fits(&browser, "a debate that waits").await;
-    browser.click(".decide button[value=another-round]").await;
+    browser.find(".decision").await;
+    fits(&browser, "a waiting debate").await;
+    browser.click(".decision button[value=another-round]").await;
     wait_for_answer(&browser).await;
-    fits(&browser, "a debate that is over").await;
+    fits(&browser, "a finished debate").await;
     browser.close().await;
 }

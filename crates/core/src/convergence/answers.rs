@@ -1,5 +1,4 @@
-//! The answers that seats give beside their words: option, vote, stance, probability (E-19), and how a majority is counted
-//! from them (E-21).
+//! The typed answers of seats: option, vote, stance, probability (E-19), their agreement, and the majority (E-21).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +7,20 @@ use crate::stance::Stance;
 use crate::votes::Vote;
 use crate::wording;
 
-/// Where one seat stands, in types.
+/// The typed answer of a seat, with its position in words.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub seat: String,
-    /// The answer it stands for, in a few words.
+    /// The answer it supports, in a few words.
     pub option: Option<String>,
     pub vote: Vote,
     pub stance: Option<Stance>,
-    /// Where the number it gives is one.
+    /// `None` if the seat gave no probability.
     pub probability: Option<f64>,
     pub position: String,
 }
 
-/// Answers that cannot all be right.
+/// Answers that exclude each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "contradiction")]
 pub enum Contradiction {
@@ -36,12 +35,12 @@ pub enum Contradiction {
         yes: Vec<String>,
         no: Vec<String>,
     },
-    /// On opposite sides of one half.
+    /// On opposite sides of 0.5.
     Probabilities {
         above: Vec<String>,
         below: Vec<String>,
     },
-    /// The same words, turned round by one of them.
+    /// Nearly the same wording with opposite meanings.
     Words {
         one: String,
         other: String,
@@ -67,31 +66,31 @@ impl Contradiction {
                 format!("{} say YES and {} say NO", yes.join(", "), no.join(", "))
             }
             Self::Probabilities { above, below } => format!(
-                "{} are above one half and {} below",
+                "{} are above 0.5 and {} below",
                 above.join(", "),
                 below.join(", ")
             ),
             Self::Words { one, other } => {
-                format!("{one} and {other} use the same words for the opposite")
+                format!("{one} and {other} use nearly the same words with opposite meanings")
             }
         }
     }
 }
 
-/// Seats that stand for the same answer.
+/// Seats that support the same answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     pub option: String,
     pub seats: Vec<String>,
 }
 
-/// How far the typed answers agree: the share of the larger side, by kind. `None` where nobody gave one.
+/// Agreement of the typed answers: the share of the largest side, by kind. `None` if no seat gave an answer of the kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
     pub option: Option<f64>,
     pub vote: Option<f64>,
     pub stance: Option<f64>,
-    /// One minus how far apart the probabilities are.
+    /// One minus the range of the probabilities.
     pub probability: Option<f64>,
     pub contradictions: Vec<Contradiction>,
 }
@@ -99,22 +98,22 @@ pub struct Agreement {
 impl Agreement {
     pub fn of(answers: &[Answer]) -> Self {
         let options = groups(answers);
-        let (agree, block) = split(answers, |it| Some(it.vote.agrees()));
-        let (yes, no) = split(answers, |it| match it.stance {
+        let (agree, block) = split(answers, |answer| Some(answer.vote.agrees()));
+        let (yes, no) = split(answers, |answer| match answer.stance {
             Some(Stance::Yes) => Some(true),
             Some(Stance::No) => Some(false),
             Some(Stance::Neutral) | None => None,
         });
-        let (above, below) = split(answers, |it| {
-            let value = it.probability?;
-            // Exactly one half is on neither side.
+        let (above, below) = split(answers, |answer| {
+            let value = answer.probability?;
+            // Exactly 0.5 is on neither side.
             let side = value - 0.5;
             (side.abs() > 1e-9).then_some(side > 0.0)
         });
-        let probabilities: Vec<f64> = answers.iter().filter_map(|it| it.probability).collect();
-        let largest = options.iter().map(|it| it.seats.len()).max();
-        let stated: usize = options.iter().map(|it| it.seats.len()).sum();
-        let stances = answers.iter().filter(|it| it.stance.is_some()).count();
+        let probabilities: Vec<f64> = answers.iter().filter_map(|a| a.probability).collect();
+        let largest = options.iter().map(|group| group.seats.len()).max();
+        let stated: usize = options.iter().map(|group| group.seats.len()).sum();
+        let stances = answers.iter().filter(|a| a.stance.is_some()).count();
         let neutral = stances - yes.len() - no.len();
         let agreement = Self {
             option: largest.map(|largest| share(largest, stated)),
@@ -143,7 +142,7 @@ impl Agreement {
         }
     }
 
-    /// All gave an answer, and all the same.
+    /// Whether there is an answer besides votes, and all answers agree.
     pub fn is_unanimous(&self) -> bool {
         let full = |share: Option<f64>| share.is_none_or(|share| share >= 1.0);
         self.contradictions.is_empty()
@@ -175,24 +174,27 @@ fn range(values: &[f64]) -> Option<f64> {
 
 fn split(answers: &[Answer], side: impl Fn(&Answer) -> Option<bool>) -> (Vec<String>, Vec<String>) {
     let on = |wanted: bool| {
-        let here = answers.iter().filter(|it| side(it) == Some(wanted));
-        here.map(|it| it.seat.clone()).collect()
+        let matching = answers.iter().filter(|a| side(a) == Some(wanted));
+        matching.map(|a| a.seat.clone()).collect()
     };
     (on(true), on(false))
 }
 
-/// Seats by the answer they stand for, the largest group first; of equals, the one that was named first.
+/// Seats grouped by the option they support, the largest group first; ties go to the option named first.
 pub fn groups(answers: &[Answer]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for answer in answers {
         let Some(option) = answer
             .option
             .as_deref()
-            .filter(|it| !wording::normal(it).is_empty())
+            .filter(|option| !wording::normal(option).is_empty())
         else {
             continue;
         };
-        match groups.iter_mut().find(|it| same_option(&it.option, option)) {
+        match groups
+            .iter_mut()
+            .find(|group| same_option(&group.option, option))
+        {
             Some(group) => group.seats.push(answer.seat.clone()),
             None => groups.push(Group {
                 option: wording::one_line(option),
@@ -204,10 +206,10 @@ pub fn groups(answers: &[Answer]) -> Vec<Group> {
     groups
 }
 
-/// Whether two short answers are the same: the same words, or all words of the one within the other, unless that turns
-/// its meaning.
+/// Whether two options are the same: the same words, or all words of one within the other, unless the extra words reverse the
+/// meaning.
 pub fn same_option(a: &str, b: &str) -> bool {
-    const LEAST: usize = 2;
+    const MIN_WORDS: usize = 2;
     let (first, second): (Vec<String>, Vec<String>) =
         (wording::words(a).collect(), wording::words(b).collect());
     if first == second {
@@ -218,17 +220,17 @@ pub fn same_option(a: &str, b: &str) -> bool {
     } else {
         (&second, &first)
     };
-    let has_figures = longer
+    let adds_number = longer
         .iter()
         .any(|word| !shorter.contains(word) && word.chars().any(|c| c.is_ascii_digit()));
-    shorter.len() >= LEAST
-        && !has_figures
+    shorter.len() >= MIN_WORDS
+        && !adds_number
         && shorter.iter().all(|word| longer.contains(word))
         && !is_reversed(a, b)
 }
 
-/// Whether a seat that said `before` and now says `now` has turned, whatever its words look like.
-pub fn is_turned(before: &Answer, now: &Answer) -> bool {
+/// Whether a seat reversed its answer, regardless of how similar the wording is.
+pub fn changed_sides(before: &Answer, now: &Answer) -> bool {
     let options = match (&before.option, &now.option) {
         (Some(before), Some(now)) => !same_option(before, now),
         (Some(_) | None, _) => false,
@@ -257,33 +259,32 @@ fn opposite_words(answers: &[Answer]) -> Option<Contradiction> {
     })
 }
 
-/// What most stand for and who does not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Majority {
     pub option: Option<String>,
     pub seats: Vec<String>,
-    /// With what each of them stands for instead; a seat that blocks, or gives no answer, is among them.
+    /// All other seats with their options, including seats that block or give no answer.
     pub minority: Vec<(String, Option<String>)>,
 }
 
-/// The largest group of seats that stand for one answer and would accept it; all others are the minority.
+/// The largest group of seats that support one option and accept the outcome; all other seats are the minority.
 pub fn majority(answers: &[Answer]) -> Majority {
     let accepting: Vec<Answer> = answers
         .iter()
-        .filter(|it| it.vote.agrees())
+        .filter(|answer| answer.vote.agrees())
         .cloned()
         .collect();
     let largest = groups(&accepting).into_iter().next();
     let seats = largest
         .as_ref()
-        .map_or_else(Vec::new, |it| it.seats.clone());
+        .map_or_else(Vec::new, |group| group.seats.clone());
     let minority = answers
         .iter()
-        .filter(|it| !seats.contains(&it.seat))
-        .map(|it| (it.seat.clone(), it.option.clone()))
+        .filter(|answer| !seats.contains(&answer.seat))
+        .map(|answer| (answer.seat.clone(), answer.option.clone()))
         .collect();
     Majority {
-        option: largest.map(|it| it.option),
+        option: largest.map(|group| group.option),
         seats,
         minority,
     }

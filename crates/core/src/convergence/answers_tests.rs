@@ -12,7 +12,7 @@ fn answer(seat: &str, option: &str, vote: Vote) -> Answer {
 }
 
 fn kinds(agreement: &Agreement) -> Vec<&'static str> {
-    let each = agreement.contradictions.iter().map(|it| match it {
+    let each = agreement.contradictions.iter().map(|kind| match kind {
         Contradiction::Options { .. } => "options",
         Contradiction::Votes { .. } => "votes",
         Contradiction::Stances { .. } => "stances",
@@ -22,9 +22,8 @@ fn kinds(agreement: &Agreement) -> Vec<&'static str> {
     each.collect()
 }
 
-/// E-19: each kind of answer contradicts by itself.
 #[test]
-fn e19_typed_answers_contradict_each_other() {
+fn e19_each_kind_of_answer_can_contradict() {
     let alike = [
         answer("a", "Use a queue", Vote::Accept),
         answer("b", "use a QUEUE first", Vote::Minor),
@@ -64,14 +63,14 @@ fn e19_typed_answers_contradict_each_other() {
 }
 
 #[test]
-fn e19_nobody_who_answers_is_no_unanimity() {
+fn e19_no_answers_are_not_unanimous() {
     assert!(!Agreement::of(&[]).is_unanimous());
     assert!(!Agreement::of(&[answer("a", "", Vote::Accept)]).is_unanimous());
     assert_eq!(Agreement::of(&[]).lowest(), None);
 }
 
 #[test]
-fn e19_options_are_the_same_by_their_words() {
+fn e19_options_are_compared_by_their_words() {
     assert!(same_option("Modular monolith", "modular monolith."));
     assert!(same_option("Modular monolith", "modular monolith with DDD"));
     assert!(!same_option("Use a queue", "Do not use a queue"));
@@ -81,15 +80,15 @@ fn e19_options_are_the_same_by_their_words() {
 }
 
 #[test]
-fn e19_a_turned_answer_is_a_change_however_alike_the_words() {
+fn e19_a_reversed_answer_is_detected_despite_similar_wording() {
     let before = answer("a", "Use a queue", Vote::Accept);
-    assert!(!is_turned(&before, &before));
-    assert!(is_turned(&before, &answer("a", "Wait", Vote::Accept)));
-    assert!(is_turned(
+    assert!(!changed_sides(&before, &before));
+    assert!(changed_sides(&before, &answer("a", "Wait", Vote::Accept)));
+    assert!(changed_sides(
         &before,
         &answer("a", "Use a queue", Vote::Blocker)
     ));
-    assert!(!is_turned(
+    assert!(!changed_sides(
         &before,
         &answer("a", "Use a queue", Vote::Minor)
     ));
@@ -97,13 +96,13 @@ fn e19_a_turned_answer_is_a_change_however_alike_the_words() {
     crossed.probability = Some(0.4);
     let mut likely = before.clone();
     likely.probability = Some(0.6);
-    assert!(is_turned(&crossed, &likely));
+    assert!(changed_sides(&crossed, &likely));
     let mut negated = before.clone();
     negated.position = "The seat aa holds this not of it in words of its own.".into();
-    assert!(is_turned(&before, &negated));
+    assert!(changed_sides(&before, &negated));
 }
 
-/// E-21: who is with the majority and who is not; a seat that blocks is not.
+/// E-21: a seat that blocks is in the minority, whatever its option.
 #[test]
 fn e21_the_majority_is_counted_from_answers_and_votes() {
     let all = [

@@ -1,18 +1,17 @@
-//! Two texts that are nearly the same and mean the opposite: a "not" more or less, option A for option B (E-19). An
-//! embedder hardly sees it.
+//! Detects nearly equal texts with opposite meanings: a "not" more or less, option A instead of option B (E-19). Embeddings
+//! hardly differ for them.
 
 use std::collections::BTreeSet;
 
 use crate::wording;
 
-/// Words that turn a sentence round, in the languages that panels are most often held in.
+/// Negations in the most common languages of debates.
 const NEGATIONS: [&str; 28] = [
     "not", "no", "never", "without", "cannot", "neither", "nor", "none", "nothing", "nicht",
     "kein", "keine", "keinen", "keiner", "nie", "niemals", "ohne", "ne", "pas", "jamais", "sans",
     "non", "nunca", "sin", "não", "sem", "mai", "senza",
 ];
 
-/// Words of which one is the other's opposite.
 const OPPOSITES: [(&str, &str); 22] = [
     ("yes", "no"),
     ("accept", "reject"),
@@ -38,12 +37,15 @@ const OPPOSITES: [(&str, &str); 22] = [
     ("with", "without"),
 ];
 
-/// So much of the other words must be the same; below that they are two different texts and their measure will tell.
-const ALIKE: f64 = 0.75;
+/// Minimum Jaccard similarity of the other words; less similar texts are told apart by their embeddings.
+const MIN_SIMILARITY: f64 = 0.75;
 
-/// Whether one text is the other turned round by a word.
+/// Whether the two texts differ by a word that reverses the meaning.
 pub fn is_reversed(one: &str, other: &str) -> bool {
-    let (a, b) = (spelled_out(one), spelled_out(other));
+    let (a, b) = (
+        words_without_contractions(one),
+        words_without_contractions(other),
+    );
     if a == b {
         return false;
     }
@@ -53,13 +55,13 @@ pub fn is_reversed(one: &str, other: &str) -> bool {
     };
     let negations = |words: &[String]| words.iter().filter(|word| is_negation(word)).count();
     let is_negated = negations(&a) % 2 != negations(&b) % 2;
-    if is_negated && wording::jaccard(&content(&a), &content(&b)) >= ALIKE {
+    if is_negated && wording::jaccard(&content(&a), &content(&b)) >= MIN_SIMILARITY {
         return true;
     }
-    exchanged(&a, &b).is_some_and(|(x, y)| is_other_option(x, y) || are_opposites(x, y))
+    only_difference(&a, &b).is_some_and(|(x, y)| is_other_option(x, y) || are_opposites(x, y))
 }
 
-fn spelled_out(text: &str) -> Vec<String> {
+fn words_without_contractions(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace('’', "'");
     let text = text
         .replace("can't", "can not")
@@ -71,8 +73,8 @@ fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word)
 }
 
-/// The one word by which two texts differ.
-fn exchanged<'a>(a: &'a [String], b: &'a [String]) -> Option<(&'a str, &'a str)> {
+/// The pair of words if the texts differ in exactly one.
+fn only_difference<'a>(a: &'a [String], b: &'a [String]) -> Option<(&'a str, &'a str)> {
     if a.len() != b.len() {
         return None;
     }
@@ -84,7 +86,7 @@ fn exchanged<'a>(a: &'a [String], b: &'a [String]) -> Option<(&'a str, &'a str)>
         .then_some((x.as_str(), y.as_str()))
 }
 
-/// A and B, 1 and 2: names of options rather than words.
+/// Whether both are labels of options, such as A and B or 1 and 2.
 fn is_other_option(x: &str, y: &str) -> bool {
     let is_label =
         |word: &str| word.chars().count() == 1 || word.chars().all(|c| c.is_ascii_digit());

@@ -1,23 +1,22 @@
-//! The design's four anti-patterns as figures (T-12). None of them is a verdict: each says how much of what happened between the
-//! rounds, or of how the scores lie, has another explanation than reasons. A second round that moved for stated reasons shows
-//! nothing here, however far it moved.
+//! Figures for four biases of judges (T-12). They are indicators, not verdicts: each measures how much of the change between the
+//! rounds, or of the distribution of the scores, is not explained by stated reasons. A round in which every change has a reason
+//! shows no bias, however large the changes are.
 //!
-//! **Groupthink** ([`Convergence`]). The judges' differences in round 1 are measured by how far each score lies from the mean of its
-//! dimension. What of that distance is gone in round 2 has *vanished*; what was taken away by judges who changed a score and gave
-//! no reason has vanished *unexplained*. Shares of the differences there were, so that a council that nearly agreed and one that did
-//! not can be compared. Only approaches count: a judge who moves away from the mean does not make up for another who gave in.
+//! **Groupthink** ([`Convergence`]). The distance of each round-1 score from the mean of its dimension, and the share of that
+//! distance that has *vanished* in round 2. The part removed by judges who gave no reason has vanished *unexplained*. Shares make
+//! councils with small and large differences comparable. Only moves towards the mean count: a move away does not offset another
+//! judge's approach.
 //!
-//! **Anchoring** ([`Anchoring`]). Each judge reads its peers in an order drawn by the debate's seed, so nothing but chance tells the
-//! number read first from those read later. A judge that weighs reasons comes nearer to both alike. The figure is the difference:
-//! by how many points scores came nearer to the number read first, less by how many they came nearer to the others. Judges with
-//! fewer than two peers on a dimension have nothing to compare and are left out.
+//! **Anchoring** ([`Anchoring`]). Each judge reads its peers in a seeded random order, so reasons alone would move a score towards
+//! first and later peers alike. The figure is the mean approach to the score read first minus the mean approach to the others.
+//! Judges with fewer than two peers on a dimension are excluded.
 //!
-//! **Politeness** ([`Softening`]). Pairs of judges more than 20 points apart in round 1 that are so no longer. Such a pair was softened
-//! *without argument* if it would still be that far apart had only the explained changes been made. So one who gave in with a
-//! reason is not blamed for another who moved a point without one.
+//! **Politeness** ([`Softening`]). Pairs of judges that were more than 20 points apart in round 1 and no longer are. A pair was
+//! softened *without argument* if the explained changes alone would have left it that far apart, so a judge with a reason is not
+//! blamed for one without.
 //!
-//! **Inflation** ([`Crowding`]). The share of all last scores that fit into the fullest band of ten points. Content that differs, judged
-//! on dimensions that differ, should not come out as seventy everywhere; scores drawn evenly would put about a tenth into any band.
+//! **Inflation** ([`Crowding`]). The share of all final scores within the fullest band of ten points. Different content on different
+//! dimensions should not score about 70 everywhere; evenly distributed scores would put about a tenth into any band.
 
 use std::collections::BTreeMap;
 
@@ -25,17 +24,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::OutOfHundred;
+use crate::spread::mean;
 
 use super::spread::disagree;
 
-/// From here on a figure is worth a reader's attention. A quarter of the differences gone for no reason; three points, which
-/// is more than judges who give whole numbers move by rounding; three quarters of the scores in a tenth of the scale.
-const UNEXPLAINED: f64 = 0.25;
-const PULL: f64 = 3.0;
-const CROWDED: f64 = 0.75;
-/// A figure over fewer scores than these is given, but never called noteworthy.
-const FEWEST_PULLS: usize = 3;
-const FEWEST_SCORES: usize = 5;
+/// Figures are noteworthy from these values on.
+const NOTEWORTHY_UNEXPLAINED: f64 = 0.25;
+/// More than rounding to whole numbers can explain.
+const NOTEWORTHY_PULL: f64 = 3.0;
+const NOTEWORTHY_CROWDING: f64 = 0.75;
+/// Figures over fewer scores are reported but never noteworthy.
+const MIN_PULLS: usize = 3;
+const MIN_SCORES: usize = 5;
 const BAND: f64 = 10.0;
 
 /// One judge on one dimension over both rounds.
@@ -45,7 +45,7 @@ pub struct Judgement {
     pub judge: String,
     pub before: OutOfHundred,
     pub after: OutOfHundred,
-    /// Whether the judge said why, and which peer moved it. Of no meaning where nothing changed.
+    /// Whether the judge gave a reason and named the peer. Meaningless if the score did not change.
     pub is_explained: bool,
     /// The peers' scores on this dimension, in the order in which this judge read them.
     pub read: Vec<OutOfHundred>,
@@ -53,32 +53,32 @@ pub struct Judgement {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BiasFigures {
-    /// Convergence to the mean without a stated reason. `null` with one round only, or where nobody differed.
+    /// Convergence to the mean without a stated reason. `null` with only one round or without differences.
     pub convergence: Option<Convergence>,
-    /// Clustering round the first number read. `null` with one round only, or where nobody had two peers.
+    /// Pull towards the first score read. `null` with only one round or if no judge had two peers.
     pub anchoring: Option<Anchoring>,
-    /// Disagreement softened without argument. `null` with one round only.
+    /// Disagreement softened without argument. `null` with only one round.
     pub softening: Option<Softening>,
-    /// Scores crowded in a narrow band. `null` without scores.
+    /// Concentration of scores in a narrow band. `null` without scores.
     pub crowding: Option<Crowding>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Convergence {
-    /// Share of the differences of round 1 that is gone in round 2.
+    /// Share of the differences of round 1 that vanished in round 2.
     pub vanished: f64,
-    /// The part of it that was taken away without a stated reason.
+    /// The part of it without a stated reason.
     pub unexplained: f64,
     pub noteworthy: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Anchoring {
-    /// By how many points scores came nearer to the peer's score that was read first.
+    /// Mean approach, in points, to the peer score read first.
     pub toward_first: f64,
-    /// By how many points they came nearer to the peers' scores that were read later.
+    /// Mean approach, in points, to the peer scores read later.
     pub toward_later: f64,
-    /// The difference: what being first was worth.
+    /// `toward_first` minus `toward_later`.
     pub pull: f64,
     pub judgements: usize,
     pub noteworthy: bool,
@@ -88,9 +88,9 @@ pub struct Anchoring {
 pub struct Softening {
     /// Pairs of judges more than 20 points apart on a dimension in round 1.
     pub disagreements: usize,
-    /// Those that are so no longer.
+    /// Those that no longer are in round 2.
     pub softened: usize,
-    /// Those that would still be so had only explained changes been made.
+    /// Those that still would be with only the explained changes.
     pub without_argument: usize,
     pub noteworthy: bool,
 }
@@ -100,15 +100,15 @@ pub struct Crowding {
     pub scores: usize,
     pub lowest: f64,
     pub highest: f64,
-    /// The fullest band of ten points begins here.
+    /// Start of the fullest band of ten points.
     pub band_from: f64,
     pub band_to: f64,
-    /// Share of all scores within it.
+    /// Share of all scores within the band.
     pub share: f64,
     pub noteworthy: bool,
 }
 
-/// `judgements` are those of judges who spoke in both rounds; `last` are all scores that count in the end.
+/// `judgements` are those of judges who scored in both rounds; `last` are all final scores.
 pub fn bias_figures(judgements: &[Judgement], last: &[OutOfHundred]) -> BiasFigures {
     BiasFigures {
         convergence: convergence(judgements),
@@ -129,33 +129,25 @@ fn by_dimension(judgements: &[Judgement]) -> Vec<Vec<&Judgement>> {
     found.into_values().collect()
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "judges of a council are counted in tens"
-)]
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 fn convergence(judgements: &[Judgement]) -> Option<Convergence> {
-    let (mut there, mut vanished, mut unexplained) = (0.0, 0.0, 0.0);
+    let (mut total, mut vanished, mut unexplained) = (0.0, 0.0, 0.0);
     for judges in by_dimension(judgements) {
-        let before: Vec<f64> = judges.iter().map(|it| it.before.value()).collect();
-        let middle = mean(&before);
+        let before: Vec<f64> = judges.iter().map(|judge| judge.before.value()).collect();
+        let center = mean(&before)?;
         for judge in judges {
-            let distance = (judge.before.value() - middle).abs();
-            let approach = (distance - (judge.after.value() - middle).abs()).max(0.0);
-            there += distance;
+            let distance = (judge.before.value() - center).abs();
+            let approach = (distance - (judge.after.value() - center).abs()).max(0.0);
+            total += distance;
             vanished += approach;
             if !judge.is_explained {
                 unexplained += approach;
             }
         }
     }
-    (there > 1e-9).then(|| Convergence {
-        vanished: vanished / there,
-        unexplained: unexplained / there,
-        noteworthy: unexplained / there >= UNEXPLAINED,
+    (total > 1e-9).then(|| Convergence {
+        vanished: vanished / total,
+        unexplained: unexplained / total,
+        noteworthy: unexplained / total >= NOTEWORTHY_UNEXPLAINED,
     })
 }
 
@@ -167,23 +159,20 @@ fn anchoring(judgements: &[Judgement]) -> Option<Anchoring> {
                 - (judgement.after.value() - peer.value()).abs()
         };
         if let [read_first, others @ ..] = judgement.read.as_slice()
-            && !others.is_empty()
+            && let Some(to_others) = mean(&others.iter().map(approach).collect::<Vec<_>>())
         {
             first.push(approach(read_first));
-            later.push(mean(&others.iter().map(approach).collect::<Vec<_>>()));
+            later.push(to_others);
         }
     }
-    if first.is_empty() {
-        return None;
-    }
-    let (toward_first, toward_later) = (mean(&first), mean(&later));
+    let (toward_first, toward_later) = (mean(&first)?, mean(&later)?);
     let pull = toward_first - toward_later;
     Some(Anchoring {
         toward_first,
         toward_later,
         pull,
         judgements: first.len(),
-        noteworthy: first.len() >= FEWEST_PULLS && pull >= PULL,
+        noteworthy: first.len() >= MIN_PULLS && pull >= NOTEWORTHY_PULL,
     })
 }
 
@@ -191,7 +180,7 @@ fn softening(judgements: &[Judgement]) -> Option<Softening> {
     if judgements.is_empty() {
         return None;
     }
-    let argued = |judgement: &Judgement| {
+    let with_explained_changes = |judgement: &Judgement| {
         if judgement.is_explained {
             judgement.after
         } else {
@@ -208,7 +197,10 @@ fn softening(judgements: &[Judgement]) -> Option<Softening> {
                 disagreements += 1;
                 if !disagree(one.after, other.after) {
                     softened += 1;
-                    without_argument += usize::from(disagree(argued(one), argued(other)));
+                    without_argument += usize::from(disagree(
+                        with_explained_changes(one),
+                        with_explained_changes(other),
+                    ));
                 }
             }
         }
@@ -221,19 +213,16 @@ fn softening(judgements: &[Judgement]) -> Option<Softening> {
     })
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "scores of a debate are counted in tens"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a debate has tens of scores")]
 fn crowding(last: &[OutOfHundred]) -> Option<Crowding> {
     let mut scores: Vec<f64> = last.iter().map(|score| score.value()).collect();
     scores.sort_by(f64::total_cmp);
     let (lowest, highest) = (*scores.first()?, *scores.last()?);
     let within = |from: f64| {
-        let band = scores.iter().filter(|it| (from..=from + BAND).contains(it));
-        band.count()
+        let band = from..=from + BAND;
+        scores.iter().filter(|score| band.contains(score)).count()
     };
-    // The fullest band can always be shifted so that it begins at a score. Of equally full ones the lowest is named.
+    // A fullest band always starts at some score. Ties go to the lowest band.
     let mut fullest = (0, lowest);
     for from in &scores {
         let count = within(*from);
@@ -249,7 +238,7 @@ fn crowding(last: &[OutOfHundred]) -> Option<Crowding> {
         band_from: fullest.1,
         band_to: (fullest.1 + BAND).min(100.0),
         share,
-        noteworthy: scores.len() >= FEWEST_SCORES && share >= CROWDED,
+        noteworthy: scores.len() >= MIN_SCORES && share >= NOTEWORTHY_CROWDING,
     })
 }
 

@@ -15,7 +15,7 @@ fn judged(judge: &str, before: f64, after: f64, is_explained: bool, read: &[f64]
         before: score(before),
         after: score(after),
         is_explained,
-        read: read.iter().map(|it| score(*it)).collect(),
+        read: read.iter().map(|value| score(*value)).collect(),
     }
 }
 
@@ -23,9 +23,9 @@ fn rounded(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// T-12: scores of 40, 60 and 80 lie 20, 0 and 20 from their mean. One comes 15 nearer with a reason, one 10 without.
+/// T-12: 40, 60 and 80 are 20, 0 and 20 from their mean. One approaches by 15 with a reason, one by 10 without.
 #[test]
-fn t12_convergence_counts_what_vanished_and_what_of_it_for_no_reason() {
+fn t12_convergence_measures_vanished_and_unexplained_differences() {
     let found = convergence(&[
         judged("a", 40.0, 55.0, true, &[]),
         judged("b", 60.0, 60.0, false, &[]),
@@ -43,9 +43,8 @@ fn t12_convergence_counts_what_vanished_and_what_of_it_for_no_reason() {
     assert!(!less.unwrap().noteworthy);
 }
 
-/// T-12: going away from the mean is no convergence, and does not hide another's.
 #[test]
-fn t12_a_judge_who_moves_away_does_not_make_up_for_one_who_gives_in() {
+fn t12_a_move_away_from_the_mean_does_not_offset_an_approach() {
     let found = convergence(&[
         judged("a", 40.0, 20.0, false, &[]),
         judged("b", 80.0, 60.0, false, &[]),
@@ -59,9 +58,9 @@ fn t12_a_judge_who_moves_away_does_not_make_up_for_one_who_gives_in() {
     assert_eq!(convergence(&nobody_differed), None);
 }
 
-/// T-12: one who read 80 first and 40 later, and went from 50 to 60, came 10 nearer to the first and 10 further from the other.
+/// T-12: from 50 to 60 after reading 80 and then 40 is 10 closer to the first and 10 further from the other.
 #[test]
-fn t12_anchoring_is_what_being_read_first_was_worth() {
+fn t12_anchoring_is_the_extra_approach_to_the_first_score_read() {
     let found = anchoring(&[
         judged("a", 50.0, 60.0, true, &[80.0, 40.0]),
         judged("b", 50.0, 50.0, true, &[90.0, 10.0]),
@@ -112,7 +111,7 @@ fn t12_a_disagreement_softened_without_argument_is_counted() {
     assert_eq!(
         pair((55.0, true), (75.0, false)),
         (1, 1, 1),
-        "it did not suffice"
+        "the explained change alone is not enough"
     );
     let agreed = softening(&[
         judged("a", 40.0, 50.0, false, &[]),
@@ -127,7 +126,7 @@ fn t12_a_disagreement_softened_without_argument_is_counted() {
 
 /// T-12: the fullest band of ten points, its ends included.
 #[test]
-fn t12_scores_crowded_in_a_narrow_band() {
+fn t12_crowding_is_the_share_in_the_fullest_band() {
     let scores = [62.0, 70.0, 72.0, 30.0, 66.0].map(score);
     let found = crowding(&scores).unwrap();
     assert_eq!(
@@ -145,7 +144,7 @@ fn t12_scores_crowded_in_a_narrow_band() {
 }
 
 #[test]
-fn t12_with_one_round_only_crowding_is_all_there_is_to_measure() {
+fn t12_one_round_gives_only_crowding() {
     let found = bias_figures(&[], &[score(50.0)]);
     assert_eq!(
         (found.convergence, found.anchoring, found.softening),
@@ -155,24 +154,22 @@ fn t12_with_one_round_only_crowding_is_all_there_is_to_measure() {
 }
 
 proptest! {
-    /// A round in which every change has its reason shows no unexplained convergence and no softening without argument.
     #[test]
-    fn t12_changes_with_reasons_are_never_held_against_anyone(
+    fn t12_explained_changes_never_count_as_bias(
         given in proptest::collection::vec((0.0..=100.0_f64, 0.0..=100.0_f64), 2..7),
     ) {
         let all: Vec<_> = given.iter().map(|(before, after)| judged("j", *before, *after, true, &[])).collect();
         let found = bias_figures(&all, &[]);
-        prop_assert!(found.convergence.is_none_or(|it| it.unexplained == 0.0 && (0.0..=1.0 + 1e-9).contains(&it.vanished)));
-        prop_assert!(found.softening.is_some_and(|it| it.without_argument == 0 && it.softened <= it.disagreements));
+        prop_assert!(found.convergence.is_none_or(|c| c.unexplained == 0.0 && (0.0..=1.0 + 1e-9).contains(&c.vanished)));
+        prop_assert!(found.softening.is_some_and(|s| s.without_argument == 0 && s.softened <= s.disagreements));
     }
 
-    /// Nobody moved: nothing vanished, nothing pulled.
     #[test]
-    fn t12_who_stands_is_neither_drawn_nor_softened(before in proptest::collection::vec(0.0..=100.0_f64, 3..7)) {
-        let all: Vec<_> = before.iter().map(|it| judged("j", *it, *it, false, &before)).collect();
+    fn t12_unchanged_scores_show_no_bias(before in proptest::collection::vec(0.0..=100.0_f64, 3..7)) {
+        let all: Vec<_> = before.iter().map(|value| judged("j", *value, *value, false, &before)).collect();
         let found = bias_figures(&all, &[]);
-        prop_assert!(found.convergence.is_none_or(|it| it.vanished == 0.0));
-        prop_assert!(found.anchoring.is_some_and(|it| it.pull == 0.0));
-        prop_assert!(found.softening.is_some_and(|it| it.softened == 0));
+        prop_assert!(found.convergence.is_none_or(|c| c.vanished == 0.0));
+        prop_assert!(found.anchoring.is_some_and(|a| a.pull == 0.0));
+        prop_assert!(found.softening.is_some_and(|s| s.softened == 0));
     }
 }

@@ -1,4 +1,4 @@
-//! What a council's judges come to on one dimension (T-05): the mean of their scores, each weighted by its judge's confidence.
+//! A council's consensus on one dimension (T-05): the mean of the scores, each weighted by its judge's confidence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,18 +10,18 @@ use crate::bounded::{Confidence, OutOfHundred};
 pub struct Vote {
     pub judge: String,
     pub score: OutOfHundred,
-    /// `None` where the judge stated none that can be read. It is never filled in.
+    /// `None` if the judge stated no readable confidence; never replaced by a default.
     pub confidence: Option<Confidence>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// Several judges, weighted by their confidences.
+    /// Several judges, weighted by confidence.
     Weighted,
-    /// One judge: the score passes through.
+    /// One judge, whose score is used as it is.
     Single,
-    /// Several judges, none with any confidence: a weight of zero for everyone says nothing, so all count alike.
+    /// Several judges, all with confidence 0, so all have equal weight.
     PlainMean,
 }
 
@@ -29,17 +29,14 @@ pub enum Basis {
 pub struct Consensus {
     pub score: OutOfHundred,
     pub basis: Basis,
-    /// The plain mean of the stated confidences. Weighting them by themselves would let the loudest speak for all.
+    /// The unweighted mean of the stated confidences; weighting them by themselves would favor overconfident judges.
     pub confidence: Confidence,
-    /// Judges whose score is left out because they stated no confidence.
+    /// Judges whose score is excluded because they stated no confidence.
     pub excluded: Vec<String>,
 }
 
-/// `None` where no judge gave a score together with a confidence.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "judges of a council are counted in tens"
-)]
+/// `None` if no judge gave both a score and a confidence.
+#[expect(clippy::cast_precision_loss, reason = "a council has tens of judges")]
 pub fn consensus(votes: &[Vote]) -> Option<Consensus> {
     let excluded = votes
         .iter()
@@ -67,7 +64,7 @@ pub fn consensus(votes: &[Vote]) -> Option<Consensus> {
             (sum / count, Basis::PlainMean)
         }
     };
-    // A mean lies between what it is the mean of; rounding noise at the ends must not make it invalid.
+    // Clamped, because rounding noise could push a mean out of range.
     Some(Consensus {
         score: OutOfHundred::new(score.clamp(0.0, 100.0)).ok()?,
         basis,

@@ -8,13 +8,12 @@ fn vote(judge: &str, score: f64, confidence: Option<f64>) -> Vote {
     Vote {
         judge: judge.into(),
         score: OutOfHundred::new(score).unwrap(),
-        confidence: confidence.map(|it| Confidence::new(it).unwrap()),
+        confidence: confidence.map(|value| Confidence::new(value).unwrap()),
     }
 }
 
-/// T-05: the design's worked example, to two decimals and as it is shown.
 #[test]
-fn t05_the_worked_example_gives_70_46_shown_as_70() {
+fn t05_the_worked_example_gives_70_46_displayed_as_70() {
     let votes = [
         vote("a", 65.0, Some(0.9)),
         vote("b", 78.0, Some(0.7)),
@@ -27,9 +26,8 @@ fn t05_the_worked_example_gives_70_46_shown_as_70() {
     assert_eq!(format!("{:.2}", found.confidence.value()), "0.80");
 }
 
-/// T-05: the design's other example: a dimension of one judge passes through.
 #[test]
-fn t05_a_dimension_of_one_judge_passes_through() {
+fn t05_a_single_judges_score_is_used_as_it_is() {
     let expected = Consensus {
         score: OutOfHundred::new(72.0).unwrap(),
         basis: Basis::Single,
@@ -41,18 +39,17 @@ fn t05_a_dimension_of_one_judge_passes_through() {
     assert_eq!((unsure.score.value(), unsure.basis), (72.0, Basis::Single));
 }
 
-/// T-05: all confidences zero: the plain mean, marked. One above zero is enough to weigh by.
+/// T-05: one confidence above zero is enough for weighting.
 #[test]
-fn t05_without_any_confidence_it_is_the_plain_mean_and_marked() {
+fn t05_zero_confidences_give_the_plain_mean() {
     let zero = consensus(&[vote("a", 40.0, Some(0.0)), vote("b", 80.0, Some(0.0))]).unwrap();
     assert_eq!((zero.score.value(), zero.basis), (60.0, Basis::PlainMean));
     let one = consensus(&[vote("a", 40.0, Some(0.0)), vote("b", 80.0, Some(0.01))]).unwrap();
     assert_eq!((one.score.value(), one.basis), (80.0, Basis::Weighted));
 }
 
-/// T-05: a missing confidence is excluded and shown, never filled in.
 #[test]
-fn t05_a_judge_without_a_confidence_is_left_out_and_named() {
+fn t05_a_judge_without_a_confidence_is_excluded_and_named() {
     let found = consensus(&[
         vote("a", 40.0, Some(0.5)),
         vote("b", 90.0, None),
@@ -72,8 +69,8 @@ proptest! {
     ) {
         let votes: Vec<_> = given.iter().map(|(score, confidence)| vote("j", *score, Some(*confidence))).collect();
         let found = consensus(&votes).unwrap().score.value();
-        let low = given.iter().map(|it| it.0).fold(f64::INFINITY, f64::min);
-        let high = given.iter().map(|it| it.0).fold(f64::NEG_INFINITY, f64::max);
+        let low = given.iter().map(|(score, _)| *score).fold(f64::INFINITY, f64::min);
+        let high = given.iter().map(|(score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
         prop_assert!(found >= low - 1e-9 && found <= high + 1e-9);
         let reversed: Vec<_> = votes.into_iter().rev().collect();
         prop_assert!((consensus(&reversed).unwrap().score.value() - found).abs() < 1e-9);

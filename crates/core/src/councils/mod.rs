@@ -1,6 +1,5 @@
-//! The arithmetic of councils of judges (T-01, T-05 … T-12): what their scores come to, where they disagree, how far a number may
-//! be moved and what it takes, how much their second round owes to something else than reasons, and how sure an order of several
-//! judged things is.
+//! The arithmetic of councils of judges (T-01, T-05 … T-12): consensus scores, disagreement, limits on later changes, figures of
+//! bias between rounds, and rankings with their uncertainty.
 
 mod bias;
 mod consensus;

@@ -1,18 +1,18 @@
-//! How far a number that was agreed on may still be moved: 5 points by the exchange between councils (T-08), 10 for one finding
-//! of the critic (T-10). A move that goes too far is refused as a whole; cutting it to size would be a number nobody gave.
+//! Limits on changes of a consensus score: 5 points by the exchange between councils (T-08), 10 for one finding of the critic
+//! (T-10). A change beyond the limit is refused as a whole; clamping it would produce a score that no seat gave.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::OutOfHundred;
 
-use super::spread::apart;
+use super::spread::distance;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// What another council said.
+    /// A change in response to another council.
     Exchange,
-    /// One finding of the critic.
+    /// A change in response to one finding of the critic.
     Finding,
 }
 
@@ -40,7 +40,7 @@ pub struct TooFar {
 }
 
 pub fn moved(from: OutOfHundred, to: OutOfHundred, limit: Limit) -> Result<Move, TooFar> {
-    if apart(from, to) <= limit.points() {
+    if distance(from, to) <= limit.points() {
         Ok(Move { from, to })
     } else {
         Err(TooFar {
@@ -51,7 +51,7 @@ pub fn moved(from: OutOfHundred, to: OutOfHundred, limit: Limit) -> Result<Move,
     }
 }
 
-/// The lowest and the highest number that may be moved to, with one decimal: what a seat is told, so that it need not compute.
+/// The lowest and highest allowed score, with one decimal. Included in prompts, so that seats need not compute it.
 pub fn reach(from: OutOfHundred, limit: Limit) -> (f64, f64) {
     let low = ((from.value() - limit.points()) * 10.0 - 1e-6).ceil() / 10.0;
     let high = ((from.value() + limit.points()) * 10.0 + 1e-6).floor() / 10.0;

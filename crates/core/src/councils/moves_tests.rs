@@ -10,7 +10,6 @@ fn allowed(from: f64, to: f64, limit: Limit) -> bool {
     moved(score(from), score(to), limit).is_ok()
 }
 
-/// T-08: five points either way, and not a hundredth more.
 #[test]
 fn t08_the_exchange_moves_a_number_by_at_most_five_points() {
     assert!(allowed(70.46, 75.46, Limit::Exchange));
@@ -19,7 +18,6 @@ fn t08_the_exchange_moves_a_number_by_at_most_five_points() {
     assert!(!allowed(70.46, 65.45, Limit::Exchange));
 }
 
-/// T-10: ten points for one finding.
 #[test]
 fn t10_a_finding_moves_a_number_by_at_most_ten_points() {
     assert!(allowed(50.1, 60.1, Limit::Finding));
@@ -32,7 +30,7 @@ fn t10_a_finding_moves_a_number_by_at_most_ten_points() {
 }
 
 #[test]
-fn t08_the_reach_that_is_told_ends_with_the_scale() {
+fn t08_the_reach_is_clamped_to_the_scale() {
     assert_eq!(reach(score(70.0), Limit::Exchange), (65.0, 75.0));
     assert_eq!(reach(score(70.46), Limit::Exchange), (65.5, 75.4));
     assert_eq!(reach(score(97.0), Limit::Finding), (87.0, 100.0));

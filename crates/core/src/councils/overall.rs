@@ -1,15 +1,14 @@
-//! The overall score from its components (T-01), the tier it falls into, and how far it can be relied on (T-10).
+//! The overall score from its components (T-01), its tier, and the confidence in it (T-10).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{Adjustment, Confidence, OutOfHundred};
 
-/// A component with the score that was found for it, if any.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
     pub dimension: String,
-    /// As the cast has it: 25 for 25%.
+    /// As configured in the cast: 25 for 25%.
     pub weight: f64,
     pub score: Option<OutOfHundred>,
 }
@@ -17,24 +16,24 @@ pub struct Component {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overall {
     pub score: OutOfHundred,
-    /// The score without decimals, as people are shown it.
+    /// The displayed score, without decimals.
     pub shown: u8,
     pub components: Vec<Part>,
-    /// Components without a score. The others take their weight; nothing stands in for them.
+    /// Components without a score. Their weight is distributed among the others; no default score is used.
     pub left_out: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     pub dimension: String,
-    /// As the cast has it.
+    /// As configured in the cast.
     pub weight: f64,
-    /// The share it has in this score, from 0 to 1.
+    /// The share in the overall score, from 0 to 1.
     pub share: f64,
     pub score: OutOfHundred,
 }
 
-/// `None` where no component has a score, or none of those that have one counts.
+/// `None` if no component has a score, or the weights of those that have one sum to zero.
 pub fn overall(components: &[Component]) -> Option<Overall> {
     let present: Vec<(&Component, OutOfHundred)> = components
         .iter()
@@ -53,7 +52,10 @@ pub fn overall(components: &[Component]) -> Option<Overall> {
             score,
         })
         .collect();
-    let score: f64 = parts.iter().map(|it| it.share * it.score.value()).sum();
+    let score: f64 = parts
+        .iter()
+        .map(|part| part.share * part.score.value())
+        .sum();
     let score = OutOfHundred::new(score.clamp(0.0, 100.0)).ok()?;
     Some(Overall {
         score,
@@ -67,7 +69,7 @@ pub fn overall(components: &[Component]) -> Option<Overall> {
     })
 }
 
-/// The lowest of the consensus confidences, adjusted by the critic. `None` where there is no consensus at all.
+/// The lowest of the consensus confidences, adjusted by the critic. `None` without any consensus.
 pub fn overall_confidence(
     confidences: impl IntoIterator<Item = Confidence>,
     adjustment: Option<Adjustment>,
@@ -77,12 +79,12 @@ pub fn overall_confidence(
         .map(Confidence::value)
         .min_by(f64::total_cmp)?;
     let adjusted = lowest + adjustment.map_or(0.0, Adjustment::value);
-    // Whole thousandths: 0.9 − 0.2 is 0.7.
+    // Rounded to thousandths, so that 0.9 − 0.2 equals 0.7.
     let rounded = (adjusted * 1000.0).round() / 1000.0;
     Confidence::new(rounded.clamp(0.0, 1.0)).ok()
 }
 
-/// A name for a range of scores, from here to the next tier.
+/// A name for the scores from `from` up to the next tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tier {
@@ -90,18 +92,18 @@ pub struct Tier {
     pub name: String,
 }
 
-/// At least one, the first from 0, each beginning above the one before.
+/// At least one tier, the first from 0, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Tier>", into = "Vec<Tier>")]
 pub struct Tiers(Vec<Tier>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TierError {
-    #[error("the first tier must begin at 0")]
+    #[error("the first tier must start at 0")]
     NoneFromZero,
-    #[error("tiers must rise: '{second}' does not begin above '{first}'")]
+    #[error("tiers must rise: '{second}' does not start above '{first}'")]
     NotRising { first: String, second: String },
-    #[error("tier '{name}' begins at {from}: scores end at 100")]
+    #[error("tier '{name}' starts at {from}: the highest score is 100")]
     OutOfScale { name: String, from: u8 },
 }
 
@@ -127,10 +129,10 @@ impl Tiers {
         Ok(Self(tiers))
     }
 
-    /// By the score as it is shown: a 20.6 that reads as 21 is in the tier that begins at 21.
+    /// By the displayed score: 20.6 is displayed as 21 and is in the tier from 21.
     pub fn of(&self, score: OutOfHundred) -> &str {
-        let within = self.0.iter().rev().find(|it| it.from <= score.shown());
-        within.map_or("", |tier| &tier.name)
+        let tier = self.0.iter().rev().find(|tier| tier.from <= score.shown());
+        tier.map_or("", |tier| &tier.name)
     }
 
     pub fn all(&self) -> &[Tier] {

@@ -6,7 +6,7 @@ fn component(dimension: &str, weight: f64, score: Option<f64>) -> Component {
     Component {
         dimension: dimension.into(),
         weight,
-        score: score.map(|it| OutOfHundred::new(it).unwrap()),
+        score: score.map(|value| OutOfHundred::new(value).unwrap()),
     }
 }
 
@@ -19,7 +19,6 @@ fn themis(scores: [Option<f64>; 5]) -> Vec<Component> {
         .collect()
 }
 
-/// T-01: five components with the design's weights.
 #[test]
 fn t01_the_overall_score_is_the_weighted_sum_of_its_components() {
     let found = overall(&themis([72.0, 60.0, 80.0, 50.0, 65.0].map(Some))).unwrap();
@@ -28,7 +27,7 @@ fn t01_the_overall_score_is_the_weighted_sum_of_its_components() {
     assert_eq!((found.shown, found.left_out.len()), (65, 0));
 }
 
-/// T-01: a missing component is left out and the rest reweighted, marked, never set to 50.
+/// T-01: it is listed as left out and never set to 50.
 #[test]
 fn t01_a_missing_component_is_left_out_and_the_rest_reweighted() {
     let found = overall(&themis([
@@ -65,9 +64,9 @@ fn tiers() -> Tiers {
     .unwrap()
 }
 
-/// T-01: tiers begin at 21, 41, 61, 81, by the number that is shown.
+/// T-01: tiers start at 21, 41, 61, 81, by the displayed score.
 #[test]
-fn t01_tiers_on_both_sides_of_their_beginnings() {
+fn t01_scores_on_both_sides_of_each_tier_boundary() {
     let tiers = tiers();
     let of = |score: f64| tiers.of(OutOfHundred::new(score).unwrap());
     let found = [
@@ -84,7 +83,7 @@ fn t01_tiers_on_both_sides_of_their_beginnings() {
 }
 
 #[test]
-fn t01_tiers_that_leave_a_gap_or_fall_are_refused() {
+fn t01_tiers_that_do_not_start_at_zero_or_rise_are_rejected() {
     let tier = |from, name: &str| Tier {
         from,
         name: name.into(),
@@ -103,8 +102,8 @@ fn t01_tiers_that_leave_a_gap_or_fall_are_refused() {
 
 fn confidence(stated: &[f64], adjustment: Option<f64>) -> Option<f64> {
     overall_confidence(
-        stated.iter().map(|it| Confidence::new(*it).unwrap()),
-        adjustment.map(|it| Adjustment::new(it).unwrap()),
+        stated.iter().map(|value| Confidence::new(*value).unwrap()),
+        adjustment.map(|value| Adjustment::new(value).unwrap()),
     )
     .map(Confidence::value)
 }
@@ -127,7 +126,7 @@ proptest! {
         given in proptest::collection::vec((0.1..50.0_f64, proptest::option::of(0.0..=100.0_f64)), 1..8),
     ) {
         let components: Vec<_> = given.iter().map(|(weight, score)| component("d", *weight, *score)).collect();
-        let scores: Vec<f64> = given.iter().filter_map(|it| it.1).collect();
+        let scores: Vec<f64> = given.iter().filter_map(|(_, score)| *score).collect();
         match overall(&components) {
             None => prop_assert!(scores.is_empty()),
             Some(found) => {

@@ -1,38 +1,36 @@
-//! Several things judged, each on its own, in order; and which of the differences the judges' own spread makes worth believing.
+//! Ranks separately judged items and decides which differences exceed the judges' own spread.
 //!
-//! The uncertainty of an overall score is that of a weighted sum of means: how much judges of the same thing differ, on average
-//! over all dimensions that several judged, over the number of judges of each component. The spread is pooled because two or
-//! three judges who happen to agree on one dimension say little about how well they measure; a component of one judge borrows it
-//! for the same reason. Judges who share a model err alike, so the true uncertainty is larger, never smaller.
+//! The uncertainty of an overall score is the standard error of a weighted sum of means. The variance between judges is pooled over
+//! all dimensions with several judges, because two or three judges who happen to agree on one dimension say little about their
+//! precision; a component with one judge uses the pooled variance too. Judges that share a model have correlated errors, so
+//! the true uncertainty is larger, never smaller.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::OutOfHundred;
+use crate::spread::mean;
 
-/// About nineteen of twenty: a difference is believed from two standard errors on.
+/// A difference is believable above two standard errors, a confidence level of about 95%.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// The judges' scores on one dimension, and its share in the overall score (0 for one that is no component).
+/// The judges' scores on one dimension and its share in the overall score (0 if it is not a component).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     pub share: f64,
     pub scores: Vec<OutOfHundred>,
 }
 
-/// The standard error of an overall score. `None` where no dimension has two judges: then nothing is known of it.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "judges of a council are counted in tens"
-)]
+/// The standard error of an overall score. `None` if no dimension has two judges.
+#[expect(clippy::cast_precision_loss, reason = "a council has tens of judges")]
 pub fn uncertainty(dimensions: &[Measured]) -> Option<f64> {
     let (mut squares, mut freedom) = (0.0, 0.0);
-    for dimension in dimensions.iter().filter(|it| it.scores.len() > 1) {
-        let count = dimension.scores.len() as f64;
-        let values = || dimension.scores.iter().map(|score| score.value());
-        let mean = values().sum::<f64>() / count;
-        squares += values().map(|value| (value - mean).powi(2)).sum::<f64>();
-        freedom += count - 1.0;
+    for dimension in dimensions {
+        let scores: Vec<f64> = dimension.scores.iter().map(|s| s.value()).collect();
+        if let Some(mean) = mean(&scores) {
+            squares += scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>();
+            freedom += scores.len() as f64 - 1.0;
+        }
     }
     if freedom == 0.0 {
         return None;
@@ -40,8 +38,8 @@ pub fn uncertainty(dimensions: &[Measured]) -> Option<f64> {
     let variance = squares / freedom;
     let of_sum: f64 = dimensions
         .iter()
-        .filter(|it| !it.scores.is_empty())
-        .map(|it| it.share.powi(2) * variance / it.scores.len() as f64)
+        .filter(|dimension| !dimension.scores.is_empty())
+        .map(|dimension| dimension.share.powi(2) * variance / dimension.scores.len() as f64)
         .sum();
     Some(of_sum.sqrt())
 }
@@ -50,7 +48,7 @@ pub fn uncertainty(dimensions: &[Measured]) -> Option<f64> {
 pub struct Ranking {
     /// The highest score first.
     pub places: Vec<Place>,
-    /// Every two of them, in that order.
+    /// All pairs of places, in that order.
     pub pairs: Vec<Pair>,
 }
 
@@ -60,7 +58,7 @@ pub struct Place {
     pub score: OutOfHundred,
     /// One standard error of the score, from the judges' spread.
     pub uncertainty: Option<f64>,
-    /// The places it may have if only believable differences count.
+    /// The range of places if only believable differences count.
     pub best: usize,
     pub worst: usize,
 }
@@ -70,7 +68,7 @@ pub struct Pair {
     pub higher: String,
     pub lower: String,
     pub difference: f64,
-    /// What the difference would have to exceed.
+    /// The difference is believable above this.
     pub needed: Option<f64>,
     pub verdict: Verdict,
 }
@@ -79,17 +77,16 @@ pub struct Pair {
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     Believable,
-    /// The judges' own spread is enough to explain it.
+    /// The judges' own spread can explain the difference.
     NotWorthBelieving,
-    /// There is no spread to measure it by.
+    /// The uncertainty is unknown.
     Unknown,
 }
 
-/// From names, scores and standard errors. Equal scores keep the order in which they were given.
-pub fn rank(given: Vec<(String, OutOfHundred, Option<f64>)>) -> Ranking {
-    let mut sorted = given;
-    sorted.sort_by(|a, b| b.1.value().total_cmp(&a.1.value()));
-    let mut places: Vec<Place> = sorted
+/// Ranks names by score, with standard errors. Equal scores keep their order.
+pub fn rank(mut items: Vec<(String, OutOfHundred, Option<f64>)>) -> Ranking {
+    items.sort_by(|a, b| b.1.value().total_cmp(&a.1.value()));
+    let mut places: Vec<Place> = items
         .into_iter()
         .map(|(name, score, uncertainty)| Place {
             name,
@@ -110,7 +107,7 @@ pub fn rank(given: Vec<(String, OutOfHundred, Option<f64>)>) -> Ranking {
         }
     }
     for index in 0..count {
-        let better = is_beaten[index].iter().filter(|it| **it).count();
+        let better = is_beaten[index].iter().filter(|beaten| **beaten).count();
         let worse = is_beaten.iter().filter(|row| row[index]).count();
         places[index].best = 1 + better;
         places[index].worst = count - worse;

@@ -7,7 +7,7 @@ fn measured(share: f64, scores: &[f64]) -> Measured {
         share,
         scores: scores
             .iter()
-            .map(|it| OutOfHundred::new(*it).unwrap())
+            .map(|value| OutOfHundred::new(*value).unwrap())
             .collect(),
     }
 }
@@ -16,7 +16,7 @@ fn named(name: &str, score: f64, error: Option<f64>) -> (String, OutOfHundred, O
     (name.into(), OutOfHundred::new(score).unwrap(), error)
 }
 
-/// Scores of 60 and 70, and 50, 60 and 70, have a pooled variance of (50 + 200) / 3; the components' share is over their judges.
+/// 60, 70 and 50, 60, 70 have a pooled variance of (50 + 200) / 3.
 #[test]
 fn the_uncertainty_comes_from_the_judges_spread() {
     let found = uncertainty(&[
@@ -30,7 +30,7 @@ fn the_uncertainty_comes_from_the_judges_spread() {
     assert_eq!(uncertainty(&[measured(1.0, &[60.0])]), None);
 }
 
-/// A difference must exceed two standard errors of it; 3 and 4 make 5, so 10 points are not enough and 10.1 are.
+/// Standard errors of 3 and 4 combine to 5, so a difference of 10 is not enough and 10.1 is.
 #[test]
 fn a_difference_within_the_spread_is_not_worth_believing() {
     let verdict = |difference: f64| {
@@ -47,9 +47,8 @@ fn a_difference_within_the_spread_is_not_worth_believing() {
     assert_eq!((unknown.places[0].best, unknown.places[0].worst), (1, 2));
 }
 
-/// A place is a range where differences are not believable.
 #[test]
-fn places_are_ranges() {
+fn places_are_ranges_if_differences_are_not_believable() {
     let order = rank(vec![
         named("low", 30.0, Some(2.0)),
         named("middle", 61.0, Some(2.0)),
@@ -65,7 +64,7 @@ fn places_are_ranges() {
 
 proptest! {
     #[test]
-    fn everyone_has_a_place_within_the_order(
+    fn every_item_has_a_valid_range_of_places(
         given in proptest::collection::vec((0.0..=100.0_f64, proptest::option::of(0.1..20.0_f64)), 1..8),
     ) {
         let count = given.len();

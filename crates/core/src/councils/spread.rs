@@ -1,16 +1,15 @@
-//! How far judges are apart on one dimension, and what follows from it (T-06). Disagreement is a finding, not noise: it is kept
-//! beside the average and never averaged away.
+//! Disagreement of judges on one dimension (T-06). Disagreement is a finding, not noise: it is reported next to the mean.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::OutOfHundred;
 
-/// All scores within so many points: high-confidence consensus. Exactly so many is within.
-const UNANIMOUS: f64 = 10.0;
-/// More than so many points apart: a disagreement. Exactly so many is none.
+/// Largest spread, inclusive, of a high-confidence consensus.
+const HIGH_CONFIDENCE: f64 = 10.0;
+/// Larger spreads are a disagreement.
 const DISAGREEMENT: f64 = 20.0;
-/// More than so many points apart: the critic must answer it.
+/// Larger spreads are a severe disagreement, which the critic must address.
 const SEVERE: f64 = 30.0;
 
 #[derive(
@@ -20,7 +19,7 @@ const SEVERE: f64 = 30.0;
 pub enum Agreement {
     /// All within 10 points.
     HighConfidence,
-    /// Between the two: nothing to remark.
+    /// More than 10 and at most 20 points apart.
     Ordinary,
     /// More than 20 points apart.
     Disagreement,
@@ -30,7 +29,7 @@ pub enum Agreement {
 
 impl Agreement {
     fn at(points: f64) -> Self {
-        if points <= UNANIMOUS {
+        if points <= HIGH_CONFIDENCE {
             Self::HighConfidence
         } else if points <= DISAGREEMENT {
             Self::Ordinary
@@ -63,15 +62,15 @@ pub struct Spread {
     pub agreement: Agreement,
 }
 
-/// On the judges' own scores, whether or not they stated a confidence. One judge alone agrees with nobody: `None`.
+/// The spread of all scores, including those without a confidence. `None` with fewer than two judges.
 pub fn spread<'a>(scores: impl IntoIterator<Item = (&'a str, OutOfHundred)>) -> Option<Spread> {
     let mut scores: Vec<_> = scores.into_iter().collect();
-    // Stable: of equal scores the first judge named stays first.
+    // A stable sort, so that ties go to the first judge.
     scores.sort_by(|a, b| a.1.value().total_cmp(&b.1.value()));
     let [(low_judge, low), .., (high_judge, high)] = scores.as_slice() else {
         return None;
     };
-    let points = apart(*low, *high);
+    let points = distance(*low, *high);
     let extreme = |judge: &str, score: OutOfHundred| Extreme {
         judge: judge.to_owned(),
         score,
@@ -84,14 +83,14 @@ pub fn spread<'a>(scores: impl IntoIterator<Item = (&'a str, OutOfHundred)>) -> 
     })
 }
 
-/// The distance between two scores. 70.1 and 50.1 are exactly 20 apart, whatever binary fractions make of it.
-pub(super) fn apart(one: OutOfHundred, other: OutOfHundred) -> f64 {
+/// The distance between two scores, without binary rounding noise: 70.1 and 50.1 are exactly 20 apart.
+pub(super) fn distance(one: OutOfHundred, other: OutOfHundred) -> f64 {
     ((one.value() - other.value()).abs() * 1e6).round() / 1e6
 }
 
 /// Whether two judges disagree.
 pub(super) fn disagree(one: OutOfHundred, other: OutOfHundred) -> bool {
-    Agreement::at(apart(one, other)).is_disagreement()
+    Agreement::at(distance(one, other)).is_disagreement()
 }
 
 #[cfg(test)]

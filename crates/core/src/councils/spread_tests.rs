@@ -12,9 +12,9 @@ fn between(low: f64, high: f64) -> Agreement {
         .agreement
 }
 
-/// T-06: every boundary on both sides; exactly 10 is within, exactly 20 is none, exactly 30 is not severe.
+/// T-06: exactly 10 is high confidence, exactly 20 is not a disagreement, exactly 30 is not severe.
 #[test]
-fn t06_the_rules_at_their_boundaries() {
+fn t06_agreement_at_its_boundaries() {
     assert_eq!(between(60.0, 60.0), Agreement::HighConfidence);
     assert_eq!(between(60.0, 70.0), Agreement::HighConfidence);
     assert_eq!(between(60.0, 70.01), Agreement::Ordinary);
@@ -24,18 +24,16 @@ fn t06_the_rules_at_their_boundaries() {
     assert_eq!(between(60.0, 90.01), Agreement::SevereDisagreement);
 }
 
-/// T-06: decimals that binary fractions cannot hold do not tip the rule over.
 #[test]
-fn t06_twenty_points_are_twenty_points_in_decimals_too() {
+fn t06_binary_rounding_noise_does_not_change_the_agreement() {
     assert_eq!(between(50.1, 70.1), Agreement::Ordinary);
     assert_eq!(between(0.1, 20.1), Agreement::Ordinary);
     assert_eq!(between(33.3, 63.3), Agreement::Disagreement);
     assert_eq!(between(8.2, 18.2), Agreement::HighConfidence);
 }
 
-/// T-06: who stands at the two ends, with everyone between them.
 #[test]
-fn t06_both_ends_are_named() {
+fn t06_the_judges_at_both_ends_are_named() {
     let found = spread([("a", score(70.0)), ("b", score(31.0)), ("c", score(67.0))]).unwrap();
     assert_eq!(
         (found.lowest.judge.as_str(), found.highest.judge.as_str()),

@@ -1,11 +1,11 @@
-//! A critique in four steps (E-03): it names a claim, grades its evidence, brings counter-evidence of the same or a stronger
-//! type, and proposes a synthesis or concedes.
+//! Critiques (E-03). A critique names a claim, grades its evidence, gives counter-evidence of the same or a stronger type, and
+//! proposes a synthesis or concedes.
 
 use serde::{Deserialize, Serialize};
 
 use super::{EvidenceType, Stated, Weights};
 
-/// How a critic finds the evidence of a claim.
+/// A critic's grade of a claim's evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Strength {
@@ -27,11 +27,13 @@ impl Strength {
 
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_uppercase();
-        Self::ALL.into_iter().find(|it| it.name() == name)
+        Self::ALL
+            .into_iter()
+            .find(|strength| strength.name() == name)
     }
 }
 
-/// The last step.
+/// The conclusion of a critique.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -47,20 +49,20 @@ pub struct Critique {
     /// The id of the claim.
     pub claim: String,
     pub grade: Stated<Strength>,
-    /// The types of its counter-evidence, as far as they exist and have a source.
+    /// The types of its usable counter-evidence: valid types with a source.
     pub counter: Vec<EvidenceType>,
     pub answer: Answer,
 }
 
-/// What a critique does to the claim.
+/// The effect of a critique on the claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It gives the point up: from now on the critic stands for the claim.
+    /// The critic now supports the claim.
     Concedes,
-    /// From now on the critic stands against the claim.
+    /// The critic now opposes the claim.
     Contests,
-    /// What it brings is weaker than what it attacks: the claim stands as it did.
+    /// The counter-evidence is weaker than the claim's: no effect.
     TooWeak {
         needed: EvidenceType,
     },
@@ -69,7 +71,7 @@ pub enum Standing {
     Unfinished,
 }
 
-/// A critique and what became of it.
+/// A critique with its effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     pub round: u32,
@@ -79,18 +81,18 @@ pub struct Judged {
     pub standing: Standing,
 }
 
-/// `attacked` are the types of evidence that the claim rests on; a claim without any falls to every counter-evidence.
+/// `attacked` are the types of the claim's evidence. A claim without evidence is contested by any counter-evidence.
 pub fn judge(critique: &Critique, attacked: &[EvidenceType], weights: &Weights) -> Standing {
     match &critique.answer {
         Answer::Concession(_) => return Standing::Concedes,
         Answer::Neither => return Standing::Unfinished,
         Answer::Synthesis(_) => {}
     }
-    let Some(brought) = weights.strongest(critique.counter.iter().copied()) else {
+    let Some(counter) = weights.strongest(critique.counter.iter().copied()) else {
         return Standing::NoCounterEvidence;
     };
     match weights.strongest(attacked.iter().copied()) {
-        Some(needed) if weights.of(brought).value() < weights.of(needed).value() => {
+        Some(needed) if weights.of(counter).value() < weights.of(needed).value() => {
             Standing::TooWeak { needed }
         }
         Some(_) | None => Standing::Contests,

@@ -1,8 +1,7 @@
-//! What every claim of a debate rests on, kept by the program: a pure fold over what seats say, round by round.
+//! The evidence of every claim of a debate: a pure fold over the turns of the seats, round by round.
 //!
-//! What cannot be used (a type that does not exist, no source, a confidence that is no number from 0 to 1, a claim that
-//! cites itself) is left out and flagged; nothing is ever filled in for it. A claim that nothing is left for is
-//! SPECULATIVE, and shown as that.
+//! Invalid input (an unknown type, no source, a confidence that is not a number from 0 to 1, a claim that cites itself) is
+//! dropped and flagged, never replaced by a default. A claim without remaining evidence counts as SPECULATIVE.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +13,7 @@ use super::{Calibration, EvidenceType, Grade, Weights, grade};
 use crate::bounded::Confidence;
 use crate::wording::normal;
 
-/// Something that a seat was asked for: given, said in a way that cannot be used, or left out.
+/// A requested value: given, given in an unreadable form, or missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stated<T> {
@@ -33,56 +32,56 @@ impl<T: Copy> Stated<T> {
     }
 }
 
-/// One piece of evidence as a seat brings it.
+/// One piece of evidence as stated by a seat, not yet validated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     pub kind: Stated<EvidenceType>,
     pub source: Cited,
-    /// Whether the source is on a list of references, or only words.
+    /// Whether the source is an entry of a reference list.
     pub is_listed: bool,
 }
 
-/// What a seat says one claim rests on.
+/// A seat's evidence for one claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grounds {
     /// The id of the claim.
     pub claim: String,
-    /// Its words, to tell a claim that cites itself.
+    /// The text of the claim, to detect a claim that cites itself.
     pub text: String,
     pub evidence: Vec<Said>,
     pub confidence: Stated<Confidence>,
 }
 
-/// All that one seat says of evidence in one turn.
+/// All statements of a seat about evidence in one turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Heard {
     pub seat: String,
     pub grounds: Vec<Grounds>,
-    /// Ids and words of claims that it puts forward without saying what they rest on.
+    /// Claims that it makes without evidence.
     pub bare: Vec<String>,
-    /// Claims that it speaks of and that do not exist.
+    /// Referenced claims that do not exist.
     pub unknown: Vec<String>,
-    /// What it lists and cites in its argument.
+    /// The sources that it lists and cites in its argument.
     pub references: Vec<Cited>,
     pub critiques: Vec<Critique>,
 }
 
-/// One piece of evidence as it counts.
+/// One piece of validated evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ground {
     pub kind: EvidenceType,
-    /// `None` for what nothing backs.
+    /// `None` for speculation.
     pub source: Option<SourceId>,
 }
 
-/// What one seat last said that a claim rests on.
+/// A seat's latest evidence for a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grounding {
     pub round: u32,
     pub evidence: Vec<Ground>,
     #[serde(flatten)]
     pub grade: Grade,
-    /// As far as the seat stated one that can be read.
+    /// `None` if the seat stated no readable confidence.
     pub stated: Option<Confidence>,
     pub calibration: Option<Calibration>,
 }
@@ -115,7 +114,7 @@ const SPECULATION: Ground = Ground {
     source: None,
 };
 
-/// Something that was left out of what a seat said, and why.
+/// Why part of a seat's evidence or critique was dropped or has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case", tag = "flag")]
 pub enum Flag {
@@ -166,7 +165,7 @@ pub struct Concession {
     pub because: String,
 }
 
-/// What a seat's position of one round rests on.
+/// The evidence for a seat's position in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PositionEvidence {
     pub evidence: Vec<Ground>,
@@ -180,7 +179,7 @@ pub struct PositionEvidence {
 pub struct Ledger {
     pub weights: Weights,
     pub sources: Registry,
-    /// By claim, then by seat: its last word.
+    /// By claim, then by seat.
     pub claims: BTreeMap<String, BTreeMap<String, Grounding>>,
     pub critiques: Vec<Judged>,
     pub concessions: Vec<Concession>,
@@ -197,7 +196,8 @@ impl Ledger {
         }
     }
 
-    /// Takes up what seats said without having heard each other, in the order of the seats.
+    /// Records turns that were made in parallel, in the order of the seats. Critiques are judged against the evidence before these
+    /// turns.
     pub fn take(&mut self, round: u32, said: &[Heard]) {
         for heard in said {
             self.criticise(round, heard);
@@ -210,7 +210,7 @@ impl Ledger {
     fn ground(&mut self, round: u32, heard: &Heard) {
         let seat = &heard.seat;
         let mut cited = BTreeSet::new();
-        for reference in heard.references.iter().filter(|it| !it.is_empty()) {
+        for reference in heard.references.iter().filter(|cited| !cited.is_empty()) {
             cited.insert(self.sources.cite(seat, None, reference));
         }
         for claim in &heard.unknown {
@@ -220,10 +220,10 @@ impl Ledger {
         for grounds in &heard.grounds {
             let mut evidence = Vec::new();
             for said in &grounds.evidence {
-                match usable(said, grounds, seat) {
+                match validate(said, grounds, seat) {
                     Ok(kind) => {
                         let source = self.sources.cite(seat, Some(kind), &said.source);
-                        // A chain of reasoning is the seat's own and no source that another could cite.
+                        // Reasoning is the seat's own, not a source that other seats could share.
                         if kind.has_source() || said.is_listed {
                             cited.insert(source);
                         }
@@ -317,12 +317,12 @@ impl Ledger {
         }
     }
 
-    /// What a critique would do to its claim as things stand.
+    /// The effect that a critique has on its claim, given the current evidence.
     pub fn judged(&self, critique: &Critique) -> Standing {
         judge(critique, &self.kinds_of(&critique.claim), &self.weights)
     }
 
-    /// The types of evidence that a claim rests on, the strongest first.
+    /// The types of a claim's evidence, the strongest first.
     pub fn kinds_of(&self, claim: &str) -> Vec<EvidenceType> {
         let kinds: BTreeSet<EvidenceType> = self
             .grounds_of(claim)
@@ -339,7 +339,7 @@ impl Ledger {
         kinds
     }
 
-    /// All that anybody brought for a claim.
+    /// The evidence for a claim from all seats.
     pub fn grounds_of(&self, claim: &str) -> Vec<Ground> {
         let mut all: Vec<Ground> = Vec::new();
         let seats = self
@@ -352,20 +352,20 @@ impl Ledger {
                 all.push(*ground);
             }
         }
-        // Once somebody has found something, it is no longer a mere guess.
-        if all.iter().any(|it| it.source.is_some()) {
-            all.retain(|it| it.source.is_some());
+        // With evidence from any seat, the claim is no longer speculation.
+        if all.iter().any(|ground| ground.source.is_some()) {
+            all.retain(|ground| ground.source.is_some());
         }
         all
     }
 
-    /// What a claim's evidence amounts to; `None` for a claim that nobody has spoken of.
+    /// `None` for a claim that no seat has mentioned.
     pub fn grade_of(&self, claim: &str) -> Option<Grade> {
         let grounds = self.grounds_of(claim);
         (!grounds.is_empty()).then(|| grade(&grounds, &self.weights))
     }
 
-    /// What a seat's position rests on: everything it brought in that round.
+    /// The evidence for a seat's position: everything it stated in that round.
     pub fn position(&self, round: u32, seat: &str, stated: Confidence) -> PositionEvidence {
         let mut evidence: Vec<Ground> = Vec::new();
         let groundings = self
@@ -393,9 +393,12 @@ impl Ledger {
         self.cited.get(&round).cloned().unwrap_or_default()
     }
 
-    /// Takes the words of one seat's turn out again.
+    /// Replaces all text of one seat's turn by `words`.
     pub fn redact(&mut self, round: u32, seat: &str, words: &str) {
-        let cited = self.cited.get_mut(&round).and_then(|it| it.remove(seat));
+        let cited = self
+            .cited
+            .get_mut(&round)
+            .and_then(|seats| seats.remove(seat));
         let elsewhere: BTreeSet<SourceId> = self
             .cited
             .values()
@@ -409,21 +412,21 @@ impl Ledger {
         let own = self.claims.values_mut();
         for grounding in own.filter_map(|seats| seats.get_mut(seat)) {
             if grounding.round == round {
-                for id in grounding.evidence.iter().filter_map(|it| it.source) {
+                for id in grounding.evidence.iter().filter_map(|ground| ground.source) {
                     if !elsewhere.contains(&id) {
                         self.sources.redact(id, words);
                     }
                 }
             }
         }
-        for it in &mut self.concessions {
-            if it.round == round && it.seat == seat {
-                words.clone_into(&mut it.because);
+        for concession in &mut self.concessions {
+            if concession.round == round && concession.seat == seat {
+                words.clone_into(&mut concession.because);
             }
         }
-        for it in &mut self.critiques {
-            if it.round == round && it.seat == seat {
-                it.critique.answer = match it.standing {
+        for judged in &mut self.critiques {
+            if judged.round == round && judged.seat == seat {
+                judged.critique.answer = match judged.standing {
                     Standing::Concedes => Answer::Concession(words.to_owned()),
                     Standing::Contests
                     | Standing::TooWeak { .. }
@@ -432,7 +435,8 @@ impl Ledger {
                 };
             }
         }
-        self.flags.retain(|it| it.round != round || it.seat != seat);
+        self.flags
+            .retain(|flagged| flagged.round != round || flagged.seat != seat);
     }
 
     fn flag(&mut self, round: u32, seat: &str, flag: Flag) {
@@ -444,8 +448,8 @@ impl Ledger {
     }
 }
 
-/// The type that a piece of evidence counts as, or why it does not count.
-pub(super) fn usable(said: &Said, grounds: &Grounds, seat: &str) -> Result<EvidenceType, Flag> {
+/// The type of a piece of evidence, or why it is invalid.
+fn validate(said: &Said, grounds: &Grounds, seat: &str) -> Result<EvidenceType, Flag> {
     let claim = grounds.claim.clone();
     let kind = match &said.kind {
         Stated::Given(kind) => *kind,
@@ -458,10 +462,10 @@ pub(super) fn usable(said: &Said, grounds: &Grounds, seat: &str) -> Result<Evide
     if said.source.is_empty() {
         return Err(Flag::NoSource { claim, kind });
     }
-    let words = normal(&said.source.title);
-    let is_own = said.source.address.is_none()
-        && (words == normal(&claim) || words == normal(&grounds.text) || words == normal(seat));
-    if is_own {
+    let title = normal(&said.source.title);
+    let cites_itself = said.source.address.is_none()
+        && (title == normal(&claim) || title == normal(&grounds.text) || title == normal(seat));
+    if cites_itself {
         let source_ = said.source.shown();
         return Err(Flag::CitesItself { claim, source_ });
     }
@@ -469,13 +473,13 @@ pub(super) fn usable(said: &Said, grounds: &Grounds, seat: &str) -> Result<Evide
 }
 
 impl Grounds {
-    /// Why some of it does not count, before it is taken up.
+    /// The faults that [`Ledger::take`] would flag.
     pub fn faults(&self, seat: &str) -> Vec<Flag> {
         let claim = || self.claim.clone();
         let mut faults: Vec<Flag> = self
             .evidence
             .iter()
-            .filter_map(|said| usable(said, self, seat).err())
+            .filter_map(|said| validate(said, self, seat).err())
             .collect();
         if self.evidence.len() == faults.len() {
             faults.push(Flag::NoEvidence { claim: claim() });

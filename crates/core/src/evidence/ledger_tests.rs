@@ -40,10 +40,13 @@ fn critique(claim: &str, counter: Vec<EvidenceType>, answer: Answer) -> Critique
 }
 
 fn flags(ledger: &Ledger) -> Vec<String> {
-    ledger.flags.iter().map(|it| it.flag.to_string()).collect()
+    ledger
+        .flags
+        .iter()
+        .map(|flagged| flagged.flag.to_string())
+        .collect()
 }
 
-/// E-02, E-04: a claim keeps what it rests on, what the seat says of it, and what that is worth.
 #[test]
 fn e02_a_claim_carries_evidence_source_and_confidence() {
     let mut ledger = Ledger::default();
@@ -58,9 +61,8 @@ fn e02_a_claim_carries_evidence_source_and_confidence() {
     assert_eq!(flags(&ledger), Vec::<String>::new());
 }
 
-/// E-02: what cannot be used is left out and flagged, never filled in.
 #[test]
-fn e02_bad_evidence_is_excluded_and_flagged() {
+fn e02_invalid_evidence_is_dropped_and_flagged() {
     let unknown = Said {
         kind: Stated::Unreadable("ANECDOTAL".into()),
         source: Cited::read("A friend"),
@@ -128,7 +130,7 @@ fn e02_bad_evidence_is_excluded_and_flagged() {
 }
 
 #[test]
-fn e02_a_claim_that_nobody_backs_is_speculative_until_somebody_does() {
+fn e02_a_claim_without_evidence_is_speculative_until_a_seat_gives_some() {
     let mut ledger = Ledger::default();
     let mut bare = heard("a", Vec::new());
     bare.bare = vec!["C1".into()];
@@ -154,9 +156,8 @@ fn e02_a_claim_that_nobody_backs_is_speculative_until_somebody_does() {
     assert_eq!(ledger.grade_of("C9"), None);
 }
 
-/// E-03: counter-evidence of the same or a stronger type contests; a weaker one does not.
 #[test]
-fn e03_counter_evidence_is_of_the_same_or_a_stronger_type() {
+fn e03_only_counter_evidence_of_the_same_or_a_stronger_type_contests() {
     let synthesis = || Answer::Synthesis("Both.".into());
     let table = [
         (vec![Documented], synthesis(), Standing::Contests),
@@ -194,7 +195,6 @@ fn e03_counter_evidence_is_of_the_same_or_a_stronger_type() {
     }
 }
 
-/// E-03, E-15: what was learned decides which type is the stronger.
 #[test]
 fn e03_learned_weights_decide_which_type_is_stronger() {
     let weights = Weights {
@@ -210,7 +210,7 @@ fn e03_learned_weights_decide_which_type_is_stronger() {
     assert_eq!(judge(&attack, &[], &weights), Standing::Contests);
 }
 
-/// E-07: reasoning is no source; what is listed is one, and all that a seat cites in a round is taken together.
+/// E-07: listed references are sources, reasoning is not.
 #[test]
 fn e07_sources_of_a_round_are_kept_by_seat() {
     let mut ledger = Ledger::default();
@@ -235,13 +235,13 @@ fn e07_sources_of_a_round_are_kept_by_seat() {
         .sources
         .all()
         .iter()
-        .filter(|it| it.cited_by.len() == 2);
+        .filter(|source| source.cited_by.len() == 2);
     assert_eq!(shared.count(), 1);
     assert!(ledger.cited_in(2).is_empty());
 }
 
 #[test]
-fn e04_a_position_rests_on_what_its_seat_brought_in_that_round() {
+fn e04_a_position_is_graded_by_the_evidence_of_its_seat_and_round() {
     let mut ledger = Ledger::default();
     ledger.take(
         1,
@@ -264,9 +264,8 @@ fn e04_a_position_rests_on_what_its_seat_brought_in_that_round() {
     assert_eq!(ledger.position(2, "b", sure).grade.level, Level::VeryLow);
 }
 
-/// M-09: what the safety evaluator keeps back is nowhere in the ledger either.
 #[test]
-fn m09_a_withheld_turn_leaves_no_words() {
+fn m09_a_withheld_turn_leaves_no_text_in_the_ledger() {
     let mut ledger = Ledger::default();
     ledger.take(
         1,

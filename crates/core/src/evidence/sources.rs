@@ -1,5 +1,4 @@
-//! Which of the things that seats cite are the same: case, punctuation, the forms of an address and small slips in a title
-//! do not make another source (E-07).
+//! Deduplicates cited sources (E-07): case, punctuation, variants of a URL and small typos in a title are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +8,12 @@ use super::EvidenceType;
 use crate::citations::{address_key, same_title};
 use crate::wording::{normal, one_line};
 
-/// The place of a source in its registry.
+/// Index of a source in its registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SourceId(pub usize);
 
-/// A source as somebody cites it.
+/// A source as a seat cites it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cited {
     pub title: String,
@@ -22,7 +21,7 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// An address within the words is taken out of them.
+    /// Parses a citation; the first URL in the text becomes the address.
     pub fn read(text: &str) -> Self {
         let mut address = None;
         let mut words = Vec::new();
@@ -42,19 +41,19 @@ impl Cited {
 
     pub fn with_address(title: &str, address: Option<&str>) -> Self {
         let read = Self::read(title);
-        let given = address.map(one_line).filter(|it| !it.is_empty());
+        let given = address.map(one_line).filter(|address| !address.is_empty());
         Self {
             address: given.or(read.address),
             ..read
         }
     }
 
-    /// Nothing is cited by punctuation alone.
+    /// Punctuation alone counts as empty.
     pub fn is_empty(&self) -> bool {
         self.address.is_none() && normal(&self.title).is_empty()
     }
 
-    /// How people read it.
+    /// For display.
     pub fn shown(&self) -> String {
         match &self.address {
             Some(address) if normal(&self.title).is_empty() => address.clone(),
@@ -75,20 +74,20 @@ fn is_address(word: &str) -> bool {
 /// Whether two citations are of the same source.
 pub fn same_source(a: &Cited, b: &Cited) -> bool {
     if let (Some(a), Some(b)) = (&a.address, &b.address) {
-        // Two pages of one site often share a title; their addresses tell them apart.
+        // Pages of one site often share a title, so the addresses decide.
         return page(a) == page(b);
     }
-    let (a, b) = (plain(&a.title), plain(&b.title));
-    !a.is_empty() && (same_title(&a, &b) || is_slip(&a, &b))
+    let (a, b) = (without_article(&a.title), without_article(&b.title));
+    !a.is_empty() && (same_title(&a, &b) || is_typo(&a, &b))
 }
 
-/// An address without what only says how somebody came to it.
+/// A URL without tracking parameters, default port and index file.
 fn page(address: &str) -> String {
     let key = address_key(address);
     let (path, query) = key.split_once('?').unwrap_or((&key, ""));
     let kept: BTreeSet<&str> = query
         .split('&')
-        .filter(|it| !it.is_empty() && !it.to_ascii_lowercase().starts_with("utm_"))
+        .filter(|pair| !pair.is_empty() && !pair.to_ascii_lowercase().starts_with("utm_"))
         .collect();
     let (host, rest) = path.split_once('/').unwrap_or((path, ""));
     let host = host.trim_end_matches(":80").trim_end_matches(":443");
@@ -101,8 +100,8 @@ fn page(address: &str) -> String {
     format!("{host}/{rest}?{}", query.join("&"))
 }
 
-/// A title in its normal form without the article it begins with.
-fn plain(title: &str) -> String {
+/// A normalized title without its leading article.
+fn without_article(title: &str) -> String {
     let form = normal(title);
     let rest = ["the ", "a ", "an "]
         .into_iter()
@@ -110,53 +109,53 @@ fn plain(title: &str) -> String {
     rest.unwrap_or(&form).to_owned()
 }
 
-/// Whether two titles differ by a slip of the pen: nearly every letter is the same, and every figure is.
+/// Whether two titles differ only by a typo: at least 90% of the letters and all numbers are the same.
 #[expect(
     clippy::cast_precision_loss,
     reason = "titles have hundreds of letters"
 )]
-fn is_slip(a: &str, b: &str) -> bool {
-    const NEARLY: f64 = 0.90;
-    const SHORTEST: usize = 8;
-    let figures = |text: &str| -> Vec<String> {
+fn is_typo(a: &str, b: &str) -> bool {
+    const MIN_SIMILARITY: f64 = 0.90;
+    const MIN_LENGTH: usize = 8;
+    let identifiers = |text: &str| -> Vec<String> {
         let words = text.split(' ').map(str::to_owned);
-        let is_figure = |word: &String| word.chars().any(|c| c.is_ascii_digit());
-        // A single letter names a variant: part A is not part B.
+        let has_digit = |word: &String| word.chars().any(|c| c.is_ascii_digit());
+        // A single letter names a variant, as in part A and part B.
         words
-            .filter(|word| is_figure(word) || word.chars().count() == 1)
+            .filter(|word| has_digit(word) || word.chars().count() == 1)
             .collect()
     };
     let longest = a.chars().count().max(b.chars().count());
-    longest >= SHORTEST
-        && figures(a) == figures(b)
-        && 1.0 - distance(a, b) as f64 / longest as f64 >= NEARLY
+    longest >= MIN_LENGTH
+        && identifiers(a) == identifiers(b)
+        && 1.0 - edit_distance(a, b) as f64 / longest as f64 >= MIN_SIMILARITY
 }
 
-/// How many letters have to be put in, left out or exchanged.
-fn distance(a: &str, b: &str) -> usize {
+/// Levenshtein distance.
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, y) in b.iter().enumerate() {
-            let exchanged = diagonal + usize::from(x != *y);
+            let substituted = diagonal + usize::from(x != *y);
             diagonal = row[j + 1];
-            row[j + 1] = exchanged.min(diagonal + 1).min(row[j] + 1);
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
         }
     }
     row[b.len()]
 }
 
-/// A source with all that is known of it.
+/// A source with all its citations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub id: SourceId,
     /// As it was cited first.
     pub cited: Cited,
-    /// As it was cited otherwise.
+    /// The other ways in which it was cited.
     pub spellings: BTreeSet<String>,
-    /// By which types of evidence it was brought, and how often.
+    /// How often it was cited as each type of evidence.
     pub kinds: BTreeMap<EvidenceType, usize>,
     pub cited_by: BTreeSet<String>,
 }
@@ -169,12 +168,12 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The source that is cited here, by whichever name.
+    /// Records a citation and returns its source, which is registered if it is new.
     pub fn cite(&mut self, seat: &str, kind: Option<EvidenceType>, cited: &Cited) -> SourceId {
         let index = self
             .sources
             .iter()
-            .position(|known| known.is_called(cited))
+            .position(|known| known.matches(cited))
             .unwrap_or_else(|| {
                 self.sources.push(Source {
                     id: SourceId(self.sources.len()),
@@ -204,7 +203,7 @@ impl Registry {
         &self.sources
     }
 
-    /// Takes the words of a source away; its id and who cited it stay.
+    /// Replaces the text of a source by `words`; its id and the seats that cited it stay.
     pub(super) fn redact(&mut self, id: SourceId, words: &str) {
         if let Some(source) = self.sources.get_mut(id.0) {
             source.cited = Cited {
@@ -217,8 +216,8 @@ impl Registry {
 }
 
 impl Source {
-    /// Compared with every way it was cited, so that a title alone is found again once it was seen with its address.
-    fn is_called(&self, cited: &Cited) -> bool {
+    /// Compares with every spelling, so that a title alone matches once it was cited together with its address.
+    fn matches(&self, cited: &Cited) -> bool {
         same_source(&self.cited, cited)
             || self
                 .spellings

@@ -6,9 +6,8 @@ fn same(a: &str, b: &str) -> bool {
     same_source(&Cited::read(a), &Cited::read(b))
 }
 
-/// E-07: one source under many spellings.
 #[test]
-fn e07_spellings_of_one_source_are_one() {
+fn e07_spellings_of_one_source_match() {
     for (a, b) in [
         ("Team size research", "team-size RESEARCH."),
         ("Team size research", "The team size research"),
@@ -33,7 +32,7 @@ fn e07_spellings_of_one_source_are_one() {
 }
 
 #[test]
-fn e07_other_sources_stay_apart() {
+fn e07_different_sources_do_not_match() {
     for (a, b) in [
         ("RFC 7231", "RFC 7232"),
         ("Annual report 2019", "Annual report 2020"),
@@ -69,7 +68,7 @@ fn e07_one_source_under_three_spellings_is_registered_once() {
 }
 
 #[test]
-fn an_address_is_taken_out_of_the_words() {
+fn the_address_is_extracted_from_the_text() {
     assert_eq!(
         Cited::read("See the guide (https://example.org/guide)."),
         Cited {
@@ -89,7 +88,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_reading_fail(text in any::<String>(), other in any::<String>()) {
+    fn arbitrary_text_never_panics(text in any::<String>(), other in any::<String>()) {
         let _ = same(&text, &other);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether things that were said to be 70% likely happen seven times in ten.
+//! Calibration: how often forecasts of a given probability come true.
 
 use serde::Serialize;
 
@@ -7,25 +7,25 @@ use crate::bounded::Probability;
 /// Forecasts of about the same probability, and how often they came true.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bin {
-    /// From this probability on …
+    /// Inclusive.
     pub from: f64,
-    /// … to below this one; the last bin includes 1.
+    /// Exclusive, except that the last bin includes 1.
     pub to: f64,
     pub count: usize,
-    /// `None` in an empty bin, like the two that follow.
+    /// `None` in an empty bin, like the next two fields.
     pub mean_forecast: Option<f64>,
     pub observed: Option<f64>,
     pub interval: Option<Interval>,
 }
 
-/// Where the true frequency lies, with 95% confidence.
+/// The 95% confidence interval of the true frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,
 }
 
-/// The forecasts in `bins` equal steps from 0 to 1.
+/// The forecasts in `bins` bins of equal width from 0 to 1.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -33,30 +33,33 @@ pub struct Interval {
     reason = "forecasts are counted in thousands, and a probability times the number of bins is a small positive number"
 )]
 pub fn reliability(forecasts: &[(Probability, bool)], bins: usize) -> Vec<Bin> {
-    let place = |forecast: &Probability| {
-        let step = (forecast.value() * bins as f64).floor() as usize;
-        step.min(bins.saturating_sub(1))
+    let bin_of = |forecast: &Probability| {
+        let index = (forecast.value() * bins as f64).floor() as usize;
+        index.min(bins.saturating_sub(1))
     };
     (0..bins)
         .map(|bin| {
-            let here: Vec<_> = forecasts.iter().filter(|it| place(&it.0) == bin).collect();
-            let count = here.len();
-            let hits = here.iter().filter(|it| it.1).count();
-            let sum: f64 = here.iter().map(|it| it.0.value()).sum();
-            let share = |part: f64| (count > 0).then(|| part / count as f64);
+            let members: Vec<_> = forecasts
+                .iter()
+                .filter(|(forecast, _)| bin_of(forecast) == bin)
+                .collect();
+            let count = members.len();
+            let hits = members.iter().filter(|(_, happened)| *happened).count();
+            let sum: f64 = members.iter().map(|(forecast, _)| forecast.value()).sum();
+            let mean = |total: f64| (count > 0).then(|| total / count as f64);
             Bin {
                 from: bin as f64 / bins as f64,
                 to: (bin + 1) as f64 / bins as f64,
                 count,
-                mean_forecast: share(sum),
-                observed: share(hits as f64),
+                mean_forecast: mean(sum),
+                observed: mean(hits as f64),
                 interval: (count > 0).then(|| wilson(hits, count)),
             }
         })
         .collect()
 }
 
-/// Wilson's score interval: unlike the plain normal one it stays within 0 and 1 and makes sense for few cases.
+/// Wilson score interval: unlike the normal approximation it stays within 0 and 1 and holds for small samples.
 #[expect(
     clippy::cast_precision_loss,
     reason = "forecasts are counted in thousands"

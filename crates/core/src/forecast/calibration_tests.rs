@@ -1,18 +1,18 @@
 use super::*;
 
-fn said(value: f64, happened: bool) -> (Probability, bool) {
+fn forecast(value: f64, happened: bool) -> (Probability, bool) {
     (Probability::new(value).unwrap(), happened)
 }
 
 /// The edges of a bin belong to the bin above, but 1 to the last.
 #[test]
-fn each_forecast_is_counted_once() {
+fn each_forecast_is_in_exactly_one_bin() {
     let forecasts = [
-        said(0.0, false),
-        said(0.1, false),
-        said(0.199, true),
-        said(0.2, true),
-        said(1.0, true),
+        forecast(0.0, false),
+        forecast(0.1, false),
+        forecast(0.199, true),
+        forecast(0.2, true),
+        forecast(1.0, true),
     ];
     let bins = reliability(&forecasts, 10);
     let counts: Vec<_> = bins.iter().map(|bin| bin.count).collect();

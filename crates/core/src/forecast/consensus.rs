@@ -20,7 +20,7 @@ pub fn largest_spread(n: usize) -> f64 {
 fn agreement(probabilities: &[f64]) -> f64 {
     let largest = largest_spread(probabilities.len());
     if largest == 0.0 {
-        // One role cannot disagree with anybody.
+        // A single role has nothing to disagree with.
         return 1.0;
     }
     let n = probabilities.len() as f64;

@@ -1,8 +1,8 @@
-//! Probabilities over a fixed list of outcomes. They sum to 1, by construction.
+//! A probability distribution over a fixed list of outcomes. It sums to 1 by construction.
 
 use serde::{Deserialize, Serialize};
 
-/// How far rounding may carry a sum away from 1.
+/// Rounding error allowed in a sum of 1.
 const ROUNDING: f64 = 1e-9;
 
 /// One probability for each outcome, in the order of the outcomes; the sum is 1 to within 1e-9.
@@ -10,16 +10,16 @@ const ROUNDING: f64 = 1e-9;
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Distribution(Vec<f64>);
 
-/// Why numbers cannot be read as a distribution.
+/// Why numbers are not a distribution. The messages are also sent to models as corrections.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-pub enum Improper {
+pub enum DistributionError {
     #[error("there is no outcome to give a probability to")]
     Empty,
     #[error("probability {place} is not a number")]
     NotANumber { place: usize },
     #[error("probability {place} is {value}, and no probability is negative")]
     Negative { place: usize, value: f64 },
-    /// A 60 may be 60% or a slip of the pen for 0.60: nothing is guessed.
+    /// 60 may mean 60% or be a typing error for 0.60, so it is rejected rather than interpreted.
     #[error("probability {place} is {value}: write probabilities from 0 to 1, not as percentages")]
     AboveOne { place: usize, value: f64 },
     #[error("the probabilities sum to 0, so they say nothing")]
@@ -32,41 +32,41 @@ pub enum Improper {
 
 impl Distribution {
     /// Scales the numbers so that they sum to 1.
-    pub fn normalised(values: &[f64]) -> Result<Self, Improper> {
+    pub fn normalised(values: &[f64]) -> Result<Self, DistributionError> {
         if values.is_empty() {
-            return Err(Improper::Empty);
+            return Err(DistributionError::Empty);
         }
         for (place, &value) in (1..).zip(values) {
             if !value.is_finite() {
-                return Err(Improper::NotANumber { place });
+                return Err(DistributionError::NotANumber { place });
             }
             if value < 0.0 {
-                return Err(Improper::Negative { place, value });
+                return Err(DistributionError::Negative { place, value });
             }
             if value > 1.0 + ROUNDING {
-                return Err(Improper::AboveOne { place, value });
+                return Err(DistributionError::AboveOne { place, value });
             }
         }
         let sum: f64 = values.iter().sum();
-        // Numbers so small that dividing by their sum loses all precision say nothing either.
+        // Dividing by a subnormal sum would lose all precision.
         if sum < f64::MIN_POSITIVE {
-            return Err(Improper::ZeroSum);
+            return Err(DistributionError::ZeroSum);
         }
         Ok(Self(values.iter().map(|value| value / sum).collect()))
     }
 
-    /// For numbers that should already be a distribution: a sum further than `tolerance` from 1 is refused, not mended.
-    pub fn summing_to_one(values: &[f64], tolerance: f64) -> Result<Self, Improper> {
+    /// For numbers that should already be a distribution: a sum further than `tolerance` from 1 is an error.
+    pub fn summing_to_one(values: &[f64], tolerance: f64) -> Result<Self, DistributionError> {
         let distribution = Self::normalised(values)?;
         let sum: f64 = values.iter().sum();
         if (sum - 1.0).abs() > tolerance {
-            return Err(Improper::WrongSum { sum });
+            return Err(DistributionError::WrongSum { sum });
         }
         Ok(distribution)
     }
 
-    /// Every outcome as likely as the next.
-    pub fn uniform(outcomes: usize) -> Result<Self, Improper> {
+    /// Equal probability for every outcome.
+    pub fn uniform(outcomes: usize) -> Result<Self, DistributionError> {
         Self::normalised(&vec![1.0; outcomes])
     }
 
@@ -82,7 +82,7 @@ impl Distribution {
         self.0.get(outcome).copied()
     }
 
-    /// The place of the likeliest outcome; the first of several.
+    /// The index of the likeliest outcome; the first if several are equal.
     pub fn likeliest(&self) -> usize {
         let mut best = 0;
         for (place, value) in self.0.iter().enumerate() {
@@ -93,8 +93,8 @@ impl Distribution {
         best
     }
 
-    /// How much probability has moved from one to the other: half the sum of the differences, from 0 to 1. `None` where
-    /// they are about different outcomes.
+    /// Total variation distance: half the sum of the absolute differences, from 0 to 1. `None` if the numbers of outcomes
+    /// differ.
     pub fn movement(&self, other: &Self) -> Option<f64> {
         (self.outcomes() == other.outcomes()).then(|| {
             let pairs = self.0.iter().zip(&other.0);
@@ -102,7 +102,7 @@ impl Distribution {
         })
     }
 
-    /// For sums that are 1 up to rounding, made of numbers that are each in range.
+    /// Scales non-negative numbers with a positive sum to 1, without checks.
     pub(super) fn rescaled(values: Vec<f64>) -> Self {
         let sum: f64 = values.iter().sum();
         Self(values.into_iter().map(|value| value / sum).collect())
@@ -110,12 +110,11 @@ impl Distribution {
 }
 
 impl TryFrom<Vec<f64>> for Distribution {
-    type Error = Improper;
+    type Error = DistributionError;
 
-    fn try_from(values: Vec<f64>) -> Result<Self, Improper> {
-        let checked = Self::summing_to_one(&values, ROUNDING)?;
-        drop(checked);
-        // What was written is kept to the last bit: reading back must not move it.
+    fn try_from(values: Vec<f64>) -> Result<Self, DistributionError> {
+        Self::summing_to_one(&values, ROUNDING)?;
+        // Not the rescaled copy: reading back must keep every bit.
         Ok(Self(values))
     }
 }

@@ -2,36 +2,39 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// F-08: what cannot be normalised is refused with the reason; percentages are never guessed.
+/// F-08: numbers that cannot be normalised are rejected with the reason; percentages are never guessed.
 #[test]
-fn f08_numbers_that_are_no_distribution_are_refused_with_the_reason() {
-    let cases: [(&[f64], Improper); 8] = [
-        (&[], Improper::Empty),
-        (&[0.0, 0.0], Improper::ZeroSum),
-        (&[0.5, f64::NAN], Improper::NotANumber { place: 2 }),
-        (&[f64::INFINITY, 0.1], Improper::NotANumber { place: 1 }),
+fn f08_invalid_numbers_are_rejected_with_the_reason() {
+    let cases: [(&[f64], DistributionError); 8] = [
+        (&[], DistributionError::Empty),
+        (&[0.0, 0.0], DistributionError::ZeroSum),
+        (&[0.5, f64::NAN], DistributionError::NotANumber { place: 2 }),
+        (
+            &[f64::INFINITY, 0.1],
+            DistributionError::NotANumber { place: 1 },
+        ),
         (
             &[1.2, -0.2],
-            Improper::AboveOne {
+            DistributionError::AboveOne {
                 place: 1,
                 value: 1.2,
             },
         ),
         (
             &[0.9, -0.1],
-            Improper::Negative {
+            DistributionError::Negative {
                 place: 2,
                 value: -0.1,
             },
         ),
         (
             &[60.0, 30.0, 10.0],
-            Improper::AboveOne {
+            DistributionError::AboveOne {
                 place: 1,
                 value: 60.0,
             },
         ),
-        (&[1e-320, 0.0], Improper::ZeroSum),
+        (&[1e-320, 0.0], DistributionError::ZeroSum),
     ];
     for (values, expected) in cases {
         assert_eq!(
@@ -52,23 +55,26 @@ fn f08_a_sum_of_one_point_three_is_normalised() {
     }
 }
 
-/// F-01: a distribution of a request is not mended, on both sides of the tolerance.
+/// F-01: the distribution of a request is not rescaled; both sides of the tolerance.
 #[test]
-fn f01_a_sum_beyond_the_tolerance_is_refused() {
+fn f01_a_sum_beyond_the_tolerance_is_rejected() {
     assert!(Distribution::summing_to_one(&[0.5, 0.509], 0.01).is_ok());
     let error = Distribution::summing_to_one(&[0.5, 0.511], 0.01).unwrap_err();
-    assert!(matches!(error, Improper::WrongSum { .. }), "{error}");
+    assert!(
+        matches!(error, DistributionError::WrongSum { .. }),
+        "{error}"
+    );
 }
 
 #[test]
-fn json_is_no_back_door_to_a_distribution() {
+fn json_is_validated_like_any_other_input() {
     assert!(serde_json::from_str::<Distribution>("[0.5, 0.6]").is_err());
     assert!(serde_json::from_str::<Distribution>("[]").is_err());
     assert!(serde_json::from_str::<Distribution>("[0.25, 0.75]").is_ok());
 }
 
 #[test]
-fn f13_movement_is_the_probability_that_changed_place() {
+fn f13_movement_is_the_probability_that_moved_between_outcomes() {
     let of = |values: &[f64]| Distribution::normalised(values).unwrap();
     let before = of(&[0.5, 0.3, 0.2]);
     assert_eq!(before.movement(&before), Some(0.0));

@@ -1,4 +1,4 @@
-//! Several engines' distributions as one (F-20).
+//! An ensemble of several forecasting engines (F-20).
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use crate::bounded::{Confidence, Probability};
 
 /// The debate's weight in the ensemble.
 pub const DEBATE_WEIGHT: f64 = 0.15;
-/// No engine counts more than this.
-pub const CAP: f64 = 0.60;
-const LEAST: f64 = 0.01;
-const MOST: f64 = 0.99;
+/// The largest share of one engine.
+pub const MAX_WEIGHT: f64 = 0.60;
+const MIN_PROBABILITY: f64 = 0.01;
+const MAX_PROBABILITY: f64 = 0.99;
 
-/// What one engine says and how much it counts before its confidence.
+/// One engine's distribution and its weight before the confidence is applied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opinion<'a> {
     pub weight: Probability,
@@ -23,20 +23,22 @@ pub struct Opinion<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Combined {
     pub distribution: Distribution,
-    /// What each engine counted in the end, in the order they were given; the sum is 1.
+    /// The final weight of each engine, in the order given; the sum is 1.
     pub weights: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EnsembleError {
-    #[error("{found} engine counts for something; at least two are needed")]
+    #[error(
+        "an ensemble needs at least two engines with a weight and a confidence above 0; found {found}"
+    )]
     TooFew { found: usize },
-    #[error("the engines are about different numbers of outcomes")]
+    #[error("the engines have different numbers of outcomes")]
     DifferentOutcomes,
 }
 
-/// Weight × confidence, renormalised, none above [`CAP`] (what is over goes to the others in proportion); the mixture is
-/// clipped to 0.01–0.99 and renormalised. An engine of no weight or no confidence does not count as one.
+/// Weight × confidence, renormalised, none above [`MAX_WEIGHT`] (the excess goes to the others in proportion); the mixture is clipped
+/// to 0.01–0.99 and renormalised. An engine with weight or confidence 0 is ignored.
 pub fn combine(engines: &[Opinion<'_>]) -> Result<Combined, EnsembleError> {
     let raw: Vec<f64> = engines
         .iter()
@@ -59,7 +61,7 @@ pub fn combine(engines: &[Opinion<'_>]) -> Result<Combined, EnsembleError> {
             .iter()
             .zip(&weights)
             .map(|(engine, weight)| weight * engine.distribution.get(outcome).unwrap_or_default());
-        parts.sum::<f64>().clamp(LEAST, MOST)
+        parts.sum::<f64>().clamp(MIN_PROBABILITY, MAX_PROBABILITY)
     });
     Ok(Combined {
         distribution: Distribution::rescaled(clipped.collect()),
@@ -67,20 +69,20 @@ pub fn combine(engines: &[Opinion<'_>]) -> Result<Combined, EnsembleError> {
     })
 }
 
-/// Shares of the whole, none above the cap. At most one share can be above 0.60, so one pass settles it: with at least two
-/// that count, the others together have 0.40 to take up, and none of them had as much as the one that was cut.
+/// Shares of the total, none above the cap. One pass is enough: at most one share can exceed 0.60, and the others share the
+/// remaining 0.40.
 fn capped(raw: &[f64]) -> Vec<f64> {
     let total: f64 = raw.iter().sum();
     let shares: Vec<f64> = raw.iter().map(|weight| weight / total).collect();
-    let Some(over) = shares.iter().position(|share| *share > CAP) else {
+    let Some(over) = shares.iter().position(|share| *share > MAX_WEIGHT) else {
         return shares;
     };
     let rest = 1.0 - shares[over];
-    let share = |(place, share): (usize, &f64)| {
-        if place == over {
-            CAP
+    let share = |(index, share): (usize, &f64)| {
+        if index == over {
+            MAX_WEIGHT
         } else {
-            share / rest * (1.0 - CAP)
+            share / rest * (1.0 - MAX_WEIGHT)
         }
     };
     shares.iter().enumerate().map(share).collect()

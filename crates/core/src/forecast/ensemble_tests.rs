@@ -37,7 +37,7 @@ fn f20_engines_count_by_weight_and_confidence() {
     close(combined.distribution.values(), &[0.615, 0.385]);
 }
 
-/// F-20: none above 0.60; exactly 0.60 stays, what is over goes to the others in proportion.
+/// F-20: no share above 0.60; exactly 0.60 is kept, the excess goes to the others in proportion.
 #[test]
 fn f20_no_engine_counts_more_than_six_tenths() {
     let even = of(&[0.5, 0.5]);
@@ -57,9 +57,9 @@ fn f20_no_engine_counts_more_than_six_tenths() {
     close(&combine(&two).unwrap().weights, &[0.6, 0.4]);
 }
 
-/// F-20: at least two engines; one without confidence is none.
+/// F-20: at least two engines; an engine without confidence is ignored.
 #[test]
-fn f20_fewer_than_two_engines_are_refused() {
+fn f20_fewer_than_two_engines_are_rejected() {
     let even = of(&[0.5, 0.5]);
     let error = |engines: &[Opinion<'_>]| combine(engines).unwrap_err();
     assert_eq!(error(&[]), EnsembleError::TooFew { found: 0 });
@@ -93,7 +93,7 @@ proptest! {
         let engines: Vec<_> = weights.iter().map(|(w, c)| opinion(*w, *c, &distribution)).collect();
         let combined = combine(&engines).unwrap();
         prop_assert!((combined.weights.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        prop_assert!(combined.weights.iter().all(|weight| *weight <= CAP + 1e-12));
+        prop_assert!(combined.weights.iter().all(|weight| *weight <= MAX_WEIGHT + 1e-12));
         prop_assert!((combined.distribution.values().iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
 }

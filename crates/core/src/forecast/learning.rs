@@ -1,7 +1,7 @@
-//! How much each role has earned, from questions that have resolved: weights ∝ 1/(shrunk Brier)⁴.
+//! Role weights learned from resolved questions: ∝ 1/(shrunk Brier)⁴.
 //!
-//! Shrunk, because unshrunk weights break on small samples: a role's score in a domain is drawn towards its score in all other
-//! domains, and that towards the score of all roles, each as if ten more questions had come out at the mean.
+//! Scores are shrunk because raw ones are unreliable for small samples: a role's score in a domain is shrunk towards its score
+//! in all other domains, and that towards the score of all roles, each with a prior of ten questions at the mean.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +11,15 @@ pub struct Observation {
     pub role: String,
     pub domain: Option<String>,
     pub brier: f64,
-    /// When it became known what happened, in milliseconds.
+    /// When the question was resolved, in milliseconds since 1970.
     pub known_at: u64,
 }
 
-/// What a role counts, and from how many questions that was learned.
+/// A role's weight and the number of questions it was learned from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Standing {
     pub role: String,
-    /// Its share; all shares together are 1.
+    /// All weights together are 1.
     pub weight: f64,
     /// `None` without any history.
     pub shrunk_brier: Option<f64>,
@@ -29,11 +29,11 @@ pub struct Standing {
 
 const PSEUDO_QUESTIONS: f64 = 10.0;
 const POWER: i32 = 4;
-/// Nobody is so good that everybody else stops counting.
-const BEST: f64 = 0.01;
+/// The score counts as at least this, so that a nearly perfect role does not take all the weight.
+const MIN_BRIER: f64 = 0.01;
 
-/// The standings of these roles in a domain, from what was known `before` a moment and nothing later. Without history all
-/// count the same.
+/// The standings of these roles in a domain, from questions resolved strictly `before` a moment. Without history all weights
+/// are equal.
 pub fn standings(
     roles: &[String],
     observations: &[Observation],
@@ -42,14 +42,14 @@ pub fn standings(
 ) -> Vec<Standing> {
     let known: Vec<&Observation> = observations
         .iter()
-        .filter(|it| it.known_at < before)
+        .filter(|observation| observation.known_at < before)
         .collect();
-    let overall = mean(known.iter().map(|it| it.brier));
+    let overall = mean(known.iter().map(|observation| observation.brier));
     let mut standings: Vec<Standing> = roles
         .iter()
         .map(|role| standing(role, &known, domain, overall))
         .collect();
-    let total: f64 = standings.iter().map(|it| it.weight).sum();
+    let total: f64 = standings.iter().map(|standing| standing.weight).sum();
     for standing in &mut standings {
         standing.weight /= total;
     }
@@ -62,17 +62,17 @@ fn standing(
     domain: Option<&str>,
     overall: Option<f64>,
 ) -> Standing {
-    let own = known.iter().filter(|it| it.role == role);
-    // Apart from each other, so that no question counts twice.
+    let own = known.iter().filter(|observation| observation.role == role);
+    // Disjoint, so that no question counts twice.
     let (here, elsewhere): (Vec<_>, Vec<_>) =
-        own.partition(|it| domain.is_some() && it.domain.as_deref() == domain);
+        own.partition(|seen| domain.is_some() && seen.domain.as_deref() == domain);
     let shrunk_brier = overall.map(|overall| {
         let general = shrunk(&elsewhere, overall);
         shrunk(&here, general)
     });
     Standing {
         role: role.to_owned(),
-        weight: shrunk_brier.map_or(1.0, |brier| 1.0 / brier.max(BEST).powi(POWER)),
+        weight: shrunk_brier.map_or(1.0, |brier| 1.0 / brier.max(MIN_BRIER).powi(POWER)),
         shrunk_brier,
         questions: here.len() + elsewhere.len(),
         questions_in_domain: here.len(),
@@ -84,7 +84,7 @@ fn standing(
     reason = "questions are counted in thousands"
 )]
 fn shrunk(seen: &[&&Observation], towards: f64) -> f64 {
-    let sum: f64 = seen.iter().map(|it| it.brier).sum();
+    let sum: f64 = seen.iter().map(|observation| observation.brier).sum();
     (sum + PSEUDO_QUESTIONS * towards) / (seen.len() as f64 + PSEUDO_QUESTIONS)
 }
 

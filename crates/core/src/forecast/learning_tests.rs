@@ -16,19 +16,21 @@ fn seen(role: &str, domain: &str, brier: f64, known_at: u64) -> Observation {
 }
 
 fn weights(standings: &[Standing]) -> Vec<f64> {
-    standings.iter().map(|it| it.weight).collect()
+    standings.iter().map(|standing| standing.weight).collect()
 }
 
-/// without history all count the same.
 #[test]
 fn without_history_weights_are_equal() {
     let standings = standings(&roles(), &[], Some("economy"), 100);
     assert_eq!(weights(&standings), [0.5, 0.5]);
-    assert!(standings.iter().all(|it| it.shrunk_brier.is_none()));
+    assert!(
+        standings
+            .iter()
+            .all(|standing| standing.shrunk_brier.is_none())
+    );
 }
 
-/// by hand. Ten questions each, 0.3 and 0.1, mean 0.2: shrunk to 0.25 and 0.15; the weights are as 1/0.25⁴ to
-/// 1/0.15⁴.
+/// Ten questions each, 0.3 and 0.1, mean 0.2: shrunk to 0.25 and 0.15, so the weights are as 1/0.25⁴ to 1/0.15⁴.
 #[test]
 fn weights_follow_the_shrunk_brier_to_the_fourth_power() {
     let history: Vec<_> = (0..10)
@@ -42,14 +44,14 @@ fn weights_follow_the_shrunk_brier_to_the_fourth_power() {
     let standings = standings(&roles(), &history, Some("economy"), 100);
     let shrunk: Vec<_> = standings
         .iter()
-        .map(|it| it.shrunk_brier.unwrap())
+        .map(|standing| standing.shrunk_brier.unwrap())
         .collect();
     assert!((shrunk[0] - 0.25).abs() < 1e-12 && (shrunk[1] - 0.15).abs() < 1e-12);
     let expected = 1.0 / (1.0 + (0.25_f64 / 0.15).powi(4));
     assert!((standings[0].weight - expected).abs() < 1e-12);
 }
 
-/// one question moves little; a domain without questions falls back on all others.
+/// One question changes little; a domain without questions falls back on all others.
 #[test]
 fn small_samples_move_little() {
     let history = [
@@ -65,9 +67,9 @@ fn small_samples_move_little() {
     assert_eq!(weights(&nowhere), weights(&elsewhere));
 }
 
-/// causal. What became known at the moment itself, or later, has no say.
+/// Causality: questions resolved at the moment itself or later do not count.
 #[test]
-fn only_what_was_known_before_counts() {
+fn only_questions_resolved_before_count() {
     let history = [
         seen("optimist", "economy", 0.9, 50),
         seen("historian", "economy", 0.1, 50),
@@ -88,7 +90,7 @@ proptest! {
         let mut history: Vec<_> = first.iter().map(|b| seen("optimist", "x", *b, 1)).collect();
         history.extend(first.iter().map(|b| seen("historian", "x", b * better, 1)));
         let found = standings(&roles(), &history, Some("x"), 2);
-        prop_assert!((found.iter().map(|it| it.weight).sum::<f64>() - 1.0).abs() < 1e-9);
+        prop_assert!((found.iter().map(|standing| standing.weight).sum::<f64>() - 1.0).abs() < 1e-9);
         prop_assert!(found[1].weight >= found[0].weight - 1e-12);
     }
 }

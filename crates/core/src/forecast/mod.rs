@@ -1,5 +1,5 @@
-//! The numbers of a forecasting debate (section F): distributions over outcomes, how far roles agree, how they are combined,
-//! and how good they turn out to be.
+//! The numbers of a forecasting debate (section F): distributions over outcomes, agreement of the roles, pooling, and scoring
+//! once the outcome is known.
 
 mod calibration;
 mod consensus;
@@ -12,9 +12,9 @@ mod scoring;
 
 pub use calibration::{Bin, Interval, reliability};
 pub use consensus::{largest_spread, mean_agreement, outcome_agreement};
-pub use distribution::{Distribution, Improper};
-pub use ensemble::{CAP, Combined, DEBATE_WEIGHT, EnsembleError, Opinion, combine};
+pub use distribution::{Distribution, DistributionError};
+pub use ensemble::{Combined, DEBATE_WEIGHT, EnsembleError, MAX_WEIGHT, Opinion, combine};
 pub use learning::{Observation, Standing, standings};
 pub use pooling::{PoolError, judged, log_odds_pool, mean};
 pub use rubric::{Criteria, CriteriaError, Criterion, GOOD, WEAK, composite};
-pub use scoring::{LEAST_PROBABILITY, brier, log_score};
+pub use scoring::{MIN_PROBABILITY, brier, log_score};

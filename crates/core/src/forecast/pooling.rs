@@ -1,15 +1,15 @@
-//! From the roles' distributions to one: the contract's (F-08), and the pool by accuracy.
+//! Pooling the roles' distributions into one: judge and consensus (F-08), and a log-odds pool weighted by accuracy.
 
 use super::distribution::Distribution;
 use crate::bounded::Probability;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    #[error("there is nothing to pool")]
+    #[error("no distribution to pool")]
     Empty,
-    #[error("the distributions are about different numbers of outcomes")]
+    #[error("the distributions have different numbers of outcomes")]
     DifferentOutcomes,
-    #[error("a weight must be a number that is not negative, and one must be above 0")]
+    #[error("weights must be finite and not negative, and at least one must be above 0")]
     Weights,
 }
 
@@ -36,12 +36,12 @@ pub fn judged(
     Ok(Distribution::rescaled(mixed.collect()))
 }
 
-/// A single 0 would veto an outcome for ever, whatever all others say.
-const LEAST: f64 = 0.001;
+/// Floor for a probability: a single 0 would veto an outcome whatever the other roles say.
+const MIN_PROBABILITY: f64 = 0.001;
 
 /// The weighted mean of the log-odds: p ∝ Π pᵢ^wᵢ with Σw = 1. For two outcomes this is the mean of ln(p/(1−p)).
 ///
-/// Log-odds, not the mean of probabilities: a role that is sure moves the pool. Nothing is extremised.
+/// Unlike the mean of probabilities, log-odds let a confident role move the pool. The result is not extremised.
 pub fn log_odds_pool(roles: &[(&Distribution, f64)]) -> Result<Distribution, PoolError> {
     let distributions: Vec<_> = roles.iter().map(|(role, _)| *role).collect();
     let outcomes = common_outcomes(&distributions)?;
@@ -53,7 +53,7 @@ pub fn log_odds_pool(roles: &[(&Distribution, f64)]) -> Result<Distribution, Poo
     let logs: Vec<f64> = (0..outcomes)
         .map(|outcome| {
             let parts = roles.iter().map(|(role, weight)| {
-                let value = role.get(outcome).unwrap_or_default().max(LEAST);
+                let value = role.get(outcome).unwrap_or_default().max(MIN_PROBABILITY);
                 weight / total * value.ln()
             });
             parts.sum()

@@ -13,7 +13,7 @@ fn close(a: &Distribution, b: &[f64]) {
     }
 }
 
-/// F-08: the contract's probability with its default weight, by hand.
+/// F-08: the default weight of the judge, by hand.
 #[test]
 fn f08_the_judge_counts_six_tenths() {
     let roles = [
@@ -61,7 +61,7 @@ fn one_zero_does_not_veto_an_outcome() {
 }
 
 #[test]
-fn what_cannot_be_pooled_is_refused() {
+fn invalid_pools_are_rejected() {
     let two = of(&[0.5, 0.5]);
     let three = of(&[0.2, 0.3, 0.5]);
     assert_eq!(log_odds_pool(&[]), Err(PoolError::Empty));

@@ -1,10 +1,10 @@
-//! What an argument is worth by the rubric (F-05, F-06).
+//! Scoring arguments by a rubric of weighted criteria (F-05, F-06).
 
 use serde::{Deserialize, Serialize};
 
-/// An argument under this is written again.
+/// An argument below this score is rewritten.
 pub const WEAK: f64 = 0.2;
-/// Arguments above this count towards the bar of 80%.
+/// Arguments above this score count towards the required 80%.
 pub const GOOD: f64 = 0.4;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,13 +20,13 @@ pub struct Criteria(Vec<Criterion>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CriteriaError {
-    #[error("there is no criterion to score by")]
+    #[error("at least one scoring criterion is required")]
     Empty,
     #[error("the criterion '{name}' is given twice")]
     Twice { name: String },
-    #[error("there is no weight for the criterion '{name}'")]
+    #[error("the criterion '{name}' has no weight")]
     NoWeight { name: String },
-    #[error("a weight must be a number that is not negative, and one must be above 0")]
+    #[error("weights must be finite and not negative, and at least one must be above 0")]
     Weights,
 }
 
@@ -49,15 +49,17 @@ impl Criteria {
         )
     }
 
-    /// The three of the rubric count 0.4, 0.4 and 0.2; any other selection counts equally.
+    /// The three standard criteria weigh 0.4, 0.4 and 0.2; in any other selection the weights are equal.
     pub fn named(names: &[String]) -> Result<Self, CriteriaError> {
         let is_standard = names.len() == STANDARD.len()
             && STANDARD
                 .iter()
-                .all(|(name, _)| names.iter().any(|it| it == name));
+                .all(|(standard, _)| names.iter().any(|name| name == standard));
         let weight_of = |name: &str| {
-            let known = STANDARD.iter().find(|(it, _)| *it == name);
-            known.filter(|_| is_standard).map_or(1.0, |(_, it)| *it)
+            let known = STANDARD.iter().find(|(standard, _)| *standard == name);
+            known
+                .filter(|_| is_standard)
+                .map_or(1.0, |(_, weight)| *weight)
         };
         let weighted: Vec<_> = names
             .iter()
@@ -70,8 +72,8 @@ impl Criteria {
         if criteria.is_empty() {
             return Err(CriteriaError::Empty);
         }
-        for (place, (name, weight)) in criteria.iter().enumerate() {
-            if criteria[..place].iter().any(|(other, _)| other == name) {
+        for (index, (name, weight)) in criteria.iter().enumerate() {
+            if criteria[..index].iter().any(|(other, _)| other == name) {
                 return Err(CriteriaError::Twice { name: name.clone() });
             }
             if !weight.is_finite() || *weight < 0.0 {
@@ -94,18 +96,21 @@ impl Criteria {
     }
 
     pub fn names(&self) -> Vec<String> {
-        self.0.iter().map(|it| it.name.clone()).collect()
+        self.0
+            .iter()
+            .map(|criterion| criterion.name.clone())
+            .collect()
     }
 }
 
-/// The weighted mean. `None` where a criterion has no score: a missing one is never filled in.
+/// The weighted mean. `None` if a criterion has no score: missing scores are never filled in.
 pub fn composite(criteria: &Criteria, score: impl Fn(&str) -> Option<f64>) -> Option<f64> {
     let parts = criteria
         .all()
         .iter()
-        .map(|it| score(&it.name).map(|score| it.weight * score));
+        .map(|criterion| score(&criterion.name).map(|score| criterion.weight * score));
     let sum: Option<f64> = parts.sum();
-    // A mean of 0.4s is 0.4, whatever binary fractions make of it: thresholds are compared with it.
+    // Rounded because it is compared with thresholds: a mean of 0.4s must be 0.4 despite binary fractions.
     sum.map(|sum| (sum * 1e12).round() / 1e12)
 }
 

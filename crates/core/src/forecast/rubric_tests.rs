@@ -4,7 +4,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// F-05: 0.4, 0.4 and 0.2, in whatever order they are asked for.
+/// F-05: 0.4, 0.4 and 0.2, in any order.
 #[test]
 fn f05_the_composite_weighs_logic_and_evidence_twice_as_much_as_novelty() {
     let criteria = Criteria::named(&names(&["novelty", "logical_strength", "evidence_quality"]));
@@ -20,12 +20,16 @@ fn f05_the_composite_weighs_logic_and_evidence_twice_as_much_as_novelty() {
     assert!((standard - 0.62).abs() < 1e-12, "{standard}");
 }
 
-/// F-05: other criteria count equally unless weights are given.
+/// F-05: other criteria have equal weights unless weights are given.
 #[test]
-fn f05_other_criteria_count_equally_or_as_given() {
+fn f05_other_criteria_have_equal_or_given_weights() {
     let two = Criteria::named(&names(&["logical_strength", "clarity"])).unwrap();
     assert_eq!(composite(&two, |_| Some(0.5)), Some(0.5));
-    assert!(two.all().iter().all(|it| (it.weight - 0.5).abs() < 1e-12));
+    assert!(
+        two.all()
+            .iter()
+            .all(|criterion| (criterion.weight - 0.5).abs() < 1e-12)
+    );
     let given = Criteria::weighted(vec![("clarity".into(), 3.0), ("depth".into(), 1.0)]).unwrap();
     let found = composite(&given, |name| {
         Some(if name == "clarity" { 1.0 } else { 0.0 })
@@ -43,7 +47,7 @@ fn f05_a_missing_score_is_never_filled_in() {
 }
 
 #[test]
-fn f05_wrong_criteria_are_refused() {
+fn f05_invalid_criteria_are_rejected() {
     assert_eq!(Criteria::named(&[]), Err(CriteriaError::Empty));
     assert_eq!(
         Criteria::named(&names(&["a", "a"])),

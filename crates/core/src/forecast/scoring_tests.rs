@@ -20,18 +20,18 @@ fn brier_and_log_score_by_hand() {
 }
 
 #[test]
-fn the_ends_of_both_scores() {
+fn both_scores_at_certainty() {
     let sure = of(&[1.0, 0.0]);
     assert_eq!((brier(&sure, 0), brier(&sure, 1)), (Some(0.0), Some(1.0)));
     assert_eq!(log_score(&sure, 0), Some(0.0));
-    assert_eq!(log_score(&sure, 1), Some(-LEAST_PROBABILITY.ln()));
+    assert_eq!(log_score(&sure, 1), Some(-MIN_PROBABILITY.ln()));
     assert_eq!((brier(&sure, 2), log_score(&sure, 2)), (None, None));
 }
 
 proptest! {
-    /// Both are proper: on average nobody does better than by saying what they believe.
+    /// Both are proper scoring rules: stating the actual belief has the best expected score.
     #[test]
-    fn honesty_pays(belief in 0.01..0.99_f64, said in 0.01..0.99_f64) {
+    fn both_scores_are_proper(belief in 0.01..0.99_f64, said in 0.01..0.99_f64) {
         let expected = |score: fn(&Distribution, usize) -> Option<f64>, p: f64| {
             let forecast = of(&[p, 1.0 - p]);
             belief * score(&forecast, 0).unwrap() + (1.0 - belief) * score(&forecast, 1).unwrap()

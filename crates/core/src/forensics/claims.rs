@@ -1,6 +1,6 @@
-//! Words by which a judge claims to know what figures cannot show.
+//! Detects claims of certainty that the statistics cannot support.
 
-/// Claims of certainty about who wrote a text, found in what a judge wrote. "This is no proof" and the like are none.
+/// Claims of certainty about the author in a judge's text. Negated ones, such as "this is no proof of", do not count.
 pub fn claims_of_proof(text: &str) -> Vec<&'static str> {
     const CLAIMS: [&str; 16] = [
         "proof that",
@@ -25,20 +25,20 @@ pub fn claims_of_proof(text: &str) -> Vec<&'static str> {
         .into_iter()
         .filter(|claim| {
             text.match_indices(claim)
-                .any(|(at, _)| is_whole(&text, at, claim.len()) && !is_denied(&text[..at]))
+                .any(|(at, _)| is_whole(&text, at, claim.len()) && !is_negated(&text[..at]))
         })
         .collect()
 }
 
-/// "inconclusive" is not "conclusive".
+/// Whether the match is a whole word: "inconclusive" does not contain "conclusive".
 fn is_whole(text: &str, at: usize, length: usize) -> bool {
     let before = text[..at].chars().next_back();
     let after = text[at + length..].chars().next();
     !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
 }
 
-/// Whether one of the few words before it takes the claim back, in the same sentence.
-fn is_denied(before: &str) -> bool {
+/// Whether one of the five words before the claim, in the same sentence, negates it.
+fn is_negated(before: &str) -> bool {
     let sentence = before.rsplit(['.', '!', '?', ';', '\n']).next();
     let words = sentence.unwrap_or_default().split_whitespace().rev();
     words.take(5).any(|word| {

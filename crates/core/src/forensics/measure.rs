@@ -1,4 +1,4 @@
-//! One pass over the words, one over the characters, one through the compressor: a book in the time of a blink.
+//! Computes the statistics in one pass over the words, one over the characters and one through the compressor.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -6,25 +6,25 @@ use std::fmt::Write;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::vocabulary::{COMMON_ENGLISH, HEDGES, TRANSITION_PAIRS, TRANSITIONS, is_unspaced, mark};
-use super::{FEWEST_WORDS, Forensics, Repeated, RepeatedNgrams, Statistics, Writing};
+use super::{Forensics, MIN_WORDS, Repeated, RepeatedNgrams, Statistics, Writing};
+use crate::spread;
 
-/// The share of letters in unspaced scripts from which characters are taken for words.
-const MOSTLY: f64 = 0.3;
-/// The share of its commonest words from which a text counts as English.
-const ENGLISH: f64 = 0.15;
+/// Minimum share of letters in unspaced scripts for a text to be measured by characters.
+const UNSPACED_SHARE: f64 = 0.3;
+/// Minimum share of common English words for a text to count as English.
+const ENGLISH_SHARE: f64 = 0.15;
 const WINDOW: usize = 100;
-/// A word longer than this is a long one for LIX.
-const LONG_WORD: usize = 6;
-const FEWEST_WORDS_OF_A_LEVEL: usize = 20;
-const FEWEST_LEVELS: usize = 3;
-/// Fast, and close enough: the figure is for comparing, not for storing.
-const COMPRESSION: u8 = 3;
-const EXAMPLES: usize = 3;
+/// Words with more characters are long words for LIX.
+const LIX_LONG_WORD: usize = 6;
+const MIN_PARAGRAPH_WORDS: usize = 20;
+const MIN_PARAGRAPHS: usize = 3;
+/// A fast level is enough, because the figure is only compared.
+const COMPRESSION_LEVEL: u8 = 3;
+const MAX_EXAMPLES: usize = 3;
 
-/// What the pass over the words finds.
 #[derive(Default)]
 struct Words {
-    /// Each word as the number of its form.
+    /// Each word as an index into `forms`.
     sequence: Vec<u32>,
     forms: Vec<String>,
     counts: Vec<u32>,
@@ -44,21 +44,21 @@ struct Characters {
 pub(super) fn measure(text: &str) -> Forensics {
     let characters = Characters::of(text);
     let words = Words::of(text);
-    if words.sequence.len() < FEWEST_WORDS {
+    if words.sequence.len() < MIN_WORDS {
         return Forensics::TooLittle {
             words: words.sequence.len(),
         };
     }
-    let writing = if ratio(characters.unspaced, characters.letters) >= MOSTLY {
+    let writing = if ratio(characters.unspaced, characters.letters) >= UNSPACED_SHARE {
         Writing::Unspaced
     } else {
         Writing::Spaced
     };
     let count = words.sequence.len();
     let (mean, variance) = mean_and_variance(&words.sentence_lengths);
-    let english = (writing == Writing::Spaced && words.share_of(&COMMON_ENGLISH) >= ENGLISH)
+    let english = (writing == Writing::Spaced && words.share_of(&COMMON_ENGLISH) >= ENGLISH_SHARE)
         .then_some(1000.0);
-    let levels = (writing == Writing::Spaced && words.levels.len() >= FEWEST_LEVELS)
+    let levels = (writing == Writing::Spaced && words.levels.len() >= MIN_PARAGRAPHS)
         .then(|| mean_and_variance(&words.levels));
     let hapaxes = words.counts.iter().filter(|times| **times == 1).count();
     Forensics::Measured(Box::new(Statistics {
@@ -81,7 +81,7 @@ pub(super) fn measure(text: &str) -> Forensics {
         character_entropy: characters.entropy,
         word_entropy: entropy(words.counts.iter().map(|times| *times as usize), count),
         compressibility: ratio(
-            miniz_oxide::deflate::compress_to_vec(text.as_bytes(), COMPRESSION).len(),
+            miniz_oxide::deflate::compress_to_vec(text.as_bytes(), COMPRESSION_LEVEL).len(),
             text.len(),
         )
         .min(1.0),
@@ -107,7 +107,10 @@ impl Characters {
             }
         }
         let ascii = (0_u8..).map(char::from).zip(ascii);
-        let counts: Vec<(char, usize)> = ascii.filter(|it| it.1 > 0).chain(others).collect();
+        let counts: Vec<(char, usize)> = ascii
+            .filter(|(_, times)| *times > 0)
+            .chain(others)
+            .collect();
         for (c, times) in &counts {
             if c.is_alphabetic() {
                 found.letters += times;
@@ -117,8 +120,8 @@ impl Characters {
                 *found.marks.entry(name).or_default() += times;
             }
         }
-        let mut sorted: Vec<usize> = counts.into_iter().map(|it| it.1).collect();
-        // The order of a hash map must not reach the last bit of a sum.
+        let mut sorted: Vec<usize> = counts.into_iter().map(|(_, times)| times).collect();
+        // Sorted, because the order of a hash map would change the rounding of the sum.
         sorted.sort_unstable();
         found.entropy = entropy(sorted, all);
         found
@@ -136,7 +139,7 @@ impl Words {
                 let before = found.sequence.len();
                 for word in sentence.unicode_words() {
                     lower(word, &mut form);
-                    long += usize::from(form.chars().count() > LONG_WORD);
+                    long += usize::from(form.chars().count() > LIX_LONG_WORD);
                     let id = known.get(form.as_str()).copied().unwrap_or_else(|| {
                         let id = u32::try_from(found.forms.len()).unwrap_or(u32::MAX);
                         known.insert(form.clone(), id);
@@ -155,7 +158,7 @@ impl Words {
                 }
             }
             found.paragraphs += usize::from(words > 0);
-            if words >= FEWEST_WORDS_OF_A_LEVEL {
+            if words >= MIN_PARAGRAPH_WORDS {
                 let level = ratio(words, sentences) + 100.0 * ratio(long, words);
                 found.levels.push(level);
             }
@@ -185,7 +188,7 @@ impl Words {
         self.share_of(&TRANSITIONS) + ratio(found.count(), self.sequence.len())
     }
 
-    /// The mean of distinct over all words in every window, moved on by one word.
+    /// The mean type-token ratio of all windows.
     fn windowed_ratio(&self) -> Option<f64> {
         if self.sequence.len() < WINDOW {
             return None;
@@ -196,9 +199,9 @@ impl Words {
             within[*id as usize] += 1;
             distinct += usize::from(within[*id as usize] == 1);
             if index >= WINDOW {
-                let gone = self.sequence[index - WINDOW] as usize;
-                within[gone] -= 1;
-                distinct -= usize::from(within[gone] == 0);
+                let leaving = self.sequence[index - WINDOW] as usize;
+                within[leaving] -= 1;
+                distinct -= usize::from(within[leaving] == 0);
             }
             if index + 1 >= WINDOW {
                 sum += distinct;
@@ -208,7 +211,7 @@ impl Words {
         Some(ratio(sum, windows * WINDOW))
     }
 
-    /// Three words in a row, or six characters: three characters are hardly more than a word.
+    /// Runs of three words, or of six characters, since three characters are hardly more than a word.
     fn repeated(&self, writing: Writing) -> RepeatedNgrams {
         let length = match writing {
             Writing::Spaced => 3,
@@ -225,7 +228,7 @@ impl Words {
         let separator = if writing == Writing::Spaced { " " } else { "" };
         let most_frequent = frequent
             .into_iter()
-            .take(EXAMPLES)
+            .take(MAX_EXAMPLES)
             .map(|(run, times)| {
                 let words = run.iter().map(|id| self.forms[*id as usize].as_str());
                 Repeated {
@@ -242,8 +245,8 @@ impl Words {
     }
 }
 
-/// Blocks between empty lines, with their lines joined: a line break inside a paragraph ends no sentence. Headings and list
-/// items stay apart.
+/// Blocks between empty lines, with their lines joined, because a line break inside a paragraph does not end a sentence.
+/// Headings and list items stay on their own lines.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for line in text.lines() {
@@ -258,7 +261,7 @@ fn paragraphs(text: &str) -> Vec<String> {
             continue;
         }
         if !current.is_empty() {
-            current.push(if begins_anew(line) { '\n' } else { ' ' });
+            current.push(if starts_new_line(line) { '\n' } else { ' ' });
         }
         current.push_str(line);
         if line.starts_with('#') {
@@ -268,10 +271,10 @@ fn paragraphs(text: &str) -> Vec<String> {
     found
 }
 
-/// A sentence ends with its mark, the closing quotes and brackets after it, and then: the end, a line break, or space before
-/// something that does not begin with a small letter ("e.g. this" goes on). Marks of scripts without spaces need no space.
+/// A sentence ends with a mark and its closing quotes and brackets, followed by the end, a line break, or a space before
+/// anything but a lower-case letter ("e.g. this" continues). Marks of scripts without spaces need no space.
 ///
-/// Not the rules of UAX #29, which agree on nearly all prose and take most of the time that a whole book may take.
+/// Not UAX #29: its rules give the same result for nearly all prose, but would take most of the time budget.
 fn sentences_of(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut start, mut ended, mut spaced) = (0, None::<char>, false);
@@ -305,7 +308,7 @@ fn is_closing(c: char) -> bool {
     )
 }
 
-fn begins_anew(line: &str) -> bool {
+fn starts_new_line(line: &str) -> bool {
     let after_number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     line.starts_with(['#', '-', '*', '+', '>', '•'])
         || (after_number.len() < line.len() && after_number.starts_with(['.', ')']))
@@ -329,16 +332,14 @@ fn burstiness(lengths: &[f64], mean: f64, variance: f64) -> Option<f64> {
 
 /// Population variance.
 fn mean_and_variance(values: &[f64]) -> (f64, f64) {
-    if values.is_empty() {
+    let Some(mean) = spread::mean(values) else {
         return (0.0, 0.0);
-    }
-    let count = real(values.len());
-    let mean = values.iter().sum::<f64>() / count;
+    };
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, squares / count)
+    (mean, squares / real(values.len()))
 }
 
-/// Shannon's, in bits.
+/// Shannon entropy in bits.
 fn entropy(counts: impl IntoIterator<Item = usize>, all: usize) -> f64 {
     let all = real(all);
     let bits = counts.into_iter().map(|times| {

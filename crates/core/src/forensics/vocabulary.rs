@@ -1,4 +1,4 @@
-//! The word lists, and what a script or a mark is.
+//! Word lists, scripts without spaces, and kinds of punctuation.
 
 pub(super) const HEDGES: [&str; 27] = [
     "apparently",
@@ -53,7 +53,7 @@ pub(super) const TRANSITIONS: [&str; 20] = [
     "whereas",
 ];
 
-/// Transitions of more than one word, by their last two.
+/// Transitions of several words, by their last two.
 pub(super) const TRANSITION_PAIRS: [(&str, &str); 8] = [
     ("in", "addition"),
     ("in", "conclusion"),
@@ -65,13 +65,13 @@ pub(super) const TRANSITION_PAIRS: [(&str, &str); 8] = [
     ("other", "hand"),
 ];
 
-/// The commonest words of English: about a third of any English prose, and rare in any other language.
+/// The most common English words: about a third of English prose, and rare in other languages.
 pub(super) const COMMON_ENGLISH: [&str; 20] = [
     "a", "and", "are", "as", "be", "by", "for", "in", "is", "it", "not", "of", "on", "or", "that",
     "the", "this", "to", "was", "with",
 ];
 
-/// Scripts that put no spaces between words.
+/// Whether the script has no spaces between words.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF          // Thai, Lao

@@ -1,4 +1,4 @@
-//! How good each agent was in a domain: by proper scores where it said how sure it was, by its evidence where not.
+//! Accuracy of each agent in a domain: by proper scores if it stated a confidence, otherwise by its evidence.
 
 use serde::Serialize;
 
@@ -6,30 +6,30 @@ use super::Weighed;
 use super::beta::{Estimate, posterior};
 use super::lesson::AgentScore;
 
-/// As for forecasts: as if ten more debates had come out at the mean of all agents. A new agent starts there.
+/// Weight of the prior: ten debates at the mean of all agents, as for forecasts. A new agent starts there.
 const PSEUDO_DEBATES: f64 = 10.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentStanding {
     pub agent: String,
     pub debates: usize,
-    /// How right its positions were, drawn towards the mean of all agents of the domain.
+    /// How accurate its positions were, shrunk towards the mean of all agents of the domain.
     pub accuracy: Estimate,
-    /// In how many of them only its evidence could be judged.
+    /// The number of debates in which only its evidence could be judged.
     pub by_evidence: usize,
-    /// The quadratic score of its stated confidence, lower is better, drawn towards the mean likewise; `None` where it
-    /// never said how sure it was of something that was then judged.
+    /// The Brier score of its stated confidence (lower is better), shrunk the same way; `None` if none of its judged
+    /// positions had a confidence.
     pub brier: Option<f64>,
-    /// Positive: surer than it was right, on the average.
+    /// Mean confidence minus mean accuracy.
     pub overconfidence: Option<f64>,
 }
 
 pub(super) fn standings(weighed: &[Weighed<'_>]) -> Vec<AgentStanding> {
     let all: Vec<(&str, AgentScore, f64)> = weighed
         .iter()
-        .flat_map(|it| {
-            let agents = it.lesson.agents.iter();
-            agents.map(|seen| (seen.agent.as_str(), seen.score, it.count))
+        .flat_map(|weighed| {
+            let agents = weighed.lesson.agents.iter();
+            agents.map(|seen| (seen.agent.as_str(), seen.score, weighed.count))
         })
         .collect();
     let mean_right = mean(all.iter().map(|(_, score, count)| (score.right(), *count)));
@@ -37,7 +37,7 @@ pub(super) fn standings(weighed: &[Weighed<'_>]) -> Vec<AgentStanding> {
         all.iter()
             .filter_map(|(_, score, count)| Some((score.brier()?, *count))),
     );
-    let mut names: Vec<&str> = all.iter().map(|it| it.0).collect();
+    let mut names: Vec<&str> = all.iter().map(|(agent, ..)| *agent).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -45,8 +45,8 @@ pub(super) fn standings(weighed: &[Weighed<'_>]) -> Vec<AgentStanding> {
         .map(|name| {
             let own: Vec<(AgentScore, f64)> = all
                 .iter()
-                .filter(|it| it.0 == name)
-                .map(|it| (it.1, it.2))
+                .filter(|(agent, ..)| *agent == name)
+                .map(|(_, score, count)| (*score, *count))
                 .collect();
             standing(name, &own, mean_right.unwrap_or(0.5), mean_brier)
         })

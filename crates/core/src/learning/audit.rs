@@ -1,7 +1,7 @@
-//! The append-only list of what was learned, taken back, imported and reset. What is known is a fold over it.
+//! The append-only audit log of lessons learned, imported, undone and reset. All knowledge is a fold over it.
 //!
-//! An entry is in force unless a later entry that is in force takes it back; so taking back a taking back restores it.
-//! A project counts once, whatever is taken back and learned again in between: its last lesson stands for it.
+//! An entry is in force unless a later entry in force undoes it; undoing an undo therefore restores the entry. A project counts
+//! once, even if it is undone and learned again: its last lesson counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,9 +15,9 @@ pub struct Audit {
     pub at: Millis,
     pub domain: Domain,
     pub change: Change,
-    /// In words, for people.
+    /// For people.
     pub why: String,
-    /// What it moved at that moment.
+    /// The figures it changed at that moment.
     pub moves: Vec<Move>,
 }
 
@@ -30,7 +30,7 @@ pub enum Change {
     Imported {
         lessons: Vec<Lesson>,
     },
-    /// Everything before is forgotten, though not lost: this too can be taken back.
+    /// Earlier entries no longer count. A reset can be undone too.
     Reset,
     Undone {
         entry: u64,
@@ -53,10 +53,11 @@ impl Change {
 pub struct Move {
     pub topic: Topic,
     pub name: String,
-    /// `None` where there was none before, or is none any more.
+    /// `None` if the figure did not exist before.
     pub old: Option<f64>,
+    /// `None` if it no longer exists.
     pub new: Option<f64>,
-    /// From how many projects the new figure is.
+    /// The number of projects behind the new figure.
     pub from: usize,
 }
 
@@ -69,9 +70,9 @@ pub enum Topic {
     Agent,
     /// The effectiveness of a required question.
     Question,
-    /// In how many projects a skill was lacking.
+    /// The number of projects that lacked a skill.
     Skill,
-    /// In what share of projects a round paid.
+    /// The share of projects in which a round was productive.
     Round,
 }
 
@@ -90,45 +91,45 @@ impl Topic {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LearnError {
     #[error(
-        "'{project}' was learned from already (entry {entry}); take that back first with `roundtable learning undo {entry}`"
+        "'{project}' is already learned (entry {entry}); undo it first: `roundtable learning undo {entry}`"
     )]
     Twice { project: String, entry: u64 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    #[error("there is nothing to take back")]
+    #[error("nothing to undo")]
     Nothing,
-    #[error("there is no entry {number}; `roundtable learning history` lists them")]
+    #[error("there is no entry {number}; list entries with `roundtable learning history`")]
     Unknown { number: u64 },
-    #[error("entry {number} is of the domain '{domain}'")]
+    #[error("entry {number} belongs to the domain '{domain}'")]
     OtherDomain { number: u64, domain: Domain },
-    #[error("entry {number} was taken back already, by entry {by}")]
+    #[error("entry {number} is already undone by entry {by}")]
     Already { number: u64, by: u64 },
 }
 
 /// Whether each entry is in force; in the order of the entries.
 pub fn in_force(audit: &[Audit]) -> Vec<bool> {
     let mut force = vec![true; audit.len()];
-    // From the end: what takes something back is itself only taken back by what comes later.
-    for place in (0..audit.len()).rev() {
-        if !force[place] {
+    // From the end, because an undo can only be undone by a later entry.
+    for index in (0..audit.len()).rev() {
+        if !force[index] {
             continue;
         }
-        if let Change::Undone { entry } = audit[place].change {
-            let before = audit[..place].iter().position(|it| it.number == entry);
-            if let Some(before) = before {
-                force[before] = false;
+        if let Change::Undone { entry } = audit[index].change {
+            let mut earlier = audit[..index].iter();
+            if let Some(undone) = earlier.position(|e| e.number == entry) {
+                force[undone] = false;
             }
         }
     }
     force
 }
 
-/// What a domain was taught, in order; each project once.
+/// The lessons of a domain that are in force, in order; each project once.
 pub fn lessons(audit: &[Audit], domain: &Domain) -> Vec<Lesson> {
     let mut lessons: Vec<Lesson> = Vec::new();
-    let take = |lesson: &Lesson, lessons: &mut Vec<Lesson>| {
+    let add = |lesson: &Lesson, lessons: &mut Vec<Lesson>| {
         lessons.retain(|known| known.project != lesson.project);
         lessons.push(lesson.clone());
     };
@@ -137,10 +138,10 @@ pub fn lessons(audit: &[Audit], domain: &Domain) -> Vec<Lesson> {
             continue;
         }
         match &entry.change {
-            Change::Learned { lesson } => take(lesson, &mut lessons),
+            Change::Learned { lesson } => add(lesson, &mut lessons),
             Change::Imported { lessons: many } => {
                 for lesson in many {
-                    take(lesson, &mut lessons);
+                    add(lesson, &mut lessons);
                 }
             }
             Change::Reset => lessons.clear(),
@@ -150,15 +151,15 @@ pub fn lessons(audit: &[Audit], domain: &Domain) -> Vec<Lesson> {
     lessons
 }
 
-/// Every domain that was ever heard of, by name.
+/// Every domain in the audit log, sorted by name.
 pub fn domains(audit: &[Audit]) -> Vec<Domain> {
-    let mut domains: Vec<Domain> = audit.iter().map(|it| it.domain.clone()).collect();
+    let mut domains: Vec<Domain> = audit.iter().map(|entry| entry.domain.clone()).collect();
     domains.sort();
     domains.dedup();
     domains
 }
 
-/// The same project teaches once, in whatever domain.
+/// A project can be learned from only once, across all domains.
 pub fn learn(audit: &[Audit], lesson: Lesson) -> Result<Change, LearnError> {
     if let Some(entry) = entry_of(audit, &lesson.project) {
         return Err(LearnError::Twice {
@@ -171,12 +172,12 @@ pub fn learn(audit: &[Audit], lesson: Lesson) -> Result<Change, LearnError> {
     })
 }
 
-/// The entry by which a project counts.
+/// The entry in force that holds a project's lesson.
 pub(super) fn entry_of(audit: &[Audit], project: &str) -> Option<u64> {
     let counted = domains(audit).iter().any(|domain| {
         lessons(audit, domain)
             .iter()
-            .any(|it| it.project == project)
+            .any(|lesson| lesson.project == project)
     });
     if !counted {
         return None;
@@ -187,23 +188,23 @@ pub(super) fn entry_of(audit: &[Audit], project: &str) -> Option<u64> {
         .map(|(entry, _)| entry)
         .filter(|entry| match &entry.change {
             Change::Learned { lesson } => lesson.project == project,
-            Change::Imported { lessons } => lessons.iter().any(|it| it.project == project),
+            Change::Imported { lessons } => lessons.iter().any(|lesson| lesson.project == project),
             Change::Reset | Change::Undone { .. } => false,
         });
     holding.next_back().map(|entry| entry.number)
 }
 
-/// Takes back an entry, or the last one in force that is not itself a taking back.
+/// Undoes an entry; without a number the last one in force that is not itself an undo.
 pub fn undo(
     audit: &[Audit],
     number: Option<u64>,
     domain: Option<&Domain>,
 ) -> Result<(Domain, Change), UndoError> {
     let force = in_force(audit);
-    let place = match number {
+    let index = match number {
         Some(number) => {
-            let place = audit.iter().position(|it| it.number == number);
-            place.ok_or(UndoError::Unknown { number })?
+            let index = audit.iter().position(|entry| entry.number == number);
+            index.ok_or(UndoError::Unknown { number })?
         }
         None => audit
             .iter()
@@ -215,16 +216,16 @@ pub fn undo(
             })
             .ok_or(UndoError::Nothing)?,
     };
-    let entry = &audit[place];
+    let entry = &audit[index];
     let number = entry.number;
     if domain.is_some_and(|domain| entry.domain != *domain) {
         let domain = entry.domain.clone();
         return Err(UndoError::OtherDomain { number, domain });
     }
-    if !force[place] {
+    if !force[index] {
         let by = audit.iter().zip(&force).find_map(|(later, holds)| {
-            let takes_back = matches!(later.change, Change::Undone { entry } if entry == number);
-            (*holds && takes_back).then_some(later.number)
+            let undoes = matches!(later.change, Change::Undone { entry } if entry == number);
+            (*holds && undoes).then_some(later.number)
         });
         let by = by.unwrap_or(number);
         return Err(UndoError::Already { number, by });
@@ -232,7 +233,7 @@ pub fn undo(
     Ok((entry.domain.clone(), Change::Undone { entry: number }))
 }
 
-/// The entry that such a change makes, with what it moves.
+/// The audit entry for a change, with the figures it changes.
 pub fn record(
     audit: &[Audit],
     domain: Domain,
@@ -242,7 +243,7 @@ pub fn record(
     now: Millis,
 ) -> Audit {
     let mut entry = Audit {
-        number: audit.iter().map(|it| it.number).max().unwrap_or(0) + 1,
+        number: audit.iter().map(|entry| entry.number).max().unwrap_or(0) + 1,
         at: now,
         domain,
         change,
@@ -264,31 +265,27 @@ type Figure = (Topic, String, f64, usize);
     reason = "projects are counted in thousands"
 )]
 fn figures(knowledge: &Knowledge) -> Vec<Figure> {
-    let weights = knowledge.weights.iter().map(|it| {
-        let name = it.kind.name().to_owned();
-        (Topic::Weight, name, it.weight.mean, it.weight.cases)
+    let weights = knowledge.weights.iter().map(|learned| {
+        let name = learned.kind.name().to_owned();
+        let weight = learned.weight;
+        (Topic::Weight, name, weight.mean, weight.cases)
     });
-    let agents = knowledge.agents.iter().map(|it| {
-        let accuracy = it.accuracy;
-        (
-            Topic::Agent,
-            it.agent.clone(),
-            accuracy.mean,
-            accuracy.cases,
-        )
+    let agents = knowledge.agents.iter().map(|standing| {
+        let (name, accuracy) = (standing.agent.clone(), standing.accuracy);
+        (Topic::Agent, name, accuracy.mean, accuracy.cases)
     });
-    let questions = knowledge.questions.iter().map(|it| {
-        let from = it.missed + it.asked;
-        let name = it.question.clone();
-        (Topic::Question, name, it.effectiveness.mean, from)
+    let questions = knowledge.questions.iter().map(|record| {
+        let from = record.missed + record.asked;
+        let name = record.question.clone();
+        (Topic::Question, name, record.effectiveness.mean, from)
     });
-    let skills = knowledge.skills.iter().map(|it| {
-        let lacking = it.lacking as f64;
-        (Topic::Skill, it.skill.clone(), lacking, it.of)
+    let skills = knowledge.skills.iter().map(|record| {
+        let lacking = record.lacking as f64;
+        (Topic::Skill, record.skill.clone(), lacking, record.of)
     });
-    let rounds = knowledge.rounds.iter().map(|it| {
-        let name = format!("round {}", it.round);
-        (Topic::Round, name, it.share.mean, it.played)
+    let rounds = knowledge.rounds.iter().map(|round| {
+        let name = format!("round {}", round.round);
+        (Topic::Round, name, round.share.mean, round.played)
     });
     weights
         .chain(agents)
@@ -298,25 +295,25 @@ fn figures(knowledge: &Knowledge) -> Vec<Figure> {
         .collect()
 }
 
-/// What differs. Weights that stay where they were are left out, as is everything else that does.
+/// The figures that differ.
 fn moves(before: &Knowledge, after: &Knowledge) -> Vec<Move> {
     let (before, after) = (figures(before), figures(after));
-    let is = |a: &Figure, b: &Figure| a.0 == b.0 && a.1 == b.1;
+    let is_same = |a: &Figure, b: &Figure| a.0 == b.0 && a.1 == b.1;
     let mut moves = Vec::new();
     for new in &after {
-        let old = before.iter().find(|old| is(old, new));
+        let old = before.iter().find(|old| is_same(old, new));
         if old.is_none_or(|old| (old.2 - new.2).abs() > 1e-12 || old.3 != new.3) {
             moves.push(Move {
                 topic: new.0,
                 name: new.1.clone(),
-                old: old.map(|it| it.2),
+                old: old.map(|old| old.2),
                 new: Some(new.2),
                 from: new.3,
             });
         }
     }
     for old in &before {
-        if !after.iter().any(|new| is(old, new)) {
+        if !after.iter().any(|new| is_same(old, new)) {
             moves.push(Move {
                 topic: old.0,
                 name: old.1.clone(),

@@ -1,29 +1,29 @@
-//! A share that is known from few cases: the posterior of a Beta prior, and where it lies with 95% probability.
+//! Estimating a share from few cases: the posterior of a Beta prior with its 95% credible interval.
 
 use serde::{Deserialize, Serialize};
 
-/// A share between 0 and 1 and how sure of it one can be.
+/// A share between 0 and 1 with its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub mean: f64,
-    /// It lies between these with 95% probability.
+    /// Lower end of the 95% credible interval.
     pub low: f64,
     pub high: f64,
-    /// How many cases it rests on.
+    /// The number of cases it is based on.
     pub cases: usize,
-    /// What they still count, by their age.
+    /// The sum of their weights by age.
     pub effective: f64,
 }
 
-/// The posterior of a prior with this mean that counts as so many cases, after `seen`: each a share from 0 to 1 with what
-/// it counts. A share that is neither 0 nor 1 is that much of a success; the mean lies between prior and data.
+/// The posterior of a Beta prior with this mean and a weight of `strength` cases, after `seen`: shares from 0 to 1, each with its
+/// weight. A share between 0 and 1 is a partial success. The mean lies between prior and data.
 pub(super) fn posterior(mean: f64, strength: f64, seen: &[(f64, f64)]) -> Estimate {
-    // An empty sum is −0, which nobody wants to read.
+    // An empty sum is −0; adding 0 makes it 0.
     let effective = seen.iter().map(|(_, count)| count).sum::<f64>() + 0.0;
     let successes: f64 = seen.iter().map(|(share, count)| share * count).sum();
     let total = strength + effective;
     let mean = ((mean * strength + successes) / total).clamp(0.0, 1.0);
-    // A prior of exactly 0 or 1 would leave no room at all.
+    // A mean of exactly 0 or 1 would give an invalid parameter of 0.
     let (a, b) = ((mean * total).max(1e-9), ((1.0 - mean) * total).max(1e-9));
     Estimate {
         mean,
@@ -34,12 +34,12 @@ pub(super) fn posterior(mean: f64, strength: f64, seen: &[(f64, f64)]) -> Estima
     }
 }
 
-/// Logarithms differ in their last digits from machine to machine; what is kept and shown should not.
+/// Logarithms differ in their last digits between platforms; stored and displayed values must not.
 fn rounded(bound: f64) -> f64 {
     (bound * 1e6).round() / 1e6
 }
 
-/// By bisection: the distribution function only grows.
+/// By bisection, which works because the distribution function is monotonic.
 fn quantile(a: f64, b: f64, share: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
@@ -71,7 +71,7 @@ fn distribution(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// Lentz's way of evaluating the fraction from the front, so that it can stop when nothing changes any more.
+/// Lentz's algorithm: evaluates the fraction from the front and stops on convergence.
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let off_zero = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -96,7 +96,7 @@ fn fraction(a: f64, b: f64, x: f64) -> f64 {
     value
 }
 
-/// Stirling's series after moving the argument up to where four terms give full precision.
+/// Stirling's series, after shifting the argument to where four terms give full precision.
 fn ln_gamma(x: f64) -> f64 {
     let mut shift = 0.0;
     let mut x = x;

@@ -1,5 +1,5 @@
-//! What was learned as a document, to be taken elsewhere. It holds the lessons; the figures beside them are for reading and
-//! are worked out anew where it is taken up.
+//! Export and import of lessons as a JSON document. The figures in it are for people; an import recomputes them from the
+//! lessons.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{Domain, HalfLife, Knowledge, Millis};
 use crate::bounded::Probability;
 use crate::evidence::EvidenceType;
 
-/// The version of the document. A newer one is refused before anything else of it is read.
+/// The version of the document format. A newer version is rejected before the rest is read.
 pub const FORMAT: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,25 +42,25 @@ pub struct ExportedWeight {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     #[error(
-        "it was written by a newer version of the program (format {found}; this one reads up to {FORMAT}): update, or export it there in an older format"
+        "written by a newer version of the program (format {found}; this one reads up to {FORMAT}): update this program"
     )]
     Newer { found: u32 },
-    #[error("the lesson '{project}' stands under the domain '{under}' but is of '{of}'")]
+    #[error("the lesson '{project}' is listed under the domain '{under}' but belongs to '{of}'")]
     OtherDomain {
         project: String,
         under: Domain,
         of: Domain,
     },
-    #[error("the lesson '{project}' is in it twice")]
+    #[error("the lesson '{project}' is listed twice")]
     Twice { project: String },
-    #[error("the lesson '{project}' speaks of {kind} twice")]
+    #[error("the lesson '{project}' lists {kind} twice")]
     TypeTwice { project: String, kind: EvidenceType },
-    #[error("there is nothing in it that is not known already")]
+    #[error("nothing to import: every lesson is already known")]
     Nothing,
 }
 
 impl Export {
-    /// These domains, or all that hold something.
+    /// The lessons of one domain, or of all domains that have any.
     pub fn of(audit: &[Audit], domain: Option<&Domain>, half_life: HalfLife, now: Millis) -> Self {
         let wanted = match domain {
             Some(domain) => vec![domain.clone()],
@@ -72,14 +72,14 @@ impl Export {
                 return None;
             }
             let knowledge = Knowledge::of(&domain, &lessons, half_life, now);
-            let weights = knowledge.weights.iter().filter_map(|it| {
+            let weights = knowledge.weights.iter().filter_map(|learned| {
                 let weight = ExportedWeight {
-                    weight: Probability::new(it.weight.mean).ok()?,
-                    low: Probability::new(it.weight.low).ok()?,
-                    high: Probability::new(it.weight.high).ok()?,
-                    projects: it.weight.cases,
+                    weight: Probability::new(learned.weight.mean).ok()?,
+                    low: Probability::new(learned.weight.low).ok()?,
+                    high: Probability::new(learned.weight.high).ok()?,
+                    projects: learned.weight.cases,
                 };
-                Some((it.kind, weight))
+                Some((learned.kind, weight))
             });
             Some(DomainExport {
                 weights: weights.collect(),
@@ -95,7 +95,7 @@ impl Export {
     }
 }
 
-/// What is new in it, by domain. Projects that were learned from already are left out, so nothing counts twice.
+/// The new lessons of an export, by domain. Projects already learned are skipped, so nothing counts twice.
 pub fn import(audit: &[Audit], export: &Export) -> Result<Vec<(Domain, Change)>, ImportError> {
     if export.roundtable_learning > FORMAT {
         let found = export.roundtable_learning;
@@ -115,11 +115,10 @@ pub fn import(audit: &[Audit], export: &Export) -> Result<Vec<(Domain, Change)>,
     let changes: Vec<(Domain, Change)> = export
         .domains
         .iter()
-        .filter_map(|it| {
-            let new = it.lessons.iter();
-            let new = new.filter(|lesson| entry_of(audit, &lesson.project).is_none());
-            let lessons: Vec<Lesson> = new.cloned().collect();
-            (!lessons.is_empty()).then(|| (it.domain.clone(), Change::Imported { lessons }))
+        .filter_map(|export| {
+            let is_new = |lesson: &&Lesson| entry_of(audit, &lesson.project).is_none();
+            let lessons: Vec<Lesson> = export.lessons.iter().filter(is_new).cloned().collect();
+            (!lessons.is_empty()).then(|| (export.domain.clone(), Change::Imported { lessons }))
         })
         .collect();
     if changes.is_empty() {
@@ -137,11 +136,9 @@ fn check(lesson: &Lesson, domain: &Domain) -> Result<(), ImportError> {
             of: lesson.domain.clone(),
         });
     }
-    for (place, seen) in lesson.evidence.iter().enumerate() {
-        if lesson.evidence[..place]
-            .iter()
-            .any(|it| it.kind == seen.kind)
-        {
+    for (index, seen) in lesson.evidence.iter().enumerate() {
+        let mut earlier = lesson.evidence[..index].iter();
+        if earlier.any(|other| other.kind == seen.kind) {
             return Err(ImportError::TypeTwice {
                 project: project(),
                 kind: seen.kind,

@@ -1,5 +1,4 @@
-//! What a debate is opened with of all that was learned: part of its rules, so that a replay is the same whatever has been
-//! learned since.
+//! The knowledge a debate starts with. It is part of the debate's rules, so that a replay does not depend on later lessons.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +7,21 @@ use super::weights::table;
 use super::{Domain, Estimate, Knowledge, Millis};
 use crate::evidence::{EvidenceType, Weights};
 
-/// More questions than this are not put to a panel; the most pressing go first.
-const MOST_QUESTIONS: usize = 12;
+/// The panel is asked at most this many questions, by priority.
+const MAX_QUESTIONS: usize = 12;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     pub domain: Domain,
     pub as_of: Millis,
-    /// Post-mortems it rests on.
+    /// Post-mortems it is based on.
     pub projects: usize,
     pub weights: Weights,
-    /// Put to the seats before round 1.
+    /// Asked before round 1.
     pub questions: Vec<RequiredQuestion>,
     /// Skills that panels of the domain lacked.
     pub skills: Vec<SkillAdvice>,
-    /// `None` while there are too few projects to say.
+    /// `None` if there are too few projects.
     pub rounds: Option<RoundAdvice>,
 }
 
@@ -44,42 +43,42 @@ pub struct SkillAdvice {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundAdvice {
-    /// The last round that brings up something right in at least every other project.
+    /// The last round that was productive in at least half of the projects.
     pub enough: u32,
     pub projects: usize,
-    /// The skill to add rather than rounds, where panels agreed and were still wrong in part.
+    /// The skill to add instead of more rounds, if panels agreed and were still partly wrong.
     pub instead: Option<String>,
 }
 
 impl Knowledge {
-    /// `None` where nothing was learned yet.
+    /// `None` if nothing was learned yet.
     pub fn learned(&self) -> Option<Learned> {
         if self.projects == 0 {
             return None;
         }
-        let questions = self.questions.iter().filter(|it| it.is_asked);
+        let questions = self.questions.iter().filter(|record| record.is_asked);
         Some(Learned {
             domain: self.domain.clone(),
             as_of: self.as_of,
             projects: self.projects,
             weights: table(&self.weights),
             questions: questions
-                .take(MOST_QUESTIONS)
-                .map(|it| RequiredQuestion {
-                    question: it.question.clone(),
-                    effectiveness: it.effectiveness,
-                    priority: it.priority,
+                .take(MAX_QUESTIONS)
+                .map(|record| RequiredQuestion {
+                    question: record.question.clone(),
+                    effectiveness: record.effectiveness,
+                    priority: record.priority,
                 })
                 .collect(),
             skills: self
                 .skills
                 .iter()
-                .map(|it| SkillAdvice {
-                    skill: it.skill.clone(),
-                    reason: it.reasons.first().cloned().unwrap_or_default(),
-                    lacking: it.lacking,
-                    of: it.of,
-                    priority: it.priority,
+                .map(|record| SkillAdvice {
+                    skill: record.skill.clone(),
+                    reason: record.reasons.first().cloned().unwrap_or_default(),
+                    lacking: record.lacking,
+                    of: record.of,
+                    priority: record.priority,
                 })
                 .collect(),
             rounds: self.advice.clone(),
@@ -88,8 +87,8 @@ impl Knowledge {
 }
 
 impl Learned {
-    /// What it changes, for people: one sentence each.
-    pub fn said(&self) -> Vec<String> {
+    /// Its effects on the debate, one sentence each, for people.
+    pub fn summary(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "Learned from {} of '{}':",
             match self.projects {
@@ -111,9 +110,9 @@ impl Learned {
         }
         match self.questions.len() {
             0 => {}
-            1 => lines.push("One question is put to the panel before round 1.".to_owned()),
+            1 => lines.push("The panel is asked one question before round 1.".to_owned()),
             count => lines.push(format!(
-                "{count} questions are put to the panel before round 1."
+                "The panel is asked {count} questions before round 1."
             )),
         }
         for skill in &self.skills {
@@ -127,11 +126,11 @@ impl Learned {
         if let Some(rounds) = &self.rounds {
             lines.push(match rounds.enough {
                 1 => format!(
-                    "In {} projects no round after the first paid.",
+                    "In {} projects no round after the first was productive.",
                     rounds.projects
                 ),
                 enough => format!(
-                    "In {} projects rounds up to {enough} paid.",
+                    "In {} projects rounds up to {enough} were productive.",
                     rounds.projects
                 ),
             });

@@ -1,4 +1,4 @@
-//! What one post-mortem teaches, in numbers.
+//! The numbers learned from one post-mortem.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,14 @@ use crate::evidence::EvidenceType;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
-    /// The debate, or the session of a record: it is learned from once.
+    /// The id of the debate, or of the session in an imported record; unique among lessons.
     pub project: String,
     /// For people.
     pub title: String,
     pub domain: Domain,
     pub at: Millis,
     pub decision_accuracy: Option<Probability>,
-    /// Whether the debate was played with what had been learned before.
+    /// Whether the debate used earlier lessons.
     #[serde(default)]
     pub with_learning: bool,
     /// At most one for each type.
@@ -24,10 +24,10 @@ pub struct Lesson {
     pub evidence: Vec<TypeObservation>,
     #[serde(default)]
     pub agents: Vec<AgentObservation>,
-    /// Questions that should be asked before such a debate.
+    /// Questions to ask before such a debate.
     #[serde(default)]
     pub questions: Vec<Proposal>,
-    /// Questions that were asked before this one.
+    /// Questions that were asked before this debate.
     #[serde(default)]
     pub asked: Vec<AskedObservation>,
     #[serde(default)]
@@ -38,13 +38,13 @@ pub struct Lesson {
     pub consensus_reached: bool,
 }
 
-/// How far evidence of a type could be relied on in this project.
+/// How reliable evidence of a type was in this project.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TypeObservation {
     #[serde(rename = "type")]
     pub kind: EvidenceType,
-    /// Evidence that was right counts, whether the debate heeded it or not.
+    /// Share of the evidence that was right, whether the debate used it or dismissed it.
     pub held: Probability,
     pub pieces: usize,
     pub why: String,
@@ -60,14 +60,14 @@ pub struct AgentObservation {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AgentScore {
-    /// It said how sure it was of its position, and somebody says how right that was.
+    /// The agent stated a confidence, and the post-mortem judges its position.
     Probability {
         confidence: Probability,
         right: Probability,
     },
-    /// Somebody says how right it was; it had not said how sure it was.
+    /// The post-mortem judges its position; it stated no confidence.
     Verdict { right: Probability },
-    /// Nobody says so: the share of its evidence that held.
+    /// The position is not judged: the share of its evidence that held.
     Evidence { held: Probability, pieces: usize },
 }
 
@@ -79,8 +79,7 @@ impl AgentScore {
         }
     }
 
-    /// The quadratic score. It is proper for a share of success as for a plain success: nothing scores better on average
-    /// than the confidence one really has.
+    /// The Brier score. It is proper for partial success too: stating the actual confidence has the best expected score.
     pub fn brier(self) -> Option<f64> {
         match self {
             Self::Probability { confidence, right } => {
@@ -97,7 +96,7 @@ impl AgentScore {
 pub struct Proposal {
     pub question: String,
     pub reason: String,
-    /// What share of debates it will help, by whoever proposes it.
+    /// The proposer's estimate of the share of debates it will help.
     pub estimate: Option<Probability>,
 }
 
@@ -105,7 +104,7 @@ pub struct Proposal {
 #[serde(deny_unknown_fields)]
 pub struct AskedObservation {
     pub question: String,
-    /// Whether its answer bore on what happened.
+    /// Whether its answer mattered for the outcome.
     pub helped: bool,
 }
 
@@ -115,13 +114,13 @@ pub struct AskedObservation {
 pub struct SkillNeed {
     pub skill: String,
     pub reason: String,
-    /// What happened that shows it.
+    /// Events that show it.
     pub evidence: Vec<String>,
-    /// What somebody expects of it, in their words; it is shown and never counted with.
+    /// The expected effect in the assessor's words; displayed only, never used in calculations.
     pub expected: Option<String>,
 }
 
-/// What came up for the first time in a round, and what became of it.
+/// How many points first raised in a round turned out right or wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RoundObservation {

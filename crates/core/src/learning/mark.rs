@@ -34,8 +34,8 @@ impl Mark {
         }
     }
 
-    /// How far the evidence could be relied on. This is what its type's weight learns from: that a debate dismissed what
-    /// was right is no reason to trust such evidence less.
+    /// How reliable the evidence was. The weight of its type is learned from this: evidence that was right is not trusted
+    /// less because a debate dismissed it.
     pub const fn held(self) -> f64 {
         match self {
             Self::Validated | Self::DismissedButRelevant => 1.0,
@@ -44,7 +44,7 @@ impl Mark {
         }
     }
 
-    /// How well the debate did with it. This is what a report calls the accuracy of a type.
+    /// How well the debate used it. Reports call this the accuracy of a type.
     pub const fn heeded(self) -> f64 {
         match self {
             Self::Validated => 1.0,

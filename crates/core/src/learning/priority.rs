@@ -1,4 +1,4 @@
-//! How pressing something is that projects lacked.
+//! Priority of a question or skill that projects lacked.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,12 +10,12 @@ pub enum Priority {
     High,
 }
 
-/// From this share of projects on it is pressing …
+/// Lowest share of projects for `High`.
 pub const HIGH_SHARE: f64 = 0.40;
-/// … and from this on worth considering.
+/// Lowest share of projects for `Medium`.
 pub const MEDIUM_SHARE: f64 = 0.25;
 
-/// As if two more projects had done well without it: one project alone never makes anything pressing.
+/// Prior: two projects that did not need it, so that a single project never gives `High`.
 const PSEUDO_PROJECTS: f64 = 2.0;
 
 impl Priority {
@@ -27,7 +27,7 @@ impl Priority {
         }
     }
 
-    /// `lacking` of `projects` would have needed it.
+    /// `lacking` of `projects` needed it.
     #[expect(
         clippy::cast_precision_loss,
         reason = "projects are counted in thousands"

@@ -1,4 +1,4 @@
-//! Questions that are put to the seats before round 1, and whether asking them helps.
+//! Questions asked before round 1, and how often asking them helps.
 
 use serde::Serialize;
 
@@ -8,15 +8,14 @@ use super::priority::Priority;
 use crate::bounded::Probability;
 use crate::wording;
 
-/// What whoever proposes a question expects of it counts as much as this many debates in which it was asked. By that the
-/// design's example (expected 0.80, then five debates in which it helped) comes to 0.92.
+/// The proposer's estimate counts as much as this many debates. With it the design's example (expected 0.80, then five debates
+/// in which it helped) comes to 0.92.
 const PRIOR_DEBATES: f64 = 3.5;
 
-/// Where nobody says how often a question will help.
-const UNKNOWN: f64 = 0.5;
+/// Used if the proposer gives no estimate.
+const DEFAULT_ESTIMATE: f64 = 0.5;
 
-/// A question that helps less often is no longer asked. One of which nothing is known gets there after three debates in
-/// which it did not help, not before.
+/// A question that helps less often is no longer asked. Without an estimate, that takes three debates in which it did not help.
 pub const RETIRED_BELOW: f64 = 0.30;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,19 +29,19 @@ pub struct QuestionRecord {
     pub of: usize,
     pub asked: usize,
     pub helped: usize,
-    /// What was expected of it at first.
+    /// The first estimate.
     pub expected: f64,
     pub effectiveness: Estimate,
     pub priority: Priority,
-    /// Whether the next debate is asked it.
+    /// Whether the next debate asks it.
     pub is_asked: bool,
 }
 
 pub(super) fn records(weighed: &[Weighed<'_>]) -> Vec<QuestionRecord> {
     let mut found: Vec<(String, &str)> = Vec::new();
-    let all = weighed.iter().flat_map(|it| {
-        let proposed = it.lesson.questions.iter().map(|it| it.question.as_str());
-        proposed.chain(it.lesson.asked.iter().map(|it| it.question.as_str()))
+    let all = weighed.iter().flat_map(|weighed| {
+        let proposed = weighed.lesson.questions.iter().map(|q| q.question.as_str());
+        proposed.chain(weighed.lesson.asked.iter().map(|q| q.question.as_str()))
     });
     for question in all {
         let normal = wording::normal(question);
@@ -52,9 +51,9 @@ pub(super) fn records(weighed: &[Weighed<'_>]) -> Vec<QuestionRecord> {
     }
     let mut records: Vec<QuestionRecord> = found
         .iter()
-        .map(|(normal, question)| one(normal, question, weighed))
+        .map(|(normal, question)| record(normal, question, weighed))
         .collect();
-    // Stable: what is equally pressing and equally effective stays in the order of the lessons.
+    // A stable sort: equal records stay in the order of the lessons.
     records.sort_by(|a, b| {
         b.priority
             .cmp(&a.priority)
@@ -63,25 +62,27 @@ pub(super) fn records(weighed: &[Weighed<'_>]) -> Vec<QuestionRecord> {
     records
 }
 
-fn one(normal: &str, question: &str, weighed: &[Weighed<'_>]) -> QuestionRecord {
-    let is_it = |text: &str| wording::normal(text) == normal;
-    let proposals = weighed.iter().filter_map(|it| {
-        let mut proposals = it.lesson.questions.iter();
-        proposals.find(|it| is_it(&it.question))
-    });
-    let proposals: Vec<_> = proposals.collect();
+fn record(normal: &str, question: &str, weighed: &[Weighed<'_>]) -> QuestionRecord {
+    let is_same = |text: &str| wording::normal(text) == normal;
+    let proposals: Vec<_> = weighed
+        .iter()
+        .filter_map(|weighed| {
+            let mut proposals = weighed.lesson.questions.iter();
+            proposals.find(|proposal| is_same(&proposal.question))
+        })
+        .collect();
     let asked: Vec<(bool, f64)> = weighed
         .iter()
-        .filter_map(|it| {
-            let mut asked = it.lesson.asked.iter();
-            let asked = asked.find(|it| is_it(&it.question))?;
-            Some((asked.helped, it.count))
+        .filter_map(|weighed| {
+            let mut asked = weighed.lesson.asked.iter();
+            let asked = asked.find(|asked| is_same(&asked.question))?;
+            Some((asked.helped, weighed.count))
         })
         .collect();
     let expected = proposals
         .iter()
-        .find_map(|it| it.estimate)
-        .map_or(UNKNOWN, Probability::value);
+        .find_map(|proposal| proposal.estimate)
+        .map_or(DEFAULT_ESTIMATE, Probability::value);
     let seen: Vec<(f64, f64)> = asked
         .iter()
         .map(|(helped, count)| (f64::from(u8::from(*helped)), *count))

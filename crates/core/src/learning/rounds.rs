@@ -1,4 +1,4 @@
-//! Which rounds paid: whether a later round brought up anything that turned out right.
+//! Which rounds were productive, that is, raised something that turned out right.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::learned::RoundAdvice;
 use super::lesson::Lesson;
 use super::skills::SkillRecord;
 
-/// With fewer projects nothing is said about how many rounds are enough.
-const LEAST_PROJECTS: usize = 3;
-/// A round pays where it does so in at least every other project.
-const PAYS: f64 = 0.5;
+/// There is no advice with fewer projects.
+const MIN_PROJECTS: usize = 3;
+/// A round is worth playing if it was productive in at least this share of projects.
+const MIN_SHARE: f64 = 0.5;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RoundYield {
     pub round: u32,
     pub played: usize,
-    /// In how many of them it brought up something that turned out right.
+    /// Projects in which it raised something that turned out right.
     pub paid: usize,
     pub right: usize,
     pub wrong: usize,
@@ -28,10 +28,10 @@ pub struct RoundYield {
 
 pub(super) fn yields(weighed: &[Weighed<'_>]) -> Vec<RoundYield> {
     let mut rounds: BTreeMap<u32, Vec<(usize, usize, f64)>> = BTreeMap::new();
-    for it in weighed {
-        for round in &it.lesson.rounds {
+    for weighed in weighed {
+        for round in &weighed.lesson.rounds {
             let seen = rounds.entry(round.round).or_default();
-            seen.push((round.right, round.wrong, it.count));
+            seen.push((round.right, round.wrong, weighed.count));
         }
     }
     rounds
@@ -44,41 +44,42 @@ pub(super) fn yields(weighed: &[Weighed<'_>]) -> Vec<RoundYield> {
             RoundYield {
                 round,
                 played: seen.len(),
-                paid: seen.iter().filter(|it| it.0 > 0).count(),
-                right: seen.iter().map(|it| it.0).sum(),
-                wrong: seen.iter().map(|it| it.1).sum(),
-                // Flat: nothing is known of a round before it was played.
+                paid: seen.iter().filter(|(right, ..)| *right > 0).count(),
+                right: seen.iter().map(|(right, ..)| right).sum(),
+                wrong: seen.iter().map(|(_, wrong, _)| wrong).sum(),
+                // A flat prior: nothing is known of a round before it is played.
                 share: posterior(0.5, 2.0, &shares),
             }
         })
         .collect()
 }
 
-/// How many rounds such debates are worth, once there are projects enough to say so.
+/// How many rounds are worth playing in the domain; `None` with too few projects.
 pub(super) fn advice(
     rounds: &[RoundYield],
     skills: &[SkillRecord],
     lessons: &[Lesson],
 ) -> Option<RoundAdvice> {
-    let played = rounds.iter().map(|it| it.played).max().unwrap_or(0);
-    if played < LEAST_PROJECTS {
+    let played = rounds.iter().map(|round| round.played).max().unwrap_or(0);
+    if played < MIN_PROJECTS {
         return None;
     }
-    let paying = rounds
+    let productive = rounds
         .iter()
-        .filter(|it| it.played >= LEAST_PROJECTS && it.share.mean >= PAYS);
-    let enough = paying.map(|it| it.round).max().unwrap_or(1);
-    let gaps = lessons.iter().filter(|it| {
-        it.consensus_reached && it.decision_accuracy.is_some_and(|it| it.value() < 1.0)
-    });
-    let gaps = gaps.count();
-    // Agreement that was wrong somewhere is not mended by more of the same voices.
+        .filter(|round| round.played >= MIN_PROJECTS && round.share.mean >= MIN_SHARE);
+    let enough = productive.map(|round| round.round).max().unwrap_or(1);
+    let has_gap = |lesson: &&Lesson| {
+        let accuracy = lesson.decision_accuracy;
+        lesson.consensus_reached && accuracy.is_some_and(|accuracy| accuracy.value() < 1.0)
+    };
+    let gaps = lessons.iter().filter(has_gap).count();
+    // More rounds with the same seats do not repair a consensus that was partly wrong.
     let skill = skills
         .first()
         .filter(|_| gaps * 2 >= lessons.len() && gaps > 0);
     Some(RoundAdvice {
         enough,
         projects: played,
-        instead: skill.map(|it| it.skill.clone()),
+        instead: skill.map(|record| record.skill.clone()),
     })
 }

@@ -11,25 +11,25 @@ pub struct SkillRecord {
     pub skill: String,
     /// The newest first.
     pub reasons: Vec<String>,
-    /// What happened that shows it, each with its project.
+    /// Events that show it, each with its project.
     pub evidence: Vec<String>,
-    /// Projects whose panel lacked it …
+    /// Projects whose panel lacked it.
     pub lacking: usize,
-    /// … of these.
+    /// All projects of the domain.
     pub of: usize,
-    /// What people expect of it, in their words.
+    /// Expected effects in the assessors' words.
     pub expected: Vec<String>,
     pub priority: Priority,
 }
 
 pub(super) fn records(weighed: &[Weighed<'_>]) -> Vec<SkillRecord> {
     let mut records: Vec<(String, SkillRecord)> = Vec::new();
-    for it in weighed {
+    for Weighed { lesson, .. } in weighed {
         let mut counted: Vec<String> = Vec::new();
-        for need in &it.lesson.skills {
+        for need in &lesson.skills {
             let normal = wording::normal(&need.skill);
-            let place = records.iter().position(|(known, _)| *known == normal);
-            let place = place.unwrap_or_else(|| {
+            let index = records.iter().position(|(known, _)| *known == normal);
+            let index = index.unwrap_or_else(|| {
                 records.push((
                     normal.clone(),
                     SkillRecord {
@@ -44,8 +44,8 @@ pub(super) fn records(weighed: &[Weighed<'_>]) -> Vec<SkillRecord> {
                 ));
                 records.len() - 1
             });
-            let record = &mut records[place].1;
-            // Two events of one project are one project that lacked it.
+            let record = &mut records[index].1;
+            // Several events of one project count once.
             if !counted.contains(&normal) {
                 counted.push(normal);
                 record.lacking += 1;
@@ -53,8 +53,11 @@ pub(super) fn records(weighed: &[Weighed<'_>]) -> Vec<SkillRecord> {
             if !record.reasons.contains(&need.reason) {
                 record.reasons.insert(0, need.reason.clone());
             }
-            let title = &it.lesson.title;
-            let shown = need.evidence.iter().map(|what| format!("{title}: {what}"));
+            let title = &lesson.title;
+            let shown = need
+                .evidence
+                .iter()
+                .map(|event| format!("{title}: {event}"));
             record.evidence.extend(shown);
             record.expected.extend(need.expected.clone());
         }

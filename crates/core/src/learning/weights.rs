@@ -1,4 +1,4 @@
-//! The weight of a type of evidence: a posterior mean, with the design's weight as prior.
+//! The weight of each type of evidence: the posterior mean with the design's weight as prior.
 
 use serde::Serialize;
 
@@ -9,11 +9,10 @@ use crate::evidence::{EvidenceType, Weights};
 
 /// The prior counts as much as fifteen projects.
 ///
-/// Chosen by what a team should feel: one project moves a weight by at most a sixteenth of the way to what it saw (from
-/// 0.60 to 0.625 or 0.5625), ten by two fifths, and it takes fifteen for the world to count as much as the prior. The
-/// figures of the design agree with no other round number: three projects in which precedents held take 0.70 to 0.75, and
-/// three in which logic held by half 0.60 to 0.58; four in which documents and measurements held take 0.90 to 0.92 and
-/// 0.85 to 0.88.
+/// One project moves a weight by at most a sixteenth of the way to its observation (from 0.60 to 0.625 or 0.5625), ten by two
+/// fifths; after fifteen, data and prior count the same. It is the only round number that reproduces the design's figures:
+/// three projects in which precedents held move 0.70 to 0.75, three in which logic held by half 0.60 to 0.58; four in which
+/// documents and measurements held move 0.90 to 0.92 and 0.85 to 0.88.
 pub const PRIOR_PROJECTS: f64 = 15.0;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,7 +22,7 @@ pub struct LearnedWeight {
     pub prior: f64,
     #[serde(flatten)]
     pub weight: Estimate,
-    /// What the projects alone would say, by their age; `None` where none used the type.
+    /// The mean of the projects alone, weighted by age; `None` if none used the type.
     pub observed: Option<f64>,
 }
 
@@ -31,7 +30,7 @@ pub(super) fn learned(weighed: &[Weighed<'_>]) -> Vec<LearnedWeight> {
     let weights = EvidenceType::ALL.map(|kind| {
         let seen: Vec<(f64, f64)> = weighed
             .iter()
-            .flat_map(|it| it.lesson.evidence.iter().map(|seen| (seen, it.count)))
+            .flat_map(|w| w.lesson.evidence.iter().map(|seen| (seen, w.count)))
             .filter(|(seen, _)| seen.kind == kind)
             .map(|(seen, count)| (seen.held.value(), count))
             .collect();
@@ -48,11 +47,11 @@ pub(super) fn learned(weighed: &[Weighed<'_>]) -> Vec<LearnedWeight> {
     weights.into()
 }
 
-/// As a debate counts with them.
+/// The weights as debates use them.
 pub(super) fn table(learned: &[LearnedWeight]) -> Weights {
     Weights::each(|kind| {
-        let found = learned.iter().find(|it| it.kind == kind);
-        let mean = found.and_then(|it| Probability::new(it.weight.mean).ok());
+        let found = learned.iter().find(|learned| learned.kind == kind);
+        let mean = found.and_then(|learned| Probability::new(learned.weight.mean).ok());
         mean.unwrap_or_else(|| kind.prior_weight())
     })
 }

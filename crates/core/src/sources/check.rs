@@ -1,22 +1,21 @@
-//! Whether a source says what is claimed with it (E-18), by words and figures alone.
+//! Checks whether a cited source supports a claim (E-18), by words and figures alone.
 //!
-//! The rule, for the passages of the cited source: a claim is *covered* where at least [`LEAST_COVERED`] of its telling words
-//! stand in a passage. A covered claim is supported when the passage has all of its figures and the sentence nearest to it
-//! is not negated where the claim is not, or the other way round. It is contradicted when the nearest sentence covers it,
-//! lacks one of its figures and has another of the same kind instead. Everything else is not found. This finds wrong
-//! numbers and sources that speak of something else; it does not understand what is meant.
+//! A claim is *covered* by a passage that contains at least [`MIN_COVERAGE`] of its content words. A covered claim is supported
+//! if the passage has all of its figures and the sentence closest to the claim is negated exactly if the claim is. It is
+//! contradicted if the closest sentence covers it, lacks one of its figures and has another of the same kind instead. Anything
+//! else is not found. This catches wrong numbers and unrelated sources; it does not understand meaning.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::figures::{Figure, figures};
-use super::search::{is_filler, stem};
+use super::search::{is_stop_word, stem};
 use super::{Passage, bare};
 use crate::wording;
 
-/// The share of a claim's telling words that must stand in one passage.
-pub const LEAST_COVERED: f64 = 0.6;
+/// The share of a claim's content words that one passage must contain.
+pub const MIN_COVERAGE: f64 = 0.6;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "check")]
@@ -26,7 +25,7 @@ pub enum Checked {
         passage: String,
     },
     NotFound,
-    /// What the passage has in place of the claim's figure.
+    /// With the figure that the passage has in place of the claim's.
     Contradicted {
         passage: String,
         figure: String,
@@ -39,11 +38,11 @@ pub fn check<'p>(
     cited: &str,
     passages: impl IntoIterator<Item = &'p Passage>,
 ) -> Checked {
-    let of_cited = passages.into_iter().filter(|it| is_cited(it, cited));
-    check_anywhere(claim, of_cited)
+    let cited = passages.into_iter().filter(|p| is_cited(p, cited));
+    check_anywhere(claim, cited)
 }
 
-/// The same against every passage: for a claim that names no source but may contradict one.
+/// Checks against every passage, for a claim that names no source but may contradict one.
 pub fn check_anywhere<'p>(claim: &str, passages: impl IntoIterator<Item = &'p Passage>) -> Checked {
     let claim = Claim::of(claim);
     if claim.words.is_empty() {
@@ -53,12 +52,12 @@ pub fn check_anywhere<'p>(claim: &str, passages: impl IntoIterator<Item = &'p Pa
     let mut best: Option<(f64, &Passage)> = None;
     for passage in passages {
         let covered = claim.covered_by(&passage.text);
-        if covered < LEAST_COVERED {
+        if covered < MIN_COVERAGE {
             continue;
         }
         let nearest = claim.nearest_sentence(&passage.text);
-        if claim.is_borne_out(&passage.text, nearest) {
-            if best.is_none_or(|(most, _)| covered > most) {
+        if claim.is_supported_by(&passage.text, nearest) {
+            if best.is_none_or(|(highest, _)| covered > highest) {
                 best = Some((covered, passage));
             }
         } else if contradicted.is_none() {
@@ -83,13 +82,13 @@ fn is_cited(passage: &Passage, cited: &str) -> bool {
     if passage.id.to_lowercase() == cited || source == cited {
         return true;
     }
-    // With a place that is no passage's own, the whole source counts: `plan.md, line 4`.
+    // A location that is not a passage id, such as `plan.md, line 4`, cites the whole source.
     let rest = cited.strip_prefix(&source);
     rest.is_some_and(|rest| rest.starts_with([',', ' ', '(', ';']))
 }
 
 struct Claim {
-    /// Stems of the telling words, figures left out.
+    /// Stems of the content words, without figures.
     words: BTreeSet<String>,
     figures: Vec<Figure>,
     is_negated: bool,
@@ -98,7 +97,7 @@ struct Claim {
 impl Claim {
     fn of(text: &str) -> Self {
         Self {
-            words: telling(text),
+            words: content_words(text),
             figures: figures(text),
             is_negated: is_negated(text),
         }
@@ -106,7 +105,7 @@ impl Claim {
 
     #[expect(clippy::cast_precision_loss, reason = "a claim has tens of words")]
     fn covered_by(&self, text: &str) -> f64 {
-        let words = telling(text);
+        let words = content_words(text);
         self.words.intersection(&words).count() as f64 / self.words.len() as f64
     }
 
@@ -121,38 +120,40 @@ impl Claim {
         nearest.1
     }
 
-    fn is_borne_out(&self, text: &str, nearest: &str) -> bool {
-        let there = figures(text);
-        let has = |wanted: &Figure| there.iter().any(|it| wanted.agrees(it));
+    fn is_supported_by(&self, text: &str, nearest: &str) -> bool {
+        let present = figures(text);
+        let has = |wanted: &Figure| present.iter().any(|figure| wanted.agrees(figure));
         self.figures.iter().all(has) && self.is_negated == is_negated(nearest)
     }
 
-    /// The nearest figure of the same kind as one that is missing.
+    /// The figure of the closest sentence that is nearest in value to a missing one of the same kind.
     fn other_figure(&self, text: &str, nearest: &str) -> Option<String> {
-        if self.covered_by(nearest) < LEAST_COVERED {
+        if self.covered_by(nearest) < MIN_COVERAGE {
             return None;
         }
-        let everywhere = figures(text);
-        let beside = figures(nearest);
+        let in_passage = figures(text);
+        let in_sentence = figures(nearest);
         let missing = self
             .figures
             .iter()
-            .find(|wanted| !everywhere.iter().any(|it| wanted.agrees(it)))?;
-        let rivals = beside
+            .find(|wanted| !in_passage.iter().any(|figure| wanted.agrees(figure)))?;
+        let is_rival = |figure: &&Figure| {
+            figure.kind == missing.kind && !self.figures.iter().any(|own| own.agrees(figure))
+        };
+        let distance = |figure: &Figure| (figure.value - missing.value).abs();
+        in_sentence
             .iter()
-            .filter(|it| it.kind == missing.kind && !self.figures.iter().any(|own| own.agrees(it)));
-        let distance = |it: &Figure| (it.value - missing.value).abs();
-        rivals
+            .filter(is_rival)
             .min_by(|a, b| distance(a).total_cmp(&distance(b)))
-            .map(|it| it.text.clone())
+            .map(|figure| figure.text.clone())
     }
 }
 
-/// Stems without fillers and without figures: figures are compared by their values.
-fn telling(text: &str) -> BTreeSet<String> {
+/// Stems without stop words, negations and figures; figures are compared by value.
+fn content_words(text: &str) -> BTreeSet<String> {
     let units = ["percent", "million", "billion", "thousand", "trillion"];
     wording::words(text)
-        .filter(|word| !is_filler(word) && !units.contains(&word.as_str()))
+        .filter(|word| !is_stop_word(word) && !units.contains(&word.as_str()))
         .filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()))
         .filter(|word| !NEGATIONS.contains(&word.as_str()))
         .map(stem)
@@ -170,7 +171,7 @@ fn is_negated(text: &str) -> bool {
         || wording::words(&lower).any(|word| NEGATIONS.contains(&word.as_str()))
 }
 
-/// Cut behind `. `, `! `, `? ` and at line ends; points within numbers and names do not cut.
+/// Split after `. `, `! `, `? ` and `; ` and at line ends, but not at points within numbers and names.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .flat_map(|line| {

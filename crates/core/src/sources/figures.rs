@@ -1,7 +1,7 @@
-//! Numbers as texts write them: `1,200`, `1.2 million`, `12%`, `$3.5bn`, `2024`. Two are compared only where they are of one kind,
-//! and as exactly as the rougher of them was written.
+//! Numbers in running text: `1,200`, `1.2 million`, `12%`, `$3.5bn`, `2024`. Two are compared only if they are of the same kind,
+//! with the precision of the less precise one.
 
-/// What a number measures, as far as its writing tells.
+/// What a number measures, as far as its notation shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Percent,
@@ -14,21 +14,21 @@ pub(super) enum Kind {
 pub(super) struct Figure {
     pub(super) kind: Kind,
     pub(super) value: f64,
-    /// Half of the last place that was written.
+    /// Half a unit of the last written digit.
     slack: f64,
-    /// As it stands in the text.
+    /// As written in the text.
     pub(super) text: String,
 }
 
 impl Figure {
-    /// Whether one could be the other, rounded.
+    /// Whether both are equal up to rounding.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         let comparable = self.kind == other.kind
-            // "3.5" and "$3.5", "2024" and "2,024" may well be the same.
+            // "3.5" may mean "$3.5", and "2024" may mean "2,024".
             || self.kind == Kind::Plain && other.kind != Kind::Percent
             || other.kind == Kind::Plain && self.kind != Kind::Percent;
-        let apart = (self.value - other.value).abs();
-        comparable && apart <= self.slack.max(other.slack) * (1.0 + 1e-9)
+        let distance = (self.value - other.value).abs();
+        comparable && distance <= self.slack.max(other.slack) * (1.0 + 1e-9)
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn figures(text: &str) -> Vec<Figure> {
             found.extend(figure);
             at = end;
         } else if letters[at].is_ascii_digit() {
-            // The number of a version or a name, with all that hangs on it: `v1.2.3`.
+            // Skip a number that is part of a version or a name: `v1.2.3`.
             let is_part = |at: &usize| {
                 let dotted =
                     letters[*at] == '.' && letters.get(at + 1).is_some_and(char::is_ascii_digit);
@@ -94,7 +94,7 @@ fn read(letters: &[char], start: usize) -> (Option<Figure>, usize) {
         return (None, end);
     };
     let rest: String = letters[end..].iter().take(12).collect();
-    // `3rd`, `4x` and `10am` are no figures that could be compared, and neither are versions such as 1.2.3.
+    // Versions such as 1.2.3 are not figures, and neither are `3rd`, `4x` and `10am` below.
     if rest.starts_with('.') && is_digit(end + 1) {
         let after = (end..letters.len()).find(|at| !is_digit(*at) && letters[*at] != '.');
         return (None, after.unwrap_or(letters.len()));
@@ -138,13 +138,13 @@ fn read(letters: &[char], start: usize) -> (Option<Figure>, usize) {
     (Some(figure), end + suffix)
 }
 
-/// What follows a number.
+/// The unit after a number.
 #[derive(Default)]
 struct Unit {
-    /// By how much it counts.
+    /// The factor.
     scale: Option<f64>,
     is_percent: bool,
-    /// How many characters that took.
+    /// Its length in characters, including the blank before it.
     suffix: usize,
 }
 
@@ -169,7 +169,7 @@ fn unit(rest: &str) -> Unit {
     let trimmed = lower.trim_start_matches(' ');
     let blanks = lower.len() - trimmed.len();
     for (name, scale) in UNITS {
-        // Short ones count only where they touch the number: "5 m" are metres.
+        // Abbreviations must touch the number: "5 m" means metres.
         let is_near = name.len() > 2 || name == "%" || blanks == 0;
         if let Some(after) = trimmed.strip_prefix(name)
             && is_near

@@ -9,16 +9,16 @@ use crate::wording;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// What was found, by its place among the passages.
+/// A search hit, by its index among the passages.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct SearchHit {
     pub at: usize,
     pub score: f64,
 }
 
 #[derive(Debug, Default)]
 pub struct Index {
-    /// For every term, in which passages and how often.
+    /// For every term, the passages that contain it and its frequency there.
     postings: HashMap<String, Vec<(usize, f64)>>,
     lengths: Vec<f64>,
     mean_length: f64,
@@ -34,9 +34,9 @@ impl Index {
         for (at, passage) in passages.into_iter().enumerate() {
             let mut counts: HashMap<String, f64> = HashMap::new();
             let mut length = 0.0;
-            // The name of a file often says what its text does not.
-            let named = wording::words(&passage.source).collect::<Vec<_>>();
-            for word in wording::words(&passage.text).chain(named) {
+            // File names often contain words that the text does not.
+            let name = wording::words(&passage.source).collect::<Vec<_>>();
+            for word in wording::words(&passage.text).chain(name) {
                 length += 1.0;
                 *counts.entry(stem(word)).or_default() += 1.0;
             }
@@ -50,48 +50,48 @@ impl Index {
         index
     }
 
-    /// The best first; of equals, the earlier. None that has none of the words.
+    /// At most `limit` hits, the best first and equal ones by index. Passages without any of the words are left out.
     #[expect(
         clippy::cast_precision_loss,
         reason = "passages are counted in thousands"
     )]
-    pub fn search(&self, query: &str, most: usize) -> Vec<Found> {
+    pub fn search(&self, query: &str, limit: usize) -> Vec<SearchHit> {
         let count = self.lengths.len() as f64;
         let mut scores: HashMap<usize, f64> = HashMap::new();
-        // In a fixed order, so that sums of fractions come out the same.
+        // In a fixed order, because the rounding of a sum depends on it.
         let terms: BTreeSet<String> = terms(query).collect();
         for postings in terms.iter().filter_map(|term| self.postings.get(term)) {
-            let having = postings.len() as f64;
-            let rarity = (1.0 + (count - having + 0.5) / (having + 0.5)).ln();
-            for &(at, often) in postings {
+            let matches = postings.len() as f64;
+            let idf = (1.0 + (count - matches + 0.5) / (matches + 0.5)).ln();
+            for &(at, frequency) in postings {
                 let length = self.lengths[at] / self.mean_length.max(1.0);
-                let weight = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * length));
-                *scores.entry(at).or_default() += rarity * weight;
+                let weight = frequency * (K1 + 1.0) / (frequency + K1 * (1.0 - B + B * length));
+                *scores.entry(at).or_default() += idf * weight;
             }
         }
-        let mut found: Vec<Found> = scores
+        let mut hits: Vec<SearchHit> = scores
             .into_iter()
-            .map(|(at, score)| Found { at, score })
+            .map(|(at, score)| SearchHit { at, score })
             .collect();
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
-        found.truncate(most);
-        found
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.at.cmp(&b.at)));
+        hits.truncate(limit);
+        hits
     }
 }
 
-/// The words of a query that are worth looking for; all of them where there are no others.
+/// The words of a query without stop words; all words if there are no others.
 fn terms(query: &str) -> impl Iterator<Item = String> + use<> {
     let all: Vec<String> = wording::words(query).collect();
-    let telling: Vec<String> = all
+    let content: Vec<String> = all
         .iter()
-        .filter(|word| !is_filler(word))
+        .filter(|word| !is_stop_word(word))
         .cloned()
         .collect();
-    let kept = if telling.is_empty() { all } else { telling };
+    let kept = if content.is_empty() { all } else { content };
     kept.into_iter().map(stem)
 }
 
-/// One form for singular and plural; no more, because a wrong stem finds the wrong passage.
+/// Reduces plurals to the singular; nothing more, because a wrong stem finds the wrong passage.
 pub(super) fn stem(word: String) -> String {
     let is_plain = word.is_ascii() && word.len() > 3;
     if is_plain && word.ends_with("ies") {
@@ -105,12 +105,12 @@ pub(super) fn stem(word: String) -> String {
     word
 }
 
-/// Words that stand in nearly every English sentence.
-pub(super) fn is_filler(word: &str) -> bool {
-    FILLERS.binary_search(&word).is_ok()
+/// Words that occur in nearly every English sentence.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
 }
 
-const FILLERS: [&str; 62] = [
+const STOP_WORDS: [&str; 62] = [
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can",
     "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in",
     "into", "is", "it", "its", "may", "more", "of", "on", "or", "our", "shall", "should", "so",

@@ -1,14 +1,14 @@
-//! Cutting a text into passages that can be read alone: at headings and between paragraphs, never longer than
-//! [`LONGEST`]. The places of all passages together cover everything that is not blank.
+//! Splits a text into passages at headings and between paragraphs, none longer than [`MAX_PASSAGE_LENGTH`]. The passages together cover
+//! everything that is not blank.
 
 use super::{Passage, Place};
 
 /// The longest passage, in characters.
-pub const LONGEST: usize = 900;
-/// From here on a passage ends with its paragraph.
-const ENOUGH: usize = 450;
+pub const MAX_PASSAGE_LENGTH: usize = 900;
+/// A passage of at least this many characters ends with its paragraph.
+const TARGET_LENGTH: usize = 450;
 
-/// Running text, by its lines.
+/// Splits running text; locations are lines.
 pub fn of_text(source: &str, text: &str) -> Vec<Passage> {
     let lines: Vec<Piece> = (1..)
         .zip(text.lines())
@@ -20,20 +20,20 @@ pub fn of_text(source: &str, text: &str) -> Vec<Passage> {
     })
 }
 
-/// Rows of a table, each already told with its headings, by their numbers.
+/// Groups table rows, given as number and text with column headings; locations are rows.
 pub fn of_rows(source: &str, rows: &[(u32, String)]) -> Vec<Passage> {
     let rows: Vec<Piece> = rows
         .iter()
         .map(|(number, text)| Piece {
             number: *number,
             text: text.trim().to_owned(),
-            begins: false,
+            is_heading: false,
         })
         .collect();
     placed(source, &grouped(&rows), |from, to| Place::Rows { from, to })
 }
 
-/// Pages, each by itself.
+/// Splits each page separately; locations are pages.
 pub fn of_pages(source: &str, pages: &[String]) -> Vec<Passage> {
     let mut passages = Vec::new();
     for (number, page) in (1..).zip(pages) {
@@ -53,8 +53,8 @@ pub fn of_pages(source: &str, pages: &[String]) -> Vec<Passage> {
 struct Piece {
     number: u32,
     text: String,
-    /// A heading: what comes before it is another passage.
-    begins: bool,
+    /// A heading starts a new passage.
+    is_heading: bool,
 }
 
 impl Piece {
@@ -66,7 +66,7 @@ impl Piece {
         Self {
             number,
             text: text.to_owned(),
-            begins: is_heading,
+            is_heading,
         }
     }
 }
@@ -76,7 +76,7 @@ struct Group {
     to: u32,
     text: String,
     length: usize,
-    /// Nothing but headings so far: what follows belongs to them.
+    /// Only headings so far: the following text belongs to them.
     is_heading: bool,
 }
 
@@ -92,9 +92,9 @@ fn grouped(pieces: &[Piece]) -> Vec<Group> {
         for part in parts(&piece.text) {
             let length = part.chars().count();
             let ends = open.as_ref().is_some_and(|group| {
-                group.length + blanks + 1 + length > LONGEST
-                    || (piece.begins && !group.is_heading)
-                    || (blanks > 0 && group.length >= ENOUGH)
+                group.length + blanks + 1 + length > MAX_PASSAGE_LENGTH
+                    || (piece.is_heading && !group.is_heading)
+                    || (blanks > 0 && group.length >= TARGET_LENGTH)
             });
             if ends {
                 groups.extend(open.take());
@@ -106,7 +106,7 @@ fn grouped(pieces: &[Piece]) -> Vec<Group> {
                     group.text.push_str(part);
                     group.length += between.len() + length;
                     group.to = piece.number;
-                    group.is_heading &= piece.begins;
+                    group.is_heading &= piece.is_heading;
                 }
                 None => {
                     open = Some(Group {
@@ -114,7 +114,7 @@ fn grouped(pieces: &[Piece]) -> Vec<Group> {
                         to: piece.number,
                         text: part.to_owned(),
                         length,
-                        is_heading: piece.begins,
+                        is_heading: piece.is_heading,
                     });
                 }
             }
@@ -125,11 +125,11 @@ fn grouped(pieces: &[Piece]) -> Vec<Group> {
     groups
 }
 
-/// A line that is too long for one passage, cut at the end of a sentence or between words where there are any.
+/// Splits a line that is too long for one passage, preferably after a sentence, otherwise between words.
 fn parts(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
-    while let Some((end, _)) = rest.char_indices().nth(LONGEST) {
+    while let Some((end, _)) = rest.char_indices().nth(MAX_PASSAGE_LENGTH) {
         let head = &rest[..end];
         let sentence = head.rfind(". ").map(|at| at + 1);
         let far_enough = |at: &usize| *at >= end / 2;
@@ -145,7 +145,7 @@ fn parts(line: &str) -> Vec<&str> {
     parts
 }
 
-/// Groups that lie in the same single line are told apart by a number.
+/// Numbers the groups that lie in the same single line.
 fn placed(source: &str, groups: &[Group], place: impl Fn(u32, u32) -> Place) -> Vec<Passage> {
     let mut passages: Vec<Passage> = Vec::with_capacity(groups.len());
     let mut same = 1;
@@ -155,8 +155,8 @@ fn placed(source: &str, groups: &[Group], place: impl Fn(u32, u32) -> Place) -> 
             Some(last) if last.place == place => same + 1,
             Some(_) | None => 1,
         };
-        let mark = (same > 1).then_some(same);
-        passages.push(Passage::new(source, place, mark, group.text.clone()));
+        let part = (same > 1).then_some(same);
+        passages.push(Passage::new(source, place, part, group.text.clone()));
     }
     passages
 }

@@ -1,4 +1,4 @@
-//! What a seat does to the state in one reply, before the program has taken it up.
+//! The changes one reply makes to the debate state, before they are applied.
 
 use std::collections::BTreeSet;
 
@@ -61,17 +61,17 @@ impl Ground {
     }
 }
 
-/// All that one seat does in one round.
+/// All changes of one seat in one round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Moves {
-    /// The core of it, in a sentence or two.
+    /// In a sentence or two.
     pub position: String,
     pub confidence: Confidence,
     pub vote: Vote,
-    /// What must change first, where the vote is BLOCKER.
+    /// The required change, if the vote is BLOCKER.
     pub blocker: Option<String>,
     pub stance: Option<Stance>,
-    /// The answer the seat stands for, in a few words.
+    /// The answer the seat supports, in a few words.
     pub alignment: Option<String>,
     pub estimate: Option<f64>,
     pub claims: Vec<NewClaim>,
@@ -84,7 +84,7 @@ pub struct Moves {
     pub concern: Option<String>,
 }
 
-/// A rule of labels or citations that a reply breaks (M-03, M-04).
+/// A violation of the rules for labels or citations (M-03, M-04).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -95,23 +95,23 @@ pub enum Fault {
 }
 
 impl Moves {
-    /// The numbers of the own list that a claim cites, as far as they are on it.
+    /// The numbers a claim cites that are on the reply's own reference list.
     pub(super) fn cited_by(&self, claim: &NewClaim) -> BTreeSet<u32> {
         let cited = citations::parse(&claim.citations).numbers;
-        let listed = |number: &u32| self.references.iter().any(|it| it.number == *number);
+        let listed = |number: &u32| self.references.iter().any(|r| r.number == *number);
         cited.into_iter().filter(listed).collect()
     }
 
-    /// Everything wrong with labels and citations, in the claims and in the running text of the argument.
+    /// All faults of labels and citations, in the claims and in the text of the argument.
     pub fn faults(&self, argument: &str) -> Vec<Fault> {
         let mut faults: Vec<Fault> = Vec::new();
         let mut cited = citations::parse(argument);
         for claim in &self.claims {
             let own = citations::parse(&claim.citations);
             let is_cited = !self.cited_by(claim).is_empty();
-            // Citing a number that is not on the list is told once, as that.
-            let tries_to = is_cited || !own.numbers.is_empty();
-            faults.extend(labels::check(claim.label, tries_to, &claim.text).map(Fault::Label));
+            // A number that is not on the list is reported once, as a citation fault.
+            let has_citation = is_cited || !own.numbers.is_empty();
+            faults.extend(labels::check(claim.label, has_citation, &claim.text).map(Fault::Label));
             cited.numbers.extend(own.numbers);
             cited.strange.extend(own.strange);
             let leftover = claim.citations.trim();

@@ -2,9 +2,9 @@
 //! where it can and keeps its differences where it cannot; the councils read each other; a critic examines how they judged; an
 //! orchestrator answers the critic and writes the result.
 
-pub mod cast;
 mod council_state;
 mod findings;
+mod input;
 mod package;
 mod prompt_context;
 mod record;
@@ -15,18 +15,21 @@ mod scorecard;
 mod verdict;
 
 use roundtable_core::councils::{BiasFigures, bias_figures};
+use serde_json::Value;
 
+pub use input::Input;
 pub use package::{Given, Kind, Package};
 pub use record::{Record, schema};
 pub use replies::{Critique, Evaluation, Narrative, Response, Revision, Synthesis};
-pub use report::report;
 pub use rules::{Mode, Rules, RulesError};
 pub use scorecard::{DimensionResult, JudgeScore, Standing};
 pub use verdict::Verdict;
 
-use crate::event::Words;
-use crate::protocols::councils::cast::{CRITIC, ORCHESTRATOR};
+use crate::cast::councils::{CRITIC, ORCHESTRATOR};
+use crate::event::{End, Entry, Words};
+use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request, end_of};
 use crate::reply;
+use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
 use council_state::{
     Bench, CouncilState, Second, faults_of_evaluation, faults_of_narrative, faults_of_revision,
@@ -34,6 +37,50 @@ use council_state::{
 use findings::settle;
 use scorecard::{card, faults_of_changes, finals};
 use verdict::{Ending, disagreements};
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Councils;
+
+impl Protocol for Councils {
+    const NAME: &'static str = "councils";
+    const TITLE: &'static str = "Judgement";
+    const CAST: &'static str = "themis";
+    const ANSWER_PHASE: &'static str = "synthesis";
+    const NEEDS: Needs = Needs {
+        library: false,
+        history: false,
+        sources: false,
+    };
+
+    type Input = Input;
+    type Rules = Rules;
+
+    fn validate(
+        input: Input,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Rules>, Vec<Fault>> {
+        input::validate(input, &request, &context)
+    }
+
+    async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
+        let verdict = councils(table, rules).await?;
+        end_of(verdict.state(), verdict.reason(), &verdict)
+    }
+
+    fn report(entries: &[Entry]) -> Report {
+        report::report(entries)
+    }
+
+    fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+        serde_json::to_value(Record::of(id, timestamp, entries)?).ok()
+    }
+
+    fn record_schema() -> Option<Value> {
+        Some(schema())
+    }
+}
 
 pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     table.in_background(|| {

@@ -17,7 +17,7 @@ use crate::cast::{Cast, Tier};
 use crate::event::{Event, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
-use crate::protocols::{self, Protocol, play};
+use crate::protocols::{self, play};
 use crate::scripted::{Dying, entries, name, timeless};
 use crate::table::Budget;
 
@@ -126,7 +126,7 @@ async fn c08_killed_after_every_entry_and_resumed_nothing_is_lost_or_repeated() 
             let (dying, dead) = Dying::after(after, &inner);
             let first_life = async {
                 let table = sit(&court, setup(), Budget::default(), Arc::new(dying)).await;
-                play(&table, Protocol::Councils).await.unwrap();
+                play(&table, &Councils).await.unwrap();
             };
             tokio::select! {
                 () = first_life => {}
@@ -1014,7 +1014,7 @@ async fn e10_a_person_is_heard_where_the_councils_meet() {
     )
     .await;
     table.say("It is for bakers.".into(), None).await.unwrap();
-    play(&table, Protocol::Councils).await.unwrap();
+    play(&table, &Councils).await.unwrap();
     let hears = |seat: &str, kind: &str| {
         court.asked_of(seat, kind)[0]
             .texts()

@@ -3,6 +3,7 @@
 
 mod debate;
 mod follow;
+mod input;
 mod replies;
 mod report;
 mod rules;
@@ -12,23 +13,67 @@ mod verdict;
 
 use roundtable_core::answer::traces_of_debate;
 use roundtable_core::stopping;
+use serde_json::Value;
 
 pub use debate::{Debate, Exchange};
 pub use follow::Follower;
+pub use input::{Input, Settings};
 pub use replies::{Change, Critique, Marking, Opening, Review, Revision, Synthesis};
-pub use report::report;
 pub use rules::{Rules, RulesError};
 pub use trace::{Timing, Trace};
 pub use training::{Example, Preference, Sort, candidate, example, preference};
 pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
+use crate::event::{End, Entry};
 use crate::prompt::given;
+use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request, end_of};
 use crate::reasoning::{Retrieval, Template};
+use crate::report::Report;
 use crate::table::{Exhausted, Halt, Table, Turn};
 
 /// How many templates are offered to the proposer, and how similar they must at least be.
 const TEMPLATES: usize = 3;
 const LEAST_SIMILARITY: f64 = 0.65;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Dialectic;
+
+impl Protocol for Dialectic {
+    const NAME: &'static str = "dialectic";
+    const TITLE: &'static str = "Dialectic";
+    const CAST: &'static str = "dialectic";
+    const ANSWER_PHASE: &'static str = "synthesis";
+    const NEEDS: Needs = Needs {
+        library: true,
+        history: false,
+        sources: false,
+    };
+
+    type Input = Input;
+    type Rules = Rules;
+
+    fn validate(
+        input: Input,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Rules>, Vec<Fault>> {
+        input::validate(&input, request, &context)
+    }
+
+    async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
+        let verdict = dialectic(table, rules).await?;
+        end_of(verdict.state(), verdict.reason(), &verdict)
+    }
+
+    fn report(entries: &[Entry]) -> Report {
+        report::report(entries)
+    }
+
+    fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+        serde_json::to_value(Trace::of(id, timestamp, entries)?).ok()
+    }
+}
 
 pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     let retrieval = retrieve(table).await?;

@@ -7,7 +7,7 @@ use super::*;
 use crate::event::{Event, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
-use crate::protocols::{Protocol, play};
+use crate::protocols::play;
 use crate::scripted::{
     Dying, Scripted, deps, entries, good_script, name, setup, setup_with, timeless,
 };
@@ -27,7 +27,7 @@ async fn played_with(
 ) -> Trace {
     let deps = deps(model, Arc::clone(journal) as Arc<dyn Journal>);
     let table = Table::open(setup, budget, deps).await.unwrap();
-    play(&table, Protocol::Dialectic).await.unwrap();
+    play(&table, &Dialectic).await.unwrap();
     Trace::of("id", "then".into(), &entries(journal)).unwrap()
 }
 
@@ -119,7 +119,7 @@ async fn c08_killed_after_every_entry_and_resumed_nothing_is_lost_or_repeated() 
             )
             .await
             .unwrap();
-            play(&table, Protocol::Dialectic).await.unwrap();
+            play(&table, &Dialectic).await.unwrap();
         };
         tokio::select! {
             () = first_life => {}
@@ -163,7 +163,7 @@ async fn c08_a_journal_of_another_setup_is_refused() {
     let table = Table::open(setup(QUESTION), Budget::default(), deps(&model, journal))
         .await
         .unwrap();
-    let error = play(&table, Protocol::Dialectic).await.unwrap_err();
+    let error = play(&table, &Dialectic).await.unwrap_err();
     assert_eq!(
         error,
         Halt::Drift {
@@ -449,7 +449,7 @@ async fn an_interrupted_debate_is_saved_and_resumes() {
     let table = Table::open(setup(QUESTION), Budget::default(), deps)
         .await
         .unwrap();
-    let end = play(&table, Protocol::Dialectic).await.unwrap();
+    let end = play(&table, &Dialectic).await.unwrap();
     assert_eq!(end.state, State::Cancelled);
     assert_eq!(model.asked().len(), 4);
     assert_eq!(played(&model, &journal).await.state, State::Complete);
@@ -540,7 +540,7 @@ async fn c09_chunks_put_together_are_the_turns_text() {
         .await
         .unwrap();
     let mut notices = table.listen();
-    play(&table, Protocol::Dialectic).await.unwrap();
+    play(&table, &Dialectic).await.unwrap();
     let mut heard = std::collections::HashMap::<String, String>::new();
     let mut finished = 0;
     while let Ok(notice) = notices.try_recv() {

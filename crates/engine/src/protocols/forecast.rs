@@ -8,6 +8,7 @@ mod contract;
 mod debate;
 mod extras;
 mod facts;
+mod input;
 mod prompt_inputs;
 mod replies;
 mod report;
@@ -18,13 +19,13 @@ mod rules;
 mod text_budget;
 mod verdict;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
 pub use contract::{DebateRequest, Outcome, Phase, Round};
 pub use debate::{Debate, Heard, Marks, Spoken, point_id};
+pub use input::Input;
 pub use replies::{Argument, Scoring, Synthesis};
-pub use report::report;
 pub use request::{Fault, LEAST_OUTCOMES, MOST_OUTCOMES, MOST_ROUNDS};
 pub use resolution::{Resolution, Scored, observations, resolution_of, scored};
 pub use result::{DebateResult, schema};
@@ -32,8 +33,12 @@ pub use rules::{Before, Opening, Rules, open};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;
+use crate::data::Data;
+use crate::event::{End, Entry};
 use crate::prompt::given;
+use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request, end_of};
 use crate::reply;
+use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
 use assessment::{assess, assess_all, settle};
 use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
@@ -41,6 +46,54 @@ use debate::{Role, Version};
 use prompt_inputs::{GIST_WORDS, Material, last_forecast, words_for};
 use text_budget::share;
 use verdict::{Circumstances, Ending};
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Forecast;
+
+impl Protocol for Forecast {
+    const NAME: &'static str = "forecast";
+    const TITLE: &'static str = "Forecast";
+    const CAST: &'static str = "forecast";
+    const ANSWER_PHASE: &'static str = "synthesis";
+    const NEEDS: Needs = Needs {
+        library: false,
+        history: true,
+        sources: false,
+    };
+
+    type Input = Input;
+    type Rules = Rules;
+
+    fn validate(
+        input: Input,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Rules>, Vec<crate::protocol::Fault>> {
+        input::validate(&input, &request, context)
+    }
+
+    async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
+        let verdict = forecast(table, rules).await?;
+        end_of(verdict.state(), verdict.reason(), &verdict)
+    }
+
+    fn report(entries: &[Entry]) -> Report {
+        report::report(entries)
+    }
+
+    fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+        serde_json::to_value(DebateResult::of(id, timestamp, entries)?).ok()
+    }
+
+    fn record_schema() -> Option<Value> {
+        Some(schema())
+    }
+
+    fn form(_: &Data) -> Vec<FormField> {
+        input::form()
+    }
+}
 
 pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     table.in_background(|| {

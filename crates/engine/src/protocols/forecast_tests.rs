@@ -11,7 +11,7 @@ use crate::data::Data;
 use crate::event::{Event, Millis, Seated, Setup, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, Deltas, Model, ModelError, Request};
-use crate::protocols::{Protocol, play, record};
+use crate::protocols::{play, record};
 use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
 use crate::table::{Budget, Clock, SeatModel, TableDeps};
 use crate::tokens;
@@ -114,7 +114,7 @@ async fn played_with(
 ) -> DebateResult {
     let deps = forecast_kit(model, &setup, Arc::clone(journal) as Arc<dyn Journal>);
     let table = Table::open(setup, budget, deps).await.unwrap();
-    play(&table, Protocol::Forecast).await.unwrap();
+    play(&table, &Forecast).await.unwrap();
     DebateResult::of("id", "then".into(), &entries(journal)).unwrap()
 }
 
@@ -463,7 +463,7 @@ async fn c08_a_forecast_killed_after_every_entry_and_resumed_loses_and_repeats_n
             let table = Table::open(setup.clone(), Budget::default(), deps)
                 .await
                 .unwrap();
-            play(&table, Protocol::Forecast).await.unwrap();
+            play(&table, &Forecast).await.unwrap();
         };
         tokio::select! {
             () = first_life => {}
@@ -514,7 +514,7 @@ async fn timed(request: &Value, model: Arc<Scripted>, call: Duration) -> (Durati
     let begin = tokio::time::Instant::now();
     deps.clock = Arc::new(TokioClock(begin));
     let table = Table::open(setup, Budget::default(), deps).await.unwrap();
-    play(&table, Protocol::Forecast).await.unwrap();
+    play(&table, &Forecast).await.unwrap();
     let result = DebateResult::of("id", "then".into(), &entries(&journal)).unwrap();
     (begin.elapsed(), result.metadata.wall_clock_time_ms)
 }

@@ -5,6 +5,7 @@ mod checks;
 mod debate;
 pub mod enhanced;
 mod follow;
+mod input;
 mod panel;
 mod record;
 mod references;
@@ -14,7 +15,8 @@ mod rules;
 mod verdict;
 
 use futures::future::join;
-use roundtable_core::groupthink::{Diversity, EARLY, premise_overlap};
+use roundtable_core::groupthink::{Diversity, EARLY_ROUND, premise_overlap};
+use roundtable_core::learning::Domain;
 use roundtable_core::similarity::cosine;
 use roundtable_core::verification::{HIGH_STAKES, Stakes, UNIVERSAL};
 use roundtable_core::wording;
@@ -23,18 +25,21 @@ use serde_json::{Value, json};
 pub use checks::Kind;
 pub use debate::{Debate, Next, Round, Spoken, Watch};
 pub use follow::followed;
+pub use input::{DEFAULT_MODE, Focus, Input, Settings};
 pub use panel::{Panel, Panelist};
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
-pub use report::{progress, report};
 pub use rules::{MOST_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::algorithm::Veto;
-use crate::event::Decision;
+use crate::data::Data;
+use crate::event::{Decision, End, Entry};
 use crate::mode::{Estimates, SpeakingOrder, Stances, Visibility};
 use crate::model::Ability;
+use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request, end_of};
 use crate::reply;
+use crate::report::{Report, Section};
 use crate::table::{Halt, Table, Turn, all};
 use crate::tokens;
 use checks::Against;
@@ -43,6 +48,59 @@ use enhanced::{Chosen, Matter, PersonDecision};
 /// What a person chooses when critical objections came to nothing.
 pub const ACCEPT: &str = "accept";
 pub const ANOTHER_ROUND: &str = "another-round";
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Modes;
+
+impl Protocol for Modes {
+    const NAME: &'static str = "modes";
+    const TITLE: &'static str = "Debate";
+    const CAST: &'static str = "modes";
+    const ANSWER_PHASE: &'static str = "conclusion";
+    const PHASE_NAMES_EVENTS: bool = false;
+    const NEEDS: Needs = Needs {
+        library: false,
+        history: false,
+        sources: true,
+    };
+
+    type Input = Input;
+    type Rules = Rules;
+
+    fn validate(
+        input: Input,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Rules>, Vec<Fault>> {
+        input::validate(input, request, context)
+    }
+
+    async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
+        let verdict = modes(table, rules).await?;
+        end_of(verdict.outcome(), verdict.reason(), &verdict)
+    }
+
+    fn report(entries: &[Entry]) -> Report {
+        report::report(entries)
+    }
+
+    fn domain(input: &Input) -> Option<Domain> {
+        input::domain_of(input)
+    }
+
+    fn progress(entries: &[Entry]) -> Option<Section> {
+        report::progress(entries)
+    }
+
+    fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+        serde_json::to_value(record::record(id, timestamp, entries)?).ok()
+    }
+
+    fn form(data: &Data) -> Vec<FormField> {
+        input::form(data)
+    }
+}
 
 pub async fn modes(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     let mut debate = Debate::new(table.setup(), rules);
@@ -405,7 +463,7 @@ fn unknown_seats(debate: &Debate, named: &[String]) -> Vec<String> {
 
 /// How different the positions are, as long as agreement would be early (M-08).
 async fn diversity(table: &Table, debate: &Debate, round: u32) -> Result<Option<Diversity>, Halt> {
-    if round > EARLY || debate.state.agent_status.is_empty() {
+    if round > EARLY_ROUND || debate.state.agent_status.is_empty() {
         return Ok(None);
     }
     // A seat that was absent and is heard after all makes it another panel to measure.

@@ -11,7 +11,7 @@ use crate::event::{End, Event, Seated, Setup, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::mode::Mode;
 use crate::model::{Deltas, Model, ModelError, Request};
-use crate::protocols::{self, Protocol, play};
+use crate::protocols::{self, play};
 use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
 use crate::table::{Budget, SeatModel, TableDeps, decide, say_meanwhile};
 use crate::tokens;
@@ -38,7 +38,7 @@ fn rules(mode: &str, max_rounds: u32) -> Rules {
 }
 
 fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
-    let cast = Cast::load(&Data::built_in(), "panel").unwrap();
+    let cast = Cast::load(&Data::built_in(), "modes").unwrap();
     let (panel, others): (Vec<_>, Vec<_>) = cast
         .seats
         .into_iter()
@@ -87,7 +87,7 @@ async fn sit(setup: Setup, model: &Arc<Scripted>, journal: &Arc<MemoryJournal>) 
 
 async fn played(setup: Setup, model: &Arc<Scripted>, journal: &Arc<MemoryJournal>) -> Verdict {
     let table = sit(setup, model, journal).await;
-    let end = play(&table, Protocol::Modes).await.unwrap();
+    let end = play(&table, &Modes).await.unwrap();
     verdict_of(&end)
 }
 
@@ -423,7 +423,7 @@ async fn killed(setup: Setup, script: Script, after: usize) -> Arc<MemoryJournal
     let life = async {
         let deps = kit_of(&setup, &model, Arc::new(dying));
         let table = Table::open(setup, Budget::default(), deps).await.unwrap();
-        play(&table, Protocol::Modes).await.unwrap();
+        play(&table, &Modes).await.unwrap();
     };
     tokio::select! {
         () = life => {}
@@ -513,7 +513,7 @@ async fn every_mode_takes_its_critical_path_and_no_longer() {
         }
         let table = Table::open(setup, Budget::default(), deps).await.unwrap();
         let started = tokio::time::Instant::now();
-        play(&table, Protocol::Modes).await.unwrap();
+        play(&table, &Modes).await.unwrap();
         let took = started.elapsed().as_secs_f64();
         let path = f64::from(path);
         assert!(
@@ -779,7 +779,7 @@ async fn m08_a_herd_has_to_object_and_then_a_person_decides() {
     ] {
         let (model, journal) = (Scripted::new(herd), Arc::<MemoryJournal>::default());
         let table = sit(setup("collaborative", 4, 5), &model, &journal).await;
-        let halt = play(&table, Protocol::Modes).await.unwrap_err();
+        let halt = play(&table, &Modes).await.unwrap_err();
         assert_eq!(
             halt,
             Halt::Waiting {
@@ -1031,7 +1031,7 @@ async fn e10_a_person_is_heard_between_rounds() {
     let (model, journal) = (Scripted::new(story), Arc::<MemoryJournal>::default());
     let table = sit(setup("delphi", 3, 5), &model, &journal).await;
     table.say("Costs matter most.".into(), None).await.unwrap();
-    play(&table, Protocol::Modes).await.unwrap();
+    play(&table, &Modes).await.unwrap();
     let hears: Vec<_> = model
         .heard()
         .iter()
@@ -1063,7 +1063,7 @@ async fn m09_withheld_text_reaches_nobody() {
         ear.push_str(&serde_json::to_string(&notice.event).unwrap());
         ear.push('\n');
     }));
-    let end = play(&table, Protocol::Modes).await.unwrap();
+    let end = play(&table, &Modes).await.unwrap();
     let told = format!(
         "{}\n{}\n{}",
         serde_json::to_string(&timeless(&journal)).unwrap(),
@@ -1263,7 +1263,7 @@ async fn c07_a_budget_ends_the_debate_with_what_there_is() {
         ..Budget::default()
     };
     let table = Table::open(setup, budget, deps).await.unwrap();
-    let end = play(&table, Protocol::Modes).await.unwrap();
+    let end = play(&table, &Modes).await.unwrap();
     assert_eq!(end.state, State::Partial);
     let verdict = verdict_of(&end);
     assert_eq!(verdict.stop_reason, "budget");
@@ -1315,7 +1315,7 @@ async fn every_prompt_has_a_snapshot() {
     ] {
         let model = Scripted::new(script);
         let table = sit(setup(mode, 3, 5), &model, &Arc::default()).await;
-        let _ = play(&table, Protocol::Modes).await;
+        let _ = play(&table, &Modes).await;
         for request in model.heard() {
             let kind = if text_of(&request).contains("critical-objection round") {
                 "objection"

@@ -6,13 +6,12 @@ use jiff::tz::TimeZone;
 use roundtable_core::learning::Learned;
 use serde_json::Value;
 
-use super::assessment::Assessment;
 use super::record::{
     AgentPosition, DebateRecord, FinalConsensus, RoundMetrics, RoundRecord, TokenEfficiency,
 };
-use super::tracking::{Course, Tracked};
+use crate::assessment::Assessment;
+use crate::assessment::tracking::{Course, Tracked};
 use crate::event::{Entry, Event, Millis, State};
-use crate::protocols;
 use crate::report::{Block, Fact, Report, Section, Tone};
 use crate::transcript::{Round, Transcript};
 
@@ -122,7 +121,7 @@ fn before(entries: &[Entry]) -> Option<Section> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let learned = rules_of(&setup.rules).get("learned")?.clone();
     let learned: Learned = serde_json::from_value(learned).ok()?;
-    let lines = learned.said().into_iter().map(|text| Block::Note {
+    let lines = learned.summary().into_iter().map(|text| Block::Note {
         text,
         tone: Tone::Plain,
     });
@@ -139,13 +138,8 @@ pub(super) fn tone_of(accuracy: f64) -> Tone {
     }
 }
 
-/// The record of a stored debate. Debates that were not enhanced have one too, with what they know: positions without
-/// evidence. `None` before the first entry.
-pub fn record_of(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
-    protocols::modes::enhanced::record(id, entries).or_else(|| plain_record(id, entries))
-}
-
-fn plain_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
+/// The record of a debate that was not enhanced: positions without evidence. `None` before the first entry.
+pub fn plain_record(id: &str, entries: &[Entry], answer: Option<String>) -> Option<DebateRecord> {
     let transcript = Transcript::of(id, entries)?;
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let rules = rules_of(&setup.rules);
@@ -156,7 +150,6 @@ fn plain_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
         State::Complete | State::Partial => true,
         State::Queued | State::Running | State::Waiting | State::Failed | State::Cancelled => false,
     };
-    let answer = protocols::report(entries).answer;
     let total = transcript.totals.debate.usage;
     let count = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
     let total_tokens = total.input + total.output;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::event::Setup;
 use crate::journal::MemoryJournal;
-use crate::protocols::Protocol;
+use crate::protocols::{self, Dialectic, debate_record as record_of};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::{Budget, Table};
 
@@ -16,7 +16,7 @@ async fn good_debate() -> Vec<Entry> {
     let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
-    protocols::play(&table, Protocol::Dialectic).await.unwrap();
+    protocols::play(&table, &Dialectic).await.unwrap();
     entries(&journal)
 }
 

@@ -6,7 +6,7 @@ use roundtable_core::learning::{
 
 use super::journaled::day_of;
 use super::report::projects;
-use super::tracking::short;
+use crate::assessment::tracking::short;
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
 };

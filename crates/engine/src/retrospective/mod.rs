@@ -1,22 +1,16 @@
 //! What an enhanced debate leaves behind (E-12) and what comes after its decision: what happened (E-13), the post-mortem
 //! (E-14). What is learned from that is the pure business of `roundtable_core::learning`.
 
-mod assessment;
 mod journaled;
 mod knowledge;
 mod pieces;
 mod post_mortem;
 mod record;
 mod report;
-mod time_cost;
-mod tracking;
 mod updates;
 
-pub use assessment::{
-    AgentVerdict, Assessment, AssessmentFile, Finding, ImplementationTracking, LessonLearned,
-    Marked, MarkedEvidence, NewQuestion, QuestionAsked, TypeAccuracy, TypeVerdict, WantedSkill,
-};
-pub use journaled::{after, assessment_of, course_of, is_with_learning, record_of};
+pub use crate::assessment::*;
+pub use journaled::{after, assessment_of, course_of, is_with_learning, plain_record};
 pub use knowledge::{history_table, knowledge_report};
 pub use pieces::{Piece, pieces};
 pub use post_mortem::{PostMortem, PostMortemError};
@@ -25,6 +19,4 @@ pub use record::{
     RecordFile, RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
 };
 pub use report::report;
-pub use time_cost::{TimeCost, TimeCostError};
-pub use tracking::{Course, Status, Tracked};
 pub use updates::LearningUpdates;

@@ -6,8 +6,8 @@ use roundtable_core::state::normal_id;
 use roundtable_core::wording::normal;
 use serde::Serialize;
 
-use super::assessment::{Assessment, Finding, Marked, MarkedEvidence};
 use super::record::{ClaimRecord, DebateRecord};
+use crate::assessment::{Assessment, Finding, Marked, MarkedEvidence};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Piece {

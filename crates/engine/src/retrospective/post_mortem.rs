@@ -9,10 +9,10 @@ use roundtable_core::learning::{
 };
 use roundtable_core::wording::normal;
 
-use super::assessment::{Assessment, TypeVerdict};
 use super::pieces::{MarkError, Piece, marked};
 use super::record::DebateRecord;
-use super::tracking::{Course, Status};
+use crate::assessment::tracking::{Course, Status};
+use crate::assessment::{Assessment, TypeVerdict};
 use crate::data::closest;
 use crate::event::Millis;
 

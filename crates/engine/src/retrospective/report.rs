@@ -7,11 +7,11 @@ use roundtable_core::evidence::EvidenceType;
 use roundtable_core::learning::{AgentScore, Knowledge, Mark};
 use roundtable_core::wording::normal;
 
-use super::assessment::Finding;
 use super::journaled::tone_of;
 use super::pieces::Piece;
 use super::post_mortem::PostMortem;
 use super::updates::LearningUpdates;
+use crate::assessment::Finding;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
 
 /// `learned` is what it changed and what is known since; `None` where nothing was to be learned.
@@ -308,7 +308,7 @@ fn wrong(it: &PostMortem) -> Vec<Block> {
     let mut lines = findings("✗", &it.assessment.what_went_wrong);
     let surprises = it.course.events().iter().filter(|it| {
         let surprise = it.surprise_factor.map(Probability::value);
-        surprise.is_some_and(|it| it >= super::tracking::SURPRISING)
+        surprise.is_some_and(|it| it >= crate::assessment::tracking::SURPRISING)
     });
     lines.extend(surprises.map(|it| format!("- ✗ {} ({}, a surprise)", it.event, it.when())));
     let mut blocks = text_or(&lines, "Nothing was named.");
@@ -493,7 +493,7 @@ fn expected(it: &PostMortem, now: f64) -> String {
         Some(points) => format!(
             "Expected accuracy with the updates: {}, {} percentage points more, if the assessor's best expectation holds.",
             percent((now + points / 100.0).min(1.0)),
-            super::tracking::short(points)
+            crate::assessment::tracking::short(points)
         ),
     }
 }

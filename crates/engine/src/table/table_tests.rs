@@ -493,7 +493,7 @@ impl Clock for Backwards {
 /// C-08: with any clock the debate ends, durations are not negative, and the journal is in order.
 #[tokio::test]
 async fn c08_a_clock_that_jumps_backwards_does_no_harm() {
-    use crate::protocols::{Protocol, play, report};
+    use crate::protocols::{Dialectic, play, report};
 
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
@@ -504,7 +504,7 @@ async fn c08_a_clock_that_jumps_backwards_does_no_harm() {
         ..Budget::default()
     };
     let table = Table::open(setup("Why?"), budget, deps).await.unwrap();
-    let end = play(&table, Protocol::Dialectic).await.unwrap();
+    let end = play(&table, &Dialectic).await.unwrap();
     assert_eq!(end.state, crate::event::State::Complete);
     let entries = crate::scripted::entries(&journal);
     let numbers: Vec<u64> = entries.iter().map(|entry| entry.seq).collect();

@@ -1,8 +1,8 @@
-//! Decodes all requests together.
+//! Continuous batching: decodes all running requests together.
 //!
-//! Each step puts into one batch the newest token of every request that is writing and as much of the prompts that are
-//! still being read as fits. A request that does not fit the cache waits its turn; one whose prompt begins like another
-//! that is just being read waits for that beginning and then goes on from there.
+//! Each batch has the newest token of every request that is generating, then as many prompt tokens as fit. A request waits
+//! while the KV cache has no room for it. A request that shares a long prefix with a prompt being read waits for that prefix
+//! and reuses it.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -17,34 +17,33 @@ use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Delta, Finish, ModelError, Request};
 
-use super::cache::{Beginning, Cache, Change, Slot, shared_length};
-use super::choice::{Chooser, Then};
-use super::grammar::Grammars;
-use super::pieces::Pieces;
-use super::{Job, Replies, Reuse, Settings, prompt};
-use crate::runtime::{backend, failed, turn};
+use super::grammar::GrammarFactory;
+use super::kv_cache::{CacheOp, KvCache, Prefix, Slot, common_prefix_len};
+use super::sampler::{SchemaState, TokenSampler};
+use super::utf8_decoder::Utf8Decoder;
+use super::{Job, PrefixCache, Replies, Settings, prompt};
+use crate::runtime::{backend, compute_lock, local_error};
 
-/// Tokens in one step: large enough to use the cores, small enough that those who write do not stall.
+/// Tokens per step: large enough to use the cores, small enough not to stall requests that are generating.
 const BATCH_TOKENS: u32 = 256;
-/// A prompt waits for a beginning that is just being read only if that saves at least this many tokens.
-const WORTH_WAITING: usize = 32;
-/// A prompt must leave room for a reply of this many tokens, or for as many as were asked for.
-const LEAST_REPLY: usize = 32;
-/// What finished requests may leave in the cache for later ones. With twice as much, all others are a third slower.
-const IDLE_CELLS: usize = 2048;
-/// The native runtime's number for "no flash attention". On processors it is the slower one: at 4,000 tokens, half as many
-/// a second.
-const PLAIN_ATTENTION: i32 = 0;
+/// A request waits for a prefix being read only if that saves at least this many tokens.
+const MIN_SHARED_TO_WAIT: usize = 32;
+/// A prompt must leave room for a reply of this many tokens, or for the requested maximum if that is less.
+const MIN_REPLY_TOKENS: usize = 32;
+/// The limit for cells of finished requests, kept for reuse. With twice as many, decoding is a third slower.
+const MAX_IDLE_CELLS: usize = 2048;
+/// `LLAMA_FLASH_ATTN_TYPE_DISABLED`. On CPUs flash attention is slower: at 4,000 tokens, half the tokens per second.
+const FLASH_ATTENTION_DISABLED: i32 = 0;
 
 pub(super) struct Batcher<'m> {
     model: &'m LlamaModel,
     context: LlamaContext<'m>,
     settings: Settings,
-    /// What one request may use.
+    /// The limit for prompt and reply of one request.
     context_tokens: usize,
-    reuse: Reuse,
-    grammars: Option<Grammars>,
-    cache: Cache,
+    prefix_cache: PrefixCache,
+    grammars: Option<GrammarFactory>,
+    cache: KvCache,
     waiting: VecDeque<Waiting>,
     running: Vec<Running>,
     batch: LlamaBatch<'static>,
@@ -53,23 +52,23 @@ pub(super) struct Batcher<'m> {
 
 struct Waiting {
     prompt: Vec<LlamaToken>,
-    /// The most that the reply may have.
+    /// The limit for the reply.
     reply_tokens: usize,
-    chooser: Chooser,
+    sampler: TokenSampler,
     replies: Replies,
 }
 
 struct Running {
     slot: Slot,
-    /// The prompt and the reply as far as it goes.
+    /// The prompt and the reply so far.
     tokens: Vec<LlamaToken>,
     prompt_tokens: usize,
     reply_tokens: usize,
-    /// How many of the tokens the model has read; the rest are pending.
+    /// The number of tokens that the model has read; the rest are pending.
     read: usize,
     cached: usize,
-    chooser: Chooser,
-    pieces: Pieces,
+    sampler: TokenSampler,
+    decoder: Utf8Decoder,
     replies: Replies,
 }
 
@@ -78,42 +77,42 @@ impl Running {
         &self.tokens[self.read..]
     }
 
-    fn written(&self) -> usize {
+    fn generated(&self) -> usize {
         self.tokens.len() - self.prompt_tokens
     }
 
-    /// What stays of it for others: its prompt. Nobody else's prompt goes on with its reply.
-    fn remainder(&self, reuse: Reuse) -> Beginning {
-        let tokens = match reuse {
-            Reuse::SharedBeginnings => self.prompt_tokens.min(self.read),
-            Reuse::Nothing => 0,
+    /// The prefix kept for reuse: the prompt only, because no other prompt continues with this reply.
+    fn reusable_prefix(&self, prefix_cache: PrefixCache) -> Prefix {
+        let tokens = match prefix_cache {
+            PrefixCache::Enabled => self.prompt_tokens.min(self.read),
+            PrefixCache::Disabled => 0,
         };
-        Beginning {
+        Prefix {
             slot: self.slot,
             tokens,
         }
     }
 
-    /// Cells it may yet need.
+    /// The number of cells it may still need.
     fn outstanding(&self) -> usize {
         self.prompt_tokens + self.reply_tokens - self.read
     }
 }
 
-/// Whether a waiting request can begin.
+/// Whether a waiting request can start.
 enum Admission {
-    Now(Option<Beginning>),
-    /// Its beginning is just being read for another.
-    BeginningComes,
+    Start(Option<Prefix>),
+    /// A running request is reading a prefix that this one shares.
+    PrefixPending,
     NoRoom,
 }
 
 impl<'m> Batcher<'m> {
     pub(super) fn new(model: &'m LlamaModel, settings: Settings) -> Result<Self, ModelError> {
         let context_tokens = settings.context_tokens.min(model.n_ctx_train()).max(1);
-        let cells = cells(model, context_tokens, settings.cache_bytes);
+        let cells = cache_cells(model, context_tokens, settings.cache_bytes);
         let parallel = settings.parallel.max(1);
-        // As many idle sequences as busy ones.
+        // Room for as many idle sequences as busy ones.
         let slots = parallel.saturating_mul(2).min(256);
         let parameters = LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(cells))
@@ -122,45 +121,47 @@ impl<'m> Batcher<'m> {
             .with_n_seq_max(slots)
             .with_kv_unified(true)
             .with_swa_full(true)
-            .with_flash_attention_policy(PLAIN_ATTENTION)
+            .with_flash_attention_policy(FLASH_ATTENTION_DISABLED)
             .with_n_threads(settings.threads.as_i32())
             .with_n_threads_batch(settings.threads.as_i32());
-        let context = model
-            .new_context(backend()?, parameters)
-            .map_err(|error| failed(format!("no memory for {cells} tokens: {error}")))?;
-        // Models with a running state instead of a cache cannot go back to the middle of what they read.
-        let reuse = if model.is_recurrent() || model.is_hybrid() {
-            Reuse::Nothing
+        let context = model.new_context(backend()?, parameters).map_err(|error| {
+            local_error(format!(
+                "cannot allocate a context of {cells} tokens: {error}"
+            ))
+        })?;
+        // Recurrent models have a state instead of a KV cache and cannot return to an earlier position.
+        let prefix_cache = if model.is_recurrent() || model.is_hybrid() {
+            PrefixCache::Disabled
         } else {
-            settings.reuse
+            settings.prefix_cache
         };
         Ok(Self {
             model,
             settings,
             context_tokens: context_tokens as usize,
-            reuse,
+            prefix_cache,
             grammars: None,
-            cache: Cache::new(context.n_ctx() as usize, IDLE_CELLS, slots as usize),
+            cache: KvCache::new(context.n_ctx() as usize, MAX_IDLE_CELLS, slots as usize),
             context,
             waiting: VecDeque::new(),
             running: Vec::new(),
-            // One sequence to a token: the batch does not check it.
+            // One sequence per token; `LlamaBatch` does not check this limit.
             batch: LlamaBatch::new(BATCH_TOKENS as usize, 1),
             candidates: LlamaTokenDataArray::new(Vec::new(), false),
         })
     }
 
-    /// Serves until nobody can send jobs any more and all that came are done.
+    /// Runs until the channel is closed and all jobs are done.
     pub(super) fn serve(mut self, first: Job, jobs: &Receiver<Job>) {
-        self.take(first);
+        self.enqueue(first);
         loop {
             while let Ok(job) = jobs.try_recv() {
-                self.take(job);
+                self.enqueue(job);
             }
-            self.forget_abandoned();
+            self.drop_cancelled();
             if self.running.is_empty() && self.waiting.is_empty() {
                 match jobs.recv() {
-                    Ok(job) => self.take(job),
+                    Ok(job) => self.enqueue(job),
                     Err(_) => return,
                 }
             }
@@ -171,13 +172,13 @@ impl<'m> Batcher<'m> {
         }
     }
 
-    fn take(&mut self, job: Job) {
+    fn enqueue(&mut self, job: Job) {
         let Job { request, replies } = job;
         match self.prepare(&request) {
-            Ok((prompt, reply_tokens, chooser)) => self.waiting.push_back(Waiting {
+            Ok((prompt, reply_tokens, sampler)) => self.waiting.push_back(Waiting {
                 prompt,
                 reply_tokens,
-                chooser,
+                sampler,
                 replies,
             }),
             Err(error) => {
@@ -189,14 +190,14 @@ impl<'m> Batcher<'m> {
     fn prepare(
         &mut self,
         request: &Request,
-    ) -> Result<(Vec<LlamaToken>, usize, Chooser), ModelError> {
+    ) -> Result<(Vec<LlamaToken>, usize, TokenSampler), ModelError> {
         let prompt = prompt::tokens(request, self.model)?;
-        let asked = (request.max_output_tokens as usize).max(1);
+        let requested = (request.max_output_tokens as usize).max(1);
         let room = self.context_tokens.saturating_sub(prompt.len());
-        if room < asked.min(LEAST_REPLY) {
+        if room < requested.min(MIN_REPLY_TOKENS) {
             return Err(ModelError::TooLong {
                 detail: format!(
-                    "the prompt has {} tokens and the reply may have {asked}; the context holds {}",
+                    "the prompt has {} tokens and the reply may have {requested}; the context holds {}",
                     prompt.len(),
                     self.context_tokens
                 ),
@@ -207,34 +208,34 @@ impl<'m> Batcher<'m> {
             Some(schema) => {
                 let grammars = match &mut self.grammars {
                     Some(grammars) => grammars,
-                    none => none.insert(Grammars::of(self.model)?),
+                    none => none.insert(GrammarFactory::new(self.model)?),
                 };
                 Some(grammars.matcher(schema)?)
             }
         };
-        let chooser = Chooser::new(
+        let sampler = TokenSampler::new(
             request.temperature,
             request.seed,
             self.model.n_vocab(),
             matcher,
         );
-        Ok((prompt, asked.min(room), chooser))
+        Ok((prompt, requested.min(room), sampler))
     }
 
-    /// Nobody listens to them any more. What they read stays for others until its room is needed.
-    fn forget_abandoned(&mut self) {
+    /// Drops requests whose receiver is gone. Their prompts stay in the cache until the room is needed.
+    fn drop_cancelled(&mut self) {
         self.waiting.retain(|waiting| !waiting.replies.is_closed());
-        let (cache, reuse) = (&mut self.cache, self.reuse);
+        let (cache, prefix_cache) = (&mut self.cache, self.prefix_cache);
         self.running.retain(|running| {
-            let listens = !running.replies.is_closed();
-            if !listens {
-                cache.settle(running.remainder(reuse));
+            let open = !running.replies.is_closed();
+            if !open {
+                cache.retire(running.reusable_prefix(prefix_cache));
             }
-            listens
+            open
         });
     }
 
-    /// In the order they came, except that those who wait for a beginning let others pass.
+    /// Starts waiting requests in order of arrival; those waiting for a prefix are skipped.
     fn admit(&mut self) {
         let mut index = 0;
         while self.running.len() < self.settings.parallel.max(1) as usize {
@@ -242,11 +243,11 @@ impl<'m> Batcher<'m> {
                 return;
             };
             match self.admission(waiting) {
-                Admission::BeginningComes => index += 1,
+                Admission::PrefixPending => index += 1,
                 Admission::NoRoom => return,
-                Admission::Now(beginning) => {
+                Admission::Start(prefix) => {
                     if let Some(waiting) = self.waiting.remove(index) {
-                        self.start(waiting, beginning);
+                        self.start(waiting, prefix);
                     }
                 }
             }
@@ -254,44 +255,46 @@ impl<'m> Batcher<'m> {
     }
 
     fn admission(&self, waiting: &Waiting) -> Admission {
-        // The last token is always read, because its reading tells what comes next.
+        // The last token is always decoded: its logits give the next token.
         let reusable = &waiting.prompt[..waiting.prompt.len().saturating_sub(1)];
-        let beginning = match self.reuse {
-            Reuse::SharedBeginnings => self.cache.longest_beginning(reusable),
-            Reuse::Nothing => None,
+        let prefix = match self.prefix_cache {
+            PrefixCache::Enabled => self.cache.longest_prefix(reusable),
+            PrefixCache::Disabled => None,
         };
-        if self.reuse == Reuse::SharedBeginnings {
-            let held = beginning.map_or(0, |beginning| beginning.tokens);
+        if self.prefix_cache == PrefixCache::Enabled {
+            let cached = prefix.map_or(0, |prefix| prefix.tokens);
             let prompts = self.running.iter();
-            let coming = prompts
-                .map(|running| shared_length(&running.tokens[..running.prompt_tokens], reusable))
+            let pending = prompts
+                .map(|running| {
+                    common_prefix_len(&running.tokens[..running.prompt_tokens], reusable)
+                })
                 .max()
                 .unwrap_or(0);
-            if coming >= held + WORTH_WAITING {
-                return Admission::BeginningComes;
+            if pending >= cached + MIN_SHARED_TO_WAIT {
+                return Admission::PrefixPending;
             }
         }
-        let promised: usize = self.running.iter().map(Running::outstanding).sum();
-        let claim = self
+        let reserved: usize = self.running.iter().map(Running::outstanding).sum();
+        let needed = self
             .cache
-            .claim(beginning, waiting.prompt.len() + waiting.reply_tokens);
-        if self.cache.busy_cells() + promised + claim > self.cache.capacity() {
+            .additional_cells(prefix, waiting.prompt.len() + waiting.reply_tokens);
+        if self.cache.busy_cells() + reserved + needed > self.cache.capacity() {
             return Admission::NoRoom;
         }
-        Admission::Now(beginning)
+        Admission::Start(prefix)
     }
 
-    fn start(&mut self, waiting: Waiting, beginning: Option<Beginning>) {
-        let slot = match self.cache.open(beginning) {
+    fn start(&mut self, waiting: Waiting, prefix: Option<Prefix>) {
+        let slot = match self.cache.open(prefix) {
             Ok(slot) => slot,
             Err(error) => {
                 let _ = waiting
                     .replies
-                    .unbounded_send(Err(failed(error.to_string())));
+                    .unbounded_send(Err(local_error(error.to_string())));
                 return;
             }
         };
-        let cached = beginning.map_or(0, |beginning| beginning.tokens);
+        let cached = prefix.map_or(0, |prefix| prefix.tokens);
         self.running.push(Running {
             slot,
             prompt_tokens: waiting.prompt.len(),
@@ -299,25 +302,25 @@ impl<'m> Batcher<'m> {
             reply_tokens: waiting.reply_tokens,
             read: cached,
             cached,
-            chooser: waiting.chooser,
-            pieces: Pieces::default(),
+            sampler: waiting.sampler,
+            decoder: Utf8Decoder::default(),
             replies: waiting.replies,
         });
     }
 
-    /// Reads one batch and lets every request that is through with its tokens choose the next.
+    /// Decodes one batch and samples the next token of every request that has no pending tokens.
     fn step(&mut self) -> Result<(), ModelError> {
         let ready = self.fill_batch()?;
         if self.batch.n_tokens() == 0 {
             return Ok(());
         }
-        self.make_changes()?;
+        self.apply_cache_ops()?;
         {
-            let _turn = turn();
+            let _lock = compute_lock();
             self.context
                 .decode(&mut self.batch)
-                .map_err(|error| failed(format!("it cannot read on: {error}")))?;
-            // Decoding may go on in the background; the turn must not end before it does.
+                .map_err(|error| local_error(format!("cannot decode: {error}")))?;
+            // Decoding may continue in the background; the lock must cover all of it.
             self.context.synchronize();
         }
         let mut ended = Vec::new();
@@ -329,69 +332,73 @@ impl<'m> Batcher<'m> {
         ended.sort_by_key(|(index, _)| std::cmp::Reverse(*index));
         for (index, end) in ended {
             let running = self.running.swap_remove(index);
-            self.cache.settle(running.remainder(self.reuse));
+            self.cache
+                .retire(running.reusable_prefix(self.prefix_cache));
             finish(running, end);
         }
         Ok(())
     }
 
-    /// Returns which requests have all their tokens in the batch, and where the last one is.
+    /// Returns the requests whose tokens are all in the batch, each with the batch index of its last token.
     fn fill_batch(&mut self) -> Result<Vec<(usize, i32)>, ModelError> {
         self.batch.clear();
         let mut ready = Vec::new();
         let mut order: Vec<usize> = (0..self.running.len()).collect();
-        // Those who write have one token each and come first.
+        // Requests that are generating have one token each and come first.
         order.sort_by_key(|index| self.running[*index].pending().len());
         let mut room = BATCH_TOKENS as usize;
         for index in order {
             let running = &mut self.running[index];
-            let taken = running.pending().len().min(room);
-            let all = taken == running.pending().len();
-            let tokens = &running.tokens[running.read..running.read + taken];
+            let count = running.pending().len().min(room);
+            let all = count == running.pending().len();
+            let tokens = &running.tokens[running.read..running.read + count];
             self.cache
                 .append(running.slot, tokens)
-                .map_err(|error| failed(error.to_string()))?;
+                .map_err(|error| local_error(error.to_string()))?;
             for (offset, token) in tokens.iter().enumerate() {
-                let place = i32::try_from(running.read + offset).unwrap_or(i32::MAX);
-                let last = all && offset + 1 == taken;
+                let position = i32::try_from(running.read + offset).unwrap_or(i32::MAX);
+                let last = all && offset + 1 == count;
                 self.batch
-                    .add(*token, place, &[running.slot.as_i32()], last)
-                    .map_err(|error| failed(format!("a batch is too large: {error}")))?;
+                    .add(*token, position, &[running.slot.as_i32()], last)
+                    .map_err(|error| {
+                        local_error(format!("cannot add a token to the batch: {error}"))
+                    })?;
             }
-            running.read += taken;
-            room -= taken;
-            if all && taken > 0 {
+            running.read += count;
+            room -= count;
+            if all && count > 0 {
                 ready.push((index, self.batch.n_tokens() - 1));
             }
         }
         Ok(ready)
     }
 
-    fn make_changes(&mut self) -> Result<(), ModelError> {
-        for change in self.cache.take_changes() {
-            let made = match change {
-                Change::Copy { from, to } => {
+    fn apply_cache_ops(&mut self) -> Result<(), ModelError> {
+        for op in self.cache.take_ops() {
+            let result = match op {
+                CacheOp::Copy { from, to } => {
                     let end = u32::try_from(from.tokens).ok();
                     let (from, to) = (from.slot.as_i32(), to.as_i32());
                     self.context.kv_cache_seq_cp(from, to, Some(0), end)
                 }
-                Change::Cut(Beginning { slot, tokens }) => {
+                CacheOp::Truncate(Prefix { slot, tokens }) => {
                     let start = u32::try_from(tokens).ok();
                     self.context.kv_cache_seq_rm(slot.as_i32(), start, None)
                 }
-                Change::Clear(slot) => self.context.kv_cache_seq_rm(slot.as_i32(), None, None),
+                CacheOp::Clear(slot) => self.context.kv_cache_seq_rm(slot.as_i32(), None, None),
             };
-            made.map_err(|error| failed(format!("its cache cannot be changed: {error}")))?;
+            result.map_err(|error| local_error(format!("cannot update the KV cache: {error}")))?;
         }
         Ok(())
     }
 
-    /// Writes the next token of one request, and those that follow without a choice. Returns how it ended, if it did.
+    /// Appends the next token of one request and the tokens that its schema forces after it. Returns the outcome if the reply
+    /// is complete.
     fn advance(&mut self, index: usize, output: i32) -> Option<Result<Finish, ModelError>> {
         let running = &mut self.running[index];
         let token = match running
-            .chooser
-            .choose(&self.context, output, &mut self.candidates)
+            .sampler
+            .sample(&self.context, output, &mut self.candidates)
         {
             Ok(token) => token,
             Err(error) => return Some(Err(error)),
@@ -403,12 +410,12 @@ impl<'m> Batcher<'m> {
         let mut forced = false;
         loop {
             for token in next {
-                match running.write(token, self.model) {
-                    Ok(Then::More) => {}
-                    Ok(Then::Complete) => return Some(Ok(Finish::Stop)),
+                match running.append(token, self.model) {
+                    Ok(SchemaState::Open) => {}
+                    Ok(SchemaState::Complete) => return Some(Ok(Finish::Stop)),
                     Err(error) => return Some(Err(error)),
                 }
-                if running.written() == running.reply_tokens {
+                if running.generated() == running.reply_tokens {
                     return Some(Ok(Finish::Length));
                 }
             }
@@ -416,11 +423,11 @@ impl<'m> Batcher<'m> {
                 return None;
             }
             forced = true;
-            next = running.chooser.forced(self.model);
+            next = running.sampler.forced_tokens(self.model);
         }
     }
 
-    /// The native cache is in an unknown state: everybody hears of it, and the next request begins afresh.
+    /// Fails all running requests and clears the cache, whose state is unknown after an error.
     fn fail_all(&mut self, error: &ModelError) {
         for running in self.running.drain(..) {
             let _ = running.replies.unbounded_send(Err(error.clone()));
@@ -431,30 +438,30 @@ impl<'m> Batcher<'m> {
 }
 
 impl Running {
-    fn write(&mut self, token: LlamaToken, model: &LlamaModel) -> Result<Then, ModelError> {
-        let then = self.chooser.accept(token)?;
+    fn append(&mut self, token: LlamaToken, model: &LlamaModel) -> Result<SchemaState, ModelError> {
+        let state = self.sampler.accept(token)?;
         self.tokens.push(token);
         let text = self
-            .pieces
+            .decoder
             .push(&model.vocab().token_to_piece(token, false, None));
-        self.say(text);
-        Ok(then)
+        self.send_text(text);
+        Ok(state)
     }
 
-    fn say(&self, text: String) {
+    fn send_text(&self, text: String) {
         if !text.is_empty() {
-            // Nobody may listen any more; that is seen before the next step.
+            // Fails if the request was cancelled, which `drop_cancelled` handles before the next step.
             let _ = self.replies.unbounded_send(Ok(Delta::Text(text)));
         }
     }
 }
 
 fn finish(mut running: Running, end: Result<Finish, ModelError>) {
-    let rest = running.pieces.finish();
-    running.say(rest);
+    let rest = running.decoder.finish();
+    running.send_text(rest);
     let usage = Usage {
         input: running.prompt_tokens as u64,
-        output: running.written() as u64,
+        output: running.generated() as u64,
         cached: running.cached as u64,
     };
     let last = [Ok(Delta::Usage(usage)), end.map(Delta::Finish)];
@@ -463,12 +470,12 @@ fn finish(mut running: Running, end: Result<Finish, ModelError>) {
     }
 }
 
-/// One context at least, two where memory allows: then seats find room beside each other and prompts can stay.
-fn cells(model: &LlamaModel, context_tokens: u32, cache_bytes: u64) -> u32 {
-    const BYTES_OF_A_NUMBER: u64 = 2;
+/// Room for one context, or for up to two if `cache_bytes` allows: then requests run in parallel and prompts stay for reuse.
+fn cache_cells(model: &LlamaModel, context_tokens: u32, cache_bytes: u64) -> u32 {
+    const BYTES_PER_NUMBER: u64 = 2;
     let width = u64::from(model.n_embd().unsigned_abs()) / u64::from(model.n_head().max(1));
     let numbers = 2 * u64::from(model.n_layer()) * u64::from(model.n_head_kv()) * width;
-    let affordable = cache_bytes / (numbers * BYTES_OF_A_NUMBER).max(1);
+    let affordable = cache_bytes / (numbers * BYTES_PER_NUMBER).max(1);
     let affordable = u32::try_from(affordable).unwrap_or(u32::MAX);
     affordable.clamp(context_tokens, context_tokens.saturating_mul(2))
 }

@@ -1,4 +1,4 @@
-//! From the schema of a request to the tokens it allows, one after the other.
+//! Compiles the JSON schema of a request into a matcher for constrained decoding.
 
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::sampling::LlamaSampler;
@@ -7,17 +7,21 @@ use llguidance::{JsonCompileOptions, Matcher, ParserFactory};
 use roundtable_engine::model::{ModelError, Schema};
 use serde_json::Value;
 
-use crate::runtime::failed;
+use crate::runtime::local_error;
 
-/// Made once for a model: it walks the whole vocabulary.
-pub(super) struct Grammars {
+/// Created once per model, because it processes the whole vocabulary.
+pub(super) struct GrammarFactory {
     factory: ParserFactory,
 }
 
-impl Grammars {
-    pub(super) fn of(model: &LlamaModel) -> Result<Self, ModelError> {
+impl GrammarFactory {
+    pub(super) fn new(model: &LlamaModel) -> Result<Self, ModelError> {
         let mut factory = ParserFactory::new_simple(&LlamaSampler::llguidance_tok_env(model))
-            .map_err(|error| failed(format!("its vocabulary cannot be constrained: {error}")))?;
+            .map_err(|error| {
+                local_error(format!(
+                    "the model's vocabulary is not supported for constrained decoding: {error}"
+                ))
+            })?;
         factory.quiet();
         factory.limits_mut().verbose_errors = false;
         Ok(Self { factory })
@@ -30,24 +34,24 @@ impl Grammars {
         let matcher = Matcher::new(parser);
         match matcher.get_error() {
             None => Ok(matcher),
-            Some(error) => Err(failed(format!(
-                "the schema {} cannot constrain it: {error}",
+            Some(error) => Err(local_error(format!(
+                "cannot compile the schema {}: {error}",
                 schema.name
             ))),
         }
     }
 }
 
-/// One line, spaced as JSON mostly is where models have seen it. Free white space is where small models get lost: they
-/// write line breaks until the limit.
+/// Fixes the whitespace: one line, with the spacing that is most common in training data. With free whitespace, small models
+/// write line breaks until the token limit.
 fn with_layout(schema: &Value) -> Value {
     let options = JsonCompileOptions {
         item_separator: ", ".to_owned(),
         key_separator: ": ".to_owned(),
         whitespace_flexible: false,
-        // For generating, "one of" and "any of" are the same where the alternatives differ; the validator sees to the rest.
+        // Generation can treat `oneOf` as `anyOf`; the validator checks the difference.
         coerce_one_of: true,
-        // Keywords that cannot be enforced here are left to the validator, which sees every reply.
+        // Unsupported keywords are left to the validator, which checks every reply.
         lenient: true,
         ..JsonCompileOptions::default()
     };

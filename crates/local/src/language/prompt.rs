@@ -1,32 +1,33 @@
-//! From a request to tokens, in the model's own chat format.
+//! Tokenizes a request in the model's chat template.
 //!
-//! It promises that the text of a message is only ever text: if it holds the marks that separate speakers, they are
-//! ordinary letters to the model.
+//! The text of a message is always plain text: template markers in it do not become control tokens.
 
 use llama_cpp_2::model::{LlamaChatMessage, LlamaChatTemplate, LlamaModel};
 use llama_cpp_2::token::LlamaToken;
 use roundtable_engine::model::{ModelError, Request, Speaker};
 
-use crate::runtime::failed;
+use crate::runtime::local_error;
 
-/// What most models without a template of their own understand.
-const COMMON_TEMPLATE: &str = "chatml";
+/// For models without a template; most understand this one.
+const FALLBACK_TEMPLATE: &str = "chatml";
 
 pub(super) fn tokens(request: &Request, model: &LlamaModel) -> Result<Vec<LlamaToken>, ModelError> {
     let turns = turns(request);
-    // The template gets stand-ins for the texts, so that what is markup and what is text is known afterwards.
+    // The template is rendered with placeholders, so that markup and message texts can be tokenized differently.
     let chat: Vec<LlamaChatMessage> = (0..)
         .zip(&turns)
-        .map(|(index, turn)| LlamaChatMessage::new(turn.role.to_owned(), stand_in(index)))
+        .map(|(index, turn)| LlamaChatMessage::new(turn.role.to_owned(), placeholder(index)))
         .collect::<Result<_, _>>()
-        .map_err(|error| failed(format!("a message cannot be formatted: {error}")))?;
+        .map_err(|error| local_error(format!("cannot format a message: {error}")))?;
     let markup = render(model, &chat)?;
     let vocabulary = model.vocab();
     let mut tokens = Vec::new();
     let mut rest = markup.as_str();
     for (index, turn) in (0..).zip(&turns) {
-        let (before, after) = rest.split_once(&stand_in(index)).ok_or_else(|| {
-            failed("its chat template drops a message; use a model with a common template")
+        let (before, after) = rest.split_once(&placeholder(index)).ok_or_else(|| {
+            local_error(
+                "the model's chat template drops a message; use a model with a standard template",
+            )
         })?;
         tokens.extend(vocabulary.tokenize(before.as_bytes(), tokens.is_empty(), true));
         tokens.extend(vocabulary.tokenize(turn.text.as_bytes(), false, false));
@@ -42,17 +43,17 @@ fn render(model: &LlamaModel, chat: &[LlamaChatMessage]) -> Result<String, Model
     {
         return Ok(markup);
     }
-    LlamaChatTemplate::new(COMMON_TEMPLATE)
-        .map_err(|error| failed(error.to_string()))
+    LlamaChatTemplate::new(FALLBACK_TEMPLATE)
+        .map_err(|error| local_error(error.to_string()))
         .and_then(|template| {
             model
                 .apply_chat_template(&template, chat, true)
-                .map_err(|error| failed(format!("the messages cannot be formatted: {error}")))
+                .map_err(|error| local_error(format!("cannot format the messages: {error}")))
         })
 }
 
-/// Two characters for private use around a number: no template touches them.
-fn stand_in(index: u32) -> String {
+/// A number between two private-use characters, which no template alters.
+fn placeholder(index: u32) -> String {
     format!("\u{e000}{index}\u{e001}")
 }
 
@@ -62,7 +63,7 @@ struct Turn {
     text: String,
 }
 
-/// The system text first, if there is any; neighbouring messages of one speaker joined by a blank line.
+/// The system text first, if any; consecutive messages of one speaker are joined by a blank line.
 fn turns(request: &Request) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     if !request.system.is_empty() {

@@ -1,8 +1,8 @@
-//! Comparing files with the sha256 they must have, and remembering that it was done.
+//! Verifies the sha256 of model files and records the result.
 //!
-//! Hashing a few gigabytes at every start would be felt, so a checked file gets a mark beside it: its sha256, size and
-//! time of change. While size and time are the same the file is not read again. The mark guards against damage and
-//! exchange by mistake; who can write into the cache folder can forge it.
+//! Hashing gigabytes at every start would be slow, so a verified file gets a record next to it (`FILE.sha256`) with its
+//! checksum, size and modification time. The file is hashed again only if size or time changed. This protects against
+//! corruption and accidental replacement, not against someone who can write to the cache folder.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Checksum, File, WeightsError};
 
-/// Copies everything and returns the sha256 of it. `on_bytes` hears how many bytes have gone by.
+/// Copies everything and returns its sha256. `on_bytes` is called with the number of bytes copied so far.
 pub(super) fn copy(
     from: &mut dyn Read,
     to: &mut dyn Write,
@@ -43,8 +43,8 @@ pub(super) fn copy(
 }
 
 pub(super) fn of_file(path: &Path, on_bytes: &mut dyn FnMut(u64)) -> Result<String, WeightsError> {
-    let mut file = fs::File::open(path).map_err(disk("read", path))?;
-    copy(&mut file, &mut io::sink(), on_bytes).map_err(disk("read", path))
+    let mut file = fs::File::open(path).map_err(io_error("read", path))?;
+    copy(&mut file, &mut io::sink(), on_bytes).map_err(io_error("read", path))
 }
 
 pub(super) fn compare(file: &Path, expected: &str, found: &str) -> Result<(), WeightsError> {
@@ -55,107 +55,107 @@ pub(super) fn compare(file: &Path, expected: &str, found: &str) -> Result<(), We
         file: file.to_owned(),
         expected: expected.to_owned(),
         found: found.to_owned(),
-        kept: None,
+        quarantined: None,
     })
 }
 
-/// Proves a file in the cache folder right, by its mark or by reading it. A wrong one is moved aside.
-pub(super) fn prove(
+/// Verifies a file in the cache folder by its record or by hashing it. A wrong one is moved aside.
+pub(super) fn verify(
     path: &Path,
     file: &File,
     on_bytes: &mut dyn FnMut(u64),
 ) -> Result<(), WeightsError> {
-    let mark = read_mark(path);
-    let expected = match (file.checksum, &mark) {
+    let record = read_record(path);
+    let expected = match (file.checksum, &record) {
         (Checksum::Pinned(sha256), _) => sha256,
-        (Checksum::FirstUse, Some(mark)) => &mark.sha256,
+        (Checksum::FirstUse, Some(record)) => &record.sha256,
         (Checksum::FirstUse, None) => {
-            return Err(WeightsError::NeverChecked {
+            return Err(WeightsError::NoChecksum {
                 file: path.to_owned(),
             });
         }
     };
-    if let Some(mark) = &mark
-        && mark.sha256 == expected
-        && mark.state == state_of(path).map_err(disk("read", path))?
+    if let Some(record) = &record
+        && record.sha256 == expected
+        && record.state == state_of(path).map_err(io_error("read", path))?
     {
         return Ok(());
     }
     let found = of_file(path, on_bytes)?;
-    compare(path, expected, &found).map_err(|error| set_aside(error, path, path))?;
-    mark_checked(path, expected)
+    compare(path, expected, &found).map_err(|error| quarantine(error, path, path))?;
+    record_verified(path, expected)
 }
 
-/// Moves a wrong file to `NAME.bad` beside `place` and tells so in the error. An older wrong file is kept too.
-pub(super) fn set_aside(error: WeightsError, file: &Path, place: &Path) -> WeightsError {
+/// Moves a wrong file to `TARGET.bad`, or `TARGET.bad-2` and so on if that exists, and adds the path to the error.
+pub(super) fn quarantine(error: WeightsError, file: &Path, target: &Path) -> WeightsError {
     let WeightsError::WrongChecksum {
         expected, found, ..
     } = error
     else {
         return error;
     };
-    let mut aside = with_suffix(place, ".bad");
+    let mut aside = with_suffix(target, ".bad");
     let mut number = 1;
     while aside.exists() {
         number += 1;
-        aside = with_suffix(place, &format!(".bad-{number}"));
+        aside = with_suffix(target, &format!(".bad-{number}"));
     }
     match fs::rename(file, &aside) {
         Ok(()) => WeightsError::WrongChecksum {
-            file: place.to_owned(),
+            file: target.to_owned(),
             expected,
             found,
-            kept: Some(aside),
+            quarantined: Some(aside),
         },
-        Err(source) => disk("move aside", file)(source),
+        Err(source) => io_error("move aside", file)(source),
     }
 }
 
-pub(super) fn mark_checked(path: &Path, sha256: &str) -> Result<(), WeightsError> {
-    let state = state_of(path).map_err(disk("read", path))?;
-    let mark = mark_of(path);
+pub(super) fn record_verified(path: &Path, sha256: &str) -> Result<(), WeightsError> {
+    let state = state_of(path).map_err(io_error("read", path))?;
+    let record = record_path(path);
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
-        writeln!(file, "{sha256} {} {}", state.bytes, state.changed)?;
-        file.persist(&mark).map_err(|error| error.error)
+    let result = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+        writeln!(file, "{sha256} {} {}", state.bytes, state.modified)?;
+        file.persist(&record).map_err(|error| error.error)
     });
-    written.map(drop).map_err(disk("write", &mark))
+    result.map(drop).map_err(io_error("write", &record))
 }
 
-struct Mark {
+struct Record {
     sha256: String,
-    state: State,
+    state: FileState,
 }
 
 #[derive(PartialEq, Eq)]
-struct State {
+struct FileState {
     bytes: u64,
-    /// Nanoseconds since 1970.
-    changed: u128,
+    /// Modification time in nanoseconds since 1970.
+    modified: u128,
 }
 
-fn read_mark(path: &Path) -> Option<Mark> {
-    let text = fs::read_to_string(mark_of(path)).ok()?;
+fn read_record(path: &Path) -> Option<Record> {
+    let text = fs::read_to_string(record_path(path)).ok()?;
     let mut words = text.split_whitespace();
-    Some(Mark {
+    Some(Record {
         sha256: words.next()?.to_owned(),
-        state: State {
+        state: FileState {
             bytes: words.next()?.parse().ok()?,
-            changed: words.next()?.parse().ok()?,
+            modified: words.next()?.parse().ok()?,
         },
     })
 }
 
-fn state_of(path: &Path) -> io::Result<State> {
+fn state_of(path: &Path) -> io::Result<FileState> {
     let metadata = fs::metadata(path)?;
-    let changed = metadata.modified()?.duration_since(UNIX_EPOCH);
-    Ok(State {
+    let modified = metadata.modified()?.duration_since(UNIX_EPOCH);
+    Ok(FileState {
         bytes: metadata.len(),
-        changed: changed.map_or(0, |age| age.as_nanos()),
+        modified: modified.map_or(0, |age| age.as_nanos()),
     })
 }
 
-fn mark_of(path: &Path) -> PathBuf {
+fn record_path(path: &Path) -> PathBuf {
     with_suffix(path, ".sha256")
 }
 
@@ -165,10 +165,13 @@ pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-pub(super) fn disk(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WeightsError {
+pub(super) fn io_error(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> WeightsError {
     let path = path.to_owned();
-    move |source| WeightsError::Disk {
-        doing,
+    move |source| WeightsError::Io {
+        action,
         path,
         source,
     }

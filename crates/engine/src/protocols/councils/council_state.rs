@@ -6,7 +6,7 @@ use roundtable_core::forensics::claims_of_proof;
 use sha2::{Digest, Sha256};
 
 use super::replies::{Evaluation, Narrative, Response, Revision, Scored, SubScore};
-use crate::protocols::councils::cast::{Council, CouncilsSpec, Judge, Part};
+use crate::cast::councils::{Council, CouncilsSpec, Judge, Part};
 use crate::table::Turn;
 
 pub(super) struct CouncilState<'r> {

@@ -62,7 +62,8 @@ pub struct LeftOut {
 }
 
 /// A part as it was given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Given {
     pub kind: Kind,
     pub name: String,

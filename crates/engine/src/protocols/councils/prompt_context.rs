@@ -10,8 +10,8 @@ use super::replies::{Critique, finding_id};
 use super::rules::{Mode, Rules};
 use super::scorecard::DimensionResult;
 use super::verdict::Disagreement;
+use crate::cast::councils::{Judge, Part};
 use crate::event::{Setup, Words};
-use crate::protocols::councils::cast::{Judge, Part};
 
 /// What all seats share: it comes first and is the same in every prompt of the debate, so that caches hit (C-13).
 fn shared(rules: &Rules) -> Value {

@@ -14,13 +14,13 @@ use super::replies::{Evaluation, Narrative, Response, Revision};
 use super::rules::Rules;
 use super::scorecard::{DimensionResult, card};
 use super::verdict::{AuthenticityResult, Change, CouncilResult, Verdict};
+use crate::cast::councils::CouncilsSpec;
 use crate::event::{Entry, Event, FinishedStep};
-use crate::protocols::councils::cast::CouncilsSpec;
 use crate::reply::Reply;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
 use crate::table::Turn;
 
-pub fn report(entries: &[Entry]) -> Report {
+pub(super) fn report(entries: &[Entry]) -> Report {
     let setup = entries.iter().find_map(|entry| entry.event.setup());
     let rules = setup.and_then(|it| Rules::deserialize(&it.rules).ok());
     let Some(rules) = rules else {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::package::Package;
 use crate::cast::Cast;
-use crate::protocols::councils::cast::CouncilsSpec;
+use crate::cast::councils::CouncilsSpec;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::council_state::{Bench, CouncilState, Second, is_explained};
 use super::replies::Scored;
-use crate::protocols::councils::cast::CouncilsSpec;
+use crate::cast::councils::CouncilsSpec;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DimensionResult {

@@ -16,7 +16,7 @@ use crate::data::Data;
 use crate::event::{Seated, Setup};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request};
-use crate::protocols::{Protocol, play};
+use crate::protocols::{Councils, play};
 use crate::scripted::{Scripted, deps, entries, name};
 use crate::table::{Budget, SeatModel, Table, TableDeps};
 
@@ -209,7 +209,7 @@ pub(super) async fn judged_with(
         Arc::clone(journal) as Arc<dyn Journal>,
     )
     .await;
-    play(&table, Protocol::Councils).await.unwrap();
+    play(&table, &Councils).await.unwrap();
     Record::of("id", "then".into(), &entries(journal)).unwrap()
 }
 

@@ -20,8 +20,8 @@ use super::rules::{Mode, Rules};
 use super::scorecard::{
     DimensionResult, JudgeScore, Refused, card, finals, judge_scores, overall_of, uncertainty_of,
 };
+use crate::cast::councils::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::event::{Spent, State};
-use crate::protocols::councils::cast::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 

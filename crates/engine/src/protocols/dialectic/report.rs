@@ -13,7 +13,7 @@ use crate::report::{
     Block, Cell, Chart, Fact, Line, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
 
-pub fn report(entries: &[Entry]) -> Report {
+pub(super) fn report(entries: &[Entry]) -> Report {
     let mut follower = Follower::default();
     let mut scores: Vec<(u32, f64)> = Vec::new();
     let mut verdict: Option<Verdict> = None;

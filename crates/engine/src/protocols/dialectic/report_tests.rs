@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::journal::MemoryJournal;
-use crate::protocols::{self, Protocol};
+use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
 use crate::table::{Budget, Table as Debate};
 
@@ -17,7 +17,7 @@ async fn c09_there_is_a_report_at_every_moment_of_a_debate() {
     )
     .await
     .unwrap();
-    protocols::play(&table, Protocol::Dialectic).await.unwrap();
+    protocols::play(&table, &Dialectic).await.unwrap();
     let entries = entries(&journal);
     let mut shown = 0;
     for end in 0..=entries.len() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use roundtable_core::bounded::{Confidence, Probability};
-use roundtable_core::forecast::{Distribution, Improper};
+use roundtable_core::forecast::{Distribution, DistributionError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,9 +110,9 @@ pub struct NotedInsight {
 
 impl Argument {
     /// Its probabilities in the order of these outcomes.
-    pub fn distribution(&self, outcomes: &[String]) -> Result<Distribution, Improper> {
+    pub fn distribution(&self, outcomes: &[String]) -> Result<Distribution, DistributionError> {
         if self.probabilities.len() != outcomes.len() {
-            return Err(Improper::WrongCount {
+            return Err(DistributionError::WrongCount {
                 found: self.probabilities.len(),
                 expected: outcomes.len(),
             });
@@ -121,7 +121,7 @@ impl Argument {
             .iter()
             .map(|id| self.probabilities.get(id).map(|it| it.value()))
             .collect();
-        let values = values.ok_or(Improper::WrongCount {
+        let values = values.ok_or(DistributionError::WrongCount {
             found: self.probabilities.len(),
             expected: outcomes.len(),
         })?;

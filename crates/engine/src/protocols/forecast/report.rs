@@ -12,7 +12,7 @@ use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
 };
 
-pub fn report(entries: &[Entry]) -> Report {
+pub(super) fn report(entries: &[Entry]) -> Report {
     let Some(folded) = Folded::of(entries) else {
         return Report::default();
     };

@@ -1,7 +1,7 @@
 //! Reading a `DebateRequest`: every fault is listed at once, unknown fields are ignored, defaults are the contract's (F-01).
 
 use roundtable_core::bounded::Probability;
-use roundtable_core::forecast::{Criteria, CriteriaError, Distribution, Improper};
+use roundtable_core::forecast::{Criteria, CriteriaError, Distribution, DistributionError};
 use serde_json::{Map, Value};
 
 use super::contract::{
@@ -185,15 +185,17 @@ fn simulation(reader: &mut Reader, place: &Place<'_>, ids: &[String]) -> Option<
     })
 }
 
-fn sum_fault(improper: Improper) -> String {
+fn sum_fault(improper: DistributionError) -> String {
     match improper {
-        Improper::WrongSum { sum } => format!("the probabilities sum to {sum:.2}, not to 1"),
-        Improper::Empty
-        | Improper::NotANumber { .. }
-        | Improper::Negative { .. }
-        | Improper::AboveOne { .. }
-        | Improper::ZeroSum
-        | Improper::WrongCount { .. } => improper.to_string(),
+        DistributionError::WrongSum { sum } => {
+            format!("the probabilities sum to {sum:.2}, not to 1")
+        }
+        DistributionError::Empty
+        | DistributionError::NotANumber { .. }
+        | DistributionError::Negative { .. }
+        | DistributionError::AboveOne { .. }
+        | DistributionError::ZeroSum
+        | DistributionError::WrongCount { .. } => improper.to_string(),
     }
 }
 

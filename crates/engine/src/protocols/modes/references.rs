@@ -46,7 +46,7 @@ fn resolve(reference: Reference, sources: &Sources) -> Result<Reference, String>
             title: format!(
                 "{CALCULATION} {} = {}",
                 expression.trim(),
-                calculator::written(value)
+                calculator::format_number(value)
             ),
             url: None,
             kind: EvidenceKind::Calculation,

@@ -4,7 +4,7 @@
 use roundtable_core::citations::EvidenceKind;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
 use roundtable_core::state::{Claim, ClaimStatus, DebateState, Evidence};
-use roundtable_core::votes::{LEAST_CONFIDENCE, Vote};
+use roundtable_core::votes::{MIN_CONFIDENCE, Vote};
 use roundtable_core::wording::one_line;
 
 use super::Kind;
@@ -21,11 +21,11 @@ use crate::tokens;
 use crate::totals::Totals;
 
 /// Where an enhanced debate stands after its last round.
-pub fn progress(entries: &[Entry]) -> Option<Section> {
+pub(super) fn progress(entries: &[Entry]) -> Option<Section> {
     enhanced::progress(&followed(entries)?)
 }
 
-pub fn report(entries: &[Entry]) -> Report {
+pub(super) fn report(entries: &[Entry]) -> Report {
     let Some(debate) = followed(entries) else {
         return Report::default();
     };
@@ -482,7 +482,7 @@ fn course(debate: &Debate) -> Chart {
         thresholds: vec![
             Threshold {
                 label: "sure enough at 0.70".into(),
-                value: LEAST_CONFIDENCE,
+                value: MIN_CONFIDENCE,
             },
             Threshold {
                 label: "very sure at 0.85".into(),

@@ -246,7 +246,7 @@ async fn m15_seats_without_tools_are_shown_what_the_program_finds() {
         });
         let setup = with_sources("collaborative", &[], ability);
         let table = sit(setup, &model, &Arc::default()).await;
-        let _ = play(&table, Protocol::Modes).await;
+        let _ = play(&table, &Modes).await;
         let spoken: Vec<Request> = model
             .heard()
             .into_iter()

@@ -202,7 +202,7 @@ async fn e05_a_replay_needs_no_embedder() {
     let mut deps = kit_of(&setup, &silent, Arc::clone(&journal) as Arc<dyn Journal>);
     deps.embedder = None;
     let table = Table::open(setup, Budget::default(), deps).await.unwrap();
-    let end = play(&table, Protocol::Modes).await.unwrap();
+    let end = play(&table, &Modes).await.unwrap();
     assert_eq!(verdict_of(&end), first);
 }
 
@@ -215,7 +215,7 @@ async fn e19_without_an_embedder_the_answers_decide_and_it_is_said() {
     let mut deps = kit_of(&setup, &model, Arc::clone(&journal) as Arc<dyn Journal>);
     deps.embedder = None;
     let table = Table::open(setup, Budget::default(), deps).await.unwrap();
-    let verdict = verdict_of(&play(&table, Protocol::Modes).await.unwrap());
+    let verdict = verdict_of(&play(&table, &Modes).await.unwrap());
     assert_eq!(
         (verdict.stop_reason.as_str(), verdict.total_rounds),
         ("consensus_with_diverse_evidence", 3)
@@ -617,7 +617,7 @@ async fn e09_diminishing_returns_wait_for_a_person() {
         let waits = |round: u32| Halt::Waiting {
             key: format!("r{round}/diminishing-returns"),
         };
-        assert_eq!(play(&table, Protocol::Modes).await.unwrap_err(), waits(3));
+        assert_eq!(play(&table, &Modes).await.unwrap_err(), waits(3));
         let question = crate::table::open_question(&entries(&journal))
             .unwrap()
             .clone();
@@ -641,7 +641,7 @@ async fn e09_diminishing_returns_wait_for_a_person() {
         .await
         .unwrap();
         let table = sit(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
-        let end = play(&table, Protocol::Modes).await;
+        let end = play(&table, &Modes).await;
         let debate = debate_of(&journal);
         assert_eq!(debate.rounds.len(), rounds, "{choice}");
         if choice == ANOTHER_ROUND {
@@ -690,7 +690,7 @@ async fn e09_failed_objections_wait_for_a_person() {
     });
     let journal = Arc::<MemoryJournal>::default();
     let table = sit(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
-    let halt = play(&table, Protocol::Modes).await.unwrap_err();
+    let halt = play(&table, &Modes).await.unwrap_err();
     assert_eq!(
         halt,
         Halt::Waiting {
@@ -732,7 +732,7 @@ async fn e21_a_majority_is_counted_and_an_open_one_asks_a_person() {
     }
     let (model, journal) = (with(2), Arc::<MemoryJournal>::default());
     let table = sit(setup(), &model, &journal).await;
-    let halt = play(&table, Protocol::Modes).await.unwrap_err();
+    let halt = play(&table, &Modes).await.unwrap_err();
     assert_eq!(
         halt,
         Halt::Waiting {
@@ -772,12 +772,12 @@ async fn e21_a_security_objection_halts_until_a_person_overrides() {
     let waits = |round: u32| Halt::Waiting {
         key: format!("r{round}/security-objection"),
     };
-    assert_eq!(play(&table, Protocol::Modes).await.unwrap_err(), waits(1));
+    assert_eq!(play(&table, &Modes).await.unwrap_err(), waits(1));
     decide(journal.as_ref(), 0, ANOTHER_ROUND.into(), None, None)
         .await
         .unwrap();
     let table = sit(setup(), &model, &journal).await;
-    assert_eq!(play(&table, Protocol::Modes).await.unwrap_err(), waits(2));
+    assert_eq!(play(&table, &Modes).await.unwrap_err(), waits(2));
     let forked = Arc::new(MemoryJournal::holding(journal.keyed()));
 
     decide(journal.as_ref(), 0, OVERRIDE.into(), None, None)
@@ -827,7 +827,7 @@ async fn counted(setup: Setup, model: &Arc<Scripted>) -> (Verdict, u64) {
         chair.model = Arc::new(Counted(Arc::clone(model)));
     }
     let table = Table::open(setup, Budget::default(), deps).await.unwrap();
-    let verdict = verdict_of(&play(&table, Protocol::Modes).await.unwrap());
+    let verdict = verdict_of(&play(&table, &Modes).await.unwrap());
     (verdict, table.spent().usage.total())
 }
 

@@ -211,7 +211,7 @@ impl Play {
             let before = self.answers.get(&turn.seat);
             let movement = before.map(|(_, before)| Movement {
                 shift: measurement.shifts.get(&turn.seat).copied(),
-                turned: convergence::is_turned(before, &answer),
+                turned: convergence::changed_sides(before, &answer),
             });
             compared += usize::from(movement.is_some());
             if movement.is_some_and(|it| it.turned) {

@@ -1,0 +1,223 @@
+//! What became of a decision, event by event (E-13).
+
+use jiff::civil::Date;
+use roundtable_core::bounded::Probability;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::time_cost::{DAYS_IN_A_WEEK, TimeCost};
+use crate::report::{Block, Cell, Section, Table, Tone};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tracked {
+    /// Counted from 1, the week of the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub week: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub date: Option<Date>,
+    pub event: String,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impact: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_cost: Option<TimeCost>,
+    /// What it says about the debate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_impacted: Option<String>,
+    /// 0: as expected; 1: nobody thought of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub surprise_factor: Option<Probability>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overall_assessment: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Status {
+    OnTrack,
+    NewRequirement,
+    TechnicalDebt,
+    Delayed,
+    Blocked,
+    Completed,
+    Abandoned,
+}
+
+impl Status {
+    pub const ALL: [Self; 7] = [
+        Self::OnTrack,
+        Self::NewRequirement,
+        Self::TechnicalDebt,
+        Self::Delayed,
+        Self::Blocked,
+        Self::Completed,
+        Self::Abandoned,
+    ];
+
+    /// As it is written in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OnTrack => "on_track",
+            Self::NewRequirement => "new_requirement",
+            Self::TechnicalDebt => "technical_debt",
+            Self::Delayed => "delayed",
+            Self::Blocked => "blocked",
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.trim().to_lowercase().replace(['-', ' '], "_");
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    fn tone(self) -> Tone {
+        match self {
+            Self::OnTrack => Tone::Plain,
+            Self::Completed => Tone::Good,
+            Self::NewRequirement | Self::TechnicalDebt | Self::Delayed => Tone::Caution,
+            Self::Blocked | Self::Abandoned => Tone::Critical,
+        }
+    }
+}
+
+/// From this on an event was a surprise.
+pub(crate) const SURPRISING: f64 = 0.6;
+
+/// All events of a decision, in the order in which they happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Course {
+    decided: Date,
+    events: Vec<Tracked>,
+}
+
+impl Course {
+    pub fn new(decided: Date, mut events: Vec<Tracked>) -> Self {
+        // Stable: events of one day stay in the order in which they were told.
+        events.sort_by_key(|event| event.day(decided));
+        Self { decided, events }
+    }
+
+    pub fn events(&self) -> &[Tracked] {
+        &self.events
+    }
+
+    pub const fn decided(&self) -> Date {
+        self.decided
+    }
+
+    /// Working days that were lost, together.
+    pub fn days_lost(&self) -> f64 {
+        let costs = self.events.iter().filter_map(|it| it.time_cost.as_ref());
+        costs.map(TimeCost::days).sum::<f64>() + 0.0
+    }
+
+    /// Weeks from the decision to the last event.
+    pub fn weeks(&self) -> u32 {
+        let weeks = self.events.iter().map(|it| it.in_week(self.decided));
+        weeks.max().unwrap_or(0)
+    }
+
+    /// What share of the working days so far they were.
+    pub fn share_lost(&self) -> Option<f64> {
+        let days = f64::from(self.weeks()) * DAYS_IN_A_WEEK;
+        (days > 0.0).then(|| self.days_lost() / days)
+    }
+
+    /// `None` without events.
+    pub fn section(&self) -> Option<Section> {
+        if self.events.is_empty() {
+            return None;
+        }
+        let table = Table::new(
+            "Since the decision",
+            &["When", "Event", "Status", "Time cost", "#Surprise", "Note"],
+        );
+        let table = self.events.iter().fold(table, |table, event| {
+            let notes = [
+                &event.note,
+                &event.impact,
+                &event.tokens_impacted,
+                &event.overall_assessment,
+            ];
+            let notes: Vec<&str> = notes.into_iter().flatten().map(String::as_str).collect();
+            let surprise = event.surprise_factor.map(Probability::value);
+            table.row(vec![
+                Cell::new(event.when()),
+                Cell::new(event.event.clone()),
+                Cell::new(event.status.name().replace('_', " ")).toned(event.status.tone()),
+                Cell::new(event.time_cost.as_ref().map_or("", TimeCost::text)),
+                Cell::new(surprise.map_or_else(String::new, |it| format!("{it:.1}"))).toned(
+                    match surprise {
+                        Some(surprise) if surprise >= SURPRISING => Tone::Caution,
+                        Some(_) | None => Tone::Plain,
+                    },
+                ),
+                Cell::new(notes.join("; ")),
+            ])
+        });
+        let mut blocks = vec![Block::Table(table)];
+        blocks.extend(self.cost());
+        Some(Section::main("Since the decision", blocks))
+    }
+
+    /// `5 additional days (12.5% of 8 weeks)`
+    pub fn cost(&self) -> Option<Block> {
+        let (lost, share) = (self.days_lost(), self.share_lost()?);
+        (lost > 0.0).then(|| Block::Note {
+            text: format!(
+                "Impact: {} additional working days, {}% of the {} since the decision.",
+                short(lost),
+                short(share * 100.0),
+                match self.weeks() {
+                    1 => "week".to_owned(),
+                    weeks => format!("{weeks} weeks"),
+                }
+            ),
+            tone: Tone::Caution,
+        })
+    }
+}
+
+/// At most one decimal, none where it is 0.
+pub(crate) fn short(number: f64) -> String {
+    let text = format!("{number:.1}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
+impl Tracked {
+    /// The day it happened; of a week that is its first.
+    fn day(&self, decided: Date) -> Date {
+        let weeks = i64::from(self.week.unwrap_or(1).saturating_sub(1));
+        self.date
+            .or_else(|| decided.checked_add(jiff::Span::new().days(weeks * 7)).ok())
+            .unwrap_or(decided)
+    }
+
+    fn in_week(&self, decided: Date) -> u32 {
+        self.week.unwrap_or_else(|| {
+            let days = self.date.map_or(0, |date| (date - decided).get_days());
+            u32::try_from(days.max(0) / 7 + 1).unwrap_or(1)
+        })
+    }
+
+    /// `Week 3`, or the date.
+    pub fn when(&self) -> String {
+        match (self.week, self.date) {
+            (Some(week), Some(date)) => format!("{date}, week {week}"),
+            (Some(week), None) => format!("week {week}"),
+            (None, Some(date)) => date.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tracking_tests.rs"]
+mod tests;

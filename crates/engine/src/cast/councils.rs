@@ -1,0 +1,360 @@
+//! Councils, judges and what they score: the part of a cast file that the protocol `councils` needs (T-01). A user writes
+//! another one to have an RFC or a grant proposal judged instead; `docs/casts.md` has an example.
+
+use std::collections::BTreeSet;
+
+use roundtable_core::councils::Tiers;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Seat;
+
+/// The seats that the protocol itself needs, beside judges and leads.
+pub const CRITIC: &str = "critic";
+pub const ORCHESTRATOR: &str = "orchestrator";
+
+const MOST_COUNCILS: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CouncilsSpec {
+    /// What is judged, as it reads after "You judge": `a piece of content for social media`.
+    pub subject: String,
+    /// The name of the overall score.
+    pub overall: String,
+    pub tiers: Tiers,
+    /// The question each council asks itself about the other's view, in the exchange between them.
+    pub tension: String,
+    pub dimensions: Vec<Dimension>,
+    pub councils: Vec<Council>,
+    /// What the orchestrator writes beyond what every result has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extras: Vec<Extra>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dimension {
+    pub name: String,
+    pub title: String,
+    /// Its part in the overall score; without one it is judged and shown, but no component.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
+    /// What the score answers.
+    pub question: String,
+    pub anchors: Anchors,
+}
+
+/// What the scale means at five points. Without them everything is a seventy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Anchors {
+    #[serde(rename = "0")]
+    pub at_0: String,
+    #[serde(rename = "25")]
+    pub at_25: String,
+    #[serde(rename = "50")]
+    pub at_50: String,
+    #[serde(rename = "75")]
+    pub at_75: String,
+    #[serde(rename = "100")]
+    pub at_100: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Council {
+    pub name: String,
+    pub title: String,
+    /// What it looks at, in one sentence.
+    pub concern: String,
+    /// The seat that speaks for it.
+    pub lead: String,
+    pub judges: Vec<Judge>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judge {
+    pub seat: String,
+    pub dimensions: Vec<String>,
+    /// Finer marks of its own, without a consensus.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sub_scores: Vec<String>,
+    #[serde(default)]
+    pub part: Part,
+}
+
+/// What a judge's scores are for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    #[default]
+    Scored,
+    /// Takes part in every round, but its scores enter no consensus.
+    Unscored,
+    /// Unscored, and given the statistics of the text: its output is the result's `authenticity` (T-02).
+    Authenticity,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extra {
+    pub name: String,
+    pub title: String,
+    pub kind: ExtraKind,
+    /// What to write there.
+    pub ask: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExtraKind {
+    Text,
+    List,
+}
+
+/// What is wrong with a panel, and the word of the file by which its line is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    pub word: Option<String>,
+    pub message: String,
+}
+
+fn fault(word: &str, message: String) -> Fault {
+    Fault {
+        word: Some(word.to_owned()),
+        message,
+    }
+}
+
+impl CouncilsSpec {
+    pub fn dimension(&self, name: &str) -> Option<&Dimension> {
+        self.dimensions.iter().find(|it| it.name == name)
+    }
+
+    pub fn judges(&self) -> impl Iterator<Item = (&Council, &Judge)> {
+        self.councils
+            .iter()
+            .flat_map(|council| council.judges.iter().map(move |judge| (council, judge)))
+    }
+
+    /// Every rule that types alone cannot hold; the first that is broken.
+    pub(crate) fn check(&self, seats: &[Seat]) -> Result<(), Fault> {
+        self.check_dimensions()?;
+        self.check_councils(seats)?;
+        self.check_judges(seats)?;
+        let mut extras = BTreeSet::new();
+        for extra in &self.extras {
+            if !is_name(&extra.name) {
+                return Err(unnamed(&extra.name, "an extra"));
+            }
+            if !extras.insert(&extra.name) {
+                return Err(fault(
+                    &extra.name,
+                    format!("two extras are named '{}'", extra.name),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_dimensions(&self) -> Result<(), Fault> {
+        let mut seen = BTreeSet::new();
+        for dimension in &self.dimensions {
+            let name = &dimension.name;
+            if !is_name(name) {
+                return Err(unnamed(name, "a dimension"));
+            }
+            if !seen.insert(name) {
+                return Err(fault(name, format!("two dimensions are named '{name}'")));
+            }
+            if dimension
+                .weight
+                .is_some_and(|it| !(it > 0.0 && it.is_finite()))
+            {
+                return Err(fault(
+                    name,
+                    format!("the weight of '{name}' must be above 0; leave it out for no weight"),
+                ));
+            }
+            let judges: Vec<_> = self
+                .judges()
+                .filter(|(_, judge)| judge.dimensions.contains(name))
+                .collect();
+            let Some((first, _)) = judges.first() else {
+                return Err(fault(
+                    name,
+                    format!("no judge scores the dimension '{name}'"),
+                ));
+            };
+            if let Some((other, _)) = judges
+                .iter()
+                .find(|(council, _)| council.name != first.name)
+            {
+                return Err(fault(
+                    name,
+                    format!(
+                        "the dimension '{name}' is judged by two councils, '{}' and '{}': give it to one",
+                        first.name, other.name
+                    ),
+                ));
+            }
+            let scored = judges.iter().filter(|(_, judge)| judge.is_scored()).count();
+            if scored > 0 && scored < judges.len() {
+                return Err(fault(
+                    name,
+                    format!(
+                        "the dimension '{name}' has scored and unscored judges: give the unscored ones their own"
+                    ),
+                ));
+            }
+            if scored == 0 && dimension.weight.is_some() {
+                return Err(fault(
+                    name,
+                    format!("the dimension '{name}' has a weight, but only unscored judges"),
+                ));
+            }
+        }
+        if self.dimensions.iter().all(|it| it.weight.is_none()) {
+            return Err(Fault {
+                word: None,
+                message: "no dimension has a weight, so there is no overall score".into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn check_councils(&self, seats: &[Seat]) -> Result<(), Fault> {
+        if self.councils.is_empty() || self.councils.len() > MOST_COUNCILS {
+            return Err(Fault {
+                word: None,
+                message: format!(
+                    "there are {} councils; there must be 1 to {MOST_COUNCILS}",
+                    self.councils.len()
+                ),
+            });
+        }
+        let mut names = BTreeSet::new();
+        let mut leads = BTreeSet::new();
+        for council in &self.councils {
+            let name = &council.name;
+            if !is_name(name) {
+                return Err(unnamed(name, "a council"));
+            }
+            if !names.insert(name) {
+                return Err(fault(name, format!("two councils are named '{name}'")));
+            }
+            if council.judges.is_empty() {
+                return Err(fault(
+                    name,
+                    format!("the council '{name}' has no judge; it needs at least one"),
+                ));
+            }
+            if !council.judges.iter().any(Judge::is_scored) {
+                return Err(fault(
+                    name,
+                    format!(
+                        "all judges of the council '{name}' are unscored; it needs at least one that is not"
+                    ),
+                ));
+            }
+            known_seat(seats, &council.lead)?;
+            if !leads.insert(&council.lead) {
+                return Err(fault(
+                    &council.lead,
+                    format!("'{}' leads two councils", council.lead),
+                ));
+            }
+        }
+        known_seat(seats, CRITIC)?;
+        known_seat(seats, ORCHESTRATOR)
+    }
+
+    fn check_judges(&self, seats: &[Seat]) -> Result<(), Fault> {
+        let mut seen = BTreeSet::new();
+        for (_, judge) in self.judges() {
+            let seat = &judge.seat;
+            known_seat(seats, seat)?;
+            let is_taken = [CRITIC, ORCHESTRATOR].contains(&seat.as_str())
+                || self.councils.iter().any(|council| council.lead == *seat);
+            if is_taken {
+                return Err(fault(
+                    seat,
+                    format!("'{seat}' is lead, critic or orchestrator and cannot judge as well"),
+                ));
+            }
+            if !seen.insert(seat) {
+                return Err(fault(seat, format!("two judges are named '{seat}'")));
+            }
+            if judge.dimensions.is_empty() {
+                return Err(fault(
+                    seat,
+                    format!("the judge '{seat}' has no dimension to score"),
+                ));
+            }
+            let mut own = BTreeSet::new();
+            for name in &judge.dimensions {
+                if self.dimension(name).is_none() {
+                    return Err(fault(
+                        name,
+                        format!(
+                            "the judge '{seat}' scores '{name}', which is no dimension of this cast"
+                        ),
+                    ));
+                }
+                if !own.insert(name) {
+                    return Err(fault(
+                        name,
+                        format!("the judge '{seat}' scores '{name}' twice"),
+                    ));
+                }
+            }
+        }
+        let authenticity = self
+            .judges()
+            .filter(|(_, judge)| judge.part == Part::Authenticity);
+        if authenticity.count() > 1 {
+            return Err(Fault {
+                word: Some("authenticity".into()),
+                message: "only one judge can have the part 'authenticity'".into(),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Judge {
+    pub fn is_scored(&self) -> bool {
+        self.part == Part::Scored
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    !name.is_empty() && name.chars().all(is_fine)
+}
+
+fn unnamed(name: &str, what: &str) -> Fault {
+    fault(
+        name,
+        format!(
+            "'{name}' is no name for {what}: use small letters, digits, dashes and underscores"
+        ),
+    )
+}
+
+fn known_seat(seats: &[Seat], name: &str) -> Result<(), Fault> {
+    if seats.iter().any(|seat| seat.name == name) {
+        Ok(())
+    } else {
+        Err(fault(
+            name,
+            format!("there is no seat named '{name}'; add a [[seats]] for it"),
+        ))
+    }
+}
+
+#[cfg(test)]
+#[path = "councils_tests.rs"]
+mod tests;

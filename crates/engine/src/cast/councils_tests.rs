@@ -1,0 +1,235 @@
+use crate::cast::{Cast, Tier};
+use crate::data::{Data, DataError};
+
+fn built_in(name: &str) -> Cast {
+    Cast::load(&Data::built_in(), name).unwrap()
+}
+
+/// T-01: the councils, judges and components of the design, with its weights and tiers.
+#[test]
+fn t01_themis_is_as_the_design_has_it() {
+    let panel = built_in("themis").panel.unwrap();
+    let councils: Vec<_> = panel
+        .councils
+        .iter()
+        .map(|council| {
+            let judges: Vec<_> = council.judges.iter().map(|it| it.seat.as_str()).collect();
+            (council.name.as_str(), judges)
+        })
+        .collect();
+    assert_eq!(
+        councils,
+        [
+            (
+                "content",
+                vec!["hook", "emotion", "production", "authenticity"]
+            ),
+            ("market", vec!["trend", "subject", "audience"]),
+        ]
+    );
+    assert_eq!(
+        panel
+            .judges()
+            .filter(|(_, judge)| judge.is_scored())
+            .count(),
+        6
+    );
+    let weights: Vec<_> = panel
+        .dimensions
+        .iter()
+        .filter_map(|it| Some((it.name.as_str(), it.weight?)))
+        .collect();
+    assert_eq!(
+        weights,
+        [
+            ("hook_effectiveness", 25.0),
+            ("emotional_resonance", 20.0),
+            ("production_quality", 15.0),
+            ("trend_alignment", 20.0),
+            ("shareability", 20.0),
+        ]
+    );
+    let tiers: Vec<_> = panel.tiers.all().iter().map(|tier| tier.from).collect();
+    assert_eq!(tiers, [0, 21, 41, 61, 81]);
+    assert!(
+        panel
+            .judges()
+            .all(|(_, judge)| !judge.sub_scores.is_empty())
+    );
+}
+
+/// T-09, T-10, T-11: critic and orchestrator deliberate; in fast mode nobody does.
+#[test]
+fn t11_in_fast_mode_every_seat_is_on_the_fast_tier() {
+    for name in ["themis", "rfc", "essay"] {
+        let cast = built_in(name);
+        let deliberate: Vec<_> = cast
+            .seats
+            .iter()
+            .filter(|seat| seat.tier == Tier::Deliberate)
+            .map(|seat| seat.name.as_str())
+            .collect();
+        assert_eq!(deliberate, ["critic", "orchestrator"], "{name}");
+        assert!(
+            cast.on_the_fast_tier()
+                .seats
+                .iter()
+                .all(|seat| seat.tier == Tier::Fast)
+        );
+    }
+}
+
+/// What is said about a cast file in which one thing was replaced.
+fn refused(from: &str, to: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let themis = include_str!("../../casts/themis.toml");
+    assert!(themis.contains(from), "nothing to replace: {from}");
+    std::fs::write(&file, themis.replacen(from, to, 1)).unwrap();
+    match Cast::load_file(&file) {
+        Ok(_) => panic!("'{to}' was taken"),
+        Err(DataError::Broken { line, message, .. }) => format!("{line}: {message}"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn line_of(text: &str) -> usize {
+    let lines = include_str!("../../casts/themis.toml").lines();
+    let found = lines.enumerate().filter(|(_, line)| line.contains(text));
+    found.last().unwrap().0 + 1
+}
+
+/// T-01, C-02: a council with no judge, and two judges of one name, are refused with file and line.
+#[test]
+fn t01_a_council_without_judges_and_two_judges_of_one_name_are_refused() {
+    let error = refused("seat = \"emotion\"", "seat = \"hook\"");
+    assert!(error.ends_with("two judges are named 'hook'"), "{error}");
+    assert!(!error.starts_with("1: "), "{error}");
+    let error = refused(
+        "lead = \"market-lead\"",
+        "lead = \"market-lead\"\njudges = []\n\n[[panel.councils]]\nname = \"other\"\ntitle = \"x\"\nconcern = \"x\"\nlead = \"critic\"",
+    );
+    assert!(
+        error.ends_with("the council 'market' has no judge; it needs at least one")
+            || error.contains("judged by"),
+        "{error}"
+    );
+}
+
+/// C-02: what types cannot hold is said with its line.
+#[test]
+fn c02_every_rule_of_a_panel_is_checked() {
+    for (from, to, expected) in [
+        (
+            "lead = \"content-lead\"",
+            "lead = \"nobody\"",
+            "there is no seat named 'nobody'; add a [[seats]] for it",
+        ),
+        (
+            "lead = \"content-lead\"",
+            "lead = \"hook\"",
+            "'hook' is lead, critic or orchestrator and cannot judge as well",
+        ),
+        (
+            "lead = \"content-lead\"",
+            "lead = \"market-lead\"",
+            "'market-lead' leads two councils",
+        ),
+        (
+            "name = \"market\"",
+            "name = \"content\"",
+            "two councils are named 'content'",
+        ),
+        (
+            "weight = 25",
+            "weight = 0",
+            "the weight of 'hook_effectiveness' must be above 0; leave it out for no weight",
+        ),
+        (
+            "name = \"emotional_resonance\"",
+            "name = \"hook_effectiveness\"",
+            "two dimensions are named 'hook_effectiveness'",
+        ),
+        (
+            "[\"hook_effectiveness\", ",
+            "[\"hooks\", ",
+            "no judge scores the dimension 'hook_effectiveness'",
+        ),
+        (
+            "[\"trend_alignment\", \"shareability\"",
+            "[\"trend_alignment\", \"emotional_resonance\", \"shareability\"",
+            "the dimension 'emotional_resonance' is judged by two councils, 'content' and 'market': give it to one",
+        ),
+        (
+            "[\"human_authorship\"]",
+            "[\"human_authorship\", \"production_quality\"]",
+            "the dimension 'production_quality' has scored and unscored judges: give the unscored ones their own",
+        ),
+        ("part = \"authenticity\"", "part = \"scored\"", ""),
+        (
+            "name = \"subjects\"",
+            "name = \"platforms\"",
+            "two extras are named 'platforms'",
+        ),
+        (
+            "name = \"critic\"\ntitle",
+            "name = \"critics\"\ntitle",
+            "there is no seat named 'critic'; add a [[seats]] for it",
+        ),
+    ] {
+        if expected.is_empty() {
+            continue;
+        }
+        let error = refused(from, to);
+        assert!(error.ends_with(expected), "{error}\nexpected: {expected}");
+    }
+    let error = refused("weight = 25", "weight = 0");
+    assert!(
+        error.starts_with(&format!("{}: ", line_of("\"hook_effectiveness\""))),
+        "{error}"
+    );
+}
+
+/// C-02: anchors at 0, 25, 50, 75 and 100, all of them.
+#[test]
+fn c02_a_missing_anchor_is_an_error_with_its_line() {
+    let error = refused("75 = \"A start", "80 = \"A start");
+    assert!(
+        error.contains("unknown field `80`") && error.contains("expected"),
+        "{error}"
+    );
+}
+
+/// C-02: tiers are checked by their own type.
+#[test]
+fn c02_tiers_that_do_not_rise_are_an_error() {
+    let error = refused("from = 41", "from = 11");
+    assert!(error.contains("tiers must rise"), "{error}");
+}
+
+/// C-02: the example in the documentation is a cast, once it has its seats.
+#[test]
+fn c02_the_documented_example_is_in_order() {
+    let page = include_str!("../../../../docs/casts.md");
+    let panel = page
+        .split("```toml\n")
+        .nth(2)
+        .unwrap()
+        .split("```")
+        .next()
+        .unwrap();
+    let mut cast = String::from("name = \"grant\"\nprotocol = \"councils\"\nsummary = \"x\"\n");
+    let seats = [
+        "novelty",
+        "feasibility",
+        "science-lead",
+        "plan-lead",
+        "critic",
+        "orchestrator",
+    ];
+    cast += &seats.map(|seat| format!("[[seats]]\nname = \"{seat}\"\ntitle = \"x\"\ntier = \"fast\"\ntemperature = 0.3\nmax_output_tokens = 9\npersona = \"x\"\n")).concat();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("grant.toml");
+    std::fs::write(&file, cast + panel).unwrap();
+    Cast::load_file(&file).unwrap();
+}

@@ -1,0 +1,443 @@
+//! The interface between the engine and a protocol.
+//!
+//! [`Protocol`] is implemented once per protocol, in the protocol's own folder. [`AnyProtocol`] is its object-safe form: the
+//! registry in [`crate::protocols`] and every surface work with that and know nothing else of a protocol.
+
+use std::collections::HashMap;
+use std::future::Future;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use jsonschema::error::ValidationErrorKind;
+use roundtable_core::forecast::Observation;
+use roundtable_core::learning::{Domain, Learned};
+use roundtable_core::sources::Source;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::cast::Cast;
+use crate::data::{Data, closest};
+use crate::event::{End, Entry, Millis, State};
+use crate::journal::JournalError;
+use crate::report::{Report, Section};
+use crate::table::{Halt, SeatModel, Table};
+use crate::tokens;
+
+/// A way to debate: what a caller may set, how it is checked, played and reported.
+///
+/// To add one: implement this trait in a folder of its own, add the type to `protocols::ALL`, add a cast and prompts.
+pub trait Protocol: Send + Sync + Sized + 'static {
+    const NAME: &'static str;
+    /// What people call such a debate; the name says how it works, the title what it gives.
+    const TITLE: &'static str;
+    /// The cast of a request that names none.
+    const CAST: &'static str;
+    /// The phase that writes the answer: terminals print it once, as the result, and do not stream it before.
+    const ANSWER_PHASE: &'static str;
+    /// Whether events of [`Self::ANSWER_PHASE`] are named after the phase (`synthesis_chunk`) instead of the seat.
+    const PHASE_NAMES_EVENTS: bool = true;
+    const NEEDS: Needs;
+
+    /// What a caller may set, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
+    type Input: DeserializeOwned + Serialize + JsonSchema + Default;
+    /// What the debate is played by, as the journal keeps it: everything that a replay must find unchanged.
+    type Rules: DeserializeOwned + Serialize + Send + Sync + 'static;
+
+    /// The domain whose lessons the debate uses, if it uses any.
+    fn domain(_: &Self::Input) -> Option<Domain> {
+        None
+    }
+
+    /// Checks a request and fills in defaults. Reports everything that is wrong with it at once.
+    fn validate(
+        input: Self::Input,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Self::Rules>, Vec<Fault>>;
+
+    /// Plays the debate to its end. Budget limits end it with the best result so far; other halts are errors.
+    fn play<'t>(
+        table: &'t Table,
+        rules: &'t Self::Rules,
+    ) -> impl Future<Output = Result<End, Halt>> + Send + 't;
+
+    /// What the debate has to show, at any point of its journal.
+    fn report(entries: &[Entry]) -> Report;
+
+    /// The state of the debate after its last round, for people who watch it run.
+    fn progress(_: &[Entry]) -> Option<Section> {
+        None
+    }
+
+    /// The record that programs get, with the fields of the protocol's design.
+    fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value>;
+
+    /// The JSON schema of [`Self::record`], if it is published.
+    fn record_schema() -> Option<Value> {
+        None
+    }
+
+    /// The fields of the page's form that set parts of the input.
+    fn form(_: &Data) -> Vec<FormField> {
+        Vec::new()
+    }
+}
+
+/// Resources that a protocol uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// The reasoning templates.
+    pub library: bool,
+    /// Each role's results on resolved forecasts.
+    pub history: bool,
+    /// Files that the seats may search.
+    pub sources: bool,
+}
+
+/// The parts of a request that are the same for all protocols.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub question: String,
+    pub cast: Option<String>,
+    pub sources: Vec<Source>,
+}
+
+/// What surrounds a request: data files, limits, configuration, and what earlier debates left behind.
+#[derive(Debug)]
+pub struct Context<'a> {
+    pub data: &'a Data,
+    pub max_question_tokens: u64,
+    pub now: Millis,
+    /// The protocol's section of the configuration; the protocol deserializes it.
+    pub settings: Value,
+    pub history: Vec<Observation>,
+    pub learned: Option<Learned>,
+}
+
+impl Context<'_> {
+    /// The protocol's settings; defaults if the configuration has none.
+    pub fn settings<S: DeserializeOwned + Default>(&self) -> S {
+        S::deserialize(&self.settings).unwrap_or_default()
+    }
+
+    /// Rejects empty questions and questions too long for the prompt.
+    pub fn check_question(&self, question: &str) -> Result<(), Fault> {
+        check_question(question, self.max_question_tokens)
+    }
+}
+
+/// Rejects empty questions and questions of more than `limit` tokens.
+pub fn check_question(question: &str, limit: u64) -> Result<(), Fault> {
+    if question.trim().is_empty() {
+        return Err(Fault::new("/question", "the question is empty"));
+    }
+    match excess_tokens(question, limit) {
+        None => Ok(()),
+        Some(count) => Err(Fault::new(
+            "/question",
+            format!(
+                "the question has {count} tokens; the limit is {limit} (max_question_tokens in [limits]). Shorten it, or ask \
+                 about a part."
+            ),
+        )),
+    }
+}
+
+/// The number of tokens of a text that has more than `limit`.
+pub fn excess_tokens(text: &str, limit: u64) -> Option<u64> {
+    // A token has at least one byte, so a short text needs no counting.
+    if text.len() as u64 <= limit {
+        return None;
+    }
+    let count = tokens::count(text);
+    (count > limit).then_some(count)
+}
+
+/// One thing that is wrong with a request. `at` is a JSON pointer into it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    pub at: String,
+    pub message: String,
+}
+
+impl Fault {
+    pub fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            at: at.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// A request that its protocol has accepted.
+pub struct Plan<R> {
+    pub question: String,
+    pub cast: Cast,
+    pub embedder: EmbedderUse,
+    rules: FinishRules<R>,
+}
+
+/// Completes the rules once the models are known. Pushes notes for the user.
+type FinishRules<R> =
+    Box<dyn FnOnce(&SeatModels, &mut Vec<String>) -> Result<R, Vec<Fault>> + Send>;
+
+pub type SeatModels = HashMap<String, SeatModel>;
+
+impl<R: Send + 'static> Plan<R> {
+    pub fn new(question: String, cast: Cast, embedder: EmbedderUse, rules: R) -> Self {
+        Self::depending_on_models(question, cast, embedder, move |_, _| Ok(rules))
+    }
+
+    /// For rules that depend on the models, such as how much text the smallest context can hold.
+    pub fn depending_on_models(
+        question: String,
+        cast: Cast,
+        embedder: EmbedderUse,
+        rules: impl FnOnce(&SeatModels, &mut Vec<String>) -> Result<R, Vec<Fault>> + Send + 'static,
+    ) -> Self {
+        Self {
+            question,
+            cast,
+            embedder,
+            rules: Box::new(rules),
+        }
+    }
+
+    pub fn rules(self, models: &SeatModels, notes: &mut Vec<String>) -> Result<R, Vec<Fault>> {
+        (self.rules)(models, notes)
+    }
+
+    fn map<S>(self, convert: impl FnOnce(R) -> Result<S, Vec<Fault>> + Send + 'static) -> Plan<S> {
+        let rules = self.rules;
+        Plan {
+            question: self.question,
+            cast: self.cast,
+            embedder: self.embedder,
+            rules: Box::new(move |models, notes| convert(rules(models, notes)?)),
+        }
+    }
+}
+
+/// The use of an embedder in a debate. If none is available, the debate runs without it and the user is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmbedderUse {
+    None,
+    /// Finds reasoning templates or compares texts.
+    Optional,
+    /// Measures convergence. Without it, the typed answers alone decide.
+    Measures,
+}
+
+/// A field of the page's form. Its name is the property of the input that it sets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormField {
+    pub name: &'static str,
+    pub label: &'static str,
+    pub hint: &'static str,
+    pub kind: FieldKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldKind {
+    Text,
+    /// Several lines, each an item of a list.
+    Lines,
+    Checkbox,
+    /// One of these, or none if the first is empty.
+    Choice(Vec<FormChoice>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FormChoice {
+    pub value: String,
+    pub summary: String,
+}
+
+/// [`Protocol`] as an object; see there for what each method does.
+pub trait AnyProtocol: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn title(&self) -> &'static str;
+    fn answer_phase(&self) -> &'static str;
+    fn phase_names_events(&self) -> bool;
+    fn needs(&self) -> Needs;
+    fn input_schema(&self, generator: &mut SchemaGenerator) -> Value;
+    fn domain(&self, input: &Value) -> Option<Domain>;
+    fn validate(
+        &self,
+        input: Value,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Value>, Vec<Fault>>;
+    fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>>;
+    fn report(&self, entries: &[Entry]) -> Report;
+    fn progress(&self, entries: &[Entry]) -> Option<Section>;
+    fn record(&self, id: &str, timestamp: String, entries: &[Entry]) -> Option<Value>;
+    fn record_schema(&self) -> Option<Value>;
+    fn form(&self, data: &Data) -> Vec<FormField>;
+}
+
+impl<P: Protocol> AnyProtocol for P {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn title(&self) -> &'static str {
+        P::TITLE
+    }
+
+    fn answer_phase(&self) -> &'static str {
+        P::ANSWER_PHASE
+    }
+
+    fn phase_names_events(&self) -> bool {
+        P::PHASE_NAMES_EVENTS
+    }
+
+    fn needs(&self) -> Needs {
+        P::NEEDS
+    }
+
+    fn input_schema(&self, generator: &mut SchemaGenerator) -> Value {
+        generator.subschema_for::<P::Input>().to_value()
+    }
+
+    fn domain(&self, input: &Value) -> Option<Domain> {
+        P::domain(&P::Input::deserialize(input).ok()?)
+    }
+
+    fn validate(
+        &self,
+        input: Value,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Value>, Vec<Fault>> {
+        if !P::NEEDS.sources && !request.sources.is_empty() {
+            let message = format!("{} does not read sources", P::NAME);
+            return Err(vec![Fault::new("/sources", message)]);
+        }
+        let plan = match read_input::<P>(input) {
+            Ok(input) => P::validate(input, request, context)?,
+            // The rest of the request is checked too, with default input.
+            Err(mut faults) => {
+                let others = P::validate(P::Input::default(), request, context);
+                let others = others.err().unwrap_or_default().into_iter();
+                faults.extend(others.filter(|fault| !fault.at.starts_with(INPUT)));
+                return Err(faults);
+            }
+        };
+        Ok(plan.map(|rules| {
+            serde_json::to_value(rules)
+                .map_err(|error| vec![Fault::new(INPUT, format!("cannot be stored: {error}"))])
+        }))
+    }
+
+    fn play<'t>(&self, table: &'t Table) -> BoxFuture<'t, Result<End, Halt>> {
+        async move {
+            let rules = P::Rules::deserialize(&table.setup().rules).map_err(|e| corrupt(&e))?;
+            P::play(table, &rules).await
+        }
+        .boxed()
+    }
+
+    fn report(&self, entries: &[Entry]) -> Report {
+        P::report(entries)
+    }
+
+    fn progress(&self, entries: &[Entry]) -> Option<Section> {
+        P::progress(entries)
+    }
+
+    fn record(&self, id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+        P::record(id, timestamp, entries)
+    }
+
+    fn record_schema(&self) -> Option<Value> {
+        P::record_schema()
+    }
+
+    fn form(&self, data: &Data) -> Vec<FormField> {
+        P::form(data)
+    }
+}
+
+impl PartialEq for dyn AnyProtocol {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl std::fmt::Debug for dyn AnyProtocol {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The end of a debate whose verdict this is.
+pub fn end_of(state: State, reason: Option<String>, verdict: &impl Serialize) -> Result<End, Halt> {
+    let result = serde_json::to_value(verdict).map_err(|error| corrupt(&error))?;
+    Ok(End {
+        state,
+        reason,
+        result: Some(result),
+    })
+}
+
+fn corrupt(error: &serde_json::Error) -> Halt {
+    Halt::Journal(JournalError::Corrupt {
+        detail: error.to_string(),
+    })
+}
+
+/// The pointer to the input in a request.
+const INPUT: &str = "/rules";
+
+/// Reads the input; if it is invalid, its schema says everything that is wrong with it.
+fn read_input<P: Protocol>(input: Value) -> Result<P::Input, Vec<Fault>> {
+    P::Input::deserialize(&input).map_err(|error| {
+        let schema = schemars::schema_for!(P::Input).to_value();
+        let mut faults = Vec::new();
+        if let Ok(validator) = jsonschema::validator_for(&schema) {
+            for fault in validator.iter_errors(&input) {
+                if let ValidationErrorKind::AdditionalProperties { unexpected } = fault.kind() {
+                    faults.extend(unexpected.iter().map(|key| unknown(P::NAME, key, &schema)));
+                } else {
+                    let at = format!("{INPUT}{}", fault.instance_path());
+                    faults.push(Fault::new(at, expected(&fault)));
+                }
+            }
+        }
+        if faults.is_empty() {
+            faults.push(Fault::new(INPUT, error.to_string()));
+        }
+        faults
+    })
+}
+
+/// The schema's message, without the `null` that every optional value may be.
+fn expected(fault: &jsonschema::ValidationError<'_>) -> String {
+    let message: String = fault.to_string().chars().take(300).collect();
+    message
+        .replace(", \"null\"", "")
+        .replace("\"null\", ", "")
+        .replace("types", "type")
+}
+
+fn unknown(protocol: &str, key: &str, schema: &Value) -> Fault {
+    let none = Map::new();
+    let known = schema["properties"].as_object().unwrap_or(&none);
+    let known: Vec<&str> = known.keys().map(String::as_str).collect();
+    let hint = closest(key, known.iter().copied()).map_or_else(
+        || format!("it has {}", known.join(", ")),
+        |close| format!("did you mean '{close}'?"),
+    );
+    Fault::new(
+        format!("{INPUT}/{key}"),
+        format!("{protocol} has no rule '{key}'; {hint}"),
+    )
+}
+
+#[cfg(test)]
+#[path = "protocol_tests.rs"]
+mod tests;

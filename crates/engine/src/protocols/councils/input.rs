@@ -1,0 +1,137 @@
+//! What a caller may set, and the check of a request. Content too long for the models is cut, and the result says what was
+//! left out.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Councils, Given, Kind, Mode, Package, Rules};
+use crate::cast::Cast;
+use crate::model::Image;
+use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels};
+
+/// The rules of a judgement.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Input {
+    /// `full`, or `fast` for one round on the fast tier without an exchange between the councils.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// A short name for the content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The texts to judge. Without any, the question itself is judged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Given>,
+    /// Pictures, for models with vision.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+}
+
+pub(super) fn validate(
+    input: Input,
+    request: &Request,
+    context: &Context<'_>,
+) -> Result<Plan<Rules>, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let cast = Cast::named_or_file(
+        context.data,
+        request.cast.as_deref().unwrap_or(Councils::CAST),
+    );
+    match &cast {
+        Err(error) => faults.push(Fault::new("/cast", error.to_string())),
+        Ok(cast) if cast.panel.is_none() => {
+            let message = format!(
+                "the cast '{}' is for '{}' and has no councils: a cast for councils needs a [panel] with its councils, judges and \
+                 dimensions",
+                cast.name, cast.protocol
+            );
+            faults.push(Fault::new("/cast", message));
+        }
+        Ok(_) => {}
+    }
+    let parts = content(&request.question, input.parts, &mut faults);
+    let (Ok(cast), true) = (cast, faults.is_empty()) else {
+        return Err(faults);
+    };
+    let mode = input.mode.unwrap_or(Mode::Full);
+    let cast = match mode {
+        Mode::Full => cast,
+        Mode::Fast => cast.on_the_fast_tier(),
+    };
+    let title = input.title.unwrap_or_else(|| {
+        let names = parts.iter().map(|part| part.name.clone());
+        names.collect::<Vec<_>>().join(", ")
+    });
+    let limit = context.max_question_tokens;
+    let (question, seats, images) = (title.clone(), cast.clone(), input.images);
+    Ok(Plan::depending_on_models(
+        question,
+        cast,
+        EmbedderUse::None,
+        move |models, notes| {
+            check_vision(&images, &seats, models)?;
+            let contexts = models
+                .values()
+                .filter_map(|seat| seat.model.profile().context_tokens);
+            // A quarter of the smallest context; the rest is for what is said about the content.
+            let limit = contexts
+                .min()
+                .map_or(limit, |context| limit.min(u64::from(context) / 4));
+            let package = Package::new(title, &parts, limit).with_images(images);
+            notes.extend(package.left_out());
+            Rules::new(mode, &seats, package)
+                .map_err(|error| vec![Fault::new("/cast", error.to_string())])
+        },
+    ))
+}
+
+/// The parts that are given, or the question itself.
+fn content(question: &str, mut parts: Vec<Given>, faults: &mut Vec<Fault>) -> Vec<Given> {
+    let is_question = parts.is_empty();
+    if is_question {
+        parts.push(Given {
+            kind: Kind::Text,
+            name: "the text".into(),
+            text: question.to_owned(),
+        });
+    }
+    for (index, part) in parts.iter().enumerate() {
+        let at = if is_question {
+            "/question".to_owned()
+        } else {
+            format!("/rules/parts/{index}")
+        };
+        if part.text.trim().is_empty() {
+            let message = format!("{} is empty: there is nothing to judge", part.name);
+            faults.push(Fault::new(at, message));
+        } else if part.text.contains('\0') {
+            faults.push(Fault::new(at, format!("{} is not text", part.name)));
+        }
+    }
+    if parts.iter().all(|part| part.kind == Kind::Metadata) {
+        faults.push(Fault::new(
+            "/rules/parts",
+            "there is metadata but no content that it belongs to",
+        ));
+    }
+    parts
+}
+
+/// Every seat gets the pictures, so every model needs vision.
+fn check_vision(images: &[Image], cast: &Cast, models: &SeatModels) -> Result<(), Vec<Fault>> {
+    let blind = cast.seats.iter().find(|seat| {
+        let seat = models.get(&seat.name);
+        seat.is_some_and(|seat| !seat.model.sees())
+    });
+    match (images.first(), blind) {
+        (Some(image), Some(seat)) => Err(vec![Fault::new(
+            "/rules/images",
+            format!(
+                "{} is a picture, and the model of seat '{}' is not known to have vision: choose one that does with --model, or \
+                 leave the picture out",
+                image.name, seat.name
+            ),
+        )]),
+        _ => Ok(()),
+    }
+}

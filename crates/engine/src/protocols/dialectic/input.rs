@@ -1,0 +1,95 @@
+//! What a caller may set, and the check of a request (P-01).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Dialectic, Rules};
+use crate::cast::Cast;
+use crate::data::{Data, DataError};
+use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request};
+
+const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
+
+/// The rules of a dialectic. Anything left out is taken from the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Input {
+    /// The debate does not end before this round, unless the skeptic is ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_rounds: Option<u32>,
+    /// The last round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+    /// The skeptic's score, from 1 to 10, that ends the debate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_stop_score: Option<u8>,
+    /// Whether a judge scores the final answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_score: Option<bool>,
+}
+
+/// The protocol's part of the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    pub min_rounds: u32,
+    pub max_rounds: u32,
+    pub early_stop_score: u8,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            min_rounds: 3,
+            max_rounds: 5,
+            early_stop_score: 8,
+        }
+    }
+}
+
+pub(super) fn validate(
+    input: &Input,
+    request: Request,
+    context: &Context<'_>,
+) -> Result<Plan<Rules>, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let question = request.question.trim().to_owned();
+    faults.extend(context.check_question(&question).err());
+    let settings: Settings = context.settings();
+    let rules = Rules::new(
+        input.min_rounds.unwrap_or(settings.min_rounds),
+        input.max_rounds.unwrap_or(settings.max_rounds),
+        input.early_stop_score.unwrap_or(settings.early_stop_score),
+    );
+    let rules = rules
+        .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
+        .ok();
+    let cast = load_cast(
+        context.data,
+        request.cast.as_deref().unwrap_or(Dialectic::CAST),
+    );
+    let cast = cast
+        .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
+        .ok();
+    match (cast, rules) {
+        (Some(cast), Some(rules)) if faults.is_empty() => {
+            let rules = Rules {
+                auto_score: input.auto_score.unwrap_or(true),
+                ..rules
+            };
+            Ok(Plan::new(question, cast, EmbedderUse::Optional, rules))
+        }
+        _ => Err(faults),
+    }
+}
+
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let cast = Cast::load(data, name)?;
+    for seat in SEATS {
+        cast.seat(seat).map_err(|_| DataError::Broken {
+            file: format!("cast '{name}'"),
+            line: 1,
+            message: format!("`ask` needs a seat named '{seat}'"),
+        })?;
+    }
+    Ok(cast)
+}

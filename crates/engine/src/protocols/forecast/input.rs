@@ -1,0 +1,202 @@
+//! What a caller may set: either a whole request of the contract, or a question with its outcomes, from which one is made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Before, Forecast, Rules, open};
+use crate::cast::Cast;
+use crate::protocol::{
+    Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
+};
+
+/// The rules of a forecast. Anything given next to `request` replaces the request's own value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Input {
+    /// A whole request of the forecasting contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "object")]
+    pub request: Option<Value>,
+    /// The outcomes, exactly one of which will happen: labels, or objects of the contract.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Vec<Value>>,
+    /// The number of rounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    /// The roles that take part, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roles: Option<Vec<Value>>,
+    /// The judge's weight against the mean of all roles, from 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_weight: Option<f64>,
+    /// The greatest length of an argument, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_argument_length: Option<u32>,
+    /// The field of the question, such as economy. The roles earn weights per domain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    /// The day after which the outcome is known, such as 2027-06-30.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolves: Option<String>,
+    /// Notes that every role reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// The caller's own id for the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<String>,
+}
+
+fn object(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "object" })
+}
+
+pub(super) fn form() -> Vec<FormField> {
+    vec![FormField {
+        name: "outcomes",
+        label: "Outcomes, one per line",
+        hint: "Exactly one of them will happen.",
+        kind: FieldKind::Lines,
+    }]
+}
+
+pub(super) fn validate(
+    input: &Input,
+    request: &Request,
+    context: Context<'_>,
+) -> Result<Plan<Rules>, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let limit = context.max_question_tokens;
+    if let Some(notes) = &input.context
+        && let Some(count) = excess_tokens(notes, limit)
+    {
+        let message = format!("the notes have {count} tokens; the limit is {limit}");
+        faults.push(Fault::new("/rules/context", message));
+    }
+    let cast = Cast::load(
+        context.data,
+        request.cast.as_deref().unwrap_or(Forecast::CAST),
+    );
+    let cast = cast
+        .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
+        .ok();
+    let before = Before {
+        context: input.context.clone(),
+        history: context.history,
+        now: context.now,
+    };
+    let asked = contract_request(input, &request.question);
+    let opening = cast.and_then(|cast| {
+        open(&asked, &cast, before)
+            .map_err(|found| {
+                let named = found.into_iter().map(|fault| {
+                    let message = fault.to_string();
+                    Fault::new(fault.at, message)
+                });
+                faults.extend(named);
+            })
+            .ok()
+    });
+    if let Some(opening) = &opening {
+        faults.extend(crate::protocol::check_question(&opening.question, limit).err());
+    }
+    match opening {
+        Some(opening) if faults.is_empty() => Ok(Plan::new(
+            opening.question,
+            opening.cast,
+            EmbedderUse::None,
+            opening.rules,
+        )),
+        _ => Err(faults),
+    }
+}
+
+/// The request that was given, or one made from question and outcomes, with the other inputs written over it.
+fn contract_request(input: &Input, question: &str) -> Value {
+    let made = || {
+        json!({
+            "task_id": input.task_id.as_deref().unwrap_or("question"),
+            "prediction_context": {
+                "task": { "raw_query": question.trim() },
+                "outcomes": with_ids(input.outcomes.as_deref().unwrap_or_default()),
+            },
+        })
+    };
+    let mut request = input.request.clone().unwrap_or_else(made);
+    let timeframe = ["prediction_context", "task", "timeframe", "end"];
+    let overrides: [(&[&str], Option<Value>); 6] = [
+        (&["config", "rounds"], input.rounds.map(Value::from)),
+        (&["config", "roles"], input.roles.clone().map(Value::from)),
+        (
+            &["config", "judge_weight"],
+            input.judge_weight.map(Value::from),
+        ),
+        (
+            &["config", "max_argument_length"],
+            input.max_argument_length.map(Value::from),
+        ),
+        (
+            &["prediction_context", "task", "type"],
+            input.domain.clone().map(Value::from),
+        ),
+        (&timeframe, input.resolves.clone().map(Value::from)),
+    ];
+    for (path, value) in overrides {
+        if let Some(value) = value {
+            set(&mut request, path, value);
+        }
+    }
+    request
+}
+
+/// Writes a value into nested objects and creates missing ones. Anything that is not an object is left for the reader of
+/// the request to reject.
+fn set(object: &mut Value, path: &[&str], value: Value) {
+    let Some((last, parents)) = path.split_last() else {
+        return;
+    };
+    let mut place = object;
+    for name in parents {
+        let Some(fields) = place.as_object_mut() else {
+            return;
+        };
+        place = fields
+            .entry((*name).to_owned())
+            .or_insert_with(|| Value::Object(Map::new()));
+    }
+    if let Some(fields) = place.as_object_mut() {
+        fields.insert((*last).to_owned(), value);
+    }
+}
+
+/// Gives labels an id that people can type; objects keep theirs.
+fn with_ids(outcomes: &[Value]) -> Value {
+    let mut ids: Vec<String> = Vec::new();
+    let mut all = Vec::new();
+    for (number, outcome) in (1..).zip(outcomes) {
+        let Some(label) = outcome.as_str() else {
+            all.push(outcome.clone());
+            continue;
+        };
+        let mut id = slug(label);
+        if id.is_empty() || ids.contains(&id) {
+            let prefix = if id.is_empty() { "outcome-" } else { "-" };
+            id = format!("{id}{prefix}{number}");
+        }
+        all.push(json!({ "id": id, "label": label.trim() }));
+        ids.push(id);
+    }
+    Value::Array(all)
+}
+
+/// `Above 3%` → `above-3`; at most four words.
+fn slug(label: &str) -> String {
+    let lower = label.to_lowercase();
+    let words = lower.split(|c: char| !c.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).take(4).collect();
+    words.join("-").chars().take(32).collect()
+}
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

@@ -1,0 +1,335 @@
+//! What a caller may set, and the check of a request: mode, seats, rounds, focus, stakes, evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundtable_core::convergence::Thresholds;
+use roundtable_core::learning::Domain;
+use roundtable_core::sources::Sources;
+use roundtable_core::verification::Stakes;
+use roundtable_core::votes::ROUND_CAP;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::enhanced::{DebatePolicy, policy};
+use super::{Modes, Rules};
+use crate::algorithm::Algorithm;
+use crate::cast::{Cast, Part, Seat, Team};
+use crate::data::{Data, DataError};
+use crate::mode::{Mode, SpeakingOrder};
+use crate::protocol::{
+    Context, EmbedderUse, Fault, FieldKind, FormChoice, FormField, Plan, Protocol, Request,
+    SeatModels, check_question,
+};
+use crate::tokens;
+
+/// The mode of a request that names none.
+pub const DEFAULT_MODE: &str = "collaborative";
+const MIN_SEATS: usize = 3;
+const DEFAULT_SEATS: usize = 4;
+/// The question is in every prompt, and a prompt has at most 10,000 tokens.
+const MAX_QUESTION_TOKENS: u64 = 2500;
+
+/// The rules of a debate in one of the modes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Input {
+    /// The mode: how the panel debates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "mode_names")]
+    pub mode: Option<String>,
+    /// The last round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+    /// A question for round 1, or questions by round: `{"2": "What does it cost?"}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<Focus>,
+    /// With high stakes every reply is checked once more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "stakes")]
+    pub stakes: Option<Stakes>,
+    /// The number of seats of the cast that take part, at least 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seats: Option<u32>,
+    /// Whether claims carry evidence and measured convergence ends the debate. The default comes from the project's
+    /// constitution and the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enhanced: Option<bool>,
+    /// How an enhanced debate decides. Naming one makes the debate an enhanced one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "algorithm_names")]
+    pub algorithm: Option<String>,
+    /// The kind of question. An enhanced debate uses what post-mortems of its domain have taught.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 80), example = "api design")]
+    pub domain: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Focus {
+    FirstRound(String),
+    ByRound(BTreeMap<String, String>),
+}
+
+/// The protocol's part of the configuration and of the project's constitution.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    pub algorithm: Option<String>,
+    pub thresholds: Thresholds,
+    pub policy: DebatePolicy,
+    /// Why the constitution could not be read; it matters only to debates that need it.
+    pub policy_error: Option<String>,
+}
+
+fn mode_names(_: &mut SchemaGenerator) -> Schema {
+    let names = Mode::names(&Data::built_in()).unwrap_or_default();
+    json_schema!({ "type": "string", "examples": names })
+}
+
+fn algorithm_names(_: &mut SchemaGenerator) -> Schema {
+    let names = Algorithm::names(&Data::built_in()).unwrap_or_default();
+    json_schema!({ "type": "string", "examples": names })
+}
+
+fn stakes(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": ["high", "ordinary"] })
+}
+
+pub(super) fn form(data: &Data) -> Vec<FormField> {
+    let choice = |value: String, summary: Option<String>| FormChoice {
+        value,
+        summary: summary.unwrap_or_default(),
+    };
+    let mut modes = Mode::names(data).unwrap_or_default();
+    modes.sort_by_key(|name| name != DEFAULT_MODE);
+    let modes = modes.into_iter().map(|name| {
+        let summary = Mode::load(data, &name).ok().map(|mode| mode.summary);
+        choice(name, summary)
+    });
+    let configured = choice(String::new(), Some("As configured".into()));
+    let algorithms = Algorithm::names(data).unwrap_or_default().into_iter();
+    let algorithms = algorithms.map(|name| {
+        let algorithm = Algorithm::load(data, &name).ok();
+        choice(name, algorithm.map(|algorithm| algorithm.summary))
+    });
+    vec![
+        FormField {
+            name: "mode",
+            label: "Mode",
+            hint: "",
+            kind: FieldKind::Choice(modes.collect()),
+        },
+        FormField {
+            name: "algorithm",
+            label: "Decision rule",
+            hint: "",
+            kind: FieldKind::Choice(std::iter::once(configured).chain(algorithms).collect()),
+        },
+        FormField {
+            name: "domain",
+            label: "Domain",
+            hint: "api design",
+            kind: FieldKind::Text,
+        },
+        FormField {
+            name: "enhanced",
+            label: "Enhanced",
+            hint: "Claims carry evidence, convergence is measured after every round, and lessons from earlier decisions of the domain are used.",
+            kind: FieldKind::Checkbox,
+        },
+    ]
+}
+
+pub(super) fn validate(
+    input: Input,
+    request: Request,
+    context: Context<'_>,
+) -> Result<Plan<Rules>, Vec<Fault>> {
+    // Tokens are counted from round 2 on; loading the vocabulary meanwhile hides its cost.
+    tokens::load_meanwhile();
+    let mut faults = Vec::new();
+    let question = request.question.trim().to_owned();
+    let limit = context.max_question_tokens.min(MAX_QUESTION_TOKENS);
+    faults.extend(check_question(&question, limit).err());
+    let mode = input.mode.as_deref().unwrap_or(DEFAULT_MODE);
+    let mode = found("/rules/mode", Mode::load(context.data, mode), &mut faults);
+    let cast = request.cast.as_deref().unwrap_or(Modes::CAST);
+    let cast = found("/cast", load_cast(context.data, cast), &mut faults);
+    let cast = cast.and_then(|cast| seated(cast, input.seats, mode.as_ref(), &mut faults));
+    let domain = read_domain(&input, &mut faults);
+    let focus = read_focus(input.focus, &mut faults);
+    let settings: Settings = context.settings();
+    let (wanted, algorithm) = (input.enhanced, input.algorithm.as_deref());
+    let enhanced = policy::enhanced(wanted, algorithm, &settings, context.data, &mut faults);
+    if wanted == Some(false) && algorithm.is_some() {
+        faults.push(Fault::new(
+            "/rules/algorithm",
+            "only an enhanced debate has an algorithm, and 'enhanced' is false: leave out one of the two",
+        ));
+    }
+    if enhanced.is_none() && domain.is_some() && faults.is_empty() {
+        faults.push(Fault::new(
+            "/rules/domain",
+            "only an enhanced debate learns from its domain: set 'enhanced' too",
+        ));
+    }
+    let enhanced = enhanced.map(|enhanced| enhanced.in_domain(domain.as_ref(), context.learned));
+    let embedder = match &enhanced {
+        Some(enhanced) if enhanced.is_measured() => EmbedderUse::Measures,
+        Some(_) | None => EmbedderUse::Optional,
+    };
+    let rules = mode.and_then(|mode| {
+        let max_rounds = input.max_rounds.unwrap_or(ROUND_CAP);
+        let rules = Rules::new(mode, max_rounds, focus, input.stakes.unwrap_or_default());
+        rules
+            .map(|rules| Rules { enhanced, ..rules })
+            .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
+            .ok()
+    });
+    match (cast, rules) {
+        (Some(cast), Some(rules)) if faults.is_empty() => {
+            let rules = rules.with_sources(Sources::new(request.sources));
+            let panel: Vec<String> = panelists(&cast).map(|seat| seat.name.clone()).collect();
+            Ok(Plan::depending_on_models(
+                question,
+                cast,
+                embedder,
+                move |models, notes| Ok(with_tool_seats(rules, &panel, models, notes)),
+            ))
+        }
+        _ => Err(faults),
+    }
+}
+
+pub(super) fn domain_of(input: &Input) -> Option<Domain> {
+    Domain::new(input.domain.as_deref()?).ok()
+}
+
+fn read_domain(input: &Input, faults: &mut Vec<Fault>) -> Option<Domain> {
+    Domain::new(input.domain.as_deref()?)
+        .map_err(|error| faults.push(Fault::new("/rules/domain", error.to_string())))
+        .ok()
+}
+
+fn read_focus(focus: Option<Focus>, faults: &mut Vec<Fault>) -> BTreeMap<u32, String> {
+    match focus {
+        None => BTreeMap::new(),
+        Some(Focus::FirstRound(question)) => BTreeMap::from([(1, question)]),
+        Some(Focus::ByRound(questions)) => {
+            let mut rounds = BTreeMap::new();
+            for (round, question) in questions {
+                match round.parse() {
+                    Ok(number) => drop(rounds.insert(number, question)),
+                    Err(_) => faults.push(Fault::new(
+                        "/rules/focus",
+                        format!("'{round}' is not the number of a round, as in {{\"2\": \"What does it cost?\"}}"),
+                    )),
+                }
+            }
+            rounds
+        }
+    }
+}
+
+/// With sources, seats whose model can call tools search for themselves; the program searches for the others.
+fn with_tool_seats(
+    rules: Rules,
+    panel: &[String],
+    models: &SeatModels,
+    notes: &mut Vec<String>,
+) -> Rules {
+    if rules.sources.is_empty() {
+        return rules;
+    }
+    let calls_tools = |seat: &&String| {
+        let seat = models.get(*seat);
+        seat.is_some_and(|seat| seat.model.calls_tools())
+    };
+    let tool_seats: BTreeSet<String> = panel.iter().filter(calls_tools).cloned().collect();
+    let how = if tool_seats.len() == panel.len() {
+        "the seats search them with tools"
+    } else if tool_seats.is_empty() {
+        "these models do not call tools, so the program searches for them"
+    } else {
+        "seats whose model calls tools search them; the program searches for the others"
+    };
+    let sources = rules.sources.list().iter();
+    let names: Vec<String> = sources
+        .map(|source| format!("{} ({} passages)", source.name, source.passages.len()))
+        .collect();
+    notes.push(format!("Sources: {}; {how}", names.join(", ")));
+    rules.with_tool_seats(tool_seats)
+}
+
+fn found<T>(at: &str, found: Result<T, DataError>, faults: &mut Vec<Fault>) -> Option<T> {
+    found
+        .map_err(|error| faults.push(Fault::new(at, error.to_string())))
+        .ok()
+}
+
+/// A cast by name or file. Chair and safety evaluator come from the built-in cast if it has none.
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let mut cast = Cast::named_or_file(data, name)?;
+    if cast.protocol != Modes::NAME {
+        return Err(DataError::Broken {
+            file: format!("cast '{name}'"),
+            line: 1,
+            message: format!("it is for '{}', not for debates in modes", cast.protocol),
+        });
+    }
+    for part in [Part::Chair, Part::SafetyEvaluator] {
+        if cast.seats.iter().all(|seat| seat.part != part) {
+            let built_in = Cast::load(&Data::built_in(), Modes::CAST)?;
+            cast.seats
+                .extend(built_in.seats.into_iter().filter(|seat| seat.part == part));
+        }
+    }
+    Ok(cast)
+}
+
+fn panelists(cast: &Cast) -> impl Iterator<Item = &Seat> {
+    cast.seats.iter().filter(|seat| seat.part == Part::Panel)
+}
+
+/// The first seats of the panel, as many as are wanted, and the seats outside it.
+fn seated(
+    cast: Cast,
+    wanted: Option<u32>,
+    mode: Option<&Mode>,
+    faults: &mut Vec<Fault>,
+) -> Option<Cast> {
+    let available = panelists(&cast).count();
+    let is_built_in = cast.name == Modes::CAST;
+    let default = if is_built_in {
+        DEFAULT_SEATS
+    } else {
+        available
+    };
+    let wanted = wanted.map_or(default, |seats| {
+        usize::try_from(seats).unwrap_or(usize::MAX)
+    });
+    if wanted < MIN_SEATS || wanted > available {
+        let message = format!(
+            "{wanted} seats are not possible: a debate has at least {MIN_SEATS}, and the cast '{}' has {available}",
+            cast.name,
+        );
+        faults.push(Fault::new("/rules/seats", message));
+        return None;
+    }
+    let panel: Vec<Seat> = panelists(&cast).take(wanted).cloned().collect();
+    let one_sided = |team: Team| panel.iter().all(|seat| seat.team == Some(team));
+    let needs_teams = mode.is_some_and(|mode| mode.order == SpeakingOrder::RedThenBlue);
+    if needs_teams && (one_sided(Team::Red) || one_sided(Team::Blue)) {
+        faults.push(Fault::new(
+            "/cast",
+            "all seats of this cast are on one team; there must be red and blue",
+        ));
+        return None;
+    }
+    let others = cast.seats.iter().filter(|seat| seat.part != Part::Panel);
+    Some(Cast {
+        seats: panel.into_iter().chain(others.cloned()).collect(),
+        ..cast
+    })
+}

@@ -1,0 +1,169 @@
+//! Arguments that several commands share.
+
+use std::time::Duration;
+
+use roundtable_core::learning::Domain;
+use roundtable_core::usage::Money;
+use roundtable_engine::budget::Budget;
+
+use super::{output, pull};
+use crate::app_context::AppContext;
+use crate::failure::Failure;
+use crate::setup::{DebateSpec, Models, ProgressSink};
+
+/// The arguments of every command that starts a debate.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct DebateArgs {
+    #[command(flatten)]
+    models: ModelArgs,
+    /// Seed for all randomness
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    pub output: OutputMode,
+}
+
+impl DebateArgs {
+    /// Adds models, seed and budget to a request.
+    pub(crate) fn apply(&self, app: &AppContext, spec: DebateSpec) -> Result<DebateSpec, Failure> {
+        Ok(DebateSpec {
+            models: self.models.models()?,
+            budget: self.limits.budget(app)?,
+            seed: self.seed,
+            ..spec
+        })
+    }
+}
+
+#[derive(Debug, Clone, Default, clap::Args)]
+struct ModelArgs {
+    /// Model of all seats, as provider:model
+    #[arg(long, value_name = "PROVIDER:MODEL")]
+    model: Option<String>,
+    /// Model of one seat; can be repeated
+    #[arg(long = "seat", value_name = "SEAT=PROVIDER:MODEL")]
+    seats: Vec<String>,
+}
+
+impl ModelArgs {
+    fn models(&self) -> Result<Models, Failure> {
+        let mut models = Models {
+            all: self.model.clone(),
+            ..Models::default()
+        };
+        for text in &self.seats {
+            let (seat, model) = text.split_once('=').ok_or_else(|| {
+                Failure::usage(format!(
+                    "invalid --seat '{text}': expected SEAT=PROVIDER:MODEL, such as skeptic=ollama:qwen3:32b"
+                ))
+            })?;
+            models
+                .seats
+                .insert(seat.trim().to_owned(), model.to_owned());
+        }
+        Ok(models)
+    }
+}
+
+/// What a debate may spend.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Limits {
+    /// Stop with the best result so far after this many tokens
+    #[arg(long, value_name = "TOKENS")]
+    max_tokens_total: Option<u64>,
+    /// Stop with the best result so far after this many US dollars
+    #[arg(long, value_name = "DOLLARS")]
+    max_cost: Option<f64>,
+    /// Stop with the best result so far after this time: seconds, or 90s, 10m, 1h
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+}
+
+impl Limits {
+    pub(crate) fn is_given(&self) -> bool {
+        self.max_tokens_total.is_some() || self.max_cost.is_some() || self.timeout.is_some()
+    }
+
+    pub(crate) fn budget(&self, app: &AppContext) -> Result<Budget, Failure> {
+        let configured = app.config.limits.budget();
+        let max_cost = match self.max_cost {
+            Some(dollars) => Some(Money::from_dollars(dollars).ok_or_else(|| {
+                Failure::usage(format!(
+                    "invalid --max-cost '{dollars}': expected an amount in USD, such as 0.50"
+                ))
+            })?),
+            None => configured.max_cost,
+        };
+        Ok(Budget {
+            max_tokens: self.max_tokens_total.or(configured.max_tokens),
+            max_cost,
+            max_ms: match &self.timeout {
+                Some(text) => Some(parse_timeout(text)?),
+                None => configured.max_ms,
+            },
+        })
+    }
+}
+
+/// Seconds, also with a fraction, or a duration with units. Returns milliseconds.
+fn parse_timeout(text: &str) -> Result<u64, Failure> {
+    let text = text.trim();
+    let seconds = text.strip_suffix('s').unwrap_or(text).parse::<f64>();
+    let duration = match seconds {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => humantime::parse_duration(text).ok(),
+    };
+    duration
+        .and_then(|duration| u64::try_from(duration.as_millis()).ok())
+        .filter(|ms| *ms > 0)
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "invalid --timeout '{text}': expected seconds, or a duration such as 90s, 10m or 1h"
+            ))
+        })
+}
+
+/// How a command reports a debate.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct OutputMode {
+    /// Print the record as JSON on standard output, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+    /// Print only the result
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print every event as it happens, one JSON object per line
+    #[arg(long, conflicts_with = "json")]
+    pub events: bool,
+}
+
+impl OutputMode {
+    /// Whether questions may be asked at the terminal.
+    pub(crate) fn may_ask(&self) -> bool {
+        !(self.quiet || self.json || self.events)
+    }
+
+    /// Progress goes to standard error.
+    pub(crate) fn progress_sink(&self) -> ProgressSink {
+        let shows_notes = !self.quiet;
+        ProgressSink {
+            fetching: pull::reporter(shows_notes),
+            say: Box::new(move |text| {
+                if shows_notes {
+                    output::note(text);
+                }
+            }),
+        }
+    }
+}
+
+/// Parses the value of `--domain`.
+pub(crate) fn domain(text: &str) -> Result<Domain, String> {
+    Domain::new(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+#[path = "args_tests.rs"]
+mod tests;
