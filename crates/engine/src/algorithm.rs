@@ -4,7 +4,7 @@
 use roundtable_core::evidence::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Text};
 
 /// Used if none is chosen.
 pub const DEFAULT: &str = "democratic_majority";
@@ -93,7 +93,7 @@ impl MajorityRule {
 
 impl Algorithm {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(Shelf::Algorithms, &format!("{name}.toml"))? else {
+        let Some(text) = data.one(DataKind::Algorithms, &format!("{name}.toml"))? else {
             return Err(DataError::Unknown {
                 what: "algorithm",
                 name: name.to_owned(),
@@ -104,7 +104,7 @@ impl Algorithm {
     }
 
     pub fn names(data: &Data) -> Result<Vec<String>, DataError> {
-        let files = data.all(Shelf::Algorithms)?.into_keys();
+        let files = data.all(DataKind::Algorithms)?.into_keys();
         Ok(files
             .filter_map(|file| file.strip_suffix(".toml").map(str::to_owned))
             .collect())

@@ -56,10 +56,10 @@ fn e21_an_unknown_or_invalid_algorithm_is_refused() {
         "there is no algorithm named 'democratic_minority'; did you mean 'democratic_majority'?"
     );
     let folder = tempfile::tempdir().unwrap();
-    let shelf = folder.path().join("algorithms");
-    std::fs::create_dir_all(&shelf).unwrap();
+    let algorithms = folder.path().join("algorithms");
+    std::fs::create_dir_all(&algorithms).unwrap();
     std::fs::write(
-        shelf.join("mine.toml"),
+        algorithms.join("mine.toml"),
         "name = \"mine\"\nsummary = \"\"\nevidence = \"maybe\"\n",
     )
     .unwrap();

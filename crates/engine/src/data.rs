@@ -20,7 +20,7 @@ static ALGORITHMS: Dir = include_dir!("$CARGO_MANIFEST_DIR/algorithms");
 
 /// A kind of data file; each has its own folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shelf {
+pub enum DataKind {
     Casts,
     Prompts,
     Templates,
@@ -29,7 +29,7 @@ pub enum Shelf {
     Algorithms,
 }
 
-impl Shelf {
+impl DataKind {
     pub const ALL: [Self; 6] = [
         Self::Casts,
         Self::Prompts,
@@ -175,24 +175,24 @@ impl Data {
     }
 
     /// All files of a kind by name; a file of the user replaces the built-in one of the same name.
-    pub fn all(&self, shelf: Shelf) -> Result<BTreeMap<String, Text>, DataError> {
+    pub fn all(&self, kind: DataKind) -> Result<BTreeMap<String, Text>, DataError> {
         let mut texts = BTreeMap::new();
-        collect_built_in(shelf.built_in(), &mut texts);
+        collect_built_in(kind.built_in(), &mut texts);
         if let Some(folder) = &self.folder {
-            let root = folder.join(shelf.folder());
+            let root = folder.join(kind.folder());
             collect_folder(&root, &root, &mut texts)?;
         }
         Ok(texts)
     }
 
-    pub fn one(&self, shelf: Shelf, name: &str) -> Result<Option<Text>, DataError> {
+    pub fn one(&self, kind: DataKind, name: &str) -> Result<Option<Text>, DataError> {
         if let Some(folder) = &self.folder {
-            let path = folder.join(shelf.folder()).join(name);
+            let path = folder.join(kind.folder()).join(name);
             if path.is_file() {
                 return read(&path, name).map(Some);
             }
         }
-        Ok(shelf
+        Ok(kind
             .built_in()
             .get_file(name)
             .and_then(include_dir::File::contents_utf8)

@@ -9,10 +9,10 @@ fn c02_the_users_folder_overrides_built_in_files() {
     fs::create_dir_all(&casts).unwrap();
     fs::write(casts.join("mine.toml"), "broken").unwrap();
     let data = Data::with_folder(folder.path().to_owned());
-    let names: Vec<_> = data.all(Shelf::Casts).unwrap().into_keys().collect();
+    let names: Vec<_> = data.all(DataKind::Casts).unwrap().into_keys().collect();
     assert!(names.contains(&"dialectic.toml".to_owned()), "{names:?}");
     assert!(names.contains(&"mine.toml".to_owned()), "{names:?}");
-    let mine = data.one(Shelf::Casts, "mine.toml").unwrap().unwrap();
+    let mine = data.one(DataKind::Casts, "mine.toml").unwrap().unwrap();
     assert_eq!(mine.origin, Origin::File(casts.join("mine.toml")));
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,7 +148,7 @@ const WITH_STANCES: &str = "devils-advocate";
 
 impl Mode {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(Shelf::Modes, &format!("{name}.toml"))? else {
+        let Some(text) = data.one(DataKind::Modes, &format!("{name}.toml"))? else {
             return Err(DataError::Unknown {
                 what: "mode",
                 name: name.to_owned(),
@@ -159,7 +159,7 @@ impl Mode {
     }
 
     pub fn names(data: &Data) -> Result<Vec<String>, DataError> {
-        let files = data.all(Shelf::Modes)?.into_keys();
+        let files = data.all(DataKind::Modes)?.into_keys();
         Ok(files
             .filter_map(|file| file.strip_suffix(".toml").map(str::to_owned))
             .collect())

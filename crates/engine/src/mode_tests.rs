@@ -136,8 +136,8 @@ mod damaged {
             which in any::<prop::sample::Index>(),
             cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, "[\\[\\]=\"'{}a-z0-9.\n,-]{0,8}|-1|1e999|nan|true"), 1..4),
         ) {
-            let shelf = Data::built_in().all(Shelf::Modes).unwrap();
-            let texts: Vec<String> = shelf.into_values().map(|text| text.content).collect();
+            let files = Data::built_in().all(DataKind::Modes).unwrap();
+            let texts: Vec<String> = files.into_values().map(|text| text.content).collect();
             let mut content: Vec<char> = texts[which.index(texts.len())].chars().collect();
             for (at, length, with) in cuts {
                 let at = at.index(content.len() + 1);

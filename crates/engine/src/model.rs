@@ -284,8 +284,8 @@ pub enum ModelError {
     Rejected { status: u16, detail: String },
     #[error("this is not the answer of a model server ({detail})")]
     NotAModelServer { detail: String },
-    #[error("not asked ({detail})")]
-    LeftAlone { detail: String },
+    #[error("skipped: circuit breaker open ({detail})")]
+    BreakerOpen { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
 }
@@ -304,7 +304,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
-            | Self::LeftAlone { .. }
+            | Self::BreakerOpen { .. }
             | Self::Local { .. } => false,
         }
     }
@@ -322,7 +322,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
-            | Self::LeftAlone { .. }
+            | Self::BreakerOpen { .. }
             | Self::Local { .. } => None,
         }
     }

@@ -12,7 +12,7 @@ use minijinja::value::{Rest, Serde};
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::Serialize;
 
-use crate::data::{Data, DataError, Shelf};
+use crate::data::{Data, DataError, DataKind};
 
 /// A rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Prompts {
             message: error.to_string(),
         })?);
         environment.add_filter("quoted", quoted);
-        for (name, text) in data.all(Shelf::Prompts)? {
+        for (name, text) in data.all(DataKind::Prompts)? {
             let broken = |line, message| DataError::Broken {
                 file: text.file(),
                 line,

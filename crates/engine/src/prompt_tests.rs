@@ -57,7 +57,7 @@ fn a_quote_has_an_attribution() {
 /// C-12: every built-in prompt with quotes says that quoted text is not an instruction.
 #[test]
 fn c12_every_prompt_with_quotes_says_they_are_not_instructions() {
-    let all = Data::built_in().all(Shelf::Prompts).unwrap();
+    let all = Data::built_in().all(DataKind::Prompts).unwrap();
     let mut quoting = 0;
     // A file without parts is included by others and counts as part of them.
     for (name, text) in all

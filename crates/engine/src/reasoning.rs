@@ -6,7 +6,7 @@ use roundtable_core::scale::{Scale, Similarity};
 use roundtable_core::similarity::{Index, WrongDimension, normalise};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Origin, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Origin, Text};
 use crate::embedder::Embedder;
 use crate::model::ModelError;
 
@@ -88,7 +88,7 @@ pub fn parse(text: &Text) -> Result<Vec<Template>, DataError> {
 
 /// A template and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shelved {
+pub struct LibraryEntry {
     pub template: Template,
     pub origin: Origin,
 }
@@ -96,7 +96,7 @@ pub struct Shelved {
 /// All reasoning templates, the built-in ones and the user's, ordered by id. Loaded once and shared by all debates.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
-    templates: Vec<Shelved>,
+    templates: Vec<LibraryEntry>,
 }
 
 /// The result of a search, as it is journaled.
@@ -122,17 +122,17 @@ impl Library {
     /// [`DataError`] if a file cannot be read or is invalid.
     pub fn load(data: &Data) -> Result<Self, DataError> {
         let mut by_id = BTreeMap::new();
-        let files = data.all(Shelf::Templates)?;
+        let files = data.all(DataKind::Templates)?;
         let (built_in, own): (Vec<_>, Vec<_>) = files
             .into_values()
             .partition(|text| text.origin == Origin::BuiltIn);
         for text in built_in.into_iter().chain(own) {
             for template in parse(&text)? {
-                let shelved = Shelved {
+                let entry = LibraryEntry {
                     template,
                     origin: text.origin.clone(),
                 };
-                by_id.insert(shelved.template.id.clone(), shelved);
+                by_id.insert(entry.template.id.clone(), entry);
             }
         }
         Ok(Self {
@@ -140,7 +140,7 @@ impl Library {
         })
     }
 
-    pub fn all(&self) -> &[Shelved] {
+    pub fn all(&self) -> &[LibraryEntry] {
         &self.templates
     }
 
@@ -151,15 +151,15 @@ impl Library {
     pub fn get(&self, id: &str) -> Result<&Template, DataError> {
         self.templates
             .iter()
-            .find(|shelved| shelved.template.id == id)
-            .map(|shelved| &shelved.template)
+            .find(|entry| entry.template.id == id)
+            .map(|entry| &entry.template)
             .ok_or_else(|| DataError::Unknown {
                 what: "template",
                 name: id.to_owned(),
                 known: self
                     .templates
                     .iter()
-                    .map(|shelved| shelved.template.id.clone())
+                    .map(|entry| entry.template.id.clone())
                     .collect(),
             })
     }
@@ -176,8 +176,8 @@ impl Library {
         scale: &Scale,
     ) -> Result<Vec<Found>, ModelError> {
         let mut texts = vec![question.to_owned()];
-        for shelved in &self.templates {
-            texts.extend(shelved.template.embedded_texts());
+        for entry in &self.templates {
+            texts.extend(entry.template.embedded_texts());
         }
         let vectors = embedder.embed(texts).await?;
         let mut rest = vectors.as_slice();
@@ -189,9 +189,9 @@ impl Library {
             detail: error.to_string(),
         };
         let mut index = Index::new(query.len());
-        for (item, shelved) in self.templates.iter().enumerate() {
+        for (item, entry) in self.templates.iter().enumerate() {
             let own = rest
-                .split_off(..=shelved.template.questions.len())
+                .split_off(..=entry.template.questions.len())
                 .unwrap_or_default();
             index.add(item, &mean(own)).map_err(mismatch)?;
         }
@@ -230,7 +230,7 @@ pub fn scale_of(data: &Data, embedder: &str) -> Result<Scale, DataError> {
         name: String,
         scale: Scale,
     }
-    for text in data.all(Shelf::Embedders)?.values() {
+    for text in data.all(DataKind::Embedders)?.values() {
         let file: File = text.parse()?;
         if file.name == embedder {
             return Ok(file.scale);

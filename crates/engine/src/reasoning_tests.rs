@@ -14,7 +14,7 @@ fn text(content: &str) -> Text {
 fn p02_the_built_in_library_is_large_and_complete() {
     let library = Library::load(&Data::built_in()).unwrap();
     assert!(library.all().len() >= 24, "{}", library.all().len());
-    for Shelved { template, .. } in library.all() {
+    for LibraryEntry { template, .. } in library.all() {
         assert!(template.steps.len() >= 3, "{}", template.id);
         assert!(!template.pitfalls.is_empty(), "{}", template.id);
         assert!(template.example.len() > 100, "{}", template.id);

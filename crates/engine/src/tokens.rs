@@ -14,7 +14,7 @@ pub fn load() {
 }
 
 /// Runs [`load`] on a background thread, once.
-pub fn load_meanwhile() {
+pub fn load_in_background() {
     static STARTED: std::sync::Once = std::sync::Once::new();
     STARTED.call_once(|| drop(std::thread::spawn(load)));
 }

@@ -19,7 +19,7 @@ use crate::safety::withhold_text;
 use crate::tokens;
 
 /// Tool calls that one step may make.
-pub const MOST_CALLS: usize = 6;
+pub const MAX_CALLS: usize = 6;
 /// Tokens for all tool answers of a step: the difference between the target and the hard limit of a prompt.
 pub const MAX_TOKENS: u64 = 2000;
 /// Tokens for one answer.
@@ -320,7 +320,7 @@ impl Session {
 
     /// Whether the limits are reached.
     pub fn is_over(&self) -> bool {
-        self.calls >= MOST_CALLS || self.tokens + MIN_ROOM > MAX_TOKENS
+        self.calls >= MAX_CALLS || self.tokens + MIN_ROOM > MAX_TOKENS
     }
 
     /// Answers all calls of one reply; calls beyond the limit get an answer that says so.
@@ -336,9 +336,9 @@ impl Session {
         let mut left = MAX_TOKENS.saturating_sub(self.tokens);
         let answered = (self.calls + 1..).zip(calls).map(|(number, mut call)| {
             call.arguments = withhold_text(&call.arguments);
-            let answer = if number > MOST_CALLS {
+            let answer = if number > MAX_CALLS {
                 Answer::plain(format!(
-                    "Not done: at most {MOST_CALLS} calls can be made in a turn. Reply now."
+                    "Not done: at most {MAX_CALLS} calls can be made in a turn. Reply now."
                 ))
             } else {
                 toolbox.answer(&call, left)

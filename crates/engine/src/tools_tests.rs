@@ -131,7 +131,7 @@ fn m15_answers_of_a_step_stay_within_their_tokens() {
         session.add(&exchange);
     }
     assert!(
-        session.calls < MOST_CALLS,
+        session.calls < MAX_CALLS,
         "long answers use up the room first"
     );
     assert!(session.tokens <= MAX_TOKENS + 20, "{}", session.tokens);

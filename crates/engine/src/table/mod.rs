@@ -34,7 +34,7 @@ use crate::safety;
 use crate::totals::{Sum, call_of};
 
 pub use crate::budget::{Budget, Exhausted};
-pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile};
+pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
 pub use step::{Ask, Turn};
 
 use crate::budget::BudgetTracker;

@@ -37,9 +37,9 @@ pub const STOP: &str = "stop";
 
 /// Why a decision was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unheard {
+pub enum DecisionError {
     #[error("the debate is not waiting for a decision")]
-    NothingAsked,
+    NotWaiting,
     #[error("invalid choice '{choice}': expected one of {}", options.join(", "))]
     NoSuchOption {
         choice: String,
@@ -66,11 +66,11 @@ impl Table {
     }
 
     /// Withdraws a pause request that has not taken effect.
-    pub fn unpause(&self) {
+    pub fn cancel_pause(&self) {
         self.person.pause_requested.store(false, Ordering::Relaxed);
     }
 
-    pub fn is_to_pause(&self) -> bool {
+    pub fn is_pause_requested(&self) -> bool {
         self.person.pause_requested.load(Ordering::Relaxed)
     }
 
@@ -82,7 +82,7 @@ impl Table {
     pub async fn interlude(&self, place: &str) -> Result<Vec<Words>, Halt> {
         let key = format!("{place}/heard");
         let known = self.replay.note(&key).map(serde_json::Value::as_u64);
-        let heard = if let Some(count) = known {
+        let visible = if let Some(count) = known {
             usize::try_from(count.unwrap_or_default()).unwrap_or_default()
         } else {
             self.pause_if_requested(place).await?;
@@ -91,13 +91,13 @@ impl Table {
             count
         };
         let said = self.person.said.lock().await;
-        Ok(said.iter().take(heard).cloned().collect())
+        Ok(said.iter().take(visible).cloned().collect())
     }
 
     async fn pause_if_requested(&self, place: &str) -> Result<(), Halt> {
         // The generation is part of the key so that a debate stopped in a pause and reopened does not stop there again.
         let key = format!("{place}/pause{}", self.replay.generation);
-        if !self.is_to_pause() && !self.replay.is_asked(&key) {
+        if !self.is_pause_requested() && !self.replay.is_asked(&key) {
             return Ok(());
         }
         let options = [CONTINUE, STOP];
@@ -170,18 +170,18 @@ pub fn open_question(entries: &[Entry]) -> Option<&Query> {
 /// Journals the decision a debate is waiting for. The caller must be the only writer of this journal.
 ///
 /// # Errors
-/// [`Unheard`] if the debate is not waiting, the choice is not an option, or the journal fails.
+/// [`DecisionError`] if the debate is not waiting, the choice is not an option, or the journal fails.
 pub async fn decide(
     journal: &dyn Journal,
     now: Millis,
     choice: String,
     by: Option<String>,
     note: Option<String>,
-) -> Result<(), Unheard> {
+) -> Result<(), DecisionError> {
     let entries = journal.load().await?;
-    let query = open_question(&entries).ok_or(Unheard::NothingAsked)?;
+    let query = open_question(&entries).ok_or(DecisionError::NotWaiting)?;
     if !query.options.contains(&choice) {
-        return Err(Unheard::NoSuchOption {
+        return Err(DecisionError::NoSuchOption {
             choice,
             options: query.options.clone(),
         });
@@ -196,7 +196,7 @@ pub async fn decide(
 }
 
 /// Journals words of a person while no table is open. The caller must be the only writer of this journal.
-pub async fn say_meanwhile(
+pub async fn say_offline(
     journal: &dyn Journal,
     now: Millis,
     text: String,
@@ -211,7 +211,7 @@ pub async fn say_meanwhile(
 }
 
 /// Ends a debate while no table is open, such as a waiting one. The caller must be the only writer of this journal.
-pub async fn end_meanwhile(
+pub async fn end_offline(
     journal: &dyn Journal,
     now: Millis,
     setup: &Setup,

@@ -565,17 +565,17 @@ async fn gated(refuses: bool) -> (Arc<Gated>, Arc<Scripted>, Table) {
 #[tokio::test]
 async fn c08_the_next_call_waits_until_the_last_step_is_written() {
     let (journal, model, table) = gated(false).await;
-    let heard = Arc::<Mutex<Vec<u64>>>::default();
-    let hearing = Arc::clone(&heard);
+    let seqs = Arc::<Mutex<Vec<u64>>>::default();
+    let sink = Arc::clone(&seqs);
     table.set_observer(Box::new(move |notice| {
-        hearing.lock().unwrap().extend(notice.seq);
+        sink.lock().unwrap().extend(notice.seq);
     }));
     opening(&table, "proposer").send().await.unwrap().unwrap();
     assert_eq!(journal.kept.keyed().len(), 1, "it is not written yet");
     table.round(2, "critique");
     let mut next = Box::pin(opening(&table, "skeptic").send());
     assert!(futures::poll!(&mut next).is_pending());
-    assert_eq!((model.heard().len(), heard.lock().unwrap().len()), (1, 0));
+    assert_eq!((model.heard().len(), seqs.lock().unwrap().len()), (1, 0));
 
     journal.open.send_replace(true);
     next.await.unwrap().unwrap();
@@ -584,7 +584,7 @@ async fn c08_the_next_call_waits_until_the_last_step_is_written() {
     let keys: Vec<_> = journal.kept.keyed().into_iter().map(|k| k.key).collect();
     let steps = ["r1/proposer/propose", "r2", "r1/skeptic/propose", "later"];
     assert_eq!(keys[1..], steps);
-    assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
+    assert_eq!(*seqs.lock().unwrap(), [2, 3, 4, 5]);
 }
 
 /// C-08: after a failed write no further call is made.
