@@ -32,7 +32,7 @@ pub enum Evidence {
     Required,
 }
 
-/// What ends the rounds.
+/// The stopping rule of the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndsBy {
@@ -42,7 +42,7 @@ pub enum EndsBy {
     Convergence,
 }
 
-/// Who can halt a debate.
+/// The right to halt a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Veto {

@@ -108,3 +108,35 @@ fn m02_numbers_of_small_models_are_bounded() {
         (json!(-MAX_NUMBER), json!(MAX_NUMBER))
     );
 }
+
+/// C-05: every reply type is validated: without a validator, only the parser would check its replies.
+#[test]
+fn c05_every_reply_type_has_a_validator() {
+    use crate::protocols::{councils, dialectic, forecast, modes};
+    macro_rules! check {
+        ($($reply:ty),* $(,)?) => {
+            $(assert!(derived::<$reply>().validator.is_some(), stringify!($reply));)*
+        };
+    }
+    check!(
+        dialectic::Opening,
+        dialectic::Revision,
+        dialectic::Critique,
+        dialectic::Review,
+        dialectic::Synthesis,
+        dialectic::Marking,
+        councils::Evaluation,
+        councils::Revision,
+        councils::Narrative,
+        councils::Response,
+        councils::Critique,
+        councils::Synthesis,
+        forecast::Argument,
+        forecast::Scoring,
+        forecast::Synthesis,
+        modes::Contribution,
+        modes::Ballot,
+        modes::Conclusion,
+        modes::Evaluation,
+    );
+}
