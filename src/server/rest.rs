@@ -345,7 +345,7 @@ async fn shown(app: &App, row: DebateRow) -> Result<Shown, Problem> {
     let stamp = clock::stamp(row.created_at);
     Ok(Shown {
         queue_position: app.scheduler.place_in_queue(&row).await?,
-        pausing: app.scheduler.is_to_pause(row.id),
+        pausing: app.scheduler.is_pause_requested(row.id),
         waiting_for: open_question(&entries).map(|query| json!(query)),
         seq: entries.last().map_or(0, |last| last.seq),
         record: protocols::record(&row.id.to_string(), stamp, &entries),

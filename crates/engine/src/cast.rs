@@ -7,7 +7,7 @@ use std::path::Path;
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Text};
 use councils::{CouncilsSpec, Fault};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -175,8 +175,8 @@ pub enum Tier {
 
 impl Cast {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(Shelf::Casts, &format!("{name}.toml"))? else {
-            let known = data.all(Shelf::Casts)?;
+        let Some(text) = data.one(DataKind::Casts, &format!("{name}.toml"))? else {
+            let known = data.all(DataKind::Casts)?;
             return Err(DataError::Unknown {
                 what: "cast",
                 name: name.to_owned(),

@@ -44,7 +44,7 @@ mod damaged {
     use crate::data::Origin;
 
     fn built_in() -> Vec<String> {
-        let casts = Data::built_in().all(Shelf::Casts).unwrap();
+        let casts = Data::built_in().all(DataKind::Casts).unwrap();
         casts.into_values().map(|text| text.content).collect()
     }
 

@@ -11,7 +11,7 @@ use axum::routing::{get, post};
 use roundtable_core::usage::Usage;
 use roundtable_engine::algorithm::Algorithm;
 use roundtable_engine::cast::Cast;
-use roundtable_engine::data::Shelf;
+use roundtable_engine::data::DataKind;
 use roundtable_engine::event::{Entry, Event, State};
 use roundtable_engine::mode::Mode;
 use roundtable_engine::protocol::AnyProtocol;
@@ -239,7 +239,12 @@ async fn offer(app: &App, desk: &ProviderHandle) -> Result<Offer, Problem> {
     let chosen = found.deliberate.as_ref();
     let price = chosen.and_then(|choice| app.context.models.price(&choice.model));
     let mut ways = Vec::new();
-    for (file, _) in app.context.data.all(Shelf::Casts).map_err(data_problem)? {
+    for (file, _) in app
+        .context
+        .data
+        .all(DataKind::Casts)
+        .map_err(data_problem)?
+    {
         // One that is broken is reported by whoever asks for it; the others serve.
         let Ok(cast) = Cast::load(&app.context.data, file.trim_end_matches(".toml")) else {
             continue;
@@ -450,7 +455,7 @@ impl Reading {
     fn view(&self, app: &App, caller: &Asking) -> DebateView {
         DebateView::new(&self.transcript, right(caller))
             .speaking(&self.transcript, &self.speaking)
-            .pausing(app.scheduler.is_to_pause(self.row.id))
+            .pausing(app.scheduler.is_pause_requested(self.row.id))
     }
 }
 
