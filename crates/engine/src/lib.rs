@@ -31,4 +31,6 @@ pub mod totals;
 pub mod transcript;
 
 #[cfg(test)]
+mod module_graph_tests;
+#[cfg(test)]
 mod scripted;
