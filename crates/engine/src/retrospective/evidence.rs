@@ -1,4 +1,4 @@
-//! The pieces of evidence of a debate, each once, and what became of them.
+//! The evidence of a debate without duplicates, and how the assessment marked it.
 
 use roundtable_core::evidence::EvidenceType;
 use roundtable_core::learning::Mark;
@@ -8,76 +8,72 @@ use serde::Serialize;
 
 use super::record::{ClaimRecord, DebateRecord};
 use crate::assessment::{Assessment, Finding, Marked, MarkedEvidence};
+use crate::data::closest;
 
+/// A piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Piece {
+pub struct EvidenceItem {
     #[serde(rename = "type")]
     pub kind: EvidenceType,
     pub citation: String,
-    /// The ids of the claims that rest on it.
+    /// The ids of the claims it supports.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<String>,
-    /// Whoever cited it, in the order in which they did.
+    /// The agents who cited it, in that order.
     pub agents: Vec<String>,
-    /// When it first came up; `None` for what nobody cited in any round.
+    /// The round in which it was first cited; `None` if it was not.
     pub round: Option<u32>,
-    /// Whether the decision rests on it.
+    /// Whether it supports the decision.
     pub is_decisive: bool,
-    /// `None` while nobody has said what became of it.
+    /// `None` if not assessed.
     pub mark: Option<Mark>,
     pub note: Option<String>,
 }
 
-/// In the order in which they came up. The same words are the same piece; the first to cite it says of what type it is.
-pub fn pieces(record: &DebateRecord) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
+/// The evidence in the order of its first citation. Citations with the same words are one item, with the type of the first.
+pub fn evidence_items(record: &DebateRecord) -> Vec<EvidenceItem> {
+    let mut items: Vec<EvidenceItem> = Vec::new();
     for round in &record.rounds {
         for position in &round.agent_positions {
             for (kind, citation) in position.evidence() {
-                let place = place_of(&mut pieces, kind, citation, Some(round.round_number));
-                let agents = &mut pieces[place].agents;
+                let index = index_of(&mut items, kind, citation, Some(round.round_number));
+                let agents = &mut items[index].agents;
                 if !agents.contains(&position.agent) {
                     agents.push(position.agent.clone());
                 }
             }
         }
     }
-    let decisive = record.final_consensus.iter();
-    for support in decisive.flat_map(|it| &it.supporting_evidence) {
-        let place = place_of(&mut pieces, support.kind, &support.citation, None);
-        pieces[place].is_decisive = true;
+    let consensus = record.final_consensus.iter();
+    for support in consensus.flat_map(|consensus| &consensus.supporting_evidence) {
+        let index = index_of(&mut items, support.kind, &support.citation, None);
+        items[index].is_decisive = true;
     }
     for claim in &record.claims {
-        for place in resting(&pieces, claim) {
-            pieces[place].claims.push(claim.id.clone());
+        let cited = claim.evidence.iter();
+        let cited: Vec<String> = cited.map(|evidence| normal(&evidence.citation)).collect();
+        for item in &mut items {
+            if cited.contains(&normal(&item.citation)) {
+                item.claims.push(claim.id.clone());
+            }
         }
     }
-    pieces
+    items
 }
 
-/// The pieces that a claim rests on.
-fn resting(pieces: &[Piece], claim: &ClaimRecord) -> Vec<usize> {
-    let words: Vec<String> = claim
-        .evidence
-        .iter()
-        .map(|it| normal(&it.citation))
-        .collect();
-    let places = 0..pieces.len();
-    places
-        .filter(|place| words.contains(&normal(&pieces[*place].citation)))
-        .collect()
-}
-
-fn place_of(
-    pieces: &mut Vec<Piece>,
+/// The index of the item with this citation, which is added if it is missing.
+fn index_of(
+    items: &mut Vec<EvidenceItem>,
     kind: EvidenceType,
     citation: &str,
     round: Option<u32>,
 ) -> usize {
     let words = normal(citation);
-    let known = pieces.iter().position(|it| normal(&it.citation) == words);
+    let known = items
+        .iter()
+        .position(|item| normal(&item.citation) == words);
     known.unwrap_or_else(|| {
-        pieces.push(Piece {
+        items.push(EvidenceItem {
             kind,
             citation: citation.to_owned(),
             claims: Vec::new(),
@@ -87,54 +83,57 @@ fn place_of(
             mark: None,
             note: None,
         });
-        pieces.len() - 1
+        items.len() - 1
     })
 }
 
-/// A mark that fits no piece, or more than one.
+/// A mark that cannot be assigned to one item.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarkError {
     #[error(
-        "nobody cited '{citation}'; give its type if it is meant as evidence that should have been there{}", nearest(.near.as_deref())
+        "unknown citation '{citation}'{} To mark evidence that was not cited in the debate, add its 'type'", nearest(.near.as_deref())
     )]
     Unknown {
         citation: String,
         near: Option<String>,
     },
-    #[error("'{citation}' fits several pieces of evidence: {}", .fitting.join("; "))]
+    #[error("the citation '{citation}' is ambiguous; it matches: {}", .matches.join("; "))]
     Ambiguous {
         citation: String,
-        fitting: Vec<String>,
+        matches: Vec<String>,
     },
     #[error("'{citation}' is marked twice")]
     Twice { citation: String },
-    #[error("nobody made a claim '{claim}'{}", listed(.claims))]
-    NoClaim { claim: String, claims: Vec<String> },
+    #[error("unknown claim '{claim}'{}", known_claims(.claims))]
+    UnknownClaim { claim: String, claims: Vec<String> },
 }
 
-fn listed(claims: &[String]) -> String {
+fn known_claims(claims: &[String]) -> String {
     if claims.is_empty() {
-        return ": the record has no claims with ids; mark evidence by its citation".to_owned();
+        return ": the record has no claims; mark evidence by its citation".to_owned();
     }
-    format!("; there are: {}", claims.join(", "))
+    format!("; known claims: {}", claims.join(", "))
 }
 
 fn nearest(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
+    near.map_or_else(
+        || ".".to_owned(),
+        |near| format!("; did you mean '{near}'?"),
+    )
 }
 
-/// The pieces with what the assessment says of them: of each by itself, or else of the claims that rest on it, or else of all
-/// of its type.
-pub(super) fn marked(
+/// The evidence with the marks of the assessment. A mark of the item itself takes precedence over marks of its claims, and
+/// these over marks of its type.
+pub(super) fn marked_evidence(
     record: &DebateRecord,
     assessment: &Assessment,
-) -> Result<Vec<Piece>, Vec<MarkError>> {
-    let mut pieces = pieces(record);
+) -> Result<Vec<EvidenceItem>, Vec<MarkError>> {
+    let mut items = evidence_items(record);
     let mut errors = Vec::new();
     let mut claims: Vec<(&ClaimRecord, &MarkedEvidence)> = Vec::new();
     for given in &assessment.evidence {
-        let done = match &given.of {
-            Marked::Citation { words, kind } => by_citation(&mut pieces, words, *kind, given),
+        let result = match &given.of {
+            Marked::Citation { words, kind } => mark_citation(&mut items, words, *kind, given),
             Marked::Claim(id) => claim_of(record, id).and_then(|claim| {
                 if claims.iter().any(|(known, _)| known.id == claim.id) {
                     let citation = claim.id.clone();
@@ -144,57 +143,58 @@ pub(super) fn marked(
                 Ok(())
             }),
         };
-        errors.extend(done.err());
+        errors.extend(result.err());
     }
-    by_claims(&mut pieces, &claims);
+    mark_claims(&mut items, &claims);
     for (kind, mark) in assessment.findings().filter_map(Finding::mark) {
-        let of_kind = pieces.iter_mut().filter(|it| it.kind == kind);
-        for piece in of_kind.filter(|it| it.mark.is_none()) {
-            piece.mark = Some(mark);
+        let of_kind = items.iter_mut().filter(|item| item.kind == kind);
+        for item in of_kind.filter(|item| item.mark.is_none()) {
+            item.mark = Some(mark);
         }
     }
     if errors.is_empty() {
-        Ok(pieces)
+        Ok(items)
     } else {
         Err(errors)
     }
 }
 
-fn by_citation(
-    pieces: &mut Vec<Piece>,
+fn mark_citation(
+    items: &mut Vec<EvidenceItem>,
     words: &str,
     kind: Option<EvidenceType>,
     given: &MarkedEvidence,
 ) -> Result<(), MarkError> {
-    let place = match (fitting(pieces, words), kind) {
-        (Ok(place), _) => place,
+    let index = match (find_citation(items, words), kind) {
+        (Ok(index), _) => index,
         (Err(MarkError::Unknown { citation, .. }), Some(kind)) => {
-            place_of(pieces, kind, &citation, None)
+            index_of(items, kind, &citation, None)
         }
         (Err(error), _) => return Err(error),
     };
-    if pieces[place].mark.is_some() {
+    if items[index].mark.is_some() {
         let citation = words.to_owned();
         return Err(MarkError::Twice { citation });
     }
-    pieces[place].mark = Some(given.mark);
-    pieces[place].note.clone_from(&given.note);
+    items[index].mark = Some(given.mark);
+    items[index].note.clone_from(&given.note);
     Ok(())
 }
 
 fn claim_of<'a>(record: &'a DebateRecord, id: &str) -> Result<&'a ClaimRecord, MarkError> {
     let wanted = normal_id(id);
-    let claim = record.claims.iter().find(|it| normal_id(&it.id) == wanted);
-    claim.ok_or_else(|| MarkError::NoClaim {
+    let mut claims = record.claims.iter();
+    let claim = claims.find(|claim| normal_id(&claim.id) == wanted);
+    claim.ok_or_else(|| MarkError::UnknownClaim {
         claim: id.to_owned(),
-        claims: record.claims.iter().map(|it| it.id.clone()).collect(),
+        claims: record.claims.iter().map(|claim| claim.id.clone()).collect(),
     })
 }
 
-/// What became of a claim became of what it rests on. A claim that rests on nothing is a guess, and a piece by itself.
-fn by_claims(pieces: &mut Vec<Piece>, claims: &[(&ClaimRecord, &MarkedEvidence)]) {
+/// A mark of a claim applies to its evidence. A claim without evidence is a guess, and becomes an item itself.
+fn mark_claims(items: &mut Vec<EvidenceItem>, claims: &[(&ClaimRecord, &MarkedEvidence)]) {
     for (claim, _) in claims.iter().filter(|(claim, _)| claim.evidence.is_empty()) {
-        pieces.push(Piece {
+        items.push(EvidenceItem {
             kind: EvidenceType::Speculative,
             citation: claim.claim.clone(),
             claims: vec![claim.id.clone()],
@@ -205,23 +205,23 @@ fn by_claims(pieces: &mut Vec<Piece>, claims: &[(&ClaimRecord, &MarkedEvidence)]
             note: None,
         });
     }
-    for piece in pieces.iter_mut().filter(|it| it.mark.is_none()) {
+    for item in items.iter_mut().filter(|item| item.mark.is_none()) {
         let own: Vec<_> = claims
             .iter()
-            .filter(|(claim, _)| piece.claims.contains(&claim.id))
+            .filter(|(claim, _)| item.claims.contains(&claim.id))
             .collect();
-        piece.mark = joined(own.iter().map(|(_, given)| given.mark));
+        item.mark = combined(own.iter().map(|(_, given)| given.mark));
         let notes = own.iter().filter_map(|(claim, given)| {
             let note = given.note.as_ref()?;
             Some(format!("{}: {note}", claim.id))
         });
         let notes: Vec<String> = notes.collect();
-        piece.note = (!notes.is_empty()).then(|| notes.join("; "));
+        item.note = (!notes.is_empty()).then(|| notes.join("; "));
     }
 }
 
-/// Evidence whose claims came out differently held in part.
-fn joined(mut marks: impl Iterator<Item = Mark>) -> Option<Mark> {
+/// Evidence whose claims have different marks was right in part.
+fn combined(mut marks: impl Iterator<Item = Mark>) -> Option<Mark> {
     let first = marks.next()?;
     Some(marks.fold(first, |all, mark| {
         if all == mark {
@@ -234,33 +234,34 @@ fn joined(mut marks: impl Iterator<Item = Mark>) -> Option<Mark> {
     }))
 }
 
-/// The piece with these words, or those it begins with, or else the only one that contains them.
-fn fitting(pieces: &[Piece], citation: &str) -> Result<usize, MarkError> {
+/// The item whose citation equals the words, or else the only one that starts with them, or else the only one that contains
+/// them.
+fn find_citation(items: &[EvidenceItem], citation: &str) -> Result<usize, MarkError> {
     let words = normal(citation);
-    let all: Vec<String> = pieces.iter().map(|it| normal(&it.citation)).collect();
-    if let Some(place) = all.iter().position(|it| *it == words) {
-        return Ok(place);
+    let all: Vec<String> = items.iter().map(|item| normal(&item.citation)).collect();
+    if let Some(index) = all.iter().position(|text| *text == words) {
+        return Ok(index);
     }
-    let where_it = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        let places = (0..all.len()).filter(|place| !words.is_empty() && fits(&all[*place]));
-        places.collect()
+    let matching = |matches: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        let indices = (0..all.len()).filter(|index| !words.is_empty() && matches(&all[*index]));
+        indices.collect()
     };
-    let mut holding = where_it(&|it| it.starts_with(&words));
-    if holding.is_empty() {
-        holding = where_it(&|it| it.contains(&words));
+    let mut found = matching(&|text| text.starts_with(&words));
+    if found.is_empty() {
+        found = matching(&|text| text.contains(&words));
     }
-    match holding[..] {
-        [place] => Ok(place),
+    match found[..] {
+        [index] => Ok(index),
         [] => Err(MarkError::Unknown {
             citation: citation.to_owned(),
-            near: crate::data::closest(citation, pieces.iter().map(|it| it.citation.as_str()))
+            near: closest(citation, items.iter().map(|item| item.citation.as_str()))
                 .map(str::to_owned),
         }),
         [_, _, ..] => Err(MarkError::Ambiguous {
             citation: citation.to_owned(),
-            fitting: holding
+            matches: found
                 .iter()
-                .map(|place| pieces[*place].citation.clone())
+                .map(|index| items[*index].citation.clone())
                 .collect(),
         }),
     }
