@@ -5,10 +5,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use roundtable_core::timing::Millis;
 use roundtable_core::usage::{Money, Price, Usage};
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Millis, Spent};
+use crate::spent::Spent;
 
 /// Limits of a debate; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
