@@ -16,7 +16,7 @@ use crate::setup::{DebateSpec, Models, ProgressSink};
 pub(crate) struct DebateArgs {
     #[command(flatten)]
     models: ModelArgs,
-    /// Seed for all randomness
+    /// Seed of the random numbers; the same seed sends the same requests
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "TOKENS")]
     max_tokens_total: Option<u64>,
     /// Stop with the best result so far after this many US dollars
-    #[arg(long, value_name = "DOLLARS")]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
     max_cost: Option<f64>,
     /// Stop with the best result so far after this time: seconds, or 90s, 10m, 1h
     #[arg(long, value_name = "TIME")]

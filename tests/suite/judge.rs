@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::harness::{Home, court, finished};
+use crate::harness::{Home, council_server, finished};
 
 const POST: &str = "Nobody told me that bread could sing. I put my ear to the crust as it cooled, and there it was: a crackle, like a small \
     fire. My grandmother laughed at me for a week. Bake it hot, take it out while the kitchen is quiet, and wait. It lasts four \
@@ -17,7 +17,7 @@ fn even(_: &str) -> f64 {
 /// T-01, T-10, C-14: a post is judged by the built-in cast; the result is shown, stored, exported, and its JSON keeps to the schema.
 #[test]
 fn t10_a_post_is_judged_and_the_result_keeps_to_the_published_schema() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("post.md", POST);
     home.write("post.json", "{\"platform\": \"video\"}");
@@ -64,7 +64,7 @@ fn t10_a_post_is_judged_and_the_result_keeps_to_the_published_schema() {
 /// T-11: with two tiers configured, fast mode calls the fast model only; in full critic and orchestrator alone deliberate.
 #[test]
 fn t11_fast_mode_uses_the_fast_tier_only() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::configured(
         &server.url(),
         "\n[tiers]\ndeliberate = \"lab:large\"\nfast = \"lab:small\"\n",
@@ -84,7 +84,7 @@ fn t11_fast_mode_uses_the_fast_tier_only() {
 /// T-01: the two other casts, and one of the user's own.
 #[test]
 fn t01_other_casts_are_a_word_away() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("design.md", POST);
     for (cast, overall) in [("rfc", "Readiness"), ("essay", "Quality")] {
@@ -180,7 +180,7 @@ fn c02_casts_are_made_checked_and_shown() {
 /// T-13: an empty file, a binary, an image, a file that is not there: refused before anybody is asked.
 #[test]
 fn t13_what_cannot_be_judged_is_refused_before_any_call() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("empty.md", " \n\n");
     home.write("post.md", POST);
@@ -213,7 +213,7 @@ fn t13_what_cannot_be_judged_is_refused_before_any_call() {
 /// T-13: five megabytes: what is judged and what was left out is said, to the user, to the judges and in the result.
 #[test]
 fn t13_five_megabytes_are_cut_and_that_is_said() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::configured(&server.url(), "max_question_tokens = 4000\n");
     home.write("book.md", &POST.repeat(5_000_000 / POST.len() + 1));
     let run = home.run(&["judge", "book.md", "--fast", "--model", "lab:x", "--json"]);
@@ -238,7 +238,7 @@ fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
             20.0
         }
     };
-    let server = court(score);
+    let server = council_server(score);
     let home = Home::with(&server);
     for name in ["gamma", "alpha", "beta"] {
         home.write(&format!("{name}.md"), &format!("{name} {POST}"));
@@ -279,7 +279,7 @@ fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
 /// Text can be piped in.
 #[test]
 fn text_from_standard_input_is_judged() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::with(&server);
     let mut child = home
         .command(&["judge", "-", "--fast", "--model", "lab:x", "--json"])
@@ -297,7 +297,7 @@ fn text_from_standard_input_is_judged() {
 /// T-13: a picture goes to a model that sees, with every call.
 #[test]
 fn t13_a_picture_goes_to_models_that_see() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("post.md", POST);
     std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
