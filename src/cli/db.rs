@@ -1,6 +1,7 @@
 //! `roundtable db`: maintenance of the store.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -54,8 +55,8 @@ enum Command {
     )]
     Prune {
         /// Minimum time since the last change, such as 90d, 12h or 1y
-        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-        older_than: std::time::Duration,
+        #[arg(long, value_name = "TIME", value_parser = age)]
+        older_than: Duration,
         /// Keep debates with a rating and forecasts with a recorded outcome
         #[arg(long)]
         keep_rated: bool,
@@ -66,6 +67,10 @@ enum Command {
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+fn age(text: &str) -> Result<Duration, &'static str> {
+    humantime::parse_duration(text).map_err(|_| "expected a duration such as 90d, 12h or 1y")
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {

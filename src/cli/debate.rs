@@ -65,11 +65,11 @@ pub(crate) struct Args {
     /// Question for one round: --focus 2="What does it cost?"; without a number, for the first
     #[arg(long, value_name = "ROUND=QUESTION")]
     focus: Vec<String>,
-    /// Files that the seats may search and cite (Markdown, text, HTML, CSV, PDF); a calculator comes with them. For models
-    /// that do not call tools, the program searches
+    /// Files that the seats may search and cite (Markdown, text, HTML, CSV, PDF); also adds a calculator. For models without
+    /// tool calls, the program searches
     #[arg(long, value_name = "FILE", num_args = 1..)]
     source: Vec<PathBuf>,
-    /// With high stakes, every reply also covers its limits, approvals and the way back
+    /// With high stakes, every reply also covers limits, approvals and rollback
     #[arg(long, value_enum, default_value_t = StakesArg::Ordinary)]
     stakes: StakesArg,
     /// Claims carry evidence, and measured convergence ends the debate

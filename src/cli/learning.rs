@@ -81,7 +81,7 @@ enum Command {
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Import an export; projects that are already known are skipped
+    /// Import what was exported elsewhere; projects that are already known are skipped
     #[command(after_help = "Example:\n  roundtable learning import learned.json")]
     Import {
         /// The file, or - for standard input

@@ -83,7 +83,7 @@ enum Command {
     Debate(Box<debate::Args>),
     /// Have five roles argue about what will happen, and get a probability for every outcome
     Forecast(Box<forecast::Args>),
-    /// Have content judged by councils that keep their disagreements; rank several
+    /// Have content judged by councils, or rank several contents
     Judge(Box<judge::Args>),
     /// Resume a debate that was interrupted, killed, cut short or failed
     Resume(resume::Args),

@@ -39,7 +39,12 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     burst: u32,
     /// Seconds after which a request of the forecasting API returns the debate's id instead of the result
-    #[arg(long, default_value_t = 120.0, value_name = "SECONDS")]
+    #[arg(
+        long,
+        default_value_t = 120.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
     answer_within: f64,
 }
 

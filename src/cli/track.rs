@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = status, default_value = "on_track")]
     status: Status,
     /// Day of the event, such as 2026-11-16; today if neither --date nor --week is given
-    #[arg(long, value_name = "DAY")]
+    #[arg(long, value_name = "DAY", value_parser = date)]
     date: Option<Date>,
     /// Week of the event; week 1 is the week of the decision
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=5200))]
@@ -75,6 +75,11 @@ fn status(text: &str) -> Result<Status, String> {
             None => format!("expected one of {}", names.join(", ")),
         }
     })
+}
+
+fn date(text: &str) -> Result<Date, &'static str> {
+    text.parse()
+        .map_err(|_| "expected a date such as 2026-11-16")
 }
 
 fn time_cost(text: &str) -> Result<TimeCost, String> {

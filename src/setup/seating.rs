@@ -185,11 +185,11 @@ fn model_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<Mod
 }
 
 fn no_model(found: &Discovery) -> Failure {
-    let mut lines = vec!["no usable model found".to_owned()];
+    let advice = found.advice.clone();
+    let mut lines = vec![advice.unwrap_or_else(|| "no usable model found".to_owned())];
     for finding in &found.findings {
         lines.push(format!("  {}: {}", finding.provider, finding.note));
     }
-    lines.extend(found.advice.clone());
     Failure::no_model(lines.join("\n"))
 }
 
