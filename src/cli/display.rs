@@ -184,7 +184,7 @@ impl Display {
                 self.close();
                 drop(self.take_running(&step.call.step));
                 output::note(&format!(
-                    "{} {} failed: {}",
+                    "{} {} is absent: {}",
                     painted(WARN, "!"),
                     step.call.seat,
                     output::harmless(&step.reason)

@@ -153,7 +153,7 @@ fn print_turn(turn: &Turn, round: &str, roles: &Roles) {
         }
         Outcome::Absent { reason } => output::line(&painted(
             blocks::style(Tone::Caution),
-            &format!("failed: {}", output::harmless(reason)),
+            &format!("absent: {}", output::harmless(reason)),
         )),
     }
 }
