@@ -1,4 +1,4 @@
-//! What every surface works with, opened only as far as it is needed and then shared by all debates.
+//! Shared application state: configuration, data files, models, store address. Loaded lazily, shared by all debates.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -28,20 +28,20 @@ pub(crate) struct AppContext {
     pub models: ModelRegistry,
     prompts: OnceLock<Arc<Prompts>>,
     library: OnceLock<Arc<Library>>,
-    /// Those that were used before, so that what they remember is read once.
+    /// One per name, so that each embedding cache is loaded once.
     embedders: Mutex<HashMap<ModelName, Arc<dyn Embedder>>>,
     scales: Mutex<HashMap<String, Scale>>,
 }
 
 impl AppContext {
-    /// `given` is where the command line says that the debates are.
+    /// `given` is the store address from the command line.
     pub(crate) fn open(config: Option<&Path>, given: Option<Address>) -> Result<Self, Failure> {
         let environment = Environment::read();
         let config = Config::load(config, &environment)?;
         let database = config.data.database.as_ref().map(Secret::expose);
         if database.is_some_and(|url| !Address::is_server(url)) {
             return Err(Failure::usage(
-                "ROUNDTABLE_DATABASE has to be an address like postgres://user@host/database; a folder is named with \
+                "invalid ROUNDTABLE_DATABASE: expected a URL such as postgres://user@host/database. Set a folder with \
                  ROUNDTABLE_DATA",
             ));
         }
@@ -69,12 +69,12 @@ impl AppContext {
         })
     }
 
-    /// Where the debates are.
+    /// The address of the store.
     pub(crate) fn address(&self) -> Result<&Address, Failure> {
         self.address.as_ref().ok_or_else(|| {
             Failure::usage(
-                "there is no home folder to keep debates in; name a folder with --data or ROUNDTABLE_DATA, \
-                 or a database with --database",
+                "no folder for debates: the home folder is unknown. Pass a folder with --data or ROUNDTABLE_DATA, or a \
+                 database with --database",
             )
         })
     }
@@ -83,7 +83,7 @@ impl AppContext {
         Ok(Store::at(self.address()?).await?)
     }
 
-    /// The embedder that is configured, or the embedded one; made ready, and remembering what it has seen.
+    /// The configured embedder, or the embedded one, with a cache. Downloads it if necessary.
     pub(crate) async fn embedder(&self, report: Report) -> Result<Arc<dyn Embedder>, Failure> {
         let name = self.embedder_name();
         self.embedder_named(&name, report).await
@@ -119,7 +119,7 @@ impl AppContext {
         Ok(Arc::clone(known.entry(name.clone()).or_insert(embedder)))
     }
 
-    /// How this embedder's cosine is read (C-16).
+    /// The similarity scale of this embedder (C-16).
     pub(crate) fn scale(&self, embedder: &str) -> Result<Scale, Failure> {
         if let Some(scale) = lock(&self.scales).get(embedder) {
             return Ok(scale.clone());
@@ -145,12 +145,12 @@ impl AppContext {
         Ok(Arc::clone(self.library.get_or_init(|| library)))
     }
 
-    /// The trace of a debate as its journal stands.
+    /// The trace of a debate, from its journal.
     pub(crate) async fn trace(&self, store: &Store, row: &DebateRow) -> Result<Trace, Failure> {
         let entries = store.entries(row.id).await?;
         Trace::of(&row.id.to_string(), clock::stamp(row.created_at), &entries).ok_or_else(|| {
             Failure::other(format!(
-                "debate {} was created but has nothing in its journal yet; `roundtable resume {}` starts it",
+                "debate {} has not started yet; start it with `roundtable resume {}`",
                 row.id, row.id
             ))
         })

@@ -32,6 +32,12 @@ pub(crate) type Report = Arc<dyn Fn(Fetching) + Send + Sync>;
 /// The provider name of the embedded models.
 pub(crate) const PROVIDER: &str = "local";
 
+/// The name of the model, if it is the embedded one that is too small to reason.
+#[cfg(not(feature = "local"))]
+pub(crate) fn demo_model(_: &str) -> Option<&'static str> {
+    None
+}
+
 #[cfg(not(feature = "local"))]
 pub(crate) struct Local;
 
@@ -64,7 +70,7 @@ impl Local {
 }
 
 #[cfg(feature = "local")]
-pub(crate) use with_model::Local;
+pub(crate) use with_model::{Local, demo_model};
 
 #[cfg(feature = "local")]
 mod with_model {
@@ -204,6 +210,13 @@ mod with_model {
                 NotReady(error.to_string())
             })
         }
+    }
+
+    /// The name of the model, if it is the embedded one that is too small to reason.
+    pub(crate) fn demo_model(model: &str) -> Option<&'static str> {
+        let name = model.strip_prefix(PROVIDER)?.strip_prefix(':')?;
+        name.starts_with(SMOLLM2_135M.name)
+            .then_some(SMOLLM2_135M.name)
     }
 
     fn file_stem(path: &std::path::Path) -> String {

@@ -1,4 +1,4 @@
-//! Numbers as people read them, the same on the terminal, in files and on pages.
+//! Formats numbers and short texts for people, the same on the terminal, in files and on pages.
 
 use roundtable_core::format::truncated;
 pub(crate) use roundtable_core::format::{counted, grouped};
@@ -6,7 +6,7 @@ use roundtable_core::usage::Money;
 use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
 use roundtable_engine::transcript::Transcript;
 
-/// An unknown price is never shown as none.
+/// An unknown price is never shown as free.
 pub(crate) fn money(cost: Option<Money>) -> String {
     match cost {
         None => "price unknown".into(),
@@ -29,7 +29,7 @@ pub(crate) fn short(text: &str, most: usize) -> String {
     truncated(&one_line(text), most)
 }
 
-/// Without line breaks, and without control characters that could steer whatever shows it.
+/// Without line breaks and control characters.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace()
         .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
@@ -37,7 +37,7 @@ pub(crate) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// What each seat used and how long each round took, for every surface that has room for it (C-11).
+/// Tokens and cost of each seat, and time of each round (C-11).
 pub(crate) fn usage(transcript: &Transcript) -> Section {
     #[expect(
         clippy::cast_precision_loss,
@@ -48,10 +48,10 @@ pub(crate) fn usage(transcript: &Transcript) -> Section {
         value: value as f64,
         role: role.map(str::to_owned),
     };
-    // The order of the cast, not of the alphabet: it is the order of the colours.
+    // In the order of the cast, which determines the colours.
     let mut seats: Vec<_> = transcript.totals.seats.iter().collect();
-    let place = |seat: &str| transcript.seats.iter().position(|place| place.seat == seat);
-    seats.sort_by_key(|(seat, _)| place(seat).unwrap_or(usize::MAX));
+    let index = |name: &str| transcript.seats.iter().position(|seat| seat.seat == name);
+    seats.sort_by_key(|(seat, _)| index(seat).unwrap_or(usize::MAX));
     let tokens = seats
         .iter()
         .map(|(seat, sum)| bar(transcript.title_of(seat), sum.usage.total(), Some(seat)));

@@ -12,9 +12,9 @@ fn numbers_are_written_for_people() {
     );
 }
 
-/// An unknown price is not a price of nothing.
+/// An unknown price is not free.
 #[test]
-fn c11_an_unknown_price_is_said_to_be_unknown() {
+fn c11_an_unknown_price_is_shown_as_unknown() {
     assert_eq!(money(None), "price unknown");
     assert_eq!(money(Some(Money::ZERO)), "free");
     assert_eq!(money(Money::from_dollars(0.0123)), "$0.0123");

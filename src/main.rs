@@ -1,6 +1,6 @@
-//! Roundtable: a panel of language models argues a question out before you rely on the answer.
+//! Roundtable: a panel of language models debates a question before you rely on the answer.
 //!
-//! The binary only adapts and wires: commands, configuration, models, store. The rules of debate are in the crates.
+//! The binary holds the commands, configuration, models, store and server. The rules of debate are in the crates.
 
 mod app_context;
 mod cli;

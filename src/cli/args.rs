@@ -16,7 +16,7 @@ use crate::setup::{DebateSpec, Models, ProgressSink};
 pub(crate) struct DebateArgs {
     #[command(flatten)]
     models: ModelArgs,
-    /// Seed for all randomness
+    /// Seed of the random numbers; the same seed sends the same requests
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     #[command(flatten)]
@@ -74,8 +74,8 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "TOKENS")]
     max_tokens_total: Option<u64>,
     /// Stop with the best result so far after this many US dollars
-    #[arg(long, value_name = "DOLLARS")]
-    max_cost: Option<f64>,
+    #[arg(long, value_name = "DOLLARS", allow_hyphen_values = true)]
+    max_cost: Option<String>,
     /// Stop with the best result so far after this time: seconds, or 90s, 10m, 1h
     #[arg(long, value_name = "TIME")]
     timeout: Option<String>,
@@ -88,23 +88,27 @@ impl Limits {
 
     pub(crate) fn budget(&self, app: &AppContext) -> Result<Budget, Failure> {
         let configured = app.config.limits.budget();
-        let max_cost = match self.max_cost {
-            Some(dollars) => Some(Money::from_dollars(dollars).ok_or_else(|| {
-                Failure::usage(format!(
-                    "invalid --max-cost '{dollars}': expected an amount in USD, such as 0.50"
-                ))
-            })?),
-            None => configured.max_cost,
-        };
         Ok(Budget {
             max_tokens: self.max_tokens_total.or(configured.max_tokens),
-            max_cost,
+            max_cost: match &self.max_cost {
+                Some(text) => Some(parse_dollars(text)?),
+                None => configured.max_cost,
+            },
             max_ms: match &self.timeout {
                 Some(text) => Some(parse_timeout(text)?),
                 None => configured.max_ms,
             },
         })
     }
+}
+
+fn parse_dollars(text: &str) -> Result<Money, Failure> {
+    let dollars = text.trim().parse().ok();
+    dollars.and_then(Money::from_dollars).ok_or_else(|| {
+        Failure::usage(format!(
+            "invalid --max-cost '{text}': expected an amount in USD, such as 0.50"
+        ))
+    })
 }
 
 /// Seconds, also with a fraction, or a duration with units. Returns milliseconds.
@@ -128,7 +132,7 @@ fn parse_timeout(text: &str) -> Result<u64, Failure> {
 /// How a command reports a debate.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct OutputMode {
-    /// Print the record as JSON on standard output, and nothing else there
+    /// Print the record as JSON
     #[arg(long)]
     pub json: bool,
     /// Print only the result

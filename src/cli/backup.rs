@@ -11,14 +11,15 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Write all debates into one file, while servers and other commands go on using them.
+/// Back up all debates to one file, also while they are in use
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  roundtable backup debates-$(date +%F).db\n\nTo restore it, put it as roundtable.db into an empty folder and name that with --data."
+    after_help = "Example:\n  roundtable backup debates-$(date +%F).db\n\nTo restore it, put the file as roundtable.db into an empty folder and pass that folder with --data."
 )]
 pub(crate) struct Args {
-    /// A file that is not there yet.
+    /// The file to write; it must not exist
     file: PathBuf,
+    /// Print file and size as JSON
     #[arg(long)]
     json: bool,
 }

@@ -7,21 +7,21 @@ use roundtable_engine::protocols::forecast::{Calibration, calibration_report};
 
 use crate::{clock, export, forecast_history};
 
-use super::display::closing;
+use super::display::summary;
 use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// How good the forecasts were: scores beside the baselines, the reliability diagram, what each role has earned.
+/// Show how accurate past forecasts were
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable calibration\n  roundtable calibration --html calibration.html\n\nOnly forecasts of which it is known what happened (roundtable resolve) and whose resolution date is past are counted."
+    after_help = "Examples:\n  roundtable calibration\n  roundtable calibration --html calibration.html\n\nCounts the forecasts with a recorded outcome (roundtable resolve) and a resolution date in the past."
 )]
 pub(crate) struct Args {
-    /// As one JSON object.
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write it as one self-contained HTML file.
+    /// Write a self-contained HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
@@ -34,17 +34,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let calibration = Calibration::of(scored, now);
     let report = calibration_report(&calibration);
     if let Some(path) = &args.html {
-        let text = export::report_html("Calibration", &report);
-        std::fs::write(path, text)
-            .map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
-        output::note(&format!("Wrote {}", path.display()));
+        output::write_to(Some(path), &export::report_html("Calibration", &report))?;
     }
     if args.json {
         output::json(&calibration)?;
     } else if args.html.is_none() {
-        for line in closing::report(&report) {
-            output::line(&line);
-        }
+        summary::print_report(&report);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use roundtable_engine::cast::Cast;
 use roundtable_engine::cast::councils::CouncilsSpec;
+use roundtable_engine::cast::{Cast, Tier};
 use roundtable_engine::data::{DataKind, Origin};
 use serde_json::json;
 
@@ -11,37 +11,43 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// The casts: who sits at the table.
+/// List, show and create casts: who takes part
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable casts list\n  roundtable casts show themis\n  roundtable casts new grant --from rfc\n  roundtable casts check grant\n\nYour own go into the folder `casts` beside your configuration file; one of the same name replaces the built-in one."
+    after_help = "Examples:\n  roundtable casts list\n  roundtable casts show themis\n  roundtable casts new grant --from rfc\n  roundtable casts check grant\n\nYour own casts are in the folder `casts` of your configuration folder; one with the name of a built-in cast replaces it."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// All casts.
+    /// List all casts
+    #[command(after_help = "Example:\n  roundtable casts list --json")]
     List,
-    /// One cast with its seats and personas, its councils and what they judge.
+    /// Show a cast: seats, personas, councils and dimensions
+    #[command(after_help = "Example:\n  roundtable casts show themis")]
     Show {
-        /// A name, or a file.
+        /// Name of a cast, or a file
         name: String,
     },
-    /// Start a cast of your own from another one.
+    /// Create a cast as a copy of another one
+    #[command(after_help = "Example:\n  roundtable casts new grant --from rfc")]
     New {
+        /// Name of the new cast: lower-case letters, digits and dashes
         name: String,
-        /// The cast to start from.
+        /// The cast to copy
         #[arg(long, default_value = "themis", value_name = "NAME")]
         from: String,
     },
-    /// Say whether a cast is in order, and what is wrong with it where.
+    /// Check a cast, and report errors with their line
+    #[command(after_help = "Example:\n  roundtable casts check grant")]
     Check {
-        /// A name, or a file.
+        /// Name of a cast, or a file
         name: String,
     },
 }
@@ -98,13 +104,16 @@ fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
         cast.protocol
     ));
     if let Some(panel) = &cast.panel {
-        show_panel(panel);
+        show_councils(panel);
     }
-    for seat in &cast.seats {
+    for (index, seat) in cast.seats.iter().enumerate() {
+        let tier = match seat.tier {
+            Tier::Deliberate => "deliberate",
+            Tier::Fast => "fast",
+        };
         output::line(&format!(
-            "\n{} ({:?} tier, temperature {}, at most {} tokens{})\n{}",
-            output::painted(output::role(&seat.name), &seat.name),
-            seat.tier,
+            "\n{} ({tier} tier, temperature {}, at most {} tokens{})\n{}",
+            output::painted(output::seat_style(index), &seat.name),
             seat.temperature,
             seat.max_output_tokens,
             seat.prefers
@@ -116,7 +125,7 @@ fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show_panel(panel: &CouncilsSpec) {
+fn show_councils(panel: &CouncilsSpec) {
     output::line(&format!("Judges {}", panel.subject));
     let tiers: Vec<String> = panel
         .tiers
@@ -175,7 +184,7 @@ fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
         format!(", {councils} councils, {judges} judges")
     };
     output::line(&format!(
-        "{} is in order: {}, {} seats{panel}",
+        "{} is valid: {}, {} seats{panel}",
         cast.name,
         cast.protocol,
         cast.seats.len()
@@ -183,29 +192,29 @@ fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a copy under another name, to be changed.
+/// Writes a copy under another name.
 fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || !name.chars().all(is_name) {
         return Err(Failure::usage(format!(
-            "'{name}' is no name for a cast: use small letters, digits and dashes"
+            "invalid cast name '{name}': use lower-case letters, digits and dashes"
         )));
     }
-    // Names the nearest where there is none of this name.
+    // Reports an unknown name with the nearest one.
     Cast::load(&app.data, from)?;
     let Some(text) = app.data.one(DataKind::Casts, &format!("{from}.toml"))? else {
-        return Err(Failure::usage(format!("there is no cast named '{from}'")));
+        return Err(Failure::usage(format!("unknown cast '{from}'")));
     };
     let folders = app.environment.folders.as_ref().ok_or_else(|| {
         Failure::usage(
-            "there is no home folder to keep casts in; write the file yourself and give its path",
+            "no folder for casts: the home folder is unknown. Set HOME, or write the file yourself and pass its path",
         )
     })?;
     let folder = folders.config.join("casts");
     let path = folder.join(format!("{name}.toml"));
     if path.exists() {
         return Err(Failure::usage(format!(
-            "{} is there already; change it, or choose another name",
+            "{} already exists: edit it, or choose another name",
             path.display()
         )));
     }
@@ -221,7 +230,7 @@ fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
     write().map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
     output::line(&path.display().to_string());
     output::note(&format!(
-        "A copy of '{from}' to change. `roundtable casts check {name}` says whether it is in order."
+        "Created as a copy of '{from}'. Edit it, then check it with `roundtable casts check {name}`."
     ));
     Ok(())
 }

@@ -8,20 +8,22 @@ use clap_complete::Shell;
 use super::{Cli, output};
 use crate::failure::Failure;
 
-/// Print a completion script for a shell.
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  roundtable completions bash > ~/.local/share/bash-completion/completions/roundtable"
 )]
 pub(crate) struct Args {
+    /// The shell
     shell: Shell,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "roundtable", &mut script);
-    let script = String::from_utf8(script)
-        .map_err(|error| Failure::other(format!("cannot write the script: {error}")))?;
+    let script = String::from_utf8(script).map_err(|error| {
+        Failure::other(format!("cannot generate the completion script: {error}"))
+    })?;
     output::print(&script);
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Show or change the configuration.
+/// Show or change the configuration
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable config show\n  roundtable config set tiers.fast ollama:qwen3:8b\n  roundtable config set-algorithm evidence_based_debate\n  roundtable config path"
@@ -20,21 +20,35 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Every setting with its value and where that comes from.
+    /// List all settings with value and origin
+    #[command(after_help = "Example:\n  roundtable config show --json")]
     Show,
-    /// Change one setting in the file; comments stay.
-    Set { key: String, value: String },
-    /// Choose how panels decide: an algorithm by name.
-    SetAlgorithm { name: String },
-    /// The algorithms there are.
+    /// Change a setting in the configuration file; comments are kept
+    #[command(after_help = "Example:\n  roundtable config set tiers.fast ollama:qwen3:8b")]
+    Set {
+        /// Key of the setting, such as tiers.fast
+        key: String,
+        /// New value
+        value: String,
+    },
+    /// Choose the algorithm by which panels decide
+    #[command(after_help = "Example:\n  roundtable config set-algorithm evidence_based_debate")]
+    SetAlgorithm {
+        /// Name of an algorithm; `roundtable config algorithms` lists them
+        name: String,
+    },
+    /// List the algorithms; the configured one is marked with *
+    #[command(after_help = "Example:\n  roundtable config algorithms")]
     Algorithms,
-    /// Which file is used, or would be made.
+    /// Print the path of the configuration file
+    #[command(after_help = "Example:\n  $EDITOR \"$(roundtable config path)\"")]
     Path,
 }
 
@@ -44,7 +58,7 @@ pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
         Some(Command::Set { key, value }) => {
             let path = path(app);
             config::set(&path, &key, &value, &app.environment)?;
-            output::note(&format!("{key} = {value} in {}", path.display()));
+            output::note(&format!("Set {key} = {value} in {}", path.display()));
         }
         Some(Command::SetAlgorithm { name }) => set_algorithm(app, &name)?,
         Some(Command::Algorithms) => algorithms(app, args.json)?,
@@ -59,7 +73,7 @@ fn set_algorithm(app: &AppContext, name: &str) -> Result<(), Failure> {
     let path = path(app);
     config::set(&path, "debate.algorithm", &algorithm.name, &app.environment)?;
     output::note(&format!(
-        "Debates are decided by {} from now on ({}): {}",
+        "Set debate.algorithm = {} in {}: {}",
         algorithm.name,
         path.display(),
         algorithm.summary
@@ -77,14 +91,17 @@ fn algorithms(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     if as_json {
         return output::json(&all);
     }
-    let chosen = app.config.debate.algorithm.as_deref();
-    for it in &all {
-        let mark = if chosen == Some(it.name.as_str()) {
+    let configured = app.config.debate.algorithm.as_deref();
+    for algorithm in &all {
+        let mark = if configured == Some(algorithm.name.as_str()) {
             "*"
         } else {
             " "
         };
-        output::line(&format!("{mark} {:<24} {}", it.name, it.summary));
+        output::line(&format!(
+            "{mark} {:<24} {}",
+            algorithm.name, algorithm.summary
+        ));
     }
     Ok(())
 }

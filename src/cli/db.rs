@@ -1,6 +1,7 @@
-//! `roundtable db`: looking after the store.
+//! `roundtable db`: maintenance of the store.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -13,7 +14,7 @@ use super::rm::confirmed;
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
-/// Look after the store: bring it up to date, check it, copy it to another database, delete what is old.
+/// Maintain the store: migrate, check, copy, prune
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable db check\n  roundtable db copy ~/.local/share/roundtable postgres://localhost/debates\n  roundtable db prune --older-than 90d --keep-rated --dry-run"
@@ -21,41 +22,55 @@ use crate::failure::{Code, Failure};
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Bring the store to this version of the program. Every command does that by itself; this does nothing else.
+    /// Migrate the store to this version's schema, as every command does on its own
+    #[command(
+        after_help = "Example:\n  roundtable db migrate --database postgres://localhost/debates"
+    )]
     Migrate,
-    /// Read everything and say what is not as it should be.
+    /// Read all data and report errors
+    #[command(after_help = "Example:\n  roundtable db check")]
     Check,
-    /// Copy everything into another, empty store, and compare counts and hashes.
-    ///
-    /// Each is a data folder or postgres://…; what is copied is the store as it is when the copying begins, so end servers and
-    /// workers that use it first, and point them to the new one after.
+    /// Copy everything to an empty store, then compare row counts and hashes
+    #[command(
+        after_help = "Example:\n  roundtable db copy ~/.local/share/roundtable postgres://localhost/debates\n\nThe copy is a snapshot from the start of the command: stop servers and workers first, and point them to the new store afterwards."
+    )]
     Copy {
+        /// Data folder or postgres:// URL to copy from
         #[arg(value_name = "FROM")]
         source: String,
+        /// Data folder or postgres:// URL to copy to; must be empty
         #[arg(value_name = "TO")]
         target: String,
     },
-    /// Delete debates that have not changed for a long time.
+    /// Delete debates that have not changed for a given time
+    #[command(
+        after_help = "Example:\n  roundtable db prune --older-than 90d --keep-rated --dry-run"
+    )]
     Prune {
-        /// How long: 90d, 12h, 1y.
-        #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-        older_than: std::time::Duration,
-        /// Keep what was rated, and forecasts of which somebody has said what happened.
+        /// Minimum time since the last change, such as 90d, 12h or 1y
+        #[arg(long, value_name = "TIME", value_parser = age)]
+        older_than: Duration,
+        /// Keep debates with a rating and forecasts with a recorded outcome
         #[arg(long)]
         keep_rated: bool,
-        /// Only say what would be deleted.
+        /// List the debates, but do not delete them
         #[arg(long)]
         dry_run: bool,
-        /// Do not ask.
+        /// Do not ask for confirmation
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+fn age(text: &str) -> Result<Duration, &'static str> {
+    humantime::parse_duration(text).map_err(|_| "expected a duration such as 90d, 12h or 1y")
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
@@ -105,28 +120,30 @@ async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
 
 async fn check(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
-    let found = store.check().await?;
+    let report = store.check().await?;
     let place = store.location();
     store.close().await;
     if as_json {
-        output::json(&found)?;
+        output::json(&report)?;
     } else {
-        let (debates, entries) = (found.debates, found.entries);
+        let (debates, entries) = (report.debates, report.entries);
         let debates = counted(usize::try_from(debates).unwrap_or(usize::MAX), "debate");
         let ending = if entries == 1 { "y" } else { "ies" };
-        output::line(&format!("{place}: {debates} with {entries} entr{ending}."));
-        for fault in &found.faults {
+        output::line(&format!(
+            "{place}: {debates} with {entries} journal entr{ending}."
+        ));
+        for fault in &report.faults {
             output::line(&format!(
                 "{} {}",
-                output::painted(output::BAD, "FAULT"),
+                output::painted(output::BAD, "ERROR"),
                 output::harmless(fault)
             ));
         }
-        if found.faults.is_empty() {
-            output::line("All is as it should be.");
+        if report.faults.is_empty() {
+            output::line("No errors found.");
         }
     }
-    Ok(if found.faults.is_empty() {
+    Ok(if report.faults.is_empty() {
         ExitCode::SUCCESS
     } else {
         Code::Other.into()
@@ -146,13 +163,13 @@ impl From<CopyError> for Failure {
 async fn copy(source: &str, target: &str, as_json: bool) -> Result<ExitCode, Failure> {
     let (from, to) = (Address::parse(source), Address::parse(target));
     if from == to {
-        return Err(Failure::usage("FROM and TO are the same"));
+        return Err(Failure::usage("FROM and TO are the same store"));
     }
     if let Address::Folder(folder) = &from
         && !folder.join("roundtable.db").exists()
     {
         return Err(Failure::usage(format!(
-            "there is no store in {from}: roundtable.db is not there"
+            "no store in {from}: roundtable.db not found"
         )));
     }
     let from = Store::at(&from).await?;
@@ -174,7 +191,7 @@ async fn copy(source: &str, target: &str, as_json: bool) -> Result<ExitCode, Fai
         output::line(&format!("{table:<10} {rows:>10} rows  sha256 {sha256}"));
     }
     output::line(&format!(
-        "All of {} is in {}, and was compared.",
+        "Copied {} to {}; row counts and hashes match.",
         places.0, places.1
     ));
     Ok(ExitCode::SUCCESS)
@@ -194,34 +211,34 @@ enum Consent {
 }
 
 async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<ExitCode, Failure> {
-    const SHOWN: usize = 20;
+    const MAX_LISTED: usize = 20;
     if as_json && pruning.consent == Consent::Ask {
         return Err(Failure::usage(
-            "with --json nothing is asked: give --yes, or --dry-run to see what would go",
+            "--json does not ask for confirmation: add --yes to delete, or --dry-run to list the debates",
         ));
     }
     let store = app.store().await?;
     let old = store.older_than(pruning.cutoff, pruning.keep).await?;
     if !as_json {
-        for (id, question) in old.iter().take(SHOWN) {
+        for (id, question) in old.iter().take(MAX_LISTED) {
             output::note(&format!("{id}  {}", output::short(question, 60)));
         }
-        if old.len() > SHOWN {
-            output::note(&format!("and {} more", old.len() - SHOWN));
+        if old.len() > MAX_LISTED {
+            output::note(&format!("... and {} more", old.len() - MAX_LISTED));
         }
     }
-    let goes_ahead = !old.is_empty()
+    let is_confirmed = !old.is_empty()
         && match pruning.consent {
             Consent::DryRun => false,
             Consent::Given => true,
             Consent::Ask => confirmed(old.len())?,
         };
     let (mut deleted, mut in_use) = (Vec::new(), Vec::new());
-    if goes_ahead {
+    if is_confirmed {
         for (id, _) in &old {
             match store.delete(*id).await {
                 Ok(()) => deleted.push(*id),
-                // Somebody else was quicker.
+                // Another process deleted it first.
                 Err(LeaseError::NotFound { .. }) => {}
                 Err(LeaseError::Held { .. }) => in_use.push(*id),
                 Err(LeaseError::Store(error)) => return Err(error.into()),
@@ -234,15 +251,15 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
         output::json(&json!({
             "older_than": clock::stamp(pruning.cutoff), "found": found, "deleted": deleted, "in_use": in_use,
         }))?;
-    } else if goes_ahead {
-        output::note(&format!("Deleted {}.", deleted.len()));
+    } else if is_confirmed {
+        output::note(&format!("Deleted {}.", counted(deleted.len(), "debate")));
         for id in in_use {
-            output::note(&format!("{id} is being run, and stays."));
+            output::note(&format!("Kept {id}: it is running."));
         }
     } else if pruning.consent == Consent::DryRun {
-        output::note(&format!("{} would be deleted.", old.len()));
+        output::note(&format!("Would delete {}.", counted(old.len(), "debate")));
     } else {
-        output::note("Nothing was deleted.");
+        output::note("Nothing deleted.");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -23,22 +23,23 @@ use crate::sources;
 #[command(after_help = "Modes:
   collaborative       all build one answer together; in parallel
   adversarial         each challenges those who spoke before; in turn
-  socratic            each asks what the last answer takes for granted; in turn
+  socratic            each questions the assumptions of the last answer; in turn
   expert-panel        experts assess independently, then say where they differ; in parallel
-  devils-advocate     each seat is given YES, NO or NEUTRAL and holds to it; in turn
-  delphi              anonymous estimates, told as median and quartiles, and revised; in parallel
-  red-team-blue-team  red attacks the proposal, then blue defends and mends it
+  devils-advocate     each seat argues an assigned position: YES, NO or NEUTRAL; in turn
+  delphi              anonymous estimates, revised after seeing median and quartiles; in parallel
+  red-team-blue-team  red attacks the proposal, then blue defends and improves it
 
 Which one? To find an answer: collaborative or expert-panel. To test one you have: adversarial or red-team-blue-team. For a
-number or a forecast: delphi. To see both sides of a decision: devils-advocate. To find out what you are asking: socratic.
-`roundtable modes show NAME` prints a mode, `roundtable modes new NAME` starts your own.
+number or a forecast: delphi. To see both sides of a decision: devils-advocate. To clarify the question itself: socratic.
+`roundtable modes show NAME` prints a mode, `roundtable modes new NAME` creates your own.
 
-The panel votes ACCEPT, MINOR or BLOCKER after each round. It ends when at least 80% accept, no BLOCKER is open and all are sure
-enough (0.70), when two rounds change nothing, or after the last round. A panel that agrees too easily has to object first.
+The panel votes ACCEPT, MINOR or BLOCKER after each round. The debate ends when at least 80% vote ACCEPT or MINOR, no BLOCKER is
+open and every confidence is at least 0.70; when two rounds change nothing; or after the last round. A panel that agrees too
+early has to object first.
 
-With --enhanced every lease carries evidence of one of six types, with a source and a confidence; after each round the likeness of
-the positions, their movement and the common sources are measured, and what they show decides when it is over. Where there is no
-progress, the debate waits for you: `roundtable resume --decide CHOICE`. It works with every mode.
+With --enhanced, every claim carries evidence of one of six types, with a source and a confidence. After each round, the
+similarity of the positions, their shift and the shared sources are measured; these measures decide when the debate ends. Without
+progress, it waits for your decision: `roundtable resume --decide CHOICE`. This works with every mode.
 
 Examples:
   roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
@@ -64,11 +65,11 @@ pub(crate) struct Args {
     /// Question for one round: --focus 2="What does it cost?"; without a number, for the first
     #[arg(long, value_name = "ROUND=QUESTION")]
     focus: Vec<String>,
-    /// Files that the seats may search and cite (Markdown, text, HTML, CSV, PDF); a calculator comes with them. For models
-    /// that do not call tools, the program searches
+    /// Files that the seats may search and cite (Markdown, text, HTML, CSV, PDF); also adds a calculator. For models without
+    /// tool calls, the program searches
     #[arg(long, value_name = "FILE", num_args = 1..)]
     source: Vec<PathBuf>,
-    /// With high stakes, every reply also covers its limits, approvals and the way back
+    /// With high stakes, every reply also covers limits, approvals and rollback
     #[arg(long, value_enum, default_value_t = StakesArg::Ordinary)]
     stakes: StakesArg,
     /// Claims carry evidence, and measured convergence ends the debate
@@ -99,7 +100,7 @@ enum StakesArg {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     if args.interactive && args.question == "-" {
         return Err(Failure::usage(
-            "--interactive reads standard input, so the question cannot come from there: pass it as text or as a file",
+            "--interactive reads standard input, so the question cannot be -: pass it as text or as a file",
         ));
     }
     let input = Input {

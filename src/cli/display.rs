@@ -1,11 +1,11 @@
-//! What people see of a debate: who is thinking, the text as it comes, where the issues stand, what it costs, and the
-//! answer. On a terminal it moves; elsewhere it is plain lines.
+//! Live view of a debate: who is thinking, streamed text, progress, cost, and the answer. Animated on a terminal, plain
+//! lines elsewhere.
 
 mod blocks;
-pub(crate) mod closing;
-pub(super) mod flow;
-mod standing;
+mod convergence;
 mod status;
+pub(crate) mod summary;
+pub(super) mod wrap;
 
 use std::sync::Arc;
 
@@ -16,22 +16,25 @@ use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::{Sum, call_of};
-use roundtable_engine::transcript::{Planned, Transcript, capital};
+use roundtable_engine::transcript::{Planned, Transcript};
 
 use super::args::OutputMode;
 use super::output::{self, BOLD, QUIET, WARN, painted};
-use super::reading::Reading;
 use super::run::Person;
+use super::stored_debate::StoredDebate;
 use crate::failure::Failure;
-use blocks::{Extent, Look};
-use flow::Flow;
+use crate::format::counted;
+use crate::render::Roles;
+use blocks::{Detail, RenderOptions};
+use wrap::StreamWrapper;
 
 pub(crate) struct Display {
-    output: OutputMode,
+    mode: OutputMode,
     id: String,
-    moves: bool,
-    /// Something turns while seats think. Not where somebody may be typing: what is echoed would stand in the way of drawing anew.
-    turns: bool,
+    is_terminal: bool,
+    /// Off if the user may type: echoed input would break the redrawing.
+    has_spinner: bool,
+    roles: Roles,
     planned: Option<Planned>,
     /// The phase that writes the answer.
     answer_phase: Option<&'static str>,
@@ -39,73 +42,76 @@ pub(crate) struct Display {
     entries: Vec<Entry>,
     sum: Sum,
     envelopes: Envelopes,
-    thinking: Option<ProgressBar>,
-    speaking: Option<Speaking>,
-    /// The steps under way. One alone is shown as it comes; several at once are shown one by one as they finish.
-    running: Vec<Running>,
-    /// The step whose heading is on the screen.
-    headed: Option<String>,
-    /// Where a measured debate stands, redrawn in place while seats think.
-    standing: Vec<String>,
+    spinner: Option<ProgressBar>,
+    streaming: Option<Streaming>,
+    /// The steps in flight. A single one is streamed; parallel ones are printed as they finish.
+    running: Vec<RunningStep>,
+    /// The step whose heading was printed last.
+    headed_step: Option<String>,
+    /// Convergence of a measured debate, redrawn below the spinner.
+    convergence: Vec<String>,
 }
 
-struct Running {
+struct RunningStep {
     step: String,
     seat: String,
     round: u32,
     model: String,
-    /// Nobody else has been at it since it began.
-    alone: bool,
+    /// No other step has run since this one started.
+    is_alone: bool,
 }
 
-/// The turn whose text is coming in.
-struct Speaking {
+/// The step whose text is being streamed.
+struct Streaming {
     step: String,
-    flow: Flow,
+    wrapper: StreamWrapper,
 }
 
 impl Display {
-    pub(crate) fn new(output: &OutputMode, setup: &Setup, id: &str, person: Person) -> Self {
-        let moves = output::stderr_is_terminal() && !output.quiet;
+    pub(crate) fn new(mode: &OutputMode, setup: &Setup, id: &str, person: Person) -> Self {
+        let is_terminal = output::stderr_is_terminal() && !mode.quiet;
+        // The table wrote this entry before the display could listen.
+        let opened = Entry {
+            seq: 0,
+            at: 0,
+            event: Event::Opened(Arc::new(setup.clone())),
+        };
+        let transcript = Transcript::of(id, std::slice::from_ref(&opened));
         let display = Self {
-            output: output.clone(),
+            mode: mode.clone(),
             id: id.to_owned(),
-            moves,
-            turns: moves && person == Person::Watches,
+            is_terminal,
+            has_spinner: is_terminal && person == Person::Watches,
+            roles: transcript.as_ref().map(Roles::of).unwrap_or_default(),
             planned: Planned::of(setup),
             answer_phase: protocols::named(&setup.protocol).map(AnyProtocol::answer_phase),
-            // It was written before anybody could listen.
-            entries: vec![Entry {
-                seq: 0,
-                at: 0,
-                event: Event::Opened(Arc::new(setup.clone())),
-            }],
+            entries: vec![opened],
             sum: Sum::default(),
             envelopes: Envelopes::new(setup),
-            thinking: None,
-            speaking: None,
+            spinner: None,
+            streaming: None,
             running: Vec::new(),
-            headed: None,
-            standing: Vec::new(),
+            headed_step: None,
+            convergence: Vec::new(),
         };
-        if !output.quiet {
+        if !mode.quiet {
             output::note(&format!(
                 "\n{}\n{}",
                 painted(BOLD, &output::harmless(&setup.question)),
-                painted(QUIET, &seats(setup))
+                painted(QUIET, &seat_models(setup))
             ));
         }
-        if moves && person == Person::Speaks {
+        if is_terminal && person == Person::Speaks {
             output::note(&painted(
                 QUIET,
-                "Type a line to speak to the seats; they hear it before the next round.",
+                "Type a line to speak to the seats; they see it before the next round.",
             ));
         }
         display
     }
 
-    /// What was said before this run: counted, and told in a line.
-    pub(crate) fn recall(&mut self, past: &[Entry]) {
+    /// Takes over the journal of a resumed debate and reports its length.
+    pub(crate) fn load_past(&mut self, past: &[Entry]) {
         let mut turns = 0;
         for entry in past {
             if let Event::StepFinished(_) = &entry.event {
@@ -118,10 +124,9 @@ impl Display {
         if !past.is_empty() {
             self.entries = past.to_vec();
         }
-        if turns > 0 && !self.output.quiet {
-            output::note(&format!(
-                "{turns} turns are in the journal and are not asked again."
-            ));
+        if turns > 0 && !self.mode.quiet {
+            let turns = counted(turns, "finished turn");
+            output::note(&format!("Resuming with {turns} from the journal."));
         }
     }
 
@@ -136,13 +141,13 @@ impl Display {
                 event: notice.event.clone(),
             });
         }
-        if self.output.events
+        if self.mode.events
             && let Some(envelope) = self.envelopes.wrap(&notice.event)
             && let Ok(line) = serde_json::to_string(&envelope)
         {
             output::line(&line);
         }
-        if self.output.quiet {
+        if self.mode.quiet {
             return;
         }
         match &notice.event {
@@ -152,7 +157,7 @@ impl Display {
             | Event::Resolved { .. }
             | Event::Tracked { .. }
             | Event::Assessed { .. } => {}
-            Event::Said(words) => self.meanwhile(|| {
+            Event::Said(words) => self.print_above_spinner(|| {
                 output::note(&format!(
                     "{} {}",
                     painted(BOLD, "You:"),
@@ -163,28 +168,28 @@ impl Display {
                 if key.contains("/tools-") {
                     self.close();
                 }
-                self.meanwhile(|| status::noted(key, value));
-                self.stands();
+                self.print_above_spinner(|| status::noted(key, value));
+                self.show_convergence();
             }
             Event::StepStarted {
                 step,
                 seat,
                 round,
                 model,
-            } => self.begins(step, seat, *round, model),
-            Event::Chunk { step, text, .. } => self.says(step, text),
-            Event::StepRestarted { step, reason } => self.restarts(step, reason),
-            Event::StepFinished(step) => self.finishes(step),
+            } => self.step_started(step, seat, *round, model),
+            Event::Chunk { step, text, .. } => self.chunk(step, text),
+            Event::StepRestarted { step, reason } => self.step_restarted(step, reason),
+            Event::StepFinished(step) => self.step_finished(step),
             Event::StepFailed(step) => {
                 self.close();
-                drop(self.take(&step.call.step));
+                drop(self.take_running(&step.call.step));
                 output::note(&format!(
                     "{} {} is absent: {}",
                     painted(WARN, "!"),
                     step.call.seat,
                     output::harmless(&step.reason)
                 ));
-                self.think();
+                self.start_spinner();
             }
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 self.close();
@@ -192,143 +197,141 @@ impl Display {
         }
     }
 
-    /// Writes above what turns, and leaves nothing of it behind.
-    fn meanwhile(&self, write: impl FnOnce()) {
-        match &self.thinking {
+    fn print_above_spinner(&self, write: impl FnOnce()) {
+        match &self.spinner {
             Some(bar) => bar.suspend(write),
             None => write(),
         }
     }
 
-    fn begins(&mut self, step: &str, seat: &str, round: u32, model: &str) {
+    fn step_started(&mut self, step: &str, seat: &str, round: u32, model: &str) {
         self.close();
         for other in &mut self.running {
-            other.alone = false;
+            other.is_alone = false;
         }
-        self.running.push(Running {
+        self.running.push(RunningStep {
             step: step.to_owned(),
             seat: seat.to_owned(),
             round,
             model: model.to_owned(),
-            alone: self.running.is_empty(),
+            is_alone: self.running.is_empty(),
         });
-        self.think();
+        self.start_spinner();
     }
 
-    /// Who speaks, where and with which model; once for each turn.
-    fn head(&mut self, turn: &Running) {
-        if self.headed.as_deref() == Some(&turn.step) {
+    /// Prints seat, round and model, once for each step.
+    fn print_heading(&mut self, running: &RunningStep) {
+        if self.headed_step.as_deref() == Some(&running.step) {
             return;
         }
-        let place = if turn.step.starts_with(&format!("r{}/", turn.round)) {
-            status::timeline(turn.round, self.planned)
+        let position = if running.step.starts_with(&format!("r{}/", running.round)) {
+            status::timeline(running.round, self.planned)
         } else {
             "after the rounds".to_owned()
         };
         output::note(&format!(
             "\n{} {}",
-            painted(output::role(&turn.seat), &self.title_of(&turn.seat)),
-            painted(QUIET, &format!("{place} · {}", turn.model))
+            output::seat(&self.roles, &running.seat),
+            painted(QUIET, &format!("{position} · {}", running.model))
         ));
-        self.headed = Some(turn.step.clone());
+        self.headed_step = Some(running.step.clone());
     }
 
-    /// After a round that was measured: where everybody stands, as a whole once, its measures from then on.
-    fn stands(&mut self) {
+    /// After each measured round: prints the positions and measures, and keeps the measures below the spinner.
+    fn show_convergence(&mut self) {
         let Some(section) = protocols::progress(&self.entries) else {
             return;
         };
         let width = output::width().min(100);
-        let short = standing::in_short(&section, width);
-        if short == self.standing {
+        let compact = convergence::compact(&section, width);
+        if compact == self.convergence {
             return;
         }
-        self.standing = short;
+        self.convergence = compact;
         self.close();
-        let look = Look::of_terminal(output::stderr_is_terminal(), Extent::Whole);
-        let titles = |role: &str| self.title_of(role);
+        let options = RenderOptions::new(output::stderr_is_terminal(), Detail::Full);
         let mut lines = vec![
             String::new(),
             painted(BOLD, &output::harmless(&section.title)),
         ];
-        lines.extend(blocks::section(&section, &titles, look));
+        lines.extend(blocks::section(&section, &self.roles, options));
         output::note(&lines.join("\n"));
     }
 
-    /// Something moves while somebody is at it.
-    fn think(&mut self) {
-        if !self.turns {
+    fn start_spinner(&mut self) {
+        if !self.has_spinner {
             return;
         }
         let message = match self.running.as_slice() {
             [] => return,
-            [one] => format!("{} is thinking", self.title_of(&one.seat)),
-            several => format!("{} are thinking", several.len()),
+            [one] => format!("{} is thinking", self.roles.title(&one.seat)),
+            several => format!("{} seats are thinking", several.len()),
         };
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix} {elapsed}{msg}") {
             bar.set_style(style);
         }
         bar.set_prefix(message);
-        let below = self.standing.iter().map(|line| format!("\n{line}"));
+        let below = self.convergence.iter().map(|line| format!("\n{line}"));
         bar.set_message(below.collect::<String>());
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
-        self.thinking = Some(bar);
+        self.spinner = Some(bar);
     }
 
-    fn take(&mut self, step: &str) -> Option<Running> {
-        let place = self.running.iter().position(|it| it.step == step)?;
-        Some(self.running.remove(place))
+    fn take_running(&mut self, step: &str) -> Option<RunningStep> {
+        let index = self
+            .running
+            .iter()
+            .position(|running| running.step == step)?;
+        Some(self.running.remove(index))
     }
 
-    fn says(&mut self, step: &str, text: &str) {
-        if !self.moves || self.is_final(step) {
+    fn chunk(&mut self, step: &str, text: &str) {
+        if !self.is_terminal || self.is_final(step) {
             return;
         }
-        let Some(turn) = self.take(step) else {
+        let Some(running) = self.take_running(step) else {
             return;
         };
-        if !turn.alone {
-            self.running.push(turn);
+        if !running.is_alone {
+            self.running.push(running);
             return;
         }
-        self.stop_thinking();
-        self.head(&turn);
-        self.running.push(turn);
-        let is_new = self
-            .speaking
-            .as_ref()
-            .is_none_or(|speaking| speaking.step != step);
-        if is_new {
-            self.speaking = Some(Speaking {
+        self.stop_spinner();
+        self.print_heading(&running);
+        self.running.push(running);
+        if !self.is_streaming(step) {
+            self.streaming = Some(Streaming {
                 step: step.to_owned(),
-                flow: Flow::new(output::width().min(100), 2),
+                wrapper: StreamWrapper::new(output::width().min(100), 2),
             });
         }
-        if let Some(speaking) = &mut self.speaking {
-            output::stream(&speaking.flow.take(&output::harmless(text)));
+        if let Some(streaming) = &mut self.streaming {
+            output::stream(&streaming.wrapper.push(&output::harmless(text)));
         }
     }
 
-    fn restarts(&mut self, step: &str, reason: &str) {
-        let had_text = self
-            .speaking
-            .as_ref()
-            .is_some_and(|speaking| speaking.step == step);
-        if had_text {
+    fn is_streaming(&self, step: &str) -> bool {
+        let streaming = self.streaming.as_ref();
+        streaming.is_some_and(|streaming| streaming.step == step)
+    }
+
+    fn step_restarted(&mut self, step: &str, reason: &str) {
+        if self.is_streaming(step) {
             self.close();
         }
-        let text = format!("begins again: {}", output::short(reason, 160));
+        let text = format!("retrying: {}", output::short(reason, 160));
         let text = painted(QUIET, &self.wrapped(&text));
-        self.meanwhile(|| output::note(&text));
+        self.print_above_spinner(|| output::note(&text));
     }
 
-    fn finishes(&mut self, step: &FinishedStep) {
+    fn step_finished(&mut self, step: &FinishedStep) {
         self.close();
-        let turn = self.take(&step.call.step);
-        let was_streamed = self.moves && turn.as_ref().is_some_and(|turn| turn.alone);
-        if let Some(turn) = &turn {
-            self.head(turn);
+        let running = self.take_running(&step.call.step);
+        let was_streamed =
+            self.is_terminal && running.as_ref().is_some_and(|running| running.is_alone);
+        if let Some(running) = &running {
+            self.print_heading(running);
         }
         if !was_streamed && !self.is_final(&step.call.step) {
             output::note(&self.wrapped(&output::harmless(&step.text)));
@@ -343,89 +346,86 @@ impl Display {
             QUIET,
             &status::line(&report.facts, &self.sum, &step.call.spent),
         ));
-        self.think();
+        self.start_spinner();
     }
 
-    /// As wide as a terminal is; as it is for whatever reads it elsewhere.
+    /// Wrapped on a terminal, unchanged elsewhere.
     fn wrapped(&self, text: &str) -> String {
-        if self.moves {
-            flow::wrapped(text, output::width().min(100), 2)
+        if self.is_terminal {
+            wrap::wrap(text, output::width().min(100), 2)
         } else {
             text.to_owned()
         }
     }
 
-    fn title_of(&self, seat: &str) -> String {
-        Transcript::of(&self.id, &self.entries)
-            .map_or_else(|| capital(seat), |transcript| transcript.title_of(seat))
-    }
-
     /// Whether the step writes the answer and the terminal shows it: the answer is then printed once, rendered, at the end.
     fn is_final(&self, step: &str) -> bool {
         step.split('/').next() == self.answer_phase
-            && !self.output.json
-            && !self.output.events
+            && !self.mode.json
+            && !self.mode.events
             && output::stdout_is_terminal()
     }
 
-    fn stop_thinking(&mut self) {
-        if let Some(bar) = self.thinking.take() {
+    fn stop_spinner(&mut self) {
+        if let Some(bar) = self.spinner.take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Ends the line or the animation that is on the screen.
+    /// Removes the spinner and ends a streamed line.
     pub(crate) fn close(&mut self) {
-        self.stop_thinking();
-        if let Some(mut speaking) = self.speaking.take() {
-            output::stream(&speaking.flow.end());
+        self.stop_spinner();
+        if let Some(mut streaming) = self.streaming.take() {
+            output::stream(&streaming.wrapper.end());
         }
     }
 
-    pub(crate) fn result(&self, reading: &Reading) -> Result<(), Failure> {
-        Self::finished(&self.output, reading)?;
-        if self.output.quiet {
+    /// Prints the result and the next command.
+    pub(crate) fn show_result(&self, stored: &StoredDebate) -> Result<(), Failure> {
+        show_result(&self.mode, stored)?;
+        if self.mode.quiet {
             return Ok(());
         }
-        match reading.transcript.state {
+        match stored.transcript.state {
             State::Cancelled | State::Running => output::note(&format!(
-                "\nInterrupted; everything so far is saved. Go on with:\n  roundtable resume {}",
+                "\nInterrupted; everything so far is saved. Resume with:\n  roundtable resume {}",
                 self.id
             )),
             State::Partial | State::Failed => output::note(&format!(
-                "Try again what is missing with: roundtable resume {}",
+                "Retry failed steps with:\n  roundtable resume {}",
                 self.id
             )),
             State::Complete | State::Waiting | State::Queued => output::note(&painted(
                 QUIET,
-                &format!("roundtable show {} --transcript", self.id),
+                &format!("Full transcript: roundtable show {} --transcript", self.id),
             )),
-        }
-        Ok(())
-    }
-
-    /// The result of a debate that is over.
-    pub(crate) fn finished(output: &OutputMode, reading: &Reading) -> Result<(), Failure> {
-        if output.json {
-            output::json(&reading.record())?;
-        } else if output.events {
-            // The last event was the answer.
-        } else if let Some(answer) = &reading.report.answer {
-            if !output.quiet {
-                output::note(&format!("\n{}\n", painted(BOLD, "Answer")));
-            }
-            output::markdown(answer);
-        }
-        if !output.quiet {
-            for line in closing::brief(reading) {
-                output::note(&line);
-            }
         }
         Ok(())
     }
 }
 
-fn seats(setup: &Setup) -> String {
+/// Prints the result of a finished debate: the answer or the record on standard output, the summary on standard error.
+pub(crate) fn show_result(mode: &OutputMode, stored: &StoredDebate) -> Result<(), Failure> {
+    if mode.json {
+        output::json(&stored.record())?;
+    } else if let Some(answer) = &stored.report.answer
+        // With --events the last event was the answer.
+        && !mode.events
+    {
+        if !mode.quiet {
+            output::note(&format!("\n{}\n", painted(BOLD, "Answer")));
+        }
+        output::markdown(answer);
+    }
+    if !mode.quiet {
+        for line in summary::brief(stored) {
+            output::note(&line);
+        }
+    }
+    Ok(())
+}
+
+fn seat_models(setup: &Setup) -> String {
     let first = setup.seats.first().map(|seated| &seated.model);
     let all_same = setup
         .seats

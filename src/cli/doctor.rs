@@ -1,4 +1,4 @@
-//! `roundtable doctor`: each part checked with a real small call.
+//! `roundtable doctor`: checks configuration, data files, store, embedder and models.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use roundtable_engine::reasoning::Library;
 use serde_json::json;
 
 use crate::config::ModelName;
+use crate::format::counted;
 use crate::model_probe::trial;
 use crate::models::{ModelPreferences, Search, discover};
 
@@ -16,10 +17,11 @@ use super::{output, pull};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
-/// Check every part with a real small call, and say what to do about what fails.
+/// Check the setup, with a small call to each model
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable doctor --json")]
 pub(crate) struct Args {
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -31,10 +33,10 @@ struct Check {
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
-    let loud = !args.json;
+    let is_verbose = !args.json;
     let mut checks = Vec::new();
     let mut add = |check: Check| {
-        if loud {
+        if is_verbose {
             print(&check);
         }
         checks.push(check);
@@ -42,7 +44,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     add(configuration(app));
     add(data_files(app));
     add(store(app).await);
-    add(embedder(app, loud).await);
+    add(embedder(app, is_verbose).await);
     let found = discover(&app.models, &ModelPreferences::default(), Search::FirstFit).await;
     let chosen: BTreeSet<ModelName> = [found.deliberate, found.fast]
         .into_iter()
@@ -52,12 +54,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     if chosen.is_empty() {
         add(Check {
             part: "model".into(),
-            outcome: Err("none was found".into()),
+            outcome: Err("no usable model found".into()),
             advice: found.advice.clone(),
         });
     }
     for name in chosen {
-        add(model(app, &name, loud).await);
+        add(model(app, &name, is_verbose).await);
     }
     let failed = checks.iter().any(|check| check.outcome.is_err());
     if args.json {
@@ -97,7 +99,7 @@ fn print(check: &Check) {
 fn configuration(app: &AppContext) -> Check {
     let found = match &app.config.source {
         Some(path) => path.display().to_string(),
-        None => "no file; defaults and environment".into(),
+        None => "no file: using defaults and environment variables".into(),
     };
     Check {
         part: "configuration".into(),
@@ -120,7 +122,7 @@ fn data_files(app: &AppContext) -> Check {
         part: "data files".into(),
         advice: loaded
             .is_err()
-            .then(|| "mend or remove the file; the built-in one is then used".to_owned()),
+            .then(|| "fix or remove the file; without it the built-in one is used".to_owned()),
         outcome: loaded,
     }
 }
@@ -133,8 +135,8 @@ async fn store(app: &AppContext) -> Check {
         store.close().await;
         let place = app.address()?;
         Ok::<_, Failure>(format!(
-            "{} debates in {place}, opened in {}",
-            page.total,
+            "{} in {place}, opened in {}",
+            counted(usize::try_from(page.total).unwrap_or(usize::MAX), "debate"),
             output::duration(elapsed(started))
         ))
     };
@@ -145,11 +147,11 @@ async fn store(app: &AppContext) -> Check {
     }
 }
 
-async fn embedder(app: &AppContext, loud: bool) -> Check {
+async fn embedder(app: &AppContext, is_verbose: bool) -> Check {
     let name = app.embedder_name();
     let started = Instant::now();
     let tried = async {
-        let embedder = app.embedder(pull::reporter(loud)).await?;
+        let embedder = app.embedder(pull::reporter(is_verbose)).await?;
         let vectors = embedder
             .embed(vec!["a small check".into()])
             .await
@@ -157,9 +159,9 @@ async fn embedder(app: &AppContext, loud: bool) -> Check {
         Ok::<_, Failure>(vectors.first().map_or(0, Vec::len))
     };
     let outcome = match tried.await {
-        Ok(0) => Err(format!("{name} gave no vector")),
+        Ok(0) => Err(format!("{name} returned no vector")),
         Ok(dimension) => Ok(format!(
-            "{name}, {dimension} numbers in {}",
+            "{name}, {dimension} dimensions, {}",
             output::duration(elapsed(started))
         )),
         Err(failure) => Err(failure.message().to_owned()),
@@ -167,19 +169,20 @@ async fn embedder(app: &AppContext, loud: bool) -> Check {
     Check {
         part: "embedder".into(),
         advice: outcome.is_err().then(|| {
-            "debates go on without reasoning templates; name another under [embedder] in the configuration".to_owned()
+            "debates run without reasoning templates; to use another embedder, set model under [embedder] in the configuration"
+                .to_owned()
         }),
         outcome,
     }
 }
 
-async fn model(app: &AppContext, name: &ModelName, loud: bool) -> Check {
+async fn model(app: &AppContext, name: &ModelName, is_verbose: bool) -> Check {
     let started = Instant::now();
-    let tried = trial(app, name, pull::reporter(loud)).await;
-    let outcome = match tried {
-        Ok((real, said)) => Ok(format!(
-            "{real} answered {} in {}",
-            output::short(&said, 40),
+    let reply = trial(app, name, pull::reporter(is_verbose)).await;
+    let outcome = match reply {
+        Ok((real, text)) => Ok(format!(
+            "{real} replied {} in {}",
+            output::short(&text, 40),
             output::duration(elapsed(started))
         )),
         Err(failure) => Err(failure.message().to_owned()),
@@ -187,7 +190,7 @@ async fn model(app: &AppContext, name: &ModelName, loud: bool) -> Check {
     Check {
         part: "model".into(),
         advice: outcome.is_err().then(|| {
-            format!("check the key, the address and the name of {name}, or name another model with --model")
+            format!("check the API key, base URL and model name of {name}, or choose another model with --model")
         }),
         outcome,
     }

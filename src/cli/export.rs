@@ -11,7 +11,7 @@ use crate::export;
 use crate::store::{DebateRow, Store};
 
 use super::output;
-use super::reading::Reading;
+use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -66,8 +66,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Format::Jsonl => training(app, &store, &args).await?,
         Format::Json | Format::Yaml | Format::Md | Format::Html => {
             let row = store.find(args.id.as_deref().unwrap_or("last")).await?;
-            let reading = Reading::of(&store, &row).await?;
-            written(&reading, args.format)?
+            let stored = StoredDebate::of(&store, &row).await?;
+            written(&stored, args.format)?
         }
     };
     store.close().await;
@@ -83,16 +83,17 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-fn written(reading: &Reading, format: Format) -> Result<String, Failure> {
+fn written(stored: &StoredDebate, format: Format) -> Result<String, Failure> {
     let unwritable = |error: String| Failure::other(format!("cannot write the debate: {error}"));
     match format {
-        Format::Json => serde_json::to_string_pretty(&reading.record())
+        Format::Json => serde_json::to_string_pretty(&stored.record())
             .map(|text| text + "\n")
             .map_err(|error| unwritable(error.to_string())),
-        Format::Yaml => serde_saphyr::to_string(&reading.record())
-            .map_err(|error| unwritable(error.to_string())),
-        Format::Html => Ok(export::html(&reading.transcript, &reading.report)),
-        Format::Md | Format::Jsonl => Ok(export::markdown(&reading.transcript, &reading.report)),
+        Format::Yaml => {
+            serde_saphyr::to_string(&stored.record()).map_err(|error| unwritable(error.to_string()))
+        }
+        Format::Html => Ok(export::html(&stored.transcript, &stored.report)),
+        Format::Md | Format::Jsonl => Ok(export::markdown(&stored.transcript, &stored.report)),
     }
 }
 

@@ -26,19 +26,19 @@ pub(crate) struct Args {
     /// An outcome, exactly one of which will happen; give at least two
     #[arg(long = "outcome", value_name = "TEXT", conflicts_with = "request")]
     outcomes: Vec<String>,
-    /// A whole `DebateRequest` as JSON: a file, or - for standard input
+    /// Forecast request (`DebateRequest`) as JSON: a file, or - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "question")]
     request: Option<String>,
     /// A file with notes that every role reads
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
-    /// Number of rounds: the first opens, the last closes, those between rebut
+    /// Number of rounds: opening, rebuttals, closing
     #[arg(long, value_name = "NUMBER")]
     rounds: Option<u32>,
     /// Weight of the judge against the mean of all roles, from 0 to 1
     #[arg(long, value_name = "WEIGHT")]
     judge_weight: Option<f64>,
-    /// Only this role; can be repeated
+    /// Use only this role; can be repeated
     #[arg(long = "role", value_name = "NAME")]
     roles: Vec<String>,
     /// The field of the question, such as economy; roles earn weights per domain
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// The day after which the outcome is known, such as 2027-06-30
     #[arg(long, value_name = "DATE")]
     resolves: Option<String>,
-    /// The cast: which roles there are
+    /// The cast: who takes part
     #[arg(long, default_value = "forecast", value_name = "NAME")]
     cast: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Reading text from arguments, files and standard input.
+//! Reads text from arguments, files and standard input.
 
 use std::io::Read;
 use std::path::Path;

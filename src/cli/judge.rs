@@ -15,10 +15,10 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::setup::DebateSpec;
 
-/// Have content judged by councils that keep their disagreements; rank several
+/// Have content judged by councils, or rank several contents
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable judge post.md\n  roundtable judge clip.vtt --meta clip.json --fast\n  roundtable judge design.md --cast rfc --json\n  roundtable judge a.md b.md c.md --cast essay --rank\n\nSeveral files without --rank are judged together as one. `roundtable casts new mine --from rfc` starts your own cast."
+    after_help = "Examples:\n  roundtable judge post.md\n  roundtable judge clip.vtt --meta clip.json --fast\n  roundtable judge design.md --cast rfc --json\n  roundtable judge a.md b.md c.md --cast essay --rank\n\nSeveral files without --rank are judged together as one. `roundtable casts new mine --from rfc` creates your own cast."
 )]
 pub(crate) struct Args {
     /// The content: text, Markdown or subtitles (.srt, .vtt), or - for standard input

@@ -1,7 +1,6 @@
 //! `roundtable learning`
 
-use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
@@ -17,12 +16,13 @@ use crate::store::{LearningError, Store};
 use crate::{clock, export};
 
 use super::args::domain;
-use super::display::closing;
+use super::display::summary;
+use super::input::{read_file, read_stdin};
 use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// What was learned from post-mortems, and how it can be taken back, moved and forgotten.
+/// Show, undo, export or import what was learned from post-mortems
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable learning show --domain \"api design\"\n  roundtable learning history\n  roundtable learning undo 3\n  roundtable learning export -o learned.json\n  roundtable learning import learned.json"
@@ -34,69 +34,69 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// What is known: weights with intervals, agents, questions, skills, rounds.
+    /// Show what was learned: evidence weights, agents, questions, skills, rounds
     #[command(
         after_help = "Example:\n  roundtable learning show --domain \"api design\" --html learned.html"
     )]
     Show {
         #[command(flatten)]
-        of: Of,
-        /// Write it as one self-contained HTML file.
+        scope: ScopeArgs,
+        /// Write a self-contained HTML page to this file
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
     },
-    /// Every change: old, new, why, from how many projects.
+    /// List every change: old value, new value, reason, number of projects
     #[command(after_help = "Example:\n  roundtable learning history --json")]
     History {
         #[command(flatten)]
-        of: Of,
+        scope: ScopeArgs,
     },
-    /// Take back an entry, or the last one; what was known before is restored exactly.
+    /// Undo a change exactly; without a number, the last one
     #[command(
-        after_help = "Example:\n  roundtable learning undo 3\n\nTaking back an entry that took something back restores that."
+        after_help = "Example:\n  roundtable learning undo 3\n\nUndoing an undo restores the change."
     )]
     Undo {
-        /// The entry's number in the history.
+        /// Number of the change in the history
         entry: Option<u64>,
         #[command(flatten)]
-        of: Of,
+        scope: ScopeArgs,
     },
-    /// Forget a domain, or everything. It can be taken back.
+    /// Forget a domain, or everything; can be undone
     #[command(after_help = "Example:\n  roundtable learning reset --domain \"api design\"")]
     Reset {
         #[command(flatten)]
-        of: Of,
-        /// Every domain.
+        scope: ScopeArgs,
+        /// Forget every domain
         #[arg(long, conflicts_with = "domain")]
         all: bool,
     },
-    /// Write what was learned as JSON, to take it elsewhere.
+    /// Export what was learned as JSON
     #[command(
         after_help = "Example:\n  roundtable learning export --domain \"api design\" -o learned.json"
     )]
     Export {
         #[command(flatten)]
-        of: Of,
-        /// Write to this file instead of standard output.
+        scope: ScopeArgs,
+        /// Write to this file instead of standard output
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Learn what was exported elsewhere. Projects that are known already are left out.
+    /// Import what was exported elsewhere; projects that are already known are skipped
     #[command(after_help = "Example:\n  roundtable learning import learned.json")]
     Import {
-        /// The file, or - for standard input.
+        /// The file, or - for standard input
         file: PathBuf,
         #[command(flatten)]
-        of: Of,
+        scope: ScopeArgs,
     },
 }
 
 #[derive(Debug, Clone, clap::Args)]
-struct Of {
-    /// Only this domain.
+struct ScopeArgs {
+    /// Only this domain
     #[arg(long, value_parser = domain)]
     domain: Option<Domain>,
-    /// As JSON.
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -104,22 +104,22 @@ struct Of {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let half_life = app.config.learning.half_life;
-    let done = match args.command {
-        Command::Show { of, html } => show(&store, half_life, &of, html).await,
-        Command::History { of } => history(&store, &of).await,
-        Command::Undo { entry, of } => take_back(&store, half_life, entry, &of).await,
-        Command::Reset { of, all } => reset(&store, half_life, &of, all).await,
-        Command::Export { of, output } => export_to(&store, half_life, &of, output).await,
-        Command::Import { file, of } => import_from(&store, half_life, file, &of).await,
+    let result = match args.command {
+        Command::Show { scope, html } => show(&store, half_life, &scope, html).await,
+        Command::History { scope } => history(&store, &scope).await,
+        Command::Undo { entry, scope } => undo_change(&store, half_life, entry, &scope).await,
+        Command::Reset { scope, all } => reset(&store, half_life, &scope, all).await,
+        Command::Export { scope, output } => export_to(&store, half_life, &scope, output).await,
+        Command::Import { file, scope } => import_from(&store, half_life, &file, &scope).await,
     };
     store.close().await;
-    done?;
+    result?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The domains asked for: one, or all that hold anything.
-fn chosen(audit: &[Audit], of: &Of) -> Vec<Domain> {
-    match &of.domain {
+/// The given domain, or all with lessons.
+fn selected_domains(audit: &[Audit], scope: &ScopeArgs) -> Vec<Domain> {
+    match &scope.domain {
         Some(domain) => vec![domain.clone()],
         None => domains(audit)
             .into_iter()
@@ -131,25 +131,23 @@ fn chosen(audit: &[Audit], of: &Of) -> Vec<Domain> {
 async fn show(
     store: &Store,
     half_life: HalfLife,
-    of: &Of,
+    scope: &ScopeArgs,
     html: Option<PathBuf>,
 ) -> Result<(), Failure> {
     let audit = store.audit().await?;
     let now = clock::now();
-    let chosen = chosen(&audit, of);
-    if of.json {
-        let known: Vec<Knowledge> = chosen
+    let domains = selected_domains(&audit, scope);
+    if scope.json {
+        let known: Vec<Knowledge> = domains
             .iter()
             .map(|domain| Knowledge::from_audit(&audit, domain, half_life, now))
             .collect();
         return output::json(&known);
     }
-    if chosen.is_empty() {
-        output::note(
-            "Nothing was learned yet; `roundtable post-mortem` says how a decision came out.",
-        );
+    if domains.is_empty() {
+        output::note("Nothing learned yet. Assess a decision with `roundtable post-mortem`.");
     }
-    let mut reports = chosen
+    let reports = domains
         .iter()
         .map(|domain| knowledge_report(&audit, domain, half_life, now));
     if let Some(path) = html {
@@ -158,51 +156,49 @@ async fn show(
             all.facts.extend(report.facts);
             all.sections.extend(report.sections);
         }
-        return written(&path, export::report_html("Learning", &all));
+        return output::write_to(Some(&path), &export::report_html("Learning", &all));
     }
-    reports.by_ref().for_each(|report| {
-        for line in closing::report(&report) {
-            output::line(&line);
-        }
-    });
+    for report in reports {
+        summary::print_report(&report);
+    }
     Ok(())
 }
 
-async fn history(store: &Store, of: &Of) -> Result<(), Failure> {
+async fn history(store: &Store, scope: &ScopeArgs) -> Result<(), Failure> {
     let audit = store.audit().await?;
-    let force = in_force(&audit);
-    let is_meant = |entry: &Audit| of.domain.as_ref().is_none_or(|it| entry.domain == *it);
-    if of.json {
-        let entries = audit.iter().zip(force).filter(|(entry, _)| is_meant(entry));
+    let is_selected = |entry: &Audit| {
+        let domain = scope.domain.as_ref();
+        domain.is_none_or(|domain| entry.domain == *domain)
+    };
+    if scope.json {
+        let entries = audit.iter().zip(in_force(&audit));
         let entries: Vec<Value> = entries
-            .map(|(entry, holds)| {
+            .filter(|(entry, _)| is_selected(entry))
+            .map(|(entry, is_in_force)| {
                 let mut value = json!(entry);
-                value["in_force"] = json!(holds);
+                value["in_force"] = json!(is_in_force);
                 value
             })
             .collect();
         return output::json(&entries);
     }
-    let own: Vec<Audit> = audit.into_iter().filter(is_meant).collect();
-    if own.is_empty() {
-        output::note("Nothing was learned yet.");
+    let selected: Vec<Audit> = audit.into_iter().filter(is_selected).collect();
+    if selected.is_empty() {
+        output::note("Nothing learned yet.");
         return Ok(());
     }
-    tell(vec![Section::main(
-        "Every change",
-        vec![Block::Table(history_table(&own))],
-    )]);
+    print_changes("Every change", &selected);
     Ok(())
 }
 
-async fn take_back(
+async fn undo_change(
     store: &Store,
     half_life: HalfLife,
     entry: Option<u64>,
-    of: &Of,
+    scope: &ScopeArgs,
 ) -> Result<(), Failure> {
     let plan = |audit: &[Audit]| {
-        let (domain, change) = undo(audit, entry, of.domain.as_ref())?;
+        let (domain, change) = undo(audit, entry, scope.domain.as_ref())?;
         let why = match change {
             Change::Undone { entry } => format!("took back entry {entry}"),
             Change::Learned { .. } | Change::Imported { .. } | Change::Reset => String::new(),
@@ -210,19 +206,24 @@ async fn take_back(
         let now = clock::now();
         Ok::<_, UndoError>(vec![record(audit, domain, change, why, half_life, now)])
     };
-    let done = store.learn(plan).await.map_err(refused)?;
-    told(&done, of)
+    let changes = store.learn(plan).await.map_err(undo_failure)?;
+    report_changes(&changes, scope)
 }
 
-async fn reset(store: &Store, half_life: HalfLife, of: &Of, all: bool) -> Result<(), Failure> {
-    if of.domain.is_none() && !all {
+async fn reset(
+    store: &Store,
+    half_life: HalfLife,
+    scope: &ScopeArgs,
+    all: bool,
+) -> Result<(), Failure> {
+    if scope.domain.is_none() && !all {
         return Err(Failure::usage(
-            "say which domain to forget with --domain, or --all",
+            "nothing selected: pass --domain NAME, or --all to forget every domain",
         ));
     }
     let plan = |audit: &[Audit]| {
         let mut new: Vec<Audit> = Vec::new();
-        for domain in chosen(audit, of) {
+        for domain in selected_domains(audit, scope) {
             if lessons(audit, &domain).is_empty() {
                 continue;
             }
@@ -237,51 +238,39 @@ async fn reset(store: &Store, half_life: HalfLife, of: &Of, all: bool) -> Result
             Ok(new)
         }
     };
-    let done = store.learn(plan).await.map_err(|error| match error {
-        LearningError::Refused(_) => Failure::usage("there is nothing to forget"),
+    let changes = store.learn(plan).await.map_err(|error| match error {
+        LearningError::Refused(_) => Failure::usage("nothing to forget"),
         LearningError::Lease(error) => error.into(),
     })?;
-    told(&done, of)
+    report_changes(&changes, scope)
 }
 
 async fn export_to(
     store: &Store,
     half_life: HalfLife,
-    of: &Of,
+    scope: &ScopeArgs,
     output: Option<PathBuf>,
 ) -> Result<(), Failure> {
     let audit = store.audit().await?;
-    let export = Export::of(&audit, of.domain.as_ref(), half_life, clock::now());
-    match output {
-        None => output::json(&export),
-        Some(path) => {
-            let text = serde_json::to_string_pretty(&export)
-                .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))?;
-            written(&path, text + "\n")
-        }
-    }
+    let export = Export::of(&audit, scope.domain.as_ref(), half_life, clock::now());
+    output::write_to(output.as_deref(), &output::json_text(&export)?)
 }
 
 async fn import_from(
     store: &Store,
     half_life: HalfLife,
-    file: PathBuf,
-    of: &Of,
+    file: &Path,
+    scope: &ScopeArgs,
 ) -> Result<(), Failure> {
     let name = file.display().to_string();
-    let unreadable = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
     let text = if name == "-" {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(unreadable)?;
-        text
+        read_stdin()?
     } else {
-        std::fs::read_to_string(&file).map_err(unreadable)?
+        read_file(file)?
     };
-    let mut export = parsed(&name, &text)?;
-    if let Some(domain) = &of.domain {
-        export.domains.retain(|it| it.domain == *domain);
+    let mut export = parse_export(&name, &text)?;
+    if let Some(domain) = &scope.domain {
+        export.domains.retain(|exported| exported.domain == *domain);
     }
     let plan = |audit: &[Audit]| {
         let mut new: Vec<Audit> = Vec::new();
@@ -292,27 +281,27 @@ async fn import_from(
         }
         Ok::<_, ImportError>(new)
     };
-    let done = store.learn(plan).await.map_err(|error| match error {
+    let changes = store.learn(plan).await.map_err(|error| match error {
         LearningError::Refused(error) => Failure::usage(format!("{name}: {error}")),
         LearningError::Lease(error) => error.into(),
     })?;
-    told(&done, of)
+    report_changes(&changes, scope)
 }
 
-/// Its version first: what a newer program wrote may hold what this one does not know.
-fn parsed(name: &str, text: &str) -> Result<Export, Failure> {
-    let wrong = |error: serde_json::Error| {
+/// Checks the version first: a newer export may have fields that this version does not know.
+fn parse_export(name: &str, text: &str) -> Result<Export, Failure> {
+    let invalid = |error: serde_json::Error| {
         Failure::usage(format!(
             "{name}:{}: {}",
             error.line(),
-            without_place(&error)
+            without_position(&error)
         ))
     };
-    let value: Value = serde_json::from_str(text).map_err(wrong)?;
+    let value: Value = serde_json::from_str(text).map_err(invalid)?;
     let found = value["roundtable_learning"].as_u64();
     let Some(found) = found else {
         return Err(Failure::usage(format!(
-            "{name} was not written by `roundtable learning export`: it has no 'roundtable_learning'"
+            "{name} is not a `roundtable learning export`: it has no 'roundtable_learning'"
         )));
     };
     if found > u64::from(FORMAT) {
@@ -320,47 +309,34 @@ fn parsed(name: &str, text: &str) -> Result<Export, Failure> {
         let error = ImportError::Newer { found };
         return Err(Failure::usage(format!("{name}: {error}")));
     }
-    serde_json::from_str(text).map_err(wrong)
+    serde_json::from_str(text).map_err(invalid)
 }
 
-fn without_place(error: &serde_json::Error) -> String {
+fn without_position(error: &serde_json::Error) -> String {
     let message = error.to_string();
     let end = message.rfind(" at line ").unwrap_or(message.len());
     message[..end].to_owned()
 }
 
-fn refused(error: LearningError<UndoError>) -> Failure {
+fn undo_failure(error: LearningError<UndoError>) -> Failure {
     match error {
         LearningError::Refused(error) => Failure::usage(error.to_string()),
         LearningError::Lease(error) => error.into(),
     }
 }
 
-/// What was done, as it now stands in the history.
-fn told(done: &[Audit], of: &Of) -> Result<(), Failure> {
-    if of.json {
-        return output::json(&done);
+fn report_changes(changes: &[Audit], scope: &ScopeArgs) -> Result<(), Failure> {
+    if scope.json {
+        return output::json(&changes);
     }
-    tell(vec![Section::main(
-        "Done",
-        vec![Block::Table(history_table(done))],
-    )]);
+    print_changes("Done", changes);
     Ok(())
 }
 
-fn tell(sections: Vec<Section>) {
-    let report = Report {
-        sections,
+fn print_changes(title: &str, changes: &[Audit]) {
+    let table = Block::Table(history_table(changes));
+    summary::print_report(&Report {
+        sections: vec![Section::main(title, vec![table])],
         ..Report::default()
-    };
-    for line in closing::report(&report) {
-        output::line(&line);
-    }
-}
-
-fn written(path: &PathBuf, text: String) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
-    output::note(&format!("Wrote {}", path.display()));
-    Ok(())
+    });
 }

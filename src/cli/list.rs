@@ -12,25 +12,26 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// List debates, the newest first.
+/// List debates, newest first
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable list --state partial --search billing --json")]
 pub(crate) struct Args {
-    /// Only those in this state: running, waiting, complete, partial, failed or cancelled.
+    /// Only debates in this state: queued, running, waiting, complete, partial, failed or cancelled
     #[arg(long)]
     state: Option<String>,
-    /// Only those of this protocol.
+    /// Only debates of this protocol: dialectic, modes, forecast or councils
     #[arg(long)]
     protocol: Option<String>,
-    /// Only those whose question contains this.
-    #[arg(long)]
+    /// Only debates whose question contains this text
+    #[arg(long, value_name = "TEXT")]
     search: Option<String>,
-    #[arg(long, default_value_t = 50)]
+    /// Maximum number of debates
+    #[arg(long, default_value_t = 50, value_name = "NUMBER")]
     limit: u32,
-    /// Leave out the newest so many.
-    #[arg(long, default_value_t = 0)]
+    /// Number of newest debates to skip
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     offset: u64,
-    /// As an array of objects.
+    /// Print a JSON array
     #[arg(long)]
     json: bool,
 }
@@ -50,7 +51,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     if args.json {
         output::json(&page.debates)?;
     } else if page.debates.is_empty() {
-        output::note("No debates here. `roundtable ask \"…\"` starts one.");
+        output::note("No debates found. Start one with `roundtable ask \"…\"`.");
     } else {
         print(&page.debates, page.total);
     }
@@ -58,7 +59,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 fn print(debates: &[DebateRow], total: u64) {
-    let room = output::width().saturating_sub(66).max(24);
+    let max_question = output::width().saturating_sub(66).max(24);
     let header = format!(
         "{:<8}  {:<9}  {:<16}  {:>9}  {:>13}  question",
         "id", "state", "when (UTC)", "tokens", "cost"
@@ -74,12 +75,12 @@ fn print(debates: &[DebateRow], total: u64) {
             when.chars().take(16).collect::<String>(),
             output::grouped(totals.input_tokens + totals.output_tokens),
             output::money(totals.cost_usd),
-            output::short(&row.question, room),
+            output::short(&row.question, max_question),
         ));
     }
     if total > debates.len() as u64 {
         output::note(&format!(
-            "{} of {}; --offset shows more.",
+            "Showing {} of {}; use --offset for more.",
             debates.len(),
             output::grouped(total)
         ));
@@ -92,11 +93,10 @@ fn parse_state(text: &str) -> Result<State, Failure> {
         .find(|state| state.name() == text)
         .ok_or_else(|| {
             let names = State::ALL.map(State::name);
-            let hint = closest(text, names.into_iter())
-                .map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
-            Failure::usage(format!(
-                "'{text}' is no state{hint} There are: {}",
-                names.join(", ")
-            ))
+            let hint = closest(text, names.into_iter()).map_or_else(
+                || format!("expected one of {}", names.join(", ")),
+                |name| format!("did you mean '{name}'?"),
+            );
+            Failure::usage(format!("invalid --state '{text}': {hint}"))
         })
 }

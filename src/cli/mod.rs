@@ -1,7 +1,8 @@
-//! The command line: one subcommand, one file. Answers go to standard output, everything else to standard error.
+//! The command line, one file per subcommand. Results go to standard output, everything else to standard error.
 
 mod args;
 mod ask;
+mod assessment_prompt;
 mod backup;
 mod calibration;
 mod casts;
@@ -9,13 +10,12 @@ mod completions;
 mod config;
 mod db;
 mod debate;
-mod deciding;
+mod decision_prompt;
 mod display;
 mod doctor;
 mod export;
 mod forecast;
 mod input;
-mod interview;
 mod judge;
 mod learning;
 mod list;
@@ -25,7 +25,6 @@ mod output;
 mod post_mortem;
 mod pull;
 mod rate;
-mod reading;
 mod record;
 mod resolve;
 mod resume;
@@ -34,10 +33,11 @@ mod run;
 mod schema;
 mod serve;
 mod show;
+mod stdin_lines;
+mod stored_debate;
 mod templates;
 mod token;
 mod track;
-mod typed;
 mod worker;
 
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::store::Address;
 
-/// A panel of language models argues a question out before you rely on the answer.
+/// Have a panel of language models debate a question before you rely on the answer
 #[derive(Debug, Parser)]
 #[command(
     name = "roundtable",
@@ -57,10 +57,10 @@ use crate::store::Address;
     after_help = "Examples:\n  roundtable ask \"Should we move the billing service to Rust?\"\n  roundtable ask --model ollama:qwen3:32b --rounds 2..4 - < question.md\n  roundtable resume last"
 )]
 struct Cli {
-    /// The configuration file, instead of the one in the working folder or your configuration folder.
+    /// Configuration file; otherwise roundtable.toml in the working folder or in your configuration folder
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The folder that holds the debates.
+    /// Folder of the stored debates
     #[arg(
         long,
         global = true,
@@ -68,8 +68,8 @@ struct Cli {
         conflicts_with = "database"
     )]
     data: Option<PathBuf>,
-    /// The PostgreSQL database that holds the debates, instead of a folder.
-    #[arg(long, global = true, value_name = "postgres://…")]
+    /// PostgreSQL database of the stored debates, instead of a folder
+    #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
     #[command(subcommand)]
     command: Command,
@@ -77,88 +77,92 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Put a question to a proposer, a skeptic and a synthesizer.
+    /// Put a question to a proposer, a skeptic and a synthesizer
     Ask(Box<ask::Args>),
-    /// Have a panel of three to eight seats debate a question in one of seven modes.
+    /// Have a panel of three to eight seats debate a question in one of seven modes
     Debate(Box<debate::Args>),
-    /// Have five roles argue about what will happen, and get a probability for every outcome.
+    /// Have five roles argue about what will happen, and get a probability for every outcome
     Forecast(Box<forecast::Args>),
-    /// Have content judged by councils that keep their disagreements; rank several.
+    /// Have content judged by councils, or rank several contents
     Judge(Box<judge::Args>),
-    /// Go on with a debate that was interrupted, killed, cut short or failed.
+    /// Resume a debate that was interrupted, killed, cut short or failed
     Resume(resume::Args),
-    /// List debates, the newest first.
+    /// List debates, newest first
     List(list::Args),
-    /// Show one debate: its answer, what was settled, what is open, what it cost.
+    /// Show a debate: answer, report and cost
     Show(show::Args),
-    /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
+    /// Export debates as JSON, YAML, Markdown, HTML or training data
     Export(export::Args),
-    /// The record of an enhanced debate: every round with positions, evidence and measures, and what came out.
+    /// Print the record of an enhanced debate: positions, evidence and measures of every round
     Record(record::Args),
-    /// Say how good an answer was, from 1 to 10.
+    /// Rate an answer from 1 to 10
     Rate(rate::Args),
-    /// Say what happened, so that a forecast can be scored.
+    /// Record the outcome of a forecast, so that it can be scored
     Resolve(resolve::Args),
-    /// How good the forecasts were.
+    /// Show how accurate past forecasts were
     Calibration(calibration::Args),
-    /// Say what became of a decision, event by event.
+    /// Record events after a decision
     Track(Box<track::Args>),
-    /// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
+    /// Assess how a decision turned out, and learn from it
     PostMortem(post_mortem::Args),
-    /// What was learned from post-mortems; take it back, move it, forget it.
+    /// Show, undo, export or import what was learned from post-mortems
     Learning(learning::Args),
-    /// Delete debates.
+    /// Delete debates
     Rm(rm::Args),
-    /// Write all debates into one file, while they are in use.
+    /// Back up all debates to one file, also while they are in use
     Backup(backup::Args),
-    /// Look after the store: check it, copy it to another database, delete what is old.
+    /// Maintain the store: migrate, check, copy, prune
     Db(db::Args),
-    /// The library of reasoning templates.
+    /// List, search and add reasoning templates
     Templates(templates::Args),
-    /// The modes of debate: what a panel does, who speaks when, who sees what.
+    /// List, show and create debate modes
     Modes(modes::Args),
-    /// The casts: who sits at the table.
+    /// List, show and create casts: who takes part
     Casts(casts::Args),
-    /// Which models were found, which would be used, and why.
+    /// List available models, and which ones would be used
     Models(models::Args),
-    /// Fetch the weights of the embedded model and embedder.
+    /// Download the embedded model and embedder
     Pull(pull::Args),
-    /// Show or change the configuration.
+    /// Show or change the configuration
     Config(config::Args),
-    /// Check every part with a real small call, and say what to do about what fails.
+    /// Check the setup, with a small call to each model
     Doctor(doctor::Args),
-    /// Serve debates over HTTP: an API, live events, and pages.
+    /// Serve debates over HTTP: API, live events and pages
     Serve(serve::Args),
-    /// Run debates that servers have taken, from the database they share.
+    /// Run the debates of servers that share a database
     Worker(worker::Args),
-    /// Service tokens: who may use the server, and for what.
+    /// Manage service tokens for the server
     Token(token::Args),
-    /// Print the JSON schema of what `--json` gives.
+    /// Print the JSON schema of a record that `--json` prints
     Schema(schema::Args),
-    /// Print a completion script for a shell.
+    /// Print a shell completion script
     Completions(completions::Args),
 }
 
 pub(crate) fn main() -> ExitCode {
     let cli = Cli::parse();
-    // One thread: the program waits for models, it does not compute. The embedded model has its own.
+    // One thread is enough: the program waits for models. The embedded model has threads of its own.
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     {
         Ok(runtime) => runtime,
-        Err(error) => return report(&Failure::other(format!("cannot start: {error}"))),
+        Err(error) => {
+            return report(&Failure::other(format!(
+                "cannot start the async runtime: {error}"
+            )));
+        }
     };
     #[expect(
         clippy::disallowed_methods,
-        reason = "whatever the whole program waits for is woken by a look at the network each time; a task is not"
+        reason = "the future of `block_on` is polled after every I/O event, a spawned task only when it is woken"
     )]
     let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
         Ok(Ok(code)) => code,
         Ok(Err(failure)) => report(&failure),
-        Err(error) => report(&Failure::other(format!("the program failed: {error}"))),
+        Err(error) => report(&Failure::other(format!("internal error: {error}"))),
     };
-    // A download or a model call that nobody waits for any more must not hold the process.
+    // An abandoned download or model call must not delay the exit.
     runtime.shutdown_background();
     code
 }
@@ -169,7 +173,7 @@ fn report(failure: &Failure) -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    // These need nothing of the user's, and work where it is broken.
+    // Independent of the configuration, so they work even if it is invalid.
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
     }
@@ -180,7 +184,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         (Some(url), _) if Address::is_server(&url) => Some(Address::parse(&url)),
         (Some(_), _) => {
             return Err(Failure::usage(
-                "--database takes an address like postgres://user@host/database; a folder is named with --data",
+                "invalid --database: expected a URL such as postgres://user@host/database. Pass a folder with --data",
             ));
         }
         (None, Some(folder)) => Some(Address::Folder(folder)),

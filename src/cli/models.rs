@@ -1,4 +1,4 @@
-//! `roundtable models`: what was found, which would be used, why.
+//! `roundtable models`
 
 use std::process::ExitCode;
 
@@ -10,10 +10,11 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Which models were found, which would be used, and why.
+/// List available models, and which ones would be used
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable models --json")]
 pub(crate) struct Args {
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -81,12 +82,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         }
         if let Some(day) = app.models.prices_as_of() {
             output::note(&format!(
-                "Built-in prices are of {day}; prices.toml in your configuration folder overrides them."
+                "Built-in prices as of {day}; prices.toml in your configuration folder overrides them."
             ));
         }
     }
     if found.deliberate.is_none() && found.fast.is_none() {
-        return Err(Failure::no_model("no usable model was found"));
+        return Err(Failure::no_model("no usable model found"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `roundtable modes`: the modes of debate, built in and the user's own.
+//! `roundtable modes`: debate modes, built in and your own.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -13,28 +13,42 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// The modes of debate: what a panel does, who speaks when, who sees what.
+/// List, show and create debate modes
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable modes list\n  roundtable modes show delphi\n  roundtable modes new premortem\n  roundtable modes check premortem.toml\n\nYour own go into the folder `modes` beside your configuration file; one of the same name replaces the built-in one."
+    after_help = "Examples:\n  roundtable modes list\n  roundtable modes show delphi\n  roundtable modes new premortem\n  roundtable modes check premortem.toml\n\nYour own modes are in the folder `modes` of your configuration folder; one with the name of a built-in mode replaces it."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// All modes.
+    /// List all modes
+    #[command(after_help = "Example:\n  roundtable modes list --json")]
     List,
-    /// One mode with its four layers.
-    Show { name: String },
-    /// Check a mode file: what is wrong, and in which line.
-    Check { file: PathBuf },
-    /// Start a mode of your own from a working one.
-    New { name: String },
+    /// Show a mode: role, contract, structure and verification
+    #[command(after_help = "Example:\n  roundtable modes show delphi")]
+    Show {
+        /// Name of a mode
+        name: String,
+    },
+    /// Check a mode file, and report errors with their line
+    #[command(after_help = "Example:\n  roundtable modes check premortem.toml")]
+    Check {
+        /// The file
+        file: PathBuf,
+    },
+    /// Create a mode as a copy of the built-in mode collaborative
+    #[command(after_help = "Example:\n  roundtable modes new premortem")]
+    New {
+        /// Name of the new mode: lower-case letters, digits and dashes
+        name: String,
+    },
 }
 
 pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
@@ -91,7 +105,7 @@ fn check(file: &Path, as_json: bool) -> Result<(), Failure> {
         return output::json(&mode);
     }
     output::note(&format!(
-        "{} is in order: mode '{}', {}",
+        "{} is valid: mode '{}', {}",
         file.display(),
         mode.name,
         mode.summary
@@ -101,12 +115,13 @@ fn check(file: &Path, as_json: bool) -> Result<(), Failure> {
 
 fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
     let folders = app.environment.folders.as_ref();
-    let folders = folders
-        .ok_or_else(|| Failure::usage("there is no home folder to keep your modes in; set HOME"))?;
+    let folders = folders.ok_or_else(|| {
+        Failure::usage("no folder for modes: the home folder is unknown. Set HOME")
+    })?;
     let folder = folders.config.join(DataKind::Modes.folder());
     let target = folder.join(format!("{name}.toml"));
     let content = SKELETON.replacen("name = \"collaborative\"", &format!("name = {name:?}"), 1);
-    // A name that is none is refused like one in a file.
+    // Checks the name with the rules for files.
     Mode::parse(&Text {
         name: format!("{name}.toml"),
         origin: Origin::File(target.clone()),
@@ -114,7 +129,7 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
     })?;
     if target.exists() {
         return Err(Failure::usage(format!(
-            "{} is there already",
+            "{} already exists: edit it, or choose another name",
             target.display()
         )));
     }
@@ -122,7 +137,7 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
         .and_then(|()| std::fs::write(&target, content))
         .map_err(|error| Failure::other(format!("cannot write {}: {error}", target.display())))?;
     output::note(&format!(
-        "{} is a copy of 'collaborative' for you to change. Then: roundtable debate \"…\" --mode {name}",
+        "Created {} as a copy of 'collaborative'. Edit it, then use it with `roundtable debate \"…\" --mode {name}`.",
         target.display()
     ));
     Ok(())
@@ -130,22 +145,22 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
 
 fn as_markdown(mode: &Mode) -> String {
     let order = match mode.order {
-        SpeakingOrder::Parallel => "all at once",
-        SpeakingOrder::Sequence => "one after the other, each having heard those before",
+        SpeakingOrder::Parallel => "all seats in parallel",
+        SpeakingOrder::Sequence => "one seat after the other; each sees the earlier turns",
         SpeakingOrder::RedThenBlue => {
-            "the red team at once, then the blue team at once, having heard red"
+            "the red team in parallel, then the blue team, which sees the red turns"
         }
     };
     let visibility = match mode.visibility {
         Visibility::Named => "by name",
         Visibility::Anonymous => {
-            "anonymous: no seat can tell who said what, numbers come as median and quartiles"
+            "anonymous: seats do not see who said what; numbers appear as median and quartiles"
         }
     };
     let role = &mode.role;
     let contract = &mode.contract;
     let mut text = format!(
-        "# {}\n\n{}\n\n* Who speaks when: {order}\n* What they see of each other: {visibility}\n\n## 1. Role anchor\n\n{}\n\n{}\n\n{}\n\n{}\n\n## 2. Behavioural contract\n\n**Must**\n\n{}\n**Must not**\n\n{}\n**Priorities**\n\n{}\n**Failure:** {}\n\n## 3. Required structure\n\n**First round**\n\n{}\n**Later rounds**\n\n{}",
+        "# {}\n\n{}\n\n* Speaking order: {order}\n* Visibility: {visibility}\n\n## 1. Role anchor\n\n{}\n\n{}\n\n{}\n\n{}\n\n## 2. Behavioural contract\n\n**Must**\n\n{}\n**Must not**\n\n{}\n**Priorities**\n\n{}\n**Failure:** {}\n\n## 3. Required structure\n\n**First round**\n\n{}\n**Later rounds**\n\n{}",
         mode.name,
         mode.summary,
         role.identity,
@@ -164,7 +179,7 @@ fn as_markdown(mode: &Mode) -> String {
         mode.verification.first.clone(),
         mode.verification.second.clone(),
     ];
-    let stakes = format!("At high stakes: {HIGH_STAKES}");
+    let stakes = format!("With high stakes: {HIGH_STAKES}");
     let all = universal.chain(own).chain([stakes]);
     let _ = write!(text, "\n## 4. Verification loop\n\n{}", points(all));
     for (name, variant) in &mode.variants {

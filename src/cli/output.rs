@@ -1,12 +1,14 @@
-//! Writing to the terminal or a pipe. Colours only on a terminal; a reader that goes away ends nothing badly.
+//! Output to a terminal, a pipe or a file. Colours are for terminals only; a closed pipe is not an error.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::failure::Failure;
 pub(crate) use crate::format::{duration, grouped, money, short};
+use crate::render::Roles;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
@@ -14,21 +16,37 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// One colour per role, the same everywhere.
-pub(crate) fn role(seat: &str) -> Style {
-    match seat {
-        "proposer" => AnsiColor::Blue.on_default().bold(),
-        "skeptic" => AnsiColor::Magenta.on_default().bold(),
-        "synthesizer" => AnsiColor::Green.on_default().bold(),
-        _ => AnsiColor::Cyan.on_default().bold(),
-    }
+/// Colours of the seats in the order of the cast; larger casts reuse them.
+const SEAT_COLOURS: [AnsiColor; 8] = [
+    AnsiColor::Blue,
+    AnsiColor::Magenta,
+    AnsiColor::Green,
+    AnsiColor::Cyan,
+    AnsiColor::BrightBlue,
+    AnsiColor::BrightMagenta,
+    AnsiColor::BrightGreen,
+    AnsiColor::BrightCyan,
+];
+
+/// The style of the seat at this position in the cast.
+pub(crate) fn seat_style(index: usize) -> Style {
+    SEAT_COLOURS[index % SEAT_COLOURS.len()].on_default().bold()
+}
+
+pub(crate) fn role_style(roles: &Roles, role: &str) -> Style {
+    roles.index(role).map_or(BOLD, seat_style)
+}
+
+/// The title of a seat in its colour.
+pub(crate) fn seat(roles: &Roles, role: &str) -> String {
+    painted(role_style(roles, role), &harmless(&roles.title(role)))
 }
 
 pub(crate) fn painted(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// To standard output. What a closed pipe does not want is not written.
+/// To standard output. Write errors are ignored: the reader may have closed the pipe.
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout().lock();
     let _ = out.write_all(text.as_bytes());
@@ -39,13 +57,13 @@ pub(crate) fn line(text: &str) {
     print(&format!("{text}\n"));
 }
 
-/// To standard error.
+/// A line to standard error.
 pub(crate) fn note(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = writeln!(out, "{text}");
 }
 
-/// To standard error, as it is.
+/// To standard error, without a line break.
 pub(crate) fn stream(text: &str) {
     let mut out = anstream::stderr().lock();
     let _ = out.write_all(text.as_bytes());
@@ -57,9 +75,26 @@ pub(crate) fn error(message: &str) {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))?;
-    line(&text);
+    print(&json_text(value)?);
+    Ok(())
+}
+
+/// Indented JSON with a line break at the end.
+pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))
+}
+
+/// To the file, or to standard output if there is none.
+pub(crate) fn write_to(file: Option<&Path>, text: &str) -> Result<(), Failure> {
+    let Some(path) = file else {
+        print(text);
+        return Ok(());
+    };
+    std::fs::write(path, text)
+        .map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
+    note(&format!("Wrote {}", path.display()));
     Ok(())
 }
 
@@ -71,7 +106,7 @@ pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Markdown, rendered on a terminal and as it is elsewhere. What a model wrote cannot steer the terminal.
+/// Markdown, rendered on a terminal and unchanged elsewhere. Control characters are removed.
 pub(crate) fn markdown(text: &str) {
     let text = harmless(text);
     if stdout_is_terminal() {
@@ -89,7 +124,7 @@ pub(crate) fn width() -> usize {
     usize::from(columns).clamp(40, 200)
 }
 
-/// Without control characters: a model's words must not move the cursor, set titles or hide text.
+/// Removes control characters: text from a model must not move the cursor, set titles or hide text.
 pub(crate) fn harmless(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))

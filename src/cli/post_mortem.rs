@@ -19,40 +19,41 @@ use crate::learning::{find_lesson, plan_lesson};
 use crate::store::{DebateRow, FollowUp, LearningError, Store};
 use crate::{clock, export, yaml};
 
-use super::display::closing;
-use super::interview;
+use super::assessment_prompt;
+use super::display::summary;
 use super::output;
 use super::track;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Say how a decision came out, see what the debate was worth, and let the next ones learn from it.
+/// Assess how a decision turned out, and learn from it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable post-mortem last\n  roundtable post-mortem 3f2a --from assessment.yaml --domain \"api design\"\n  roundtable post-mortem 3f2a --format html -o post-mortem.html\n  roundtable post-mortem --record debate.yaml --from assessment.yaml\n\nWithout --from you are asked on the terminal. A debate that was assessed before is shown again. What was learned is\nlisted by `roundtable learning history` and taken back by `roundtable learning undo`."
+    after_help = "Examples:\n  roundtable post-mortem last\n  roundtable post-mortem 3f2a --from assessment.yaml --domain \"api design\"\n  roundtable post-mortem 3f2a --format html -o post-mortem.html\n  roundtable post-mortem --record debate.yaml --from assessment.yaml\n\nWithout --from, the questions are asked on the terminal. If the debate was assessed before, its report is shown again.\n`roundtable learning history` lists what was learned, `roundtable learning undo` undoes it."
 )]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`.
+    /// The debate's id, an unambiguous prefix of it, or `last`
     #[arg(required_unless_present = "record", conflicts_with = "record")]
     id: Option<String>,
-    /// A debate record in a YAML file (`debate_record`) instead of a stored debate.
+    /// YAML file with a `debate_record`, instead of a stored debate
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// The assessment in a YAML file (`implementation_tracking` or `post_mortem_assessment`).
+    /// YAML file with the assessment (`implementation_tracking` or `post_mortem_assessment`)
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// What sort of decision it was; the next debate of the same domain uses what is learned.
+    /// Domain of the decision; later debates of this domain use the lessons
     #[arg(long, value_parser = super::args::domain)]
     domain: Option<Domain>,
-    /// Write the report only; learn nothing and record nothing.
+    /// Only write the report; save and learn nothing
     #[arg(long)]
     no_learning: bool,
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Write to this file instead of standard output.
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// As one JSON object: the same as --format json.
+    /// Short for --format json
     #[arg(long)]
     json: bool,
 }
@@ -65,14 +66,14 @@ enum Format {
     Json,
 }
 
-/// A decision to be assessed, and what is known of it before anybody is asked.
+/// A decision to be assessed.
 struct Case {
     record: DebateRecord,
     course: Timeline,
     with_learning: bool,
     /// `None` for a record in a file.
     row: Option<DebateRow>,
-    /// What was said of it before.
+    /// An earlier assessment.
     assessed: Option<Assessment>,
 }
 
@@ -87,9 +88,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let is_repeat = file.is_none() && case.assessed.is_some();
     let new_events = timeline(&mut case, file.as_ref());
     let assessment = match (&file, case.assessed.take()) {
-        (Some(file), _) => given(file, args.from.as_deref())?,
+        (Some(file), _) => assessment_in(file, args.from.as_deref())?,
         (None, Some(known)) => known,
-        (None, None) => interview::ask(&case.record)?,
+        (None, None) => assessment_prompt::ask(&case.record)?,
     };
     let post_mortem = PostMortem::new(
         case.record,
@@ -98,35 +99,35 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         case.with_learning,
     )
     .map_err(|errors| {
-        let faults = errors.iter().map(|it| Fault::new("", it.to_string()));
+        let faults = errors.iter().map(|error| Fault::new("", error.to_string()));
         Failure::refused(faults.collect())
     })?;
-    let taught = if args.no_learning {
+    let learned = if args.no_learning {
         None
     } else {
         if !is_repeat {
-            let of = domain_of(&args, &post_mortem)?;
-            let lesson = post_mortem.lesson(of, clock::now());
+            let domain = domain_of(&args, &post_mortem)?;
+            let lesson = post_mortem.lesson(domain, clock::now());
             let plan = plan_lesson(lesson, half_life);
             let follow_up = FollowUp {
                 tracked: new_events,
                 assessment: Some(assessment),
             };
-            let done = match &case.row {
+            let saved = match &case.row {
                 Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await,
                 None => store.learn(plan).await,
             };
-            done.map_err(refused)?;
+            saved.map_err(learning_failure)?;
         }
         let audit = store.audit().await?;
         find_lesson(&audit, &post_mortem.record.session_id, half_life)
     };
     store.close().await;
-    write(&args, &post_mortem, taught.as_ref())?;
+    write(&args, &post_mortem, learned.as_ref())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn refused(error: LearningError<roundtable_core::learning::LearnError>) -> Failure {
+fn learning_failure(error: LearningError<roundtable_core::learning::LearnError>) -> Failure {
     match error {
         LearningError::Refused(error) => Failure::usage(error.to_string()),
         LearningError::Lease(error) => error.into(),
@@ -135,12 +136,12 @@ fn refused(error: LearningError<roundtable_core::learning::LearnError>) -> Failu
 
 fn from_file(path: &Path, assessment: Option<&AssessmentFile>) -> Result<Case, Failure> {
     let record = yaml::read::<RecordFile>(path)?.debate_record;
-    let tracking = assessment.and_then(|it| it.implementation_tracking.as_ref());
-    if let Some(project) = tracking.and_then(|it| it.project_id.as_ref())
+    let tracking = assessment.and_then(|file| file.implementation_tracking.as_ref());
+    if let Some(project) = tracking.and_then(|tracking| tracking.project_id.as_ref())
         && *project != record.session_id
     {
         return Err(Failure::usage(format!(
-            "the assessment is of '{project}', but the record is of '{}'",
+            "the assessment is for project '{project}', but the record is for '{}'",
             record.session_id
         )));
     }
@@ -157,10 +158,14 @@ fn from_file(path: &Path, assessment: Option<&AssessmentFile>) -> Result<Case, F
 
 async fn from_store(store: &Store, id: &str) -> Result<Case, Failure> {
     let row = store.find(id).await?;
-    track::decided(&row)?;
+    track::check_decided(&row)?;
     let entries = store.entries(row.id).await?;
-    let record = debate_record(&row.id.to_string(), &entries)
-        .ok_or_else(|| Failure::other(format!("debate {} cannot be read", row.id)))?;
+    let record = debate_record(&row.id.to_string(), &entries).ok_or_else(|| {
+        Failure::other(format!(
+            "cannot read debate {}: its journal is empty",
+            row.id
+        ))
+    })?;
     Ok(Case {
         record,
         course: timeline_of(&entries),
@@ -170,21 +175,23 @@ async fn from_store(store: &Store, id: &str) -> Result<Case, Failure> {
     })
 }
 
-/// The timeline of the file counts where nothing was tracked before; it is returned to be tracked then.
+/// Uses the timeline of the file if nothing was tracked before. Returns the events to store.
 fn timeline(case: &mut Case, file: Option<&AssessmentFile>) -> Vec<Tracked> {
     let events = file.map_or(&[][..], AssessmentFile::timeline);
     if events.is_empty() {
         return Vec::new();
     }
     if !case.course.events().is_empty() {
-        output::note("What was tracked before counts; the timeline of the file is left out.");
+        output::note(
+            "Ignoring the timeline of the file: events were already tracked for this debate.",
+        );
         return Vec::new();
     }
     case.course = Timeline::new(case.course.decided(), events.to_vec());
     events.to_vec()
 }
 
-fn given(file: &AssessmentFile, path: Option<&Path>) -> Result<Assessment, Failure> {
+fn assessment_in(file: &AssessmentFile, path: Option<&Path>) -> Result<Assessment, Failure> {
     file.assessment().cloned().ok_or_else(|| {
         let path = path.map_or_else(String::new, |path| path.display().to_string());
         Failure::usage(format!("{path} has no post_mortem_assessment"))
@@ -204,36 +211,26 @@ fn domain_of(args: &Args, post_mortem: &PostMortem) -> Result<Domain, Failure> {
 fn write(
     args: &Args,
     post_mortem: &PostMortem,
-    taught: Option<&(LearningUpdates, Knowledge)>,
+    learned: Option<&(LearningUpdates, Knowledge)>,
 ) -> Result<(), Failure> {
-    let report = report(post_mortem, taught.map(|(updates, known)| (updates, known)));
+    let report = report(
+        post_mortem,
+        learned.map(|(updates, known)| (updates, known)),
+    );
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
         Format::Text => text_of(&report),
         Format::Md => export::report_markdown(TITLE, &report),
         Format::Html => export::report_html(TITLE, &report),
-        Format::Json => {
-            let all = json!({
-                "project": post_mortem.record.session_id,
-                "post_mortem_assessment": post_mortem.assessment,
-                "evidence": post_mortem.evidence,
-                "timeline": post_mortem.timeline.events(),
-                "learning_updates": taught.map(|(updates, _)| updates),
-            });
-            let text = serde_json::to_string_pretty(&all);
-            text.map_err(|error| Failure::other(format!("cannot write JSON: {error}")))? + "\n"
-        }
+        Format::Json => output::json_text(&json!({
+            "project": post_mortem.record.session_id,
+            "post_mortem_assessment": post_mortem.assessment,
+            "evidence": post_mortem.evidence,
+            "timeline": post_mortem.timeline.events(),
+            "learning_updates": learned.map(|(updates, _)| updates),
+        }))?,
     };
-    match &args.output {
-        None => output::print(&text),
-        Some(path) => {
-            std::fs::write(path, text).map_err(|error| {
-                Failure::other(format!("cannot write {}: {error}", path.display()))
-            })?;
-            output::note(&format!("Wrote {}", path.display()));
-        }
-    }
-    Ok(())
+    output::write_to(args.output.as_deref(), &text)
 }
 
 const TITLE: &str = "Post-mortem";
@@ -250,7 +247,7 @@ fn text_of(report: &Report) -> String {
         facts: Vec::new(),
         ..report.clone()
     };
-    for line in closing::report(&sections) {
+    for line in summary::report_lines(&sections) {
         text.push_str(&line);
         text.push('\n');
     }

@@ -1,4 +1,4 @@
-//! `roundtable pull`: the weights of the embedded model and embedder.
+//! `roundtable pull`: downloads the embedded model and embedder.
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,18 +12,19 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Fetch the weights of the embedded model and embedder.
+/// Download the embedded model and embedder
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable pull\n  roundtable pull --model SmolLM2-135M-Instruct"
 )]
 pub(crate) struct Args {
-    /// Which language model; `auto` takes the largest that fits the free memory and can be reached.
-    #[arg(long, default_value = "auto")]
+    /// Language model; `auto` chooses the largest available one that fits into free memory
+    #[arg(long, default_value = "auto", value_name = "NAME")]
     model: String,
-    /// Only the embedder.
+    /// Download only the embedder
     #[arg(long)]
     embedder_only: bool,
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -47,20 +48,20 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what will be fetched before it is, and draws a bar while it is, on a terminal.
-pub(crate) fn reporter(loud: bool) -> Report {
+/// Announces a download and, on a terminal, draws a progress bar.
+pub(crate) fn reporter(is_verbose: bool) -> Report {
     let bar: Arc<Mutex<Option<(String, ProgressBar)>>> = Arc::default();
-    Arc::new(move |news| {
-        if !loud {
+    Arc::new(move |event| {
+        if !is_verbose {
             return;
         }
         let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
-        match news {
+        match event {
             Fetching::Plan(attempts) => match attempts.as_slice() {
                 [] => {}
-                [one] => output::note(&format!("Fetching {one}, once.")),
+                [one] => output::note(&format!("Downloading {one} (only needed once).")),
                 several => output::note(&format!(
-                    "Fetching, once, the first of these that can be reached:\n  {}",
+                    "Downloading the first available of these (only needed once):\n  {}",
                     several.join("\n  ")
                 )),
             },
@@ -81,14 +82,14 @@ pub(crate) fn reporter(loud: bool) -> Report {
                 if let Some((_, old)) = bar.take() {
                     old.finish_and_clear();
                 }
-                output::note(&format!("Fetched {}", path.display()));
+                output::note(&format!("Downloaded {}", path.display()));
             }
         }
     })
 }
 
 fn new_bar(what: &str, total: u64) -> ProgressBar {
-    // Hidden where there is no terminal.
+    // Hidden if standard error is not a terminal.
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template("  {msg} {wide_bar} {bytes}/{total_bytes}") {
         bar.set_style(style);

@@ -1,4 +1,4 @@
-//! `roundtable record`: the debate record of an enhanced debate (E-12).
+//! `roundtable record`: the record of an enhanced debate (E-12).
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,19 +11,20 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// The record of an enhanced debate: every round with positions, evidence and measures, and what came out.
+/// Print the record of an enhanced debate: positions, evidence and measures of every round
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable record last\n  roundtable record 3f2a --format json -o record.json\n\nOnly a debate that was held with --enhanced, or by an algorithm, has one; `roundtable export` serves every debate."
+    after_help = "Examples:\n  roundtable record last\n  roundtable record 3f2a --format json -o record.json\n\nOnly debates with --enhanced or --algorithm have one; `roundtable export` works for every debate."
 )]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`.
+    /// The debate's id, an unambiguous prefix of it, or `last`
     #[arg(default_value = "last")]
     id: String,
+    /// Output format
     #[arg(long, short, value_enum, default_value_t = Format::Yaml)]
     format: Format,
-    /// Write to this file instead of standard output.
-    #[arg(long, short)]
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
@@ -40,27 +41,16 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     store.close().await;
     let Some(debate_record) = enhanced::record(&row.id.to_string(), &entries) else {
         return Err(Failure::usage(format!(
-            "debate {} was not an enhanced one, so it has no such record; `roundtable export {}` writes what it has",
+            "debate {} is not an enhanced debate, so it has no record. Export it with `roundtable export {}`",
             row.id, row.id
         )));
     };
     let file = RecordFile { debate_record };
     let text = match args.format {
-        Format::Yaml => serde_saphyr::to_string(&file).map_err(|error| error.to_string()),
-        Format::Json => serde_json::to_string_pretty(&file)
-            .map(|text| text + "\n")
-            .map_err(|error| error.to_string()),
+        Format::Yaml => serde_saphyr::to_string(&file)
+            .map_err(|error| Failure::other(format!("cannot write YAML: {error}")))?,
+        Format::Json => output::json_text(&file)?,
     };
-    let text =
-        text.map_err(|error| Failure::other(format!("the record cannot be written: {error}")))?;
-    match &args.output {
-        None => output::print(&text),
-        Some(path) => {
-            std::fs::write(path, text).map_err(|error| {
-                Failure::other(format!("cannot write {}: {error}", path.display()))
-            })?;
-            output::note(&format!("Wrote {}", path.display()));
-        }
-    }
+    output::write_to(args.output.as_deref(), &text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,21 +11,21 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Say what happened, so that a forecast can be scored.
+/// Record the outcome of a forecast, so that it can be scored
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable resolve last above-3\n  roundtable resolve 3f2a \"From 2 to 3%\" --by Eurostat\n  roundtable resolve 3f2a --withdraw\n\nThe last word counts. A forecast is scored once its resolution date is past."
+    after_help = "Examples:\n  roundtable resolve last above-3\n  roundtable resolve 3f2a \"From 2 to 3%\" --by Eurostat\n  roundtable resolve 3f2a --withdraw\n\nA later outcome replaces an earlier one. A forecast is scored once its resolution date is past."
 )]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`.
+    /// The debate's id, an unambiguous prefix of it, or `last`
     id: String,
-    /// The outcome that happened: its id or its label.
+    /// The outcome that happened, by id or label
     #[arg(required_unless_present = "withdraw")]
     outcome: Option<String>,
-    /// Take back what was said before.
+    /// Remove the recorded outcome
     #[arg(long, conflicts_with = "outcome")]
     withdraw: bool,
-    /// Who says so, or where it says so.
+    /// Source of the outcome: a person or a publication
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
 }
@@ -40,26 +40,32 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         .and_then(|setup| serde_json::from_value::<Rules>(setup.rules.clone()).ok())
         .ok_or_else(|| {
             Failure::usage(format!(
-                "{} is no forecast, so it cannot be resolved",
+                "debate {} is not a forecast, so it has no outcome to record",
                 row.id
             ))
         })?;
     let outcome = match &args.outcome {
-        Some(given) => Some(known(given, &rules.request.prediction_context.outcomes)?),
+        Some(given) => Some(find_outcome(
+            given,
+            &rules.request.prediction_context.outcomes,
+        )?),
         None => None,
     };
     let now = clock::now();
-    let resolving = Resolution {
-        outcome: outcome.map(|it| it.id.clone()),
+    let resolution = Resolution {
+        outcome: outcome.map(|outcome| outcome.id.clone()),
         by: args.by,
     };
-    store.resolve(row.id, resolving, now).await?;
+    store.resolve(row.id, resolution, now).await?;
     let entries = store.entries(row.id).await?;
     store.close().await;
     match outcome {
-        None => output::note(&format!("Taken back what happened in {}.", row.id)),
+        None => output::note(&format!("Removed the outcome of {}.", row.id)),
         Some(outcome) => {
-            output::note(&format!("Recorded '{}' for {}.", outcome.label, row.id));
+            output::note(&format!(
+                "Recorded outcome '{}' for {}.",
+                outcome.label, row.id
+            ));
             match (scored("", &entries, now), rules.resolves_on) {
                 (Some(scored), _) => output::note(&format!(
                     "Brier score {:.3}, log score {:.3} (uniform: {:.3}, {:.3}; lower is better).",
@@ -69,27 +75,31 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                     scored.uniform.log
                 )),
                 (None, Some(day)) => {
-                    output::note(&format!("It is scored when {day} is over."));
+                    output::note(&format!("It will be scored after {day}."));
                 }
-                (None, None) => output::note("There is no forecast in it to score."),
+                (None, None) => output::note("It has no probabilities to score."),
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// By id, or by label in whatever case.
-fn known<'a>(given: &str, outcomes: &'a [Outcome]) -> Result<&'a Outcome, Failure> {
+/// By id, or by label in any case.
+fn find_outcome<'a>(given: &str, outcomes: &'a [Outcome]) -> Result<&'a Outcome, Failure> {
     let wanted = given.trim().to_lowercase();
-    let by_id = outcomes.iter().find(|it| it.id == given.trim());
-    let by_label = || outcomes.iter().find(|it| it.label.to_lowercase() == wanted);
+    let by_id = outcomes.iter().find(|outcome| outcome.id == given.trim());
+    let by_label = || {
+        outcomes
+            .iter()
+            .find(|outcome| outcome.label.to_lowercase() == wanted)
+    };
     by_id.or_else(by_label).ok_or_else(|| {
         let all: Vec<_> = outcomes
             .iter()
-            .map(|it| format!("{} ({})", it.id, it.label))
+            .map(|outcome| format!("{} ({})", outcome.id, outcome.label))
             .collect();
         Failure::usage(format!(
-            "there is no outcome '{given}'; there are: {}",
+            "unknown outcome '{given}': expected one of {}",
             all.join(", ")
         ))
     })

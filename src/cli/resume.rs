@@ -10,19 +10,19 @@ use crate::setup;
 use crate::store::{DebateRow, Store};
 
 use super::args::{Limits, OutputMode};
-use super::deciding::{self, Verdict};
-use super::display::Display;
+use super::decision_prompt::{self, UserDecision};
+use super::display;
 use super::output;
-use super::reading::Reading;
 use super::run::{self, Debate, Person, Terminal};
-use super::typed::is_interactive;
+use super::stdin_lines::is_interactive;
+use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
 /// Resume a debate that was interrupted, killed, cut short or failed
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n\nA limit given here replaces the one that the debate was started with."
+    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nA limit given here replaces the one that the debate was started with."
 )]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`
@@ -55,13 +55,13 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let mut terminal = Terminal::new(Person::Watches);
     let mut past = store.entries(row.id).await?;
     if let Some(query) = open_question(&past) {
-        let verdict = decision_on(query, &args, &mut terminal).await?;
+        let decision = decision_on(query, &args, &mut terminal).await?;
         decide(
             lease.journal().as_ref(),
             clock::now(),
-            verdict.choice,
+            decision.choice,
             None,
-            verdict.note,
+            decision.note,
         )
         .await
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -72,7 +72,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     } else if setup::ran_out(&past) {
         if !args.output.quiet {
             output::note(
-                "The previous budget is used up and has been lifted; pass --max-… to set a new one.",
+                "The previous budget was used up, so it no longer applies. Set a new one with --max-cost, --max-tokens-total or --timeout.",
             );
         }
         Budget::default()
@@ -88,13 +88,13 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     run::run(app, &store, debate, &args.output, terminal).await
 }
 
-async fn show(store: &Store, row: &DebateRow, output: &OutputMode) -> Result<ExitCode, Failure> {
-    let reading = Reading::of(store, row).await?;
+async fn show(store: &Store, row: &DebateRow, mode: &OutputMode) -> Result<ExitCode, Failure> {
+    let stored = StoredDebate::of(store, row).await?;
     store.close().await;
-    if !output.quiet {
+    if !mode.quiet {
         output::note("This debate is complete; here is its result.");
     }
-    Display::finished(output, &reading)?;
+    display::show_result(mode, &stored)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -103,20 +103,20 @@ async fn decision_on(
     query: &Query,
     args: &Args,
     terminal: &mut Terminal,
-) -> Result<Verdict, Failure> {
+) -> Result<UserDecision, Failure> {
     let is_pause = query.options.iter().any(|option| option == CONTINUE);
-    let on_the_command_line = |choice: &str| Verdict {
+    let from_command_line = |choice: &str| UserDecision {
         choice: choice.to_owned(),
         note: Some("on the command line".into()),
     };
     let can_ask = args.output.may_ask() && is_interactive();
-    let verdict = match &args.decide {
-        Some(choice) => Some(on_the_command_line(choice)),
-        None if is_pause => Some(on_the_command_line(CONTINUE)),
-        None if can_ask => deciding::ask(query, terminal.typed()).await,
+    let decision = match &args.decide {
+        Some(choice) => Some(from_command_line(choice)),
+        None if is_pause => Some(from_command_line(CONTINUE)),
+        None if can_ask => decision_prompt::ask(query, terminal.lines()).await,
         None => None,
     };
-    verdict.ok_or_else(|| {
+    decision.ok_or_else(|| {
         Failure::usage(format!(
             "the debate waits for your decision: {}\nAnswer with --decide CHOICE, one of: {}",
             query.question,

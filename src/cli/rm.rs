@@ -6,22 +6,23 @@ use std::process::ExitCode;
 use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::format::counted;
 
-/// Delete debates.
+/// Delete debates
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable rm 3f2a 91c0 --yes")]
 pub(crate) struct Args {
-    /// Ids, or any unambiguous beginnings of them.
-    #[arg(required = true)]
+    /// Ids of debates, unambiguous prefixes of them, or `last`
+    #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Do not ask.
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
-    // All are looked up before any is deleted: a slip in the third id must not cost the first two.
+    // All ids are checked before anything is deleted.
     let mut rows = Vec::new();
     for id in &args.ids {
         rows.push(store.find(id).await?);
@@ -30,28 +31,31 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         output::note(&format!("{}  {}", row.id, output::short(&row.question, 60)));
     }
     if !args.yes && !confirmed(rows.len())? {
-        output::note("Nothing was deleted.");
+        output::note("Nothing deleted.");
         return Ok(ExitCode::SUCCESS);
     }
-    for row in rows {
+    for row in &rows {
         store.delete(row.id).await?;
     }
     store.close().await;
-    output::note("Deleted.");
+    output::note(&format!("Deleted {}.", counted(rows.len(), "debate")));
     Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn confirmed(count: usize) -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(
-            "deleting needs a yes; there is no terminal to ask on, so give --yes",
+            "cannot ask for confirmation: standard input is not a terminal. Add --yes to delete",
         ));
     }
-    output::stream(&format!("Delete {count}? This cannot be undone. [y/N] "));
+    output::stream(&format!(
+        "Delete {}? This cannot be undone. [y/N] ",
+        counted(count, "debate")
+    ));
     let mut answer = String::new();
     std::io::stdin()
         .lock()
         .read_line(&mut answer)
-        .map_err(|error| Failure::other(format!("cannot read the answer: {error}")))?;
+        .map_err(|error| Failure::other(format!("cannot read standard input: {error}")))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

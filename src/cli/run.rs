@@ -1,4 +1,4 @@
-//! Running a debate in the foreground: play it, show it, save it when interrupted, end with the right exit code.
+//! Runs a debate in the foreground: plays it, shows it, saves it when interrupted, and chooses the exit code.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::setup::{self, DebateSpec, PreparedDebate};
 use crate::store::{Lease, Store};
 
 use super::args::{DebateArgs, OutputMode};
-use super::deciding;
+use super::decision_prompt;
 use super::display::Display;
 use super::output;
-use super::reading::{Reading, RecordingJournal};
-use super::typed::{Typed, is_interactive};
+use super::stdin_lines::{StdinLines, is_interactive};
+use super::stored_debate::{RecordingJournal, StoredDebate};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
@@ -87,93 +87,93 @@ pub(crate) async fn run(
     app: &AppContext,
     store: &Store,
     debate: Debate,
-    output: &OutputMode,
+    mode: &OutputMode,
     mut terminal: Terminal,
 ) -> Result<ExitCode, Failure> {
     let id = debate.lease.id();
-    let mut played = play_with(app, debate, output, &mut terminal).await;
+    let mut played = play_with(app, debate, mode, &mut terminal).await;
     while played.is_err()
-        && let Some(query) = deciding::waiting(store, id).await
+        && let Some(query) = decision_prompt::pending(store, id).await
     {
-        if !output.may_ask() || !is_interactive() {
-            if !output.quiet {
-                output::note(&deciding::instructions(&query, id));
+        if !mode.may_ask() || !is_interactive() {
+            if !mode.quiet {
+                output::note(&decision_prompt::instructions(&query, id));
             }
             break;
         }
-        let Some(verdict) = deciding::ask(&query, terminal.typed()).await else {
-            output::note(&deciding::instructions(&query, id));
+        let Some(decision) = decision_prompt::ask(&query, terminal.lines()).await else {
+            output::note(&decision_prompt::instructions(&query, id));
             break;
         };
-        let debate = deciding::decided(app, store, id, verdict, output).await?;
-        played = play_with(app, debate, output, &mut terminal).await;
+        let debate = decision_prompt::apply(app, store, id, decision, mode).await?;
+        played = play_with(app, debate, mode, &mut terminal).await;
     }
-    let (display, reading) = match played {
+    let (display, stored) = match played {
         Ok(played) => played,
         Err(failure) => {
-            saved(id);
+            print_saved(id);
             return Err(failure);
         }
     };
-    // The answer comes first, closing the store after.
-    let shown = display.result(&reading);
+    // The answer is shown before the store is closed, which may take a moment.
+    let shown = display.show_result(&stored);
     store.close().await;
     shown?;
-    Ok(exit_code(&reading.transcript))
+    Ok(exit_code(&stored.transcript))
 }
 
 /// Plays a debate to its end without showing the result.
 pub(crate) async fn play(
     app: &AppContext,
     debate: Debate,
-    output: &OutputMode,
-) -> Result<(Display, Reading), Failure> {
+    mode: &OutputMode,
+) -> Result<(Display, StoredDebate), Failure> {
     let id = debate.lease.id();
     let mut terminal = Terminal::new(Person::Watches);
-    let played = play_with(app, debate, output, &mut terminal).await;
-    played.inspect_err(|_| saved(id))
+    let played = play_with(app, debate, mode, &mut terminal).await;
+    played.inspect_err(|_| print_saved(id))
 }
 
-fn saved(id: Uuid) {
+fn print_saved(id: Uuid) {
     output::note(&format!(
         "Saved as {id}. Resume it with `roundtable resume {id}`."
     ));
 }
 
-/// The person at the terminal, with one reader for all that is typed there.
+/// The person at the terminal, with one reader for all input.
 pub(crate) struct Terminal {
     person: Person,
-    typed: Option<Typed>,
+    lines: Option<StdinLines>,
 }
 
 impl Terminal {
     pub(crate) fn new(person: Person) -> Self {
         Self {
             person,
-            typed: (person == Person::Speaks).then(Typed::listening),
+            lines: (person == Person::Speaks).then(StdinLines::start),
         }
     }
 
-    pub(super) fn typed(&mut self) -> &mut Typed {
-        self.typed.get_or_insert_with(Typed::listening)
+    pub(super) fn lines(&mut self) -> &mut StdinLines {
+        self.lines.get_or_insert_with(StdinLines::start)
     }
 }
 
 async fn play_with(
     app: &AppContext,
     debate: Debate,
-    output: &OutputMode,
+    mode: &OutputMode,
     terminal: &mut Terminal,
-) -> Result<(Display, Reading), Failure> {
+) -> Result<(Display, StoredDebate), Failure> {
     let id = debate.lease.id();
     let cancel = CancellationToken::new();
     let mut display = Display::new(
-        output,
+        mode,
         &debate.prepared.setup,
         &id.to_string(),
         terminal.person,
     );
-    display.recall(&debate.past);
+    display.load_past(&debate.past);
     let created_at = debate.lease.created_at();
     let journal = Arc::new(RecordingJournal::new(
         id,
@@ -238,7 +238,7 @@ async fn watch(
 /// Forwards typed lines to the seats while the debate runs. Returns only if that fails.
 async fn forward_input(table: &Table, terminal: &mut Terminal) -> JournalError {
     if terminal.person == Person::Speaks {
-        while let Some(words) = terminal.typed().line().await {
+        while let Some(words) = terminal.lines().next().await {
             if !words.is_empty()
                 && let Err(error) = table.say(words, None).await
             {

@@ -11,35 +11,40 @@ use super::run::interruption;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Serve debates over HTTP: an API, live events, and pages.
+/// Serve debates over HTTP: API, live events and pages
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable serve\n  roundtable serve --bind 127.0.0.1:8080 --max-running 20\n  roundtable token add ada --scope run && roundtable serve --bind 0.0.0.0:4711 --host debates.example.org"
 )]
 pub(crate) struct Args {
-    /// The address to listen on; port 0 takes any free one. Another than this machine's own needs service tokens.
+    /// Address to listen on; port 0 chooses a free port. Addresses other than loopback need service tokens
     #[arg(long, default_value = "127.0.0.1:4711", value_name = "ADDRESS:PORT")]
     bind: SocketAddr,
-    /// How many debates may run at once.
+    /// Maximum number of running debates
     #[arg(long, default_value_t = 100, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     max_running: u32,
-    /// How many more may wait for that.
+    /// Maximum number of queued debates; further requests get 503
     #[arg(long, default_value_t = 1000, value_name = "NUMBER")]
     max_queued: u32,
-    /// Run no debates here: workers that share the database do.
+    /// Do not run debates here; workers that share the database run them
     #[arg(long)]
     no_work: bool,
-    /// A name that the server is called by, beside its addresses; may be given several times.
+    /// Host name that clients may use, in addition to the address; can be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// How many requests a second one sender may make in the long run.
+    /// Maximum requests per second of one client
     #[arg(long, default_value_t = 200, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
-    /// How many requests one sender may make at once.
+    /// Maximum requests of one client in a burst
     #[arg(long, default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     burst: u32,
-    /// How many seconds a request of the forecasting contract is waited for; after that it gets the debate's id.
-    #[arg(long, default_value_t = 120.0, value_name = "SECONDS")]
+    /// Seconds after which a request of the forecasting API returns the debate's id instead of the result
+    #[arg(
+        long,
+        default_value_t = 120.0,
+        value_name = "SECONDS",
+        allow_negative_numbers = true
+    )]
     answer_within: f64,
 }
 
@@ -62,7 +67,10 @@ pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure
             burst: f64::from(args.burst),
         },
         answer_within: Duration::try_from_secs_f64(args.answer_within).map_err(|_| {
-            Failure::usage(format!("--answer-within {} is no time", args.answer_within))
+            Failure::usage(format!(
+                "invalid --answer-within '{}': expected a number of seconds",
+                args.answer_within
+            ))
         })?,
     };
     server::serve(Arc::new(app), options, interruption()).await?;

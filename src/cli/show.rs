@@ -2,23 +2,23 @@
 
 use std::process::ExitCode;
 
-use super::display::closing;
+use super::display::summary;
 use super::output;
-use super::reading::Reading;
+use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Show one debate: its answer, what was settled, what is open, what it cost.
+/// Show a debate: answer, report and cost
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable show last --transcript")]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`.
+    /// The debate's id, an unambiguous prefix of it, or `last`
     #[arg(default_value = "last")]
     id: String,
-    /// Everything that was said, round by round.
+    /// Print every turn, round by round
     #[arg(long)]
     transcript: bool,
-    /// The trace.
+    /// Print the record as JSON
     #[arg(long)]
     json: bool,
 }
@@ -26,27 +26,24 @@ pub(crate) struct Args {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let row = store.find(&args.id).await?;
-    let reading = Reading::of(&store, &row).await?;
+    let stored = StoredDebate::of(&store, &row).await?;
     store.close().await;
     if args.json {
-        output::json(&reading.record())?;
+        output::json(&stored.record())?;
         return Ok(ExitCode::SUCCESS);
     }
     output::line(&format!(
         "{}\n",
-        output::painted(
-            output::BOLD,
-            &output::harmless(&reading.transcript.question)
-        )
+        output::painted(output::BOLD, &output::harmless(&stored.transcript.question))
     ));
     if args.transcript {
-        closing::transcript(&reading.transcript);
+        summary::print_transcript(&stored.transcript);
     }
-    if let Some(answer) = &reading.report.answer {
+    if let Some(answer) = &stored.report.answer {
         output::line(&output::painted(output::BOLD, "Answer\n"));
         output::markdown(answer);
     }
-    for line in closing::whole(&reading) {
+    for line in summary::full(&stored) {
         output::line(&line);
     }
     Ok(ExitCode::SUCCESS)

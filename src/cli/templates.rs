@@ -11,7 +11,7 @@ use super::{output, pull};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// The library of reasoning templates.
+/// List, search and add reasoning templates
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable templates search \"Should we rewrite it in Rust?\"\n  roundtable templates add my-template.toml"
@@ -19,26 +19,39 @@ use crate::failure::Failure;
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// All templates, built in and yours.
+    /// List all templates, built in and your own
+    #[command(after_help = "Example:\n  roundtable templates list --json")]
     List,
-    /// One template with its steps.
-    Show { id: String },
-    /// Which templates fit a question, by meaning.
+    /// Show a template with its steps
+    #[command(after_help = "Example:\n  roundtable templates show trade-off-analysis")]
+    Show {
+        /// Id of a template
+        id: String,
+    },
+    /// Find the templates that match a question, by meaning
+    #[command(
+        after_help = "Example:\n  roundtable templates search \"Should we rewrite it in Rust?\""
+    )]
     Search {
+        /// The question
         question: String,
-        #[arg(long, default_value_t = 3)]
+        /// Maximum number of results
+        #[arg(long, default_value_t = 3, value_name = "NUMBER")]
         count: usize,
     },
-    /// Check a file of templates and put it into your library.
+    /// Check a template file and add it to your library
+    #[command(after_help = "Example:\n  roundtable templates add my-template.toml")]
     Add {
+        /// The file
         file: PathBuf,
-        /// Replace your own file of the same name.
+        /// Replace an existing file of the same name
         #[arg(long)]
         force: bool,
     },
@@ -130,7 +143,7 @@ async fn search(
             hit.similarity.scaled, hit.similarity.raw, hit.id, template.name
         ));
     }
-    output::note("A debate takes up to three with 0.65 or more.");
+    output::note("A debate uses up to three templates with a score of at least 0.65.");
     Ok(())
 }
 
@@ -147,13 +160,13 @@ fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
     };
     let templates = reasoning::parse(&text)?;
     let folders = app.environment.folders.as_ref().ok_or_else(|| {
-        Failure::usage("there is no home folder to keep your templates in; set HOME")
+        Failure::usage("no folder for templates: the home folder is unknown. Set HOME")
     })?;
     let folder = folders.config.join(DataKind::Templates.folder());
     let target = folder.join(&text.name);
     if target.exists() && !force {
         return Err(Failure::usage(format!(
-            "{} is there already; --force replaces it",
+            "{} already exists: replace it with --force",
             target.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! `roundtable token`: who may use a server.
+//! `roundtable token`: service tokens of the server.
 
 use std::process::ExitCode;
 
@@ -14,47 +14,54 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Service tokens: who may use the server, and for what.
+/// Manage service tokens for the server
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable token add ada --scope run\n  roundtable token list\n  roundtable token revoke ada\n\nA token is shown once, when it is made; only its hash is kept."
+    after_help = "Examples:\n  roundtable token add ada --scope run\n  roundtable token list\n  roundtable token revoke ada\n\nA token is shown once, when it is created; only its hash is stored."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
+    /// Print JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Make a token and show it, once.
+    /// Create a token and print it
+    #[command(after_help = "Example:\n  roundtable token add ada --scope run")]
     Add {
-        /// Whose it is.
+        /// Name of the token, such as its owner
         name: String,
-        /// read: look at everything; run: also start debates and take part; admin: also delete.
-        #[arg(long, value_enum, default_value_t = Allowed::Run)]
-        scope: Allowed,
+        /// What the token allows: read everything; run also starts debates and takes part; admin also deletes
+        #[arg(long, value_enum, default_value_t = ScopeArg::Run)]
+        scope: ScopeArg,
     },
-    /// All tokens, without the secrets.
+    /// List all tokens, without the secrets
+    #[command(after_help = "Example:\n  roundtable token list")]
     List,
-    /// Make a token worthless, at once.
-    Revoke { name: String },
+    /// Revoke a token, effective immediately
+    #[command(after_help = "Example:\n  roundtable token revoke ada")]
+    Revoke {
+        /// Name of the token
+        name: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Allowed {
+enum ScopeArg {
     Read,
     Run,
     Admin,
 }
 
-impl From<Allowed> for Scope {
-    fn from(allowed: Allowed) -> Self {
-        match allowed {
-            Allowed::Read => Self::Read,
-            Allowed::Run => Self::Run,
-            Allowed::Admin => Self::Admin,
+impl From<ScopeArg> for Scope {
+    fn from(scope: ScopeArg) -> Self {
+        match scope {
+            ScopeArg::Read => Self::Read,
+            ScopeArg::Run => Self::Run,
+            ScopeArg::Admin => Self::Admin,
         }
     }
 }
@@ -78,7 +85,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             let store = app.store().await?;
             store.revoke_token(&name).await?;
             store.close().await;
-            output::note(&format!("The token '{name}' no longer counts."));
+            output::note(&format!("Revoked token '{name}'."));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -86,9 +93,11 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 
 async fn add(app: &AppContext, name: String, scope: Scope, as_json: bool) -> Result<(), Failure> {
     let name = name.trim().to_owned();
-    let is_short = (1..=100).contains(&name.chars().count());
-    if !is_short || name.chars().any(char::is_control) {
-        return Err(Failure::usage("a token's name has 1 to 100 characters"));
+    let has_valid_length = (1..=100).contains(&name.chars().count());
+    if !has_valid_length || name.chars().any(char::is_control) {
+        return Err(Failure::usage(
+            "invalid token name: expected 1 to 100 characters, without control characters",
+        ));
     }
     let secret = tokens::make().map_err(|error| Failure::other(error.to_string()))?;
     let token = TokenRow {
@@ -106,7 +115,7 @@ async fn add(app: &AppContext, name: String, scope: Scope, as_json: bool) -> Res
         return output::json(&shown);
     }
     output::line(&secret);
-    output::note("Keep it now: it is not shown again.");
+    output::note("Store it now; it is not shown again.");
     Ok(())
 }
 
@@ -124,7 +133,9 @@ async fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
         return output::json(&rows);
     }
     if all.is_empty() {
-        output::note("No tokens: the server serves this machine only, and everybody on it.");
+        output::note(
+            "No tokens: the server accepts local connections only, without authentication.",
+        );
     }
     for token in all {
         output::line(&format!(

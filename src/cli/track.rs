@@ -15,52 +15,54 @@ use roundtable_engine::retrospective::{
 use crate::store::{DebateRow, FollowUp};
 use crate::{clock, yaml};
 
-use super::display::closing;
+use super::display::summary;
 use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::format::counted;
 
-/// Say what became of a decision, event by event; or list what was said.
+/// Record events after a decision
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable track last \"API spec defined\" --week 1\n  roundtable track 3f2a \"Frontend wants flexible filters\" --status new_requirement --week 3 --impact \"Needs a query parser\" --time-cost \"3 days\" --surprise 0.7\n  roundtable track 3f2a --from tracking.yaml\n  roundtable track last --list\n\n`roundtable post-mortem` draws the conclusions."
+    after_help = "Examples:\n  roundtable track last \"API spec defined\" --week 1\n  roundtable track 3f2a \"Frontend wants flexible filters\" --status new_requirement --week 3 --impact \"Needs a query parser\" --time-cost \"3 days\" --surprise 0.7\n  roundtable track 3f2a --from tracking.yaml\n  roundtable track last --list\n\n`roundtable post-mortem` evaluates the events."
 )]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`.
+    /// The debate's id, an unambiguous prefix of it, or `last`
     id: String,
-    /// What happened.
+    /// What happened
     #[arg(required_unless_present_any = ["list", "from"])]
     event: Option<String>,
-    /// `on_track`, `new_requirement`, `technical_debt`, `delayed`, `blocked`, `completed` or `abandoned`.
+    /// One of `on_track`, `new_requirement`, `technical_debt`, `delayed`, `blocked`, `completed`, `abandoned`
     #[arg(long, value_parser = status, default_value = "on_track")]
     status: Status,
-    /// The day it happened, such as 2026-11-16; today if neither it nor the week is given.
-    #[arg(long, value_name = "DAY")]
+    /// Day of the event, such as 2026-11-16; today if neither --date nor --week is given
+    #[arg(long, value_name = "DAY", value_parser = date)]
     date: Option<Date>,
-    /// The week it happened, counted from 1, the week of the decision.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=5200))]
+    /// Week of the event; week 1 is the week of the decision
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=5200))]
     week: Option<u32>,
-    #[arg(long)]
+    /// Further details
+    #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// What it means for the work.
-    #[arg(long)]
+    /// Effect on the work
+    #[arg(long, value_name = "TEXT")]
     impact: Option<String>,
-    /// What it cost, such as "3 days".
+    /// Time lost, such as "3 days"
     #[arg(long, value_parser = time_cost, value_name = "TIME")]
     time_cost: Option<TimeCost>,
-    /// From 0 (as expected) to 1 (nobody thought of it).
-    #[arg(long, value_parser = share, value_name = "SHARE")]
+    /// How unexpected the event was, from 0 (expected) to 1 (not considered at all)
+    #[arg(long, value_parser = probability, value_name = "0..1")]
     surprise: Option<Probability>,
-    /// How it came out as a whole, in words.
+    /// Overall assessment so far
     #[arg(long, value_name = "TEXT")]
     assessment: Option<String>,
-    /// Add the timeline of a YAML file (`implementation_tracking`).
+    /// Add the timeline of a YAML file (`implementation_tracking`)
     #[arg(long, value_name = "FILE", conflicts_with = "event")]
     from: Option<PathBuf>,
-    /// Show what was tracked so far.
+    /// List the recorded events
     #[arg(long, conflicts_with_all = ["event", "from"])]
     list: bool,
-    /// As JSON.
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -70,19 +72,24 @@ fn status(text: &str) -> Result<Status, String> {
         let names = Status::ALL.map(Status::name);
         match closest(text, names.into_iter()) {
             Some(close) => format!("did you mean '{close}'?"),
-            None => format!("there are: {}", names.join(", ")),
+            None => format!("expected one of {}", names.join(", ")),
         }
     })
+}
+
+fn date(text: &str) -> Result<Date, &'static str> {
+    text.parse()
+        .map_err(|_| "expected a date such as 2026-11-16")
 }
 
 fn time_cost(text: &str) -> Result<TimeCost, String> {
     TimeCost::new(text).map_err(|error| error.to_string())
 }
 
-fn share(text: &str) -> Result<Probability, String> {
+fn probability(text: &str) -> Result<Probability, String> {
     let number: f64 = text
         .parse()
-        .map_err(|_| "a number from 0 to 1".to_owned())?;
+        .map_err(|_| "expected a number from 0 to 1".to_owned())?;
     Probability::new(number).map_err(|error| error.to_string())
 }
 
@@ -91,7 +98,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let row = store.find(&args.id).await?;
     let json = args.json;
     if !args.list {
-        decided(&row)?;
+        check_decided(&row)?;
         let new = events(args)?;
         let count = new.len();
         let follow_up = FollowUp {
@@ -99,8 +106,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             assessment: None,
         };
         store.follow_up(row.id, follow_up, clock::now()).await?;
-        let events = if count == 1 { "event" } else { "events" };
-        output::note(&format!("Added {count} {events} to {}.", row.id));
+        let events = counted(count, "event");
+        output::note(&format!("Added {events} to {}.", row.id));
     }
     let course = timeline_of(&store.entries(row.id).await?);
     store.close().await;
@@ -108,8 +115,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is still open, or ended without a result, has no decision to follow.
-pub(super) fn decided(row: &DebateRow) -> Result<(), Failure> {
+/// Fails if the debate has no decision: it is not finished, or ended without a result.
+pub(super) fn check_decided(row: &DebateRow) -> Result<(), Failure> {
     match row.state {
         State::Complete | State::Partial => Ok(()),
         State::Queued | State::Running | State::Waiting => Err(Failure::usage(format!(
@@ -118,7 +125,7 @@ pub(super) fn decided(row: &DebateRow) -> Result<(), Failure> {
             row.state.name()
         ))),
         State::Failed | State::Cancelled => Err(Failure::usage(format!(
-            "debate {} ended without a decision ({}); `roundtable resume {}` goes on with it",
+            "debate {} ended without a decision ({}); continue it with `roundtable resume {}`",
             row.id,
             row.state.name(),
             row.id
@@ -140,7 +147,7 @@ fn events(args: Args) -> Result<Vec<Tracked>, Failure> {
     }
     let event = args.event.unwrap_or_default().trim().to_owned();
     if event.is_empty() {
-        return Err(Failure::usage("say what happened"));
+        return Err(Failure::usage("the event is empty: describe what happened"));
     }
     let today = || {
         let stamp = clock::stamp(clock::now());
@@ -165,15 +172,12 @@ fn show(course: &Timeline, json: bool) -> Result<(), Failure> {
         return output::json(&course.events());
     }
     match course.section() {
-        None => output::note("Nothing was tracked yet."),
+        None => output::note("No events recorded yet."),
         Some(section) => {
-            let report = Report {
+            summary::print_report(&Report {
                 sections: vec![section],
                 ..Report::default()
-            };
-            for line in closing::report(&report) {
-                output::line(&line);
-            }
+            });
         }
     }
     Ok(())

@@ -10,16 +10,16 @@ use super::run::interruption;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Run debates that servers have taken, on this machine, from the database they share.
+/// Run the debates of servers that share a database
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable worker --database postgres://db.example.org/debates --concurrency 20\n  roundtable serve --no-work --database postgres://db.example.org/debates\n\nAny number of workers may run, on any machines, each with the same models configured. One that dies is replaced within ten seconds by the others, and no finished call is made again."
+    after_help = "Examples:\n  roundtable worker --database postgres://db.example.org/debates --concurrency 20\n  roundtable serve --no-work --database postgres://db.example.org/debates\n\nAny number of workers can run on any machines, all with the same models configured. If one dies, the others take over its debates within ten seconds; no finished call is repeated."
 )]
 pub(crate) struct Args {
-    /// How many debates it runs at once.
+    /// Maximum number of running debates
     #[arg(long, default_value_t = 10, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     concurrency: u32,
-    /// How many seconds debates may take to come to their end once it is told to end; the rest is handed over.
+    /// Seconds that running debates get to finish on shutdown; the rest are handed over to other workers
     #[arg(long, default_value_t = 20, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(..=25))]
     grace: u64,
 }

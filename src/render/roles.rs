@@ -32,7 +32,8 @@ impl Roles {
         )
     }
 
-    fn index(&self, role: &str) -> Option<usize> {
+    /// The position of a role in the cast.
+    pub(crate) fn index(&self, role: &str) -> Option<usize> {
         self.0.iter().position(|(seat, title)| {
             seat.eq_ignore_ascii_case(role) || title.eq_ignore_ascii_case(role)
         })

@@ -47,7 +47,7 @@ pub(super) async fn choose(
         };
         let found = discover(&app.models, &preferences, Search::FirstFit).await;
         for seat in unnamed {
-            let model = found_for(&found, seat.tier, seat.prefers.as_deref())
+            let model = model_for(&found, seat.tier, seat.prefers.as_deref())
                 .ok_or_else(|| no_model(&found))?;
             named.insert(seat.name.clone(), model);
         }
@@ -88,8 +88,8 @@ async fn seat(
             return Err(Failure::usage(format!("no model for seat '{}'", seat.name)));
         };
         if !ready.contains_key(name) {
-            let made = seat_model(app, name, &progress.fetching).await?;
-            ready.insert(name.clone(), made);
+            let opened = seat_model(app, name, &progress.fetching).await?;
+            ready.insert(name.clone(), opened);
         }
         let Some((real, model)) = ready.get(name) else {
             continue;
@@ -101,7 +101,7 @@ async fn seat(
         }
         let ability = model.model.profile().ability;
         if ability == Ability::Small {
-            seat.max_output_tokens = seat.max_output_tokens.min(SMALL_REPLY);
+            seat.max_output_tokens = seat.max_output_tokens.min(MAX_SMALL_REPLY_TOKENS);
         }
         seating.models.insert(seat.name.clone(), model.clone());
         seating.seated.push(Seated {
@@ -110,12 +110,12 @@ async fn seat(
             ability,
         });
     }
-    warn_if_smallest(&seating, progress);
+    warn_if_demo(&seating, progress);
     Ok(seating)
 }
 
 /// Enough for a reply within the bounds of a small model's schema.
-const SMALL_REPLY: u32 = 1024;
+const MAX_SMALL_REPLY_TOKENS: u32 = 1024;
 
 async fn seat_model(
     app: &AppContext,
@@ -175,7 +175,7 @@ fn named(
     Ok(named)
 }
 
-fn found_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<ModelName> {
+fn model_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<ModelName> {
     let granted = prefers.and_then(|spec| found.granted(spec));
     let chosen = match tier {
         Tier::Deliberate => found.deliberate.as_ref(),
@@ -185,11 +185,11 @@ fn found_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<Mod
 }
 
 fn no_model(found: &Discovery) -> Failure {
-    let mut lines = vec!["no usable model found.".to_owned()];
+    let advice = found.advice.clone();
+    let mut lines = vec![advice.unwrap_or_else(|| "no usable model found".to_owned())];
     for finding in &found.findings {
         lines.push(format!("  {}: {}", finding.provider, finding.note));
     }
-    lines.extend(found.advice.clone());
     Failure::no_model(lines.join("\n"))
 }
 
@@ -202,14 +202,14 @@ fn explain(found: &Discovery, progress: &ProgressSink) {
     }
 }
 
-fn warn_if_smallest(seating: &Seating, progress: &ProgressSink) {
-    let tiny = seating
+fn warn_if_demo(seating: &Seating, progress: &ProgressSink) {
+    let demo = seating
         .seated
         .iter()
-        .any(|seated| seated.model.contains("SmolLM2-135M"));
-    if tiny {
-        (progress.say)(
-            "SmolLM2-135M can write sentences but cannot reason: this shows how a debate runs, not what it can find out.",
-        );
+        .find_map(|seated| embedded::demo_model(&seated.model));
+    if let Some(name) = demo {
+        (progress.say)(&format!(
+            "{name} can write sentences but cannot reason: this shows how a debate runs, not what it can find out."
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! `roundtable ask` when all goes well, and what it leaves behind.
+//! `roundtable ask`: output, options, budgets, events and the stored trace.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{Answer, Home, QUESTION, Server, finished, good, schema_name};
 
-/// P-07: against any OpenAI-compatible server, the trace has every field of the design.
+/// P-07: the trace has every field of the design, with any OpenAI-compatible server.
 #[test]
 fn p07_the_json_trace_has_every_field_of_the_design() {
     let server = Server::good();
@@ -109,9 +109,9 @@ fn c15_the_same_seed_sends_the_same_requests() {
     assert_eq!(first.heard(), second.heard());
 }
 
-/// Piped: plain text without escapes; the answer alone on standard output.
+/// In a pipe: plain text without escapes, and only the answer on standard output.
 #[test]
-fn piped_output_is_plain_and_the_answer_stands_alone() {
+fn piped_output_is_plain_and_only_the_answer_is_on_stdout() {
     let server = Server::good();
     let run = Home::with(&server).ask(&[]);
     run.expect(
@@ -133,16 +133,16 @@ fn piped_output_is_plain_and_the_answer_stands_alone() {
 }
 
 #[test]
-fn quiet_says_nothing_but_the_answer() {
+fn quiet_prints_only_the_answer() {
     let server = Server::good();
     let run = Home::with(&server).ask(&["--quiet"]);
     assert_eq!((run.code, run.err.as_str()), (0, ""));
     assert!(run.out.starts_with("Put a queue"));
 }
 
-/// C-12: a model cannot steer the terminal, nor write an escape into a pipe.
+/// C-12: escape sequences of a model reach neither the terminal nor a pipe.
 #[test]
-fn c12_escapes_in_a_reply_are_not_passed_on() {
+fn c12_escapes_in_a_reply_are_removed() {
     let server = Server::start(|request, before| {
         Answer::Reply(
             good(request, before).replace("Put a queue", "\\u001b]0;owned\\u0007Put a queue"),
@@ -198,9 +198,9 @@ fn c03_a_seat_can_have_a_model_of_its_own() {
     }
 }
 
-/// C-04: what the user configured comes first, and the program says which model it took and why.
+/// C-04: the configured model comes first, and the choice is explained.
 #[test]
-fn c04_the_configured_tier_is_taken_and_explained() {
+fn c04_the_configured_tier_is_used_and_explained() {
     let server = Server::good();
     let home = Home::configured(&server.url(), "\n[tiers]\ndeliberate = \"lab:big\"\n");
     let run = home.run(&["ask", QUESTION]);
@@ -213,9 +213,9 @@ fn c04_the_configured_tier_is_taken_and_explained() {
     );
 }
 
-/// P-05: rounds from the command line.
+/// P-05
 #[test]
-fn p05_rounds_can_be_bounded_from_the_command_line() {
+fn p05_rounds_can_be_limited_from_the_command_line() {
     let server = Server::good();
     let trace = Home::with(&server)
         .ask(&["--rounds", "1", "--json", "--no-score"])
@@ -227,9 +227,9 @@ fn p05_rounds_can_be_bounded_from_the_command_line() {
     assert_eq!(server.asked(), ["opening", "critique", "synthesis"]);
 }
 
-/// C-07: the token limit ends it with the best result so far and exit code 5; more budget goes on from there.
+/// C-07: a token limit ends the debate with the best result so far and exit code 5; resuming continues from there.
 #[test]
-fn c07_a_budget_ends_it_with_the_best_answer_so_far() {
+fn c07_a_budget_ends_the_debate_with_the_best_answer_so_far() {
     let server = Server::good();
     let home = Home::with(&server);
     let run = home.ask(&["--max-tokens-total", "1500", "--json"]);
@@ -245,9 +245,9 @@ fn c07_a_budget_ends_it_with_the_best_answer_so_far() {
     assert_eq!(server.asked().len(), 8, "nothing was asked twice");
 }
 
-/// C-07: the time limit ends a call under way too.
+/// C-07: a time limit also ends a call in flight.
 #[test]
-fn c07_a_time_limit_ends_a_call_under_way() {
+fn c07_a_time_limit_ends_a_call_in_flight() {
     let server = Server::start(|request, before| match schema_name(request).as_str() {
         "critique" => Answer::Silence,
         _ => Answer::Reply(good(request, before)),
@@ -257,7 +257,7 @@ fn c07_a_time_limit_ends_a_call_under_way() {
     assert_eq!(run.json()["final_answer"], "Use a **queue**. 😀");
 }
 
-/// P-09: everything as it happens, in the design's envelope, one object a line.
+/// P-09: events are streamed in the design's envelope, one object per line.
 #[test]
 fn p09_events_stream_as_lines_of_json() {
     let server = Server::good();

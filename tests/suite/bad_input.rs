@@ -1,9 +1,9 @@
-//! Bad input gets a clear error, exit code 2, and loses nothing.
+//! Invalid input: a clear error, exit code 2, nothing lost.
 
 use crate::harness::{Home, QUESTION, Server};
 
 #[test]
-fn an_empty_question_is_refused() {
+fn an_empty_question_is_rejected() {
     let home = Home::empty();
     home.run(&["ask", "  \n "])
         .expect(2, &["the question is empty"]);
@@ -12,7 +12,7 @@ fn an_empty_question_is_refused() {
 }
 
 #[test]
-fn a_question_of_two_megabytes_is_refused_with_its_token_count_and_the_limit() {
+fn a_question_of_two_megabytes_is_rejected_with_its_token_count_and_the_limit() {
     let server = Server::good();
     let home = Home::with(&server);
     home.write(
@@ -31,7 +31,7 @@ fn a_question_of_two_megabytes_is_refused_with_its_token_count_and_the_limit() {
 }
 
 #[test]
-fn unknown_names_are_answered_with_the_nearest() {
+fn unknown_names_are_reported_with_the_nearest_one() {
     let server = Server::good();
     let home = Home::with(&server);
     let ask = |more: &[&str]| {
@@ -43,12 +43,12 @@ fn unknown_names_are_answered_with_the_nearest() {
     ask(&["--model", "x"]).expect(2, &["provider:model"]);
     ask(&["--model", "lab:x", "--seat", "sceptic=lab:y"])
         .expect(2, &["no seat named 'sceptic'", "did you mean 'skeptic'"]);
-    ask(&["--model", "lab:x", "--seat", "skeptic"]).expect(2, &["--seat skeptic=provider:model"]);
+    ask(&["--model", "lab:x", "--seat", "skeptic"]).expect(2, &["invalid --seat 'skeptic'"]);
     ask(&["--model", "lab:x", "--cast", "dialektic"]).expect(2, &["did you mean 'dialectic'"]);
     ask(&["--model", "lab:x", "--rounds", "5..3"]).expect(2, &["rounds go from 5 to 3"]);
     ask(&["--model", "lab:x", "--rounds", "1..99"]).expect(2, &["too many"]);
-    ask(&["--model", "lab:x", "--timeout", "soon"]).expect(2, &["'soon' is no time"]);
-    ask(&["--model", "lab:x", "--max-cost", "-1"]).expect(2, &[]);
+    ask(&["--model", "lab:x", "--timeout", "soon"]).expect(2, &["invalid --timeout 'soon'"]);
+    ask(&["--model", "lab:x", "--max-cost", "-1"]).expect(2, &["invalid --max-cost '-1'"]);
     assert!(server.heard().is_empty());
 }
 
@@ -62,7 +62,7 @@ fn a_misspelt_key_names_the_file_the_line_and_the_nearest_valid_key() {
     );
 }
 
-/// C-02: a broken file of the user's is reported with file and line; it never falls back silently.
+/// C-02: an invalid user file is reported with file and line; there is no silent fallback.
 #[test]
 fn c02_a_broken_cast_is_reported_with_file_and_line() {
     let server = Server::good();
@@ -74,9 +74,9 @@ fn c02_a_broken_cast_is_reported_with_file_and_line() {
     home.ask(&["--cast", "mine"]).expect(2, &["mine.toml:3:"]);
 }
 
-/// C-02: the user's own prompt replaces the built-in one without recompiling.
+/// C-02: a prompt in the configuration folder replaces the built-in one.
 #[test]
-fn c02_a_prompt_of_the_users_own_is_used() {
+fn c02_a_user_prompt_replaces_the_built_in_one() {
     let server = Server::good();
     let home = Home::with(&server);
     home.write(
@@ -88,15 +88,13 @@ fn c02_a_prompt_of_the_users_own_is_used() {
     assert!(last["messages"].to_string().contains("MARK THIS"), "{last}");
 }
 
-/// C-07: a money limit without a known price is refused rather than ignored.
+/// C-07: a cost limit without a known price is rejected, not ignored.
 #[test]
-fn c07_a_money_limit_needs_a_known_price() {
+fn c07_a_cost_limit_needs_a_known_price() {
     let server = Server::good();
     let home = Home::with(&server);
-    home.ask(&["--max-cost", "0.5"]).expect(
-        2,
-        &["the price of lab:x is not known", "--max-tokens-total"],
-    );
+    home.ask(&["--max-cost", "0.5"])
+        .expect(2, &["the price of lab:x is unknown", "--max-tokens-total"]);
     assert!(server.heard().is_empty());
     home.write(
         ".config/roundtable/prices.toml",
@@ -108,7 +106,7 @@ fn c07_a_money_limit_needs_a_known_price() {
 }
 
 #[test]
-fn a_data_folder_that_cannot_be_one_is_refused() {
+fn an_unusable_data_folder_is_rejected() {
     let server = Server::good();
     let home = Home::with(&server);
     home.write("file", "not a folder");
@@ -117,15 +115,15 @@ fn a_data_folder_that_cannot_be_one_is_refused() {
         .expect(1, &["/proc/nowhere"]);
     assert!(
         server.heard().is_empty(),
-        "nothing is paid for that could not be saved"
+        "no call is made if the debate cannot be saved"
     );
 }
 
 #[test]
-fn a_corrupt_database_is_kept_aside_and_never_overwritten() {
+fn a_corrupt_database_is_moved_aside_and_never_overwritten() {
     let server = Server::good();
     let home = Home::with(&server);
-    let garbage = "this is no database, but it may be somebody's".repeat(200);
+    let garbage = "not a database, but maybe still useful".repeat(200);
     home.write("data/roundtable.db", &garbage);
     let run = home.ask(&["--data", "data", "--quiet"]);
     run.expect(1, &["was moved to"]);
@@ -139,7 +137,7 @@ fn a_corrupt_database_is_kept_aside_and_never_overwritten() {
 }
 
 #[test]
-fn ids_are_found_by_any_unambiguous_beginning() {
+fn ids_are_found_by_any_unambiguous_prefix() {
     let server = Server::good();
     let home = Home::with(&server);
     home.run(&["show", "last"])
@@ -154,12 +152,12 @@ fn ids_are_found_by_any_unambiguous_beginning() {
 }
 
 #[test]
-fn a_rating_out_of_range_is_refused() {
+fn a_rating_out_of_range_is_rejected() {
     let server = Server::good();
     let home = Home::with(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
     home.run(&["rate", "last", "11"])
-        .expect(2, &["give 1 to 10"]);
+        .expect(2, &["expected a number from 1 to 10"]);
     home.run(&["rm", "last"]).expect(2, &["--yes"]);
     assert_eq!(home.list().len(), 1);
 }

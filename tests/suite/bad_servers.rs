@@ -130,7 +130,7 @@ fn c07_a_transient_failure_is_retried() {
         },
     );
     let run = Home::with(&server).ask(&["--json"]);
-    run.expect(0, &["begins again"]);
+    run.expect(0, &["retrying"]);
     let trace = run.json();
     assert_eq!(trace["totals"]["debate"]["retries"], 2);
     assert_eq!(trace["state"], "complete");

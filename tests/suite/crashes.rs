@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sqlx::{Connection, Row};
 
+use crate::all_protocols::{POST, Play, reply};
 use crate::harness::postgres::Database;
 use crate::harness::{Answer, Gate, Home, Scale, Server, Serving};
-use crate::lab::{POST, Play, reply};
 use crate::workers::Worker;
 
 /// One entry of a journal.

@@ -1,4 +1,4 @@
-//! `roundtable debate` and `roundtable modes`: from the question to what came out.
+//! `roundtable debate` and `roundtable modes`.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, schema_name};
 
+/// All messages of a request as one text.
 pub(crate) fn said(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap();
     let texts = messages.iter().flat_map(|message| {
@@ -18,7 +19,7 @@ pub(crate) fn said(request: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// A panel in good order: doubts in round 1, agreement in round 2.
+/// Valid replies of a panel that doubts in round 1 and agrees in round 2.
 pub(crate) fn reply(request: &Value) -> Value {
     match schema_name(request).as_str() {
         "ballot" => {
@@ -87,9 +88,9 @@ fn debate(home: &Home, more: &[&str]) -> Run {
     home.run(&args)
 }
 
-/// M-01, M-05, M-11: a debate in a mode gives its record as JSON and nothing else on standard output.
+/// M-01, M-05, M-11: `--json` prints the record and nothing else on standard output.
 #[test]
-fn m01_a_debate_gives_its_record() {
+fn m01_a_debate_prints_its_record() {
     let server = good();
     let home = Home::with(&server);
     let run = debate(&home, &["--mode", "delphi", "--seats", "3", "--json"]);
@@ -114,9 +115,9 @@ fn m01_a_debate_gives_its_record() {
     }));
 }
 
-/// The terminal shows the answer, the positions, the claims and by which criterion it ended; so do files.
+/// The terminal and exported files show the answer, the positions, the claims and the stop criterion.
 #[test]
-fn m05_people_see_positions_claims_and_the_exit() {
+fn m05_positions_claims_and_the_stop_criterion_are_shown() {
     let home = Home::with(&good());
     let run = debate(
         &home,
@@ -155,9 +156,9 @@ fn m05_people_see_positions_claims_and_the_exit() {
     }
 }
 
-/// M-01, C-02: modes are listed, shown with their four layers, checked and started anew; an own one plays.
+/// M-01, C-02: modes are listed, shown with their four layers, checked and created; a user mode can be used.
 #[test]
-fn m01_modes_are_listed_shown_checked_and_made() {
+fn m01_modes_are_listed_shown_checked_and_created() {
     let server = good();
     let home = Home::with(&server);
     let list = home.run(&["modes", "list", "--json"]);
@@ -187,17 +188,17 @@ fn m01_modes_are_listed_shown_checked_and_made() {
     home.run(&["modes", "new", "My Mode"])
         .expect(2, &["invalid mode name"]);
     home.run(&["modes", "new", "mine"])
-        .expect(0, &["is a copy of 'collaborative'"]);
+        .expect(0, &["as a copy of 'collaborative'"]);
     home.run(&["modes", "new", "mine"])
-        .expect(2, &["is there already"]);
+        .expect(2, &["already exists"]);
     let run = debate(&home, &["--mode", "mine", "--json"]);
     run.expect(0, &[]);
     assert_eq!(run.json()["mode"], "mine");
 }
 
-/// C-02: everything that is wrong with a wish is told at once, before anything is asked.
+/// C-02: all errors of a request are reported at once, before the first call.
 #[test]
-fn m01_what_cannot_be_is_refused_at_once() {
+fn m01_all_errors_are_reported_at_once() {
     let server = good();
     let home = Home::with(&server);
     debate(&home, &["--mode", "chaos", "--seats", "2", "--rounds", "0"]).expect(
@@ -207,15 +208,15 @@ fn m01_what_cannot_be_is_refused_at_once() {
     debate(&home, &["--seats", "9"]).expect(2, &["the cast 'panel' has 8"]);
     debate(&home, &["--rounds", "2", "--focus", "3=Why?"])
         .expect(2, &["a focus is set for round 3"]);
-    debate(&home, &["--cast", "dialectic"]).expect(2, &["it is made for 'dialectic'"]);
+    debate(&home, &["--cast", "dialectic"]).expect(2, &["it is for 'dialectic'"]);
     home.run(&["debate", " ", "--model", "lab:x"])
         .expect(2, &["empty"]);
     assert_eq!(server.asked().len(), 0);
 }
 
-/// E-10: with --interactive, what is typed is said to the seats.
+/// E-10: with --interactive, typed lines are sent to the seats.
 #[test]
-fn e10_what_is_typed_is_heard_by_the_seats() {
+fn e10_typed_lines_are_sent_to_the_seats() {
     let server = Server::start(|request, _| {
         Answer::Late(
             std::time::Duration::from_millis(300),
@@ -253,9 +254,8 @@ fn e10_what_is_typed_is_heard_by_the_seats() {
     assert!(heard >= 3, "{heard} requests");
 }
 
-/// `roundtable debate --help` teaches the modes.
 #[test]
-fn m01_the_help_teaches_the_modes() {
+fn m01_the_help_explains_the_modes() {
     let help = Home::empty().run(&["debate", "--help"]);
     for mode in [
         "collaborative",

@@ -1,5 +1,5 @@
-//! What `deploy/` holds, checked as far as it can be without an engine to run it: everything parses, every command line is one
-//! that the program takes, every probe asks for what the server answers, and nobody is killed before their grace is over.
+//! The files in `deploy/`, checked without a container engine: they parse, their command lines are valid, their probes get an
+//! answer, and grace periods are long enough.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,10 +34,12 @@ fn manifests() -> Vec<Value> {
 
 fn words(value: &Value) -> Vec<String> {
     let words = value.as_array().unwrap().iter();
-    words.map(|it| it.as_str().unwrap().to_owned()).collect()
+    words
+        .map(|word| word.as_str().unwrap().to_owned())
+        .collect()
 }
 
-/// The pods of our own program: how long they are given to end, and their one container.
+/// The pods of the program: grace period and container.
 fn pods() -> Vec<(u64, Value)> {
     let mut pods = Vec::new();
     for manifest in manifests() {
@@ -68,8 +70,8 @@ fn setting(unit: &[(String, String)], key: &str) -> String {
 
 const UNITS: [&str; 2] = ["roundtable.service", "roundtable-worker@.service"];
 
-/// Every way in which our program is started, and how long it is given to end.
-fn started() -> Vec<(Vec<String>, u64)> {
+/// Every command line that starts the program, with its grace period in seconds.
+fn command_lines() -> Vec<(Vec<String>, u64)> {
     let compose = &documents("compose.yaml")[0];
     let mut all: Vec<(Vec<String>, u64)> = ["server", "worker"]
         .map(|name| {
@@ -95,11 +97,11 @@ fn started() -> Vec<(Vec<String>, u64)> {
 
 /// B-04
 #[test]
-fn b04_every_command_line_of_the_deployment_is_taken() {
+fn b04_every_command_line_of_the_deployment_is_valid() {
     let home = Home::empty();
-    for (args, _) in started() {
+    for (args, _) in command_lines() {
         let mut args: Vec<&str> = args.iter().map(String::as_str).collect();
-        // Asked for last, so that everything before it has been read.
+        // Last, so that all arguments before it are parsed.
         args.push("--help");
         home.run(&args).expect(0, &[]);
         args.insert(1, "--no-such-flag");
@@ -107,10 +109,10 @@ fn b04_every_command_line_of_the_deployment_is_taken() {
     }
 }
 
-/// B-04: draining takes no longer than it may.
+/// B-04: the program has time to drain before it is killed.
 #[test]
-fn b04_nobody_is_killed_before_the_grace_is_over() {
-    for (args, seconds) in started() {
+fn b04_grace_periods_are_long_enough_to_drain() {
+    for (args, seconds) in command_lines() {
         let grace = args.iter().position(|arg| arg == "--grace");
         let grace: u64 = grace.map_or(20, |at| args[at + 1].parse().unwrap());
         assert!(seconds >= grace + 5, "{args:?}: {seconds} s");
@@ -120,7 +122,7 @@ fn b04_nobody_is_killed_before_the_grace_is_over() {
 
 /// B-04
 #[test]
-fn b04_the_probes_ask_for_what_the_server_answers() {
+fn b04_the_probes_get_an_answer() {
     let model = Server::good();
     let home = Home::with(&model);
     let serving = Serving::start(&home, &["--host", "server"]);
@@ -137,9 +139,9 @@ fn b04_the_probes_ask_for_what_the_server_answers() {
     }
 }
 
-/// B-04: where systemd is, it reads the units itself.
+/// B-04: checked with systemd if it is installed.
 #[test]
-fn b04_the_units_are_units() {
+fn b04_the_systemd_units_are_valid() {
     let home = Home::empty();
     for name in UNITS {
         let unit = unit(name);

@@ -1,13 +1,13 @@
-//! Enhanced debates: from the flag, the algorithm or the constitution to the record.
+//! Enhanced debates: flag, algorithm, constitution, convergence, decisions, record.
 
 use serde_json::{Value, json};
 
 use crate::debate::{reply, said};
 use crate::harness::{Answer, Home, QUESTION, Run, Server, schema_name};
 
-/// What a seat says in a round: its position and the answer it stands for.
+/// A seat's position in a round, and the answer it supports.
 pub(crate) type Position = fn(&str, u32) -> (&'static str, &'static str);
-/// What a seat's claims of a round rest on.
+/// The evidence for a seat's claims in a round.
 pub(crate) type Backing = fn(&str, u32) -> Value;
 
 /// A panel whose claims carry evidence.
@@ -19,29 +19,29 @@ fn measured_by_all(_: &str, _: u32) -> Value {
     json!([{ "of": "N1", "evidence": [{ "type": "EMPIRICAL", "source": "[1]" }], "confidence": 0.9 }])
 }
 
-/// What a panel says to a request, and its embedder.
+/// The reply of a panel, or of the embedder.
 pub(crate) fn answer(request: &Value, position: Position, backing: Backing) -> Answer {
     if request.get("input").is_some() {
         return Answer::Status(200, "content-type: application/json\r\n", vectors(request));
     }
-    let mut said_so = reply(request);
+    let mut reply = reply(request);
     if schema_name(request) == "contribution" {
         let (seat, round) = speaker(request);
         let (words, option) = position(&seat, round);
-        said_so["position"] = json!(words);
-        said_so["debate_alignment"] = json!(option);
-        said_so["confidence"] = json!(0.65);
+        reply["position"] = json!(words);
+        reply["debate_alignment"] = json!(option);
+        reply["confidence"] = json!(0.65);
         let asked = &request["response_format"]["json_schema"]["schema"]["properties"];
         if asked.get("backing").is_some() {
-            said_so["backing"] = backing(&seat, round);
-            said_so["critiques"] = json!([]);
-            said_so.as_object_mut().unwrap().remove("opposes");
+            reply["backing"] = backing(&seat, round);
+            reply["critiques"] = json!([]);
+            reply.as_object_mut().unwrap().remove("opposes");
         }
     }
-    Answer::Reply(said_so.to_string())
+    Answer::Reply(reply.to_string())
 }
 
-/// Who is asked, and in which round.
+/// Seat and round of a request.
 pub(crate) fn speaker(request: &Value) -> (String, u32) {
     let text = said(request);
     let seat = text.rsplit("You are the ").next().unwrap();
@@ -49,8 +49,7 @@ pub(crate) fn speaker(request: &Value) -> (String, u32) {
     (seat, round_of(&text))
 }
 
-/// The round that the instructions speak of ("This is round 2", "Round 3 is a critical-objection round"); what was said in this round so far
-/// stands before them.
+/// The round in the instructions ("This is round 2", "Round 3 is a critical-objection round"), which follow the earlier turns.
 fn round_of(text: &str) -> u32 {
     let (_, instructions) = text.rsplit_once("## What to do").unwrap();
     let (_, after) = instructions.split_once("ound ").unwrap();
@@ -58,7 +57,7 @@ fn round_of(text: &str) -> u32 {
     digits.unwrap().parse().unwrap()
 }
 
-/// Texts that share words are alike.
+/// Embeddings by word counts: texts that share words are similar.
 fn vectors(request: &Value) -> String {
     let texts = request["input"].as_array().unwrap().iter();
     let data: Vec<Value> = texts
@@ -112,7 +111,7 @@ pub(crate) fn designs_example() -> Server {
     panel(example)
 }
 
-/// They come together in words, too.
+/// Positions that converge to the same words.
 pub(crate) fn converging(seat: &str, round: u32) -> (&'static str, &'static str) {
     match round {
         1 | 2 => example(seat, round),
@@ -133,9 +132,9 @@ pub(crate) fn debate(home: &Home, more: &[&str]) -> Run {
     home.run(&args)
 }
 
-/// E-08, E-11, E-12, E-17: an enhanced debate from the flag to what people see, its record as YAML and JSON.
+/// E-08, E-11, E-12, E-17: the display of an enhanced debate, and its record as YAML and JSON.
 #[test]
-fn e12_an_enhanced_debate_gives_its_record() {
+fn e12_an_enhanced_debate_has_a_record() {
     let server = panel(converging);
     let home = measured(&server);
     let run = debate(&home, &["--enhanced"]);
@@ -206,7 +205,7 @@ fn e12_an_enhanced_debate_gives_its_record() {
     }
 }
 
-/// E-21: the algorithm is chosen once for all debates; an unknown one is refused; --no-enhanced goes before it.
+/// E-21: the algorithm is configured for all debates; an unknown one is rejected; --no-enhanced overrides it.
 #[test]
 fn e21_an_algorithm_is_chosen_in_the_configuration() {
     let server = panel(converging);
@@ -233,14 +232,14 @@ fn e21_an_algorithm_is_chosen_in_the_configuration() {
     plain.expect(0, &[]);
     assert_eq!(plain.json().get("debate_record"), None);
     home.run(&["record", "last"])
-        .expect(2, &["was not an enhanced one"]);
+        .expect(2, &["is not an enhanced debate"]);
     debate(&home, &["--enhanced", "--no-enhanced"]).expect(2, &["cannot be used with"]);
     debate(&home, &["--algorithm", "oracle"]).expect(2, &["there is no algorithm named 'oracle'"]);
 }
 
-/// E-21: a constitution in the working folder asks for evidence; a broken one is refused before anything is asked.
+/// E-21: a constitution in the working folder can require evidence; an invalid one is rejected before the first call.
 #[test]
-fn e21_a_constitution_demands_evidence() {
+fn e21_a_constitution_can_require_evidence() {
     let server = panel(converging);
     let home = measured(&server);
     home.write(
@@ -265,9 +264,9 @@ fn e21_a_constitution_demands_evidence() {
     assert_eq!(server.asked().len(), asked);
 }
 
-/// E-08: thresholds are configuration, with bounds.
+/// E-08: thresholds are configurable within bounds.
 #[test]
-fn e08_thresholds_are_configuration() {
+fn e08_thresholds_are_configurable() {
     let server = panel(converging);
     let home = measured(&server);
     home.run(&["config", "set", "convergence.similarity", "1.2"])
@@ -289,9 +288,9 @@ pub(crate) fn stuck(seat: &str, _: u32) -> (&'static str, &'static str) {
     example(seat, 1)
 }
 
-/// E-09: without progress the debate waits; the person decides on the command line, and the record says so.
+/// E-09: without progress the debate waits for a decision; the decision is in the record.
 #[test]
-fn e09_a_person_decides_where_there_is_no_progress() {
+fn e09_a_person_decides_if_there_is_no_progress() {
     let server = panel(stuck);
     let home = measured(&server);
     let run = debate(&home, &["--enhanced"]);
@@ -323,10 +322,10 @@ fn e09_a_person_decides_where_there_is_no_progress() {
     assert_eq!(server.asked().len(), calls + 1);
 }
 
-/// Where no embedder is to be had, that is said, and the typed answers decide alone.
+/// E-19: without an embedder, the typed answers alone decide, and a note reports it.
 #[cfg(not(feature = "local"))]
 #[test]
-fn e19_without_an_embedder_the_debate_says_so() {
+fn e19_a_missing_embedder_is_reported() {
     let server = panel(converging);
     let home = Home::with(&server);
     let run = debate(&home, &["--enhanced"]);
@@ -339,8 +338,8 @@ fn e19_without_an_embedder_the_debate_says_so() {
     );
 }
 
-/// E-15: the next debate of a domain uses what its post-mortems taught, says so, and puts their questions to every seat; one of
-/// another domain does not.
+/// E-15: the next debate of a domain uses its lessons, reports it, and puts their questions to every seat; a debate of another
+/// domain does not.
 #[test]
 fn e15_the_next_debate_of_a_domain_uses_what_was_learned() {
     let server = panel(converging);
@@ -366,11 +365,15 @@ fn e15_the_next_debate_of_a_domain_uses_what_was_learned() {
     run.expect(0, &["Learned from 1 post-mortem of 'api design'"]);
     let asked = |server: &Server| {
         let heard = server.heard();
-        let spoken = heard.iter().filter(|it| schema_name(it) == "contribution");
-        spoken.filter(|it| said(it).contains(question)).count()
+        let turns = heard
+            .iter()
+            .filter(|request| schema_name(request) == "contribution");
+        turns
+            .filter(|request| said(request).contains(question))
+            .count()
     };
-    let told = asked(&server);
-    assert!(told >= 3, "every seat is asked it, {told}");
+    let count = asked(&server);
+    assert!(count >= 3, "every seat gets the question: {count}");
     let record = home.run(&["record", "last", "--format", "json"]).json();
     let questions = record["debate_record"]["required_questions"].to_string();
     assert!(questions.contains(question), "{questions}");
@@ -381,6 +384,6 @@ fn e15_the_next_debate_of_a_domain_uses_what_was_learned() {
     let other = debate(&home, &["--enhanced", "--domain", "hiring"]);
     other.expect(0, &[]);
     assert!(!other.err.contains("Learned from"), "{}", other.err);
-    assert_eq!(asked(&server), told, "nobody is asked it there");
+    assert_eq!(asked(&server), count, "no seat gets the question");
     debate(&home, &["--domain", "hiring"]).expect(2, &["enhanced"]);
 }

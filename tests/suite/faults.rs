@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::all_protocols::{Play, reply};
 use crate::harness::{Answer, Home, Scale, Server, Serving};
 use crate::invalid_replies::{self, INVALID_JSON, INVALID_SCHEMA};
-use crate::lab::{Play, reply};
 
 /// How a call fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

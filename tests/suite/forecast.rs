@@ -1,4 +1,4 @@
-//! `roundtable forecast`, `resolve` and `calibration`: from the question to the reliability diagram.
+//! `roundtable forecast`, `resolve` and `calibration`.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -29,7 +29,7 @@ fn forecast(home: &Home, more: &[&str]) -> Run {
     home.run(&args)
 }
 
-/// F-01, F-15, F-08: a question and its outcomes are enough; 31 calls; the distribution is the judge's and the roles'.
+/// F-01, F-15, F-08: a question and its outcomes are enough. 31 calls; the distribution combines judge and roles.
 #[test]
 fn f01_a_question_and_its_outcomes_are_enough() {
     let server = good();
@@ -56,9 +56,9 @@ fn f01_a_question_and_its_outcomes_are_enough() {
     assert_eq!(result["roundtable"]["ensemble_weight"], 0.15);
 }
 
-/// F-01, F-14: what `--json` gives fits the schema that `roundtable schema forecast` prints, and not another.
+/// F-01, F-14: the output of `--json` is valid against `roundtable schema forecast`.
 #[test]
-fn f14_a_result_fits_its_published_schema() {
+fn f14_a_result_is_valid_against_its_schema() {
     let home = Home::with(&good());
     let run = forecast(&home, &["--json", "--resolves", "2020-01-31"]);
     run.expect(0, &[]);
@@ -67,14 +67,14 @@ fn f14_a_result_fits_its_published_schema() {
     let validator = jsonschema::validator_for(&schema).unwrap();
     let faults: Vec<String> = validator
         .iter_errors(&result)
-        .map(|it| format!("{}: {it}", it.instance_path()))
+        .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
     assert_eq!(Vec::<String>::new(), faults);
     result["probability_distribution"][0]["probability"] = json!("likely");
     assert!(!validator.is_valid(&result));
 }
 
-/// The terminal shows the forecast, what it was worth and who stands where; files hold it too.
+/// The terminal and exported files show the forecast, its worth and the positions.
 #[test]
 fn c14_a_forecast_is_shown_and_exported() {
     let server = good();
@@ -104,9 +104,9 @@ fn c14_a_forecast_is_shown_and_exported() {
     }
 }
 
-/// F-01: a whole request, from a file and from standard input; what is wrong with it is told all at once.
+/// F-01: a request is read from a file or standard input; all of its errors are reported at once.
 #[test]
-fn f01_a_request_is_read_and_every_fault_told() {
+fn f01_a_request_is_read_and_every_error_is_reported() {
     let server = good();
     let home = Home::with(&server);
     let request = json!({
@@ -173,13 +173,13 @@ fn f01_a_request_is_read_and_every_fault_told() {
     assert_eq!(
         server.asked().len(),
         2 * 5,
-        "nothing was asked for the wrong one"
+        "no call was made for the invalid request"
     );
 }
 
-/// F-01: what cannot be a forecast is refused before anybody is asked.
+/// F-01: invalid input is rejected before the first call.
 #[test]
-fn f01_bad_input_is_refused() {
+fn f01_invalid_input_is_rejected() {
     let server = good();
     let home = Home::with(&server);
     home.run(&["forecast", QUESTION, "--model", "lab:x"])
@@ -200,7 +200,7 @@ fn f01_bad_input_is_refused() {
     assert!(home.list().is_empty());
 }
 
-/// Grounding: the asker's own notes reach every role.
+/// The file of --context is in the prompt of every role.
 #[test]
 fn f01_notes_reach_every_role() {
     let server = good();
@@ -208,16 +208,18 @@ fn f01_notes_reach_every_role() {
     home.write("notes.md", "The steel arrives on 3 May.");
     forecast(&home, &["--context", "notes.md", "--rounds", "1"]).expect(0, &[]);
     let heard = server.heard();
-    let arguments = heard.iter().filter(|it| schema_name(it) == "argument");
+    let arguments = heard
+        .iter()
+        .filter(|request| schema_name(request) == "argument");
     assert!(arguments.clone().count() == 5);
     assert!(
         arguments
             .clone()
-            .all(|it| said(it).contains("The steel arrives on 3 May."))
+            .all(|request| said(request).contains("The steel arrives on 3 May."))
     );
 }
 
-/// F-18: a role that fails leaves a partial result and its exit code.
+/// F-18: a failing role makes the result partial, with exit code 3.
 #[test]
 fn f18_a_failing_role_makes_the_result_partial() {
     let server = Server::start(|request, _| {
@@ -238,7 +240,7 @@ fn f18_a_failing_role_makes_the_result_partial() {
     assert_eq!(roles.len(), 4);
 }
 
-/// From the forecast to what happened, the scores, the calibration, and weights for the next forecast.
+/// A recorded outcome gives scores, calibration, and weights for the next forecast.
 #[test]
 fn a_forecast_is_resolved_scored_and_learned_from() {
     let server = good();
@@ -255,11 +257,11 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
     home.run(&["calibration"]).expect(0, &[]);
     forecast(&home, &past).expect(0, &[]);
     home.run(&["resolve", "last", "perhaps"])
-        .expect(2, &["there is no outcome 'perhaps'", "yes (Yes)"]);
+        .expect(2, &["unknown outcome 'perhaps'", "yes (Yes)"]);
     home.run(&["resolve", "last", "No"])
-        .expect(0, &["Recorded 'No'", "Brier score"]);
+        .expect(0, &["Recorded outcome 'No'", "Brier score"]);
     home.run(&["resolve", "last", "YES", "--by", "The mayor"])
-        .expect(0, &["Recorded 'Yes'"]);
+        .expect(0, &["Recorded outcome 'Yes'"]);
     let calibration = home.run(&["calibration", "--json"]).json();
     assert_eq!(calibration["questions"], 1);
     let record = &calibration["records"][0];
@@ -293,7 +295,10 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
         .unwrap()
         .clone();
     let weight = |role: &str| {
-        let found = weights.iter().find(|it| it["role"] == role).unwrap();
+        let found = weights
+            .iter()
+            .find(|weight| weight["role"] == role)
+            .unwrap();
         found["weight"].as_f64().unwrap()
     };
     assert!(
@@ -309,13 +314,12 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
     );
 
     home.run(&["resolve", "last", "--withdraw"])
-        .expect(0, &["Taken back"]);
+        .expect(0, &["Removed the outcome"]);
     home.run(&["list"]).expect(0, &[]);
 }
 
-/// Only questions past their resolution date are scored.
 #[test]
-fn a_question_of_the_future_is_recorded_but_not_scored() {
+fn an_outcome_before_the_resolution_date_is_not_scored() {
     let server = good();
     let home = Home::with(&server);
     forecast(
@@ -324,16 +328,15 @@ fn a_question_of_the_future_is_recorded_but_not_scored() {
     )
     .expect(0, &[]);
     home.run(&["resolve", "last", "yes"])
-        .expect(0, &["Recorded 'Yes'", "scored when 2999-12-31 is over"]);
+        .expect(0, &["Recorded outcome 'Yes'", "scored after 2999-12-31"]);
     assert_eq!(home.run(&["calibration", "--json"]).json()["questions"], 0);
 }
 
-/// What is no forecast cannot be resolved.
 #[test]
-fn only_forecasts_are_resolved() {
+fn only_forecasts_have_an_outcome() {
     let server = Server::good();
     let home = Home::with(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
     home.run(&["resolve", "last", "yes"])
-        .expect(2, &["is no forecast"]);
+        .expect(2, &["is not a forecast"]);
 }

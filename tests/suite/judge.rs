@@ -1,10 +1,10 @@
-//! `roundtable judge`, `casts` and `schema` as people use them.
+//! `roundtable judge`, `casts` and `schema`.
 
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::harness::{Home, court, finished};
+use crate::harness::{Home, council_server, finished};
 
 const POST: &str = "Nobody told me that bread could sing. I put my ear to the crust as it cooled, and there it was: a crackle, like a small \
     fire. My grandmother laughed at me for a week. Bake it hot, take it out while the kitchen is quiet, and wait. It lasts four \
@@ -14,10 +14,10 @@ fn even(_: &str) -> f64 {
     60.0
 }
 
-/// T-01, T-10, C-14: a post is judged by the built-in cast; the result is shown, stored, exported, and its JSON keeps to the schema.
+/// T-01, T-10, C-14: the built-in cast judges a post; the result is shown, stored and exported, and its JSON matches the schema.
 #[test]
-fn t10_a_post_is_judged_and_the_result_keeps_to_the_published_schema() {
-    let server = court(even);
+fn t10_a_post_is_judged_and_the_result_matches_the_schema() {
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("post.md", POST);
     home.write("post.json", "{\"platform\": \"video\"}");
@@ -61,10 +61,10 @@ fn t10_a_post_is_judged_and_the_result_keeps_to_the_published_schema() {
     assert!(text.out.contains("Hook effectiveness"), "{}", text.out);
 }
 
-/// T-11: with two tiers configured, fast mode calls the fast model only; in full critic and orchestrator alone deliberate.
+/// T-11: fast mode calls only the fast model; full mode uses the deliberate model for critic and orchestrator.
 #[test]
 fn t11_fast_mode_uses_the_fast_tier_only() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::configured(
         &server.url(),
         "\n[tiers]\ndeliberate = \"lab:large\"\nfast = \"lab:small\"\n",
@@ -72,8 +72,12 @@ fn t11_fast_mode_uses_the_fast_tier_only() {
     home.write("post.md", POST);
     home.run(&["judge", "post.md", "--fast", "--quiet"])
         .expect(0, &[]);
-    let models =
-        |heard: &[Value], model: &str| heard.iter().filter(|it| it["model"] == model).count();
+    let models = |heard: &[Value], model: &str| {
+        heard
+            .iter()
+            .filter(|request| request["model"] == model)
+            .count()
+    };
     let fast = server.heard();
     assert_eq!((fast.len(), models(&fast, "small")), (11, 11));
     home.run(&["judge", "post.md", "--quiet"]).expect(0, &[]);
@@ -81,10 +85,10 @@ fn t11_fast_mode_uses_the_fast_tier_only() {
     assert_eq!((models(&full, "small"), models(&full, "large")), (18, 2));
 }
 
-/// T-01: the two other casts, and one of the user's own.
+/// T-01: the two other built-in casts, and a user's cast.
 #[test]
-fn t01_other_casts_are_a_word_away() {
-    let server = court(even);
+fn t01_other_casts_can_be_chosen() {
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("design.md", POST);
     for (cast, overall) in [("rfc", "Readiness"), ("essay", "Quality")] {
@@ -136,9 +140,9 @@ fn t01_other_casts_are_a_word_away() {
     assert_eq!(run.json()["result"]["cast"], "grant");
 }
 
-/// C-02: casts are made, checked and shown; what is wrong is said with its line.
+/// C-02: casts are created, checked and shown; errors are reported with their line.
 #[test]
-fn c02_casts_are_made_checked_and_shown() {
+fn c02_casts_are_created_checked_and_shown() {
     let home = Home::empty();
     let path = home
         .run(&["casts", "new", "mine"])
@@ -147,9 +151,9 @@ fn c02_casts_are_made_checked_and_shown() {
         .trim()
         .to_owned();
     home.run(&["casts", "new", "mine"])
-        .expect(2, &["is there already"]);
+        .expect(2, &["already exists"]);
     home.run(&["casts", "new", "Mine!"])
-        .expect(2, &["is no name for a cast"]);
+        .expect(2, &["invalid cast name 'Mine!'"]);
     home.run(&["casts", "new", "other", "--from", "themes"])
         .expect(2, &["did you mean 'themis'"]);
     let shown = home.run(&["casts", "show", "mine"]);
@@ -177,10 +181,10 @@ fn c02_casts_are_made_checked_and_shown() {
         .expect(2, &["did you mean 'councils'"]);
 }
 
-/// T-13: an empty file, a binary, an image, a file that is not there: refused before anybody is asked.
+/// T-13: empty, binary and missing files and unsupported images are rejected before the first call.
 #[test]
-fn t13_what_cannot_be_judged_is_refused_before_any_call() {
-    let server = court(even);
+fn t13_invalid_content_is_rejected_before_any_call() {
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("empty.md", " \n\n");
     home.write("post.md", POST);
@@ -196,10 +200,11 @@ fn t13_what_cannot_be_judged_is_refused_before_any_call() {
     judge(&["-"]).expect(2, &["standard input is empty"]);
     judge(&["binary.bin"]).expect(2, &["binary.bin is not text"]);
     judge(&["nul.txt"]).expect(2, &["nul.txt is not text"]);
-    judge(&["picture.png"]).expect(2, &["picture.png is an image; give it with --image"]);
-    judge(&["post.md", "--image", "post.md"]).expect(2, &["post.md is no picture"]);
+    judge(&["picture.png"]).expect(2, &["picture.png is an image: pass it with --image"]);
+    judge(&["post.md", "--image", "post.md"])
+        .expect(2, &["post.md is not a PNG, JPEG, GIF or WebP picture"]);
     judge(&["post.md", "--image", "picture.png"])
-        .expect(2, &["picture.png is a picture", "not known to see any"]);
+        .expect(2, &["picture.png is a picture", "not known to have vision"]);
     judge(&["nowhere.md"]).expect(2, &["cannot read nowhere.md", "pipe text in"]);
     judge(&["post.md", "--meta", "empty.md"]).expect(2, &["empty.md is empty"]);
     judge(&["post.md", "--rank"]).expect(2, &["at least two"]);
@@ -210,10 +215,10 @@ fn t13_what_cannot_be_judged_is_refused_before_any_call() {
     assert!(home.list().is_empty());
 }
 
-/// T-13: five megabytes: what is judged and what was left out is said, to the user, to the judges and in the result.
+/// T-13: a content that is too long is cut; the user, the judges and the result are told how much was left out.
 #[test]
-fn t13_five_megabytes_are_cut_and_that_is_said() {
-    let server = court(even);
+fn t13_five_megabytes_are_cut_and_reported() {
+    let server = council_server(even);
     let home = Home::configured(&server.url(), "max_question_tokens = 4000\n");
     home.write("book.md", &POST.repeat(5_000_000 / POST.len() + 1));
     let run = home.run(&["judge", "book.md", "--fast", "--model", "lab:x", "--json"]);
@@ -226,9 +231,9 @@ fn t13_five_megabytes_are_cut_and_that_is_said() {
     assert!(prompt.len() < 60_000, "{}", prompt.len());
 }
 
-/// Three are judged each on its own, none sees another, and the order says which differences are not worth believing.
+/// Each content is judged on its own; the ranking marks differences within the spread of the judges.
 #[test]
-fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
+fn several_contents_are_ranked_with_their_uncertainty() {
     let score = |text: &str| {
         if text.contains("alpha") {
             80.0
@@ -238,7 +243,7 @@ fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
             20.0
         }
     };
-    let server = court(score);
+    let server = council_server(score);
     let home = Home::with(&server);
     for name in ["gamma", "alpha", "beta"] {
         home.write(&format!("{name}.md"), &format!("{name} {POST}"));
@@ -255,7 +260,7 @@ fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
     assert!(order.is_sorted(), "{}", run.out);
     assert!(
         run.out
-            .contains("Not worth believing:\n  alpha.md before beta.md: 1.0 points"),
+            .contains("Within the spread of the judges:\n  alpha.md before beta.md: 1.0 points"),
         "{}",
         run.out
     );
@@ -276,10 +281,9 @@ fn several_are_ranked_with_the_uncertainty_of_the_judges_spread() {
     assert_eq!(ranked["debates"].as_array().unwrap().len(), 3);
 }
 
-/// Text can be piped in.
 #[test]
 fn text_from_standard_input_is_judged() {
-    let server = court(even);
+    let server = council_server(even);
     let home = Home::with(&server);
     let mut child = home
         .command(&["judge", "-", "--fast", "--model", "lab:x", "--json"])
@@ -294,10 +298,10 @@ fn text_from_standard_input_is_judged() {
     assert_eq!(run.json()["title"], "standard input");
 }
 
-/// T-13: a picture goes to a model that sees, with every call.
+/// T-13: a picture is sent with every call to a model with vision.
 #[test]
-fn t13_a_picture_goes_to_models_that_see() {
-    let server = court(even);
+fn t13_a_picture_is_sent_to_models_with_vision() {
+    let server = council_server(even);
     let home = Home::with(&server);
     home.write("post.md", POST);
     std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
@@ -318,7 +322,7 @@ fn t13_a_picture_goes_to_models_that_see() {
             .as_array()
             .unwrap()
             .iter()
-            .find(|it| it["role"] == "user")
+            .find(|message| message["role"] == "user")
             .unwrap();
         assert_eq!(
             user["content"][0]["image_url"]["url"],

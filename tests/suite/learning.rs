@@ -1,6 +1,7 @@
-//! What comes after a decision: `track`, `post-mortem`, `learning`, their page and their endpoint.
+//! `roundtable track`, `post-mortem` and `learning`, their page and their endpoint.
 
 use std::fs;
+use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use crate::harness::{Answer, Home, Run, Server, Serving};
 const RECORD: &str = include_str!("../../crates/engine/fixtures/dashboard/record.yaml");
 const ASSESSMENT: &str = include_str!("../../crates/engine/fixtures/dashboard/assessment.yaml");
 
-/// A home with the design's record and assessment in it, and no model anywhere.
+/// A home with the design's record and assessment, and without a model.
 fn home() -> Home {
     let home = Home::empty();
     home.write("record.yaml", RECORD);
@@ -29,9 +30,9 @@ fn post_mortem(home: &Home, more: &[&str]) -> Run {
     home.run(&args)
 }
 
-/// The design's project under other names, each a project of its own.
-fn projects(home: &Home, count: usize) {
-    for number in 1..=count {
+/// Post-mortems of copies of the design's project, each a project of its own.
+fn assess_projects(home: &Home, numbers: RangeInclusive<u32>) {
+    for number in numbers {
         let name = format!("project-{number}");
         let replace = |text: &str| text.replace("proj-2024-10-dashboard-api", &name);
         home.write("record.yaml", &replace(RECORD));
@@ -45,14 +46,14 @@ fn weights(home: &Home) -> Vec<String> {
     shown.expect(0, &[]);
     let shown = shown.json();
     let weights = shown[0]["weights"].as_array().cloned().unwrap_or_default();
-    let weights = weights.iter().map(|it| {
-        let mean = it["mean"].as_f64().unwrap();
-        format!("{} {mean:.2}", it["type"].as_str().unwrap())
+    let weights = weights.iter().map(|weight| {
+        let mean = weight["mean"].as_f64().unwrap();
+        format!("{} {mean:.2}", weight["type"].as_str().unwrap())
     });
     weights.collect()
 }
 
-/// Everything but the moment, which passes.
+/// The knowledge without its timestamp.
 fn known(home: &Home) -> Value {
     let mut known = home.run(&["learning", "show", "--json"]).json();
     for domain in known.as_array_mut().unwrap() {
@@ -61,7 +62,7 @@ fn known(home: &Home) -> Value {
     known
 }
 
-/// E-14: the design's example from record and assessment to the report, in every form.
+/// E-14: the report of the design's example in every format.
 #[test]
 fn e14_the_designs_example_is_reported_as_text_markdown_and_html() {
     let home = home();
@@ -95,15 +96,15 @@ fn e14_the_designs_example_is_reported_as_text_markdown_and_html() {
     insta::assert_snapshot!("post_mortem_markdown", markdown.out);
 }
 
-/// E-15, E-16: three such projects give the design's weights; each can be taken back, and exactly.
+/// E-15, E-16: three projects give the design's weights; each can be undone exactly.
 #[test]
 fn e16_three_projects_move_the_weights_and_undo_restores_them() {
     let home = home();
-    projects(&home, 2);
+    assess_projects(&home, 1..=2);
     let before = known(&home);
-    projects_from(&home, 3);
+    assess_projects(&home, 3..=3);
     let mut found = weights(&home);
-    // Three that held take it to 0.875, less what a second of age does.
+    // EMPIRICAL is 0.875 minus the decay of a second, which rounds either way.
     found.remove(1);
     assert_eq!(
         found,
@@ -118,7 +119,10 @@ fn e16_three_projects_move_the_weights_and_undo_restores_them() {
     let history = home.run(&["learning", "history", "--json"]).json();
     assert_eq!(history.as_array().unwrap().len(), 3);
     let moves = history[2]["moves"].as_array().unwrap();
-    let precedent = moves.iter().find(|it| it["name"] == "PRECEDENT").unwrap();
+    let precedent = moves
+        .iter()
+        .find(|change| change["name"] == "PRECEDENT")
+        .unwrap();
     assert_eq!(
         (&precedent["topic"], &precedent["from"]),
         (&json!("weight"), &json!(3))
@@ -133,8 +137,8 @@ fn e16_three_projects_move_the_weights_and_undo_restores_them() {
     undone.expect(0, &[]);
     assert!(undone.out.contains("undid entry 3"), "{}", undone.out);
     let after = known(&home);
-    // Lessons age by the second; to within that it is what it was.
-    close(&after, &before);
+    // Lessons decay by the second.
+    assert_close(&after, &before);
     home.run(&["learning", "undo", "3"])
         .expect(2, &["entry 3 is already undone by entry 4"]);
     home.run(&["learning", "undo", "4"]).expect(0, &[]);
@@ -143,17 +147,9 @@ fn e16_three_projects_move_the_weights_and_undo_restores_them() {
         .expect(2, &["there is no entry 9"]);
 }
 
-fn projects_from(home: &Home, number: usize) {
-    let name = format!("project-{number}");
-    let replace = |text: &str| text.replace("proj-2024-10-dashboard-api", &name);
-    home.write("record.yaml", &replace(RECORD));
-    home.write("assessment.yaml", &replace(ASSESSMENT));
-    post_mortem(home, &["--domain", "api design"]).expect(0, &[]);
-}
-
-/// The same but for what a few seconds of age do to a number.
+/// Equal except for a few seconds of decay.
 #[track_caller]
-fn close(found: &Value, expected: &Value) {
+fn assert_close(found: &Value, expected: &Value) {
     match (found, expected) {
         (Value::Number(a), Value::Number(b)) => {
             let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
@@ -161,19 +157,21 @@ fn close(found: &Value, expected: &Value) {
         }
         (Value::Array(a), Value::Array(b)) => {
             assert_eq!(a.len(), b.len());
-            a.iter().zip(b).for_each(|(a, b)| close(a, b));
+            a.iter().zip(b).for_each(|(a, b)| assert_close(a, b));
         }
         (Value::Object(a), Value::Object(b)) => {
             assert_eq!(a.keys().collect::<Vec<_>>(), b.keys().collect::<Vec<_>>());
-            a.values().zip(b.values()).for_each(|(a, b)| close(a, b));
+            a.values()
+                .zip(b.values())
+                .for_each(|(a, b)| assert_close(a, b));
         }
         (a, b) => assert_eq!(a, b),
     }
 }
 
-/// E-14: the same post-mortem twice teaches nothing the second time.
+/// E-14: a second post-mortem of the same project is rejected and changes nothing.
 #[test]
-fn e14_the_same_post_mortem_twice_is_refused() {
+fn e14_the_same_post_mortem_twice_is_rejected() {
     let home = home();
     post_mortem(&home, &[]).expect(0, &[]);
     let before = weights(&home);
@@ -189,11 +187,11 @@ fn e14_the_same_post_mortem_twice_is_refused() {
     post_mortem(&home, &[]).expect(0, &[]);
 }
 
-/// E-16: what was learned moves to another home and counts there; never twice, and nothing that is out of range.
+/// E-16: an export can be imported once in another home; invalid exports are rejected.
 #[test]
 fn e16_learning_is_exported_and_imported() {
     let (here, there) = (home(), home());
-    projects(&here, 3);
+    assess_projects(&here, 1..=3);
     here.run(&["learning", "export", "-o", "learned.json"])
         .expect(0, &["Wrote learned.json"]);
     let text = fs::read_to_string(here.path().join("learned.json")).unwrap();
@@ -229,7 +227,7 @@ fn e16_learning_is_exported_and_imported() {
     there.write("other.json", "{}");
     there
         .run(&["learning", "import", "other.json"])
-        .expect(2, &["was not written by `roundtable learning export`"]);
+        .expect(2, &["is not a `roundtable learning export`"]);
     there.write("broken.json", "{");
     there
         .run(&["learning", "import", "broken.json"])
@@ -237,24 +235,24 @@ fn e16_learning_is_exported_and_imported() {
     assert_eq!(weights(&there), weights(&here));
     there
         .run(&["learning", "reset"])
-        .expect(2, &["--domain, or --all"]);
+        .expect(2, &["pass --domain NAME, or --all"]);
     there.run(&["learning", "reset", "--all"]).expect(0, &[]);
     assert_eq!(weights(&there), Vec::<String>::new());
     there
         .run(&["learning", "reset", "--all"])
-        .expect(2, &["there is nothing to forget"]);
+        .expect(2, &["nothing to forget"]);
     there.run(&["learning", "undo"]).expect(0, &[]);
     assert_eq!(weights(&there), weights(&here));
 }
 
-/// E-13, E-14: a stored debate is tracked, shown, assessed and shown again.
+/// E-13: events after a decision are recorded and shown with the debate.
 #[test]
-fn e13_what_became_of_a_stored_debate_is_tracked_and_assessed() {
+fn e13_events_after_a_decision_are_tracked_and_shown() {
     let server = Server::good();
     let home = Home::with(&server);
     home.ask(&["--seed", "7"]).expect(0, &[]);
     home.run(&["track", "last", "--list"])
-        .expect(0, &["Nothing was tracked yet."]);
+        .expect(0, &["No events recorded yet."]);
     home.run(&[
         "track",
         "last",
@@ -303,7 +301,7 @@ fn e13_what_became_of_a_stored_debate_is_tracked_and_assessed() {
     }
 }
 
-/// E-14, E-15: a stored debate is assessed once, shown again, and what it taught is on the page and in the API.
+/// E-14, E-15: a debate is assessed once; its report is shown again, and its lessons are on the page and in the API.
 #[test]
 fn e14_a_stored_debate_is_assessed_and_learned_from() {
     let server = Server::good();
@@ -341,7 +339,7 @@ fn e14_a_stored_debate_is_assessed_and_learned_from() {
         updates["skill_recommendations"][0]["skill_name"],
         "Requirements Validation Expert"
     );
-    // Without an assessment in a file it is the one that was given before, and nothing is learned again.
+    // Without --from, the earlier assessment is shown and nothing is learned again.
     let again = home.run(&["post-mortem", "last"]);
     again.expect(0, &[]);
     assert!(again.out.contains("60% accurate"), "{}", again.out);
@@ -380,9 +378,9 @@ fn e14_a_stored_debate_is_assessed_and_learned_from() {
     assert_eq!(all["history"][0]["in_force"], true);
 }
 
-/// E-13, E-14: bad input is refused with what is wrong and where; nothing is recorded.
+/// E-13, E-14: invalid input is reported with its place; nothing is saved.
 #[test]
-fn e14_bad_input_is_refused_and_records_nothing() {
+fn e14_invalid_input_is_rejected_and_saves_nothing() {
     let server = Server::start(|_, _| Answer::Status(400, "", "{}".into()));
     let home = Home::with(&server);
     home.write("record.yaml", RECORD);
@@ -424,7 +422,7 @@ fn e14_bad_input_is_refused_and_records_nothing() {
         &ASSESSMENT.replace("project_id: \"proj", "project_id: \"prog"),
     );
     home.run(&["post-mortem", "--record", "record.yaml", "--from", "other.yaml"])
-        .expect(2, &["the assessment is of 'prog-2024-10-dashboard-api', but the record is of 'proj-2024-10-dashboard-api'"]);
+        .expect(2, &["the assessment is for project 'prog-2024-10-dashboard-api', but the record is for 'proj-2024-10-dashboard-api'"]);
     home.write(
         "agent.yaml",
         &ASSESSMENT.replace("agent: \"GPT-4\"", "agent: \"GPT-44\""),
@@ -440,7 +438,7 @@ fn e14_bad_input_is_refused_and_records_nothing() {
     home.run(&["post-mortem", "--record", "record.yaml"])
         .expect(
             2,
-            &["there is no terminal to ask on; give the assessment with --from FILE"],
+            &["standard input is not a terminal. Pass a file with --from FILE"],
         );
     home.run(&[
         "post-mortem",
@@ -458,7 +456,7 @@ fn e14_bad_input_is_refused_and_records_nothing() {
     );
 }
 
-/// A debate that was deleted cannot be assessed any more; what it taught before stays.
+/// A deleted debate cannot be assessed; what was learned from it stays.
 #[test]
 fn e14_a_deleted_debate_cannot_be_assessed() {
     let server = Server::good();

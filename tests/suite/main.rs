@@ -1,16 +1,17 @@
-//! The program as its users meet it: the real binary, real HTTP on loopback, real files, real signals.
+//! End-to-end tests: the real binary, real HTTP on loopback, real files, real signals.
 
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test that cannot go on says so by panicking"
+    reason = "a test fails by panicking"
 )]
 
+mod all_protocols;
 mod ask;
-mod assessed;
 mod bad_input;
 mod bad_servers;
 mod browser;
+mod cli_texts;
 mod commands;
 mod contract;
 mod crashes;
@@ -19,12 +20,12 @@ mod deploy;
 #[cfg(feature = "local")]
 mod embedded;
 mod enhanced;
+mod enhanced_learning;
 mod faults;
 mod forecast;
 mod harness;
 mod invalid_replies;
 mod judge;
-mod lab;
 mod learning;
 mod on_postgres;
 mod resume;

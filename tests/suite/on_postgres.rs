@@ -65,7 +65,7 @@ fn c08_killed_and_resumed_on_postgres_only_the_call_in_flight_is_repeated() {
     assert_eq!(home.list()[0]["state"], "running");
 
     let run = home.run(&["resume", "last", "--json"]);
-    run.expect(0, &["3 turns are in the journal and are not asked again"]);
+    run.expect(0, &["Resuming with 3 finished turns"]);
     assert_eq!(run.json()["total_rounds"], 3);
     assert_eq!(
         server.asked(),
@@ -211,9 +211,9 @@ fn c14_old_debates_are_pruned_after_confirmation() {
         (1, &json!([]))
     );
     assert_eq!(home.list().len(), 2);
-    prune(&["--older-than", "1ms"]).expect(2, &["give --yes"]);
+    prune(&["--older-than", "1ms"]).expect(2, &["Add --yes"]);
     prune(&["--older-than", "1ms", "--json"]).expect(2, &["--dry-run"]);
-    prune(&["--older-than", "1ms", "--keep-rated", "--yes"]).expect(0, &["Deleted 1."]);
+    prune(&["--older-than", "1ms", "--keep-rated", "--yes"]).expect(0, &["Deleted 1 debate."]);
     assert_eq!(home.list()[0]["rating"], 8);
     prune(&["--older-than", "soon"]).expect(2, &[]);
 }

@@ -1,4 +1,4 @@
-//! Killed, interrupted, raced for: nothing that was paid for is lost or paid for twice.
+//! `roundtable resume` after a kill, an interruption or a race: no finished call is lost or repeated.
 
 #![cfg(unix)]
 
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Answer, Home, QUESTION, Server, finished, good, schema_name};
 
-/// A server that holds the first review back for a while, so that there is a middle of round 2 to be killed in.
-fn holding(wait: Duration, calls_repeated: usize) -> Server {
+/// A server that delays the first review, so that the program can be killed in the middle of round 2.
+fn slow_review(wait: Duration, calls_repeated: usize) -> Server {
     Server::start(move |request, before| match schema_name(request).as_str() {
         "review" if before == 0 => Answer::Late(wait, good(request, before)),
-        // A call that was in flight at the kill is asked again, and is still the first review of the debate.
+        // The call in flight at the kill is repeated, and is still the first review of the debate.
         "review" => Answer::Reply(good(request, before - calls_repeated)),
         _ => Answer::Reply(good(request, before)),
     })
@@ -27,10 +27,10 @@ fn start(home: &Home) -> Child {
 }
 
 fn wait_for(server: &Server, schema: &str) {
-    let patience = Instant::now();
+    let start = Instant::now();
     while !server.asked().iter().any(|name| name == schema) {
         assert!(
-            patience.elapsed() < Duration::from_mins(1),
+            start.elapsed() < Duration::from_mins(1),
             "never asked for {schema}"
         );
         thread::sleep(Duration::from_millis(5));
@@ -45,10 +45,10 @@ fn signal(child: &Child, name: &str) {
     assert!(status.success());
 }
 
-/// C-08: killed in the middle of round 2 and resumed, it completes; only the call in flight was made twice.
+/// C-08: a debate killed in round 2 and resumed completes; only the call in flight is repeated.
 #[test]
 fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
-    let server = holding(Duration::from_secs(30), 1);
+    let server = slow_review(Duration::from_secs(30), 1);
     let home = Home::with(&server);
     let mut child = start(&home);
     wait_for(&server, "review");
@@ -57,7 +57,7 @@ fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
     assert_eq!(home.list()[0]["state"], "running");
 
     let run = home.run(&["resume", "last", "--json"]);
-    run.expect(0, &["3 turns are in the journal and are not asked again"]);
+    run.expect(0, &["Resuming with 3 finished turns"]);
     assert_eq!(run.json()["total_rounds"], 3);
     assert_eq!(
         server.asked(),
@@ -75,10 +75,10 @@ fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
     );
 }
 
-/// Ctrl-C saves, says how to resume, and exits with 130.
+/// Ctrl-C saves the debate, prints the command to resume it, and exits with 130.
 #[test]
-fn ctrl_c_saves_and_says_how_to_resume() {
-    let server = holding(Duration::from_secs(30), 1);
+fn ctrl_c_saves_and_prints_the_resume_command() {
+    let server = slow_review(Duration::from_secs(30), 1);
     let home = Home::with(&server);
     let child = start(&home);
     wait_for(&server, "review");
@@ -91,10 +91,10 @@ fn ctrl_c_saves_and_says_how_to_resume() {
     assert_eq!(home.list()[0]["state"], "complete");
 }
 
-/// Two processes resume the same debate: one wins, the other says so.
+/// Only one process can run a debate; a second one fails with an error.
 #[test]
-fn of_two_that_resume_one_wins_and_the_other_says_so() {
-    let server = holding(Duration::from_secs(5), 0);
+fn a_running_debate_cannot_be_resumed_or_deleted() {
+    let server = slow_review(Duration::from_secs(5), 0);
     let home = Home::with(&server);
     let child = start(&home);
     wait_for(&server, "review");
@@ -107,7 +107,7 @@ fn of_two_that_resume_one_wins_and_the_other_says_so() {
 }
 
 #[test]
-fn a_complete_debate_is_shown_and_not_played_again() {
+fn a_complete_debate_is_shown_and_not_run_again() {
     let server = Server::good();
     let home = Home::with(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
@@ -117,10 +117,10 @@ fn a_complete_debate_is_shown_and_not_played_again() {
     assert_eq!(server.asked().len(), 8);
 }
 
-/// C-08: a journal that no longer fits its prompts is an error, not a silent wrong answer.
+/// C-08: a journal that does not match the current prompts is an error.
 #[test]
-fn c08_changed_prompts_are_noticed() {
-    let server = holding(Duration::from_secs(30), 1);
+fn c08_changed_prompts_are_detected() {
+    let server = slow_review(Duration::from_secs(30), 1);
     let home = Home::with(&server);
     let mut child = start(&home);
     wait_for(&server, "review");

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use sqlx::Connection;
 
+use crate::all_protocols::{Play, reply};
 use crate::harness::postgres::Database;
 use crate::harness::proxy::{Line, Proxy};
 use crate::harness::{Answer, Home, Reply, Scale, Server, Serving};
-use crate::lab::{Play, reply};
 
 /// Slow calls, so that a debate runs for some seconds.
 fn slow() -> Server {

@@ -19,8 +19,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sqlx::{Connection, Row as _};
 
+use crate::all_protocols::POST;
 use crate::harness::{Home, Server, Serving, schema_name};
-use crate::lab::POST;
 use script::Play;
 
 const FIXTURE: &str = "tests/fixtures/stores/f7c6943";

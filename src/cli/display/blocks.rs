@@ -1,38 +1,41 @@
-//! The blocks of a report in plain characters: drawn on a terminal, bare figures elsewhere.
+//! Report blocks as text: charts drawn with characters on a terminal, tables of numbers elsewhere.
 
 use anstyle::Style;
 use roundtable_engine::report::{
     Align, Bar, Block, Cell, Chart, DotRow, Line, Scale, Section, Table, Threshold, Tone,
 };
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BAD, BOLD, GOOD, QUIET, WARN, painted};
-use super::standing;
+use super::convergence;
+use super::wrap::{break_line, wrap_line};
+use crate::render::Roles;
 
-/// How long a text may be where there is no room for all of it.
-const SHORT: usize = 200;
-/// The length of a bar or an axis.
+/// Maximum length of a text in a brief report, in characters.
+const MAX_BRIEF_TEXT: usize = 200;
+/// Maximum length of a table cell, in characters.
+const MAX_CELL: usize = 400;
+/// Length of a bar or an axis, in columns.
 const TRACK: usize = 32;
 pub(super) const INDENT: &str = "  ";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum Detail {
     Brief,
-    Whole,
+    Full,
 }
 
-/// What the reader's side can show.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
-    pub extent: Extent,
-    /// A terminal: pictures are drawn and lines wrapped at this width.
+pub(super) struct RenderOptions {
+    pub detail: Detail,
+    /// On a terminal: draw charts, and wrap lines at this width.
     pub width: Option<usize>,
 }
 
-impl Look {
-    pub(super) fn of_terminal(is_terminal: bool, extent: Extent) -> Self {
+impl RenderOptions {
+    pub(super) fn new(is_terminal: bool, detail: Detail) -> Self {
         Self {
-            extent,
+            detail,
             width: is_terminal.then(|| output::width().min(100)),
         }
     }
@@ -48,144 +51,127 @@ pub(super) fn style(tone: Tone) -> Style {
     }
 }
 
-/// Roles are shown by their titles.
-pub(super) type Titles<'a> = &'a dyn Fn(&str) -> String;
-
-pub(super) fn section(section: &Section, titles: Titles<'_>, look: Look) -> Vec<String> {
+pub(super) fn section(section: &Section, roles: &Roles, options: RenderOptions) -> Vec<String> {
     let mut lines = Vec::new();
     for block in &section.blocks {
         match block {
-            Block::Text { markdown } => lines.extend(text(markdown, look)),
+            Block::Text { markdown } => lines.extend(text(markdown, options)),
             Block::Note { text, tone } => lines.extend(
-                wrapped(&output::harmless(text), look)
+                wrapped(&output::harmless(text), options)
                     .into_iter()
                     .map(|line| painted(style(*tone), &line)),
             ),
-            Block::Table(figures) => {
-                lines.extend(caption(&figures.caption, section));
-                lines.extend(table(figures, look));
+            Block::Table(data) => {
+                lines.extend(caption(&data.caption, section));
+                lines.extend(table(data, options));
             }
-            Block::Chart(picture) => {
-                lines.extend(caption(picture.title(), section));
-                lines.extend(chart(picture, titles, look));
+            Block::Chart(data) => {
+                lines.extend(caption(data.title(), section));
+                lines.extend(chart(data, roles, options));
             }
             Block::Opposed { positions } => {
                 for position in positions {
                     lines.push(format!(
                         "{INDENT}{} {}",
-                        painted(
-                            output::role(&position.role),
-                            &output::harmless(&titles(&position.role))
-                        ),
+                        output::seat(roles, &position.role),
                         painted(BOLD, &output::harmless(&position.stand))
                     ));
-                    lines.extend(text(&position.markdown, look));
+                    lines.extend(text(&position.markdown, options));
                 }
             }
-            Block::Gauges { gauges } => lines.extend(standing::gauges(gauges, look)),
-            Block::Cards { cards } => lines.extend(standing::cards(cards, titles, look)),
+            Block::Gauges { gauges } => lines.extend(convergence::gauges(gauges, options)),
+            Block::Cards { cards } => lines.extend(convergence::cards(cards, roles, options)),
         }
     }
     lines
 }
 
-fn caption(words: &str, section: &Section) -> Option<String> {
-    let is_new = !words.is_empty() && words != section.title;
-    is_new.then(|| format!("{INDENT}{}", painted(QUIET, &output::harmless(words))))
+/// The caption, unless it repeats the section's title.
+fn caption(text: &str, section: &Section) -> Option<String> {
+    let is_new = !text.is_empty() && text != section.title;
+    is_new.then(|| format!("{INDENT}{}", painted(QUIET, &output::harmless(text))))
 }
 
-fn text(markdown: &str, look: Look) -> Vec<String> {
-    match look.extent {
-        Extent::Brief => wrapped(&output::short(markdown, SHORT), look),
-        Extent::Whole => wrapped(&output::harmless(markdown), look),
+fn text(markdown: &str, options: RenderOptions) -> Vec<String> {
+    match options.detail {
+        Detail::Brief => wrapped(&output::short(markdown, MAX_BRIEF_TEXT), options),
+        Detail::Full => wrapped(&output::harmless(markdown), options),
     }
 }
 
-/// Indented, and on a terminal broken at words.
-fn wrapped(text: &str, look: Look) -> Vec<String> {
-    let room = look
+/// Indented, and wrapped on a terminal.
+fn wrapped(text: &str, options: RenderOptions) -> Vec<String> {
+    let width = options
         .width
         .map(|width| width.saturating_sub(INDENT.len()).max(20));
     text.lines()
-        .flat_map(|line| broken(line, room))
+        .flat_map(|line| wrap_line(line, width))
         .map(|line| format!("{INDENT}{line}"))
         .collect()
 }
 
-pub(super) fn broken(line: &str, room: Option<usize>) -> Vec<String> {
-    let Some(room) = room else {
-        return vec![line.to_owned()];
-    };
-    let mut lines = vec![String::new()];
-    for word in line.split(' ') {
-        let last = lines.last().map_or(0, |line| line.width());
-        if last > 0 && last + 1 + word.width() > room {
-            lines.push(word.to_owned());
-        } else if let Some(line) = lines.last_mut() {
-            if last > 0 {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
-/// Aligned columns; on a terminal, where they have not all the room they want, texts are broken at words.
-fn table(table: &Table, look: Look) -> Vec<String> {
-    let text = |cell: &Cell| output::short(&cell.text, 400);
-    let names: Vec<String> = table.columns.iter().map(|it| it.name.clone()).collect();
+/// Aligned columns; on a terminal, text columns are wrapped to fit.
+fn table(table: &Table, options: RenderOptions) -> Vec<String> {
+    let names: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| column.name.clone())
+        .collect();
     let mut widths: Vec<usize> = names.iter().map(|name| name.width()).collect();
     for row in &table.rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(text(cell).width());
+            *width = (*width).max(cell_text(cell).width());
         }
     }
-    if let Some(width) = look.width {
+    if let Some(width) = options.width {
         fit(&mut widths, table, width.saturating_sub(INDENT.len()));
     }
     let mut lines = Vec::new();
     if names.iter().any(|name| !name.is_empty()) {
         let heads: Vec<Cell> = names.into_iter().map(Cell::new).collect();
-        let heads = row_lines(&heads, table, &widths, look);
+        let heads = row_lines(&heads, table, &widths, options);
         lines.extend(heads.iter().map(|line| painted(QUIET, line)));
     }
     for row in &table.rows {
-        lines.extend(row_lines(row, table, &widths, look));
+        lines.extend(row_lines(row, table, &widths, options));
     }
     lines
 }
 
-/// Between two columns.
-const GAP: usize = 2;
-/// No column of texts is made narrower.
-const NARROWEST: usize = 8;
+fn cell_text(cell: &Cell) -> String {
+    output::short(&cell.text, MAX_CELL)
+}
 
-/// Takes from the widest columns of texts what there is no room for.
-fn fit(widths: &mut [usize], table: &Table, room: usize) {
+/// Space between two columns.
+const GAP: usize = 2;
+/// Minimum width of a text column.
+const MIN_COLUMN: usize = 8;
+
+/// Shrinks the widest text columns until the table fits.
+fn fit(widths: &mut [usize], table: &Table, max: usize) {
     let gaps = GAP * widths.len().saturating_sub(1);
-    while widths.iter().sum::<usize>() + gaps > room {
+    while widths.iter().sum::<usize>() + gaps > max {
         let texts = (0..widths.len()).filter(|index| align(table, *index) == Align::Text);
         let widest = texts.max_by_key(|index| (widths[*index], *index));
-        let Some(widest) = widest.filter(|index| widths[*index] > NARROWEST) else {
+        let Some(widest) = widest.filter(|index| widths[*index] > MIN_COLUMN) else {
             return;
         };
         widths[widest] -= 1;
     }
 }
 
-/// One row, on as many lines as its longest cell takes.
-fn row_lines(row: &[Cell], table: &Table, widths: &[usize], look: Look) -> Vec<String> {
+/// One row, on as many lines as its longest cell needs.
+fn row_lines(row: &[Cell], table: &Table, widths: &[usize], options: RenderOptions) -> Vec<String> {
     let width_of = |index: usize| widths.get(index).copied().unwrap_or(0);
     let cells: Vec<Vec<String>> = row
         .iter()
         .enumerate()
         .map(|(index, cell)| {
-            let text = output::short(&cell.text, 400);
-            let room = look.width.filter(|_| align(table, index) == Align::Text);
-            match room {
-                Some(_) => folded(&text, width_of(index).max(1)),
-                None => vec![text],
+            let text = cell_text(cell);
+            if options.width.is_some() && align(table, index) == Align::Text {
+                break_line(&text, width_of(index).max(1))
+            } else {
+                vec![text]
             }
         })
         .collect();
@@ -213,22 +199,6 @@ fn row_lines(row: &[Cell], table: &Table, widths: &[usize], look: Look) -> Vec<S
     lines.collect()
 }
 
-/// Broken at words; a word that is wider than the column, where it has to be.
-fn folded(text: &str, room: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for line in broken(text, Some(room)) {
-        let mut part = String::new();
-        for c in line.chars() {
-            if part.width() + c.width().unwrap_or(0) > room && !part.is_empty() {
-                lines.push(std::mem::take(&mut part));
-            }
-            part.push(c);
-        }
-        lines.push(part);
-    }
-    lines
-}
-
 fn align(table: &Table, index: usize) -> Align {
     table
         .columns
@@ -244,33 +214,34 @@ fn padded(text: &str, width: usize, align: Align) -> String {
     }
 }
 
-fn chart(chart: &Chart, titles: Titles<'_>, look: Look) -> Vec<String> {
-    if look.width.is_none() {
-        return table(&chart.table(), look);
+fn chart(chart: &Chart, roles: &Roles, options: RenderOptions) -> Vec<String> {
+    if options.width.is_none() {
+        return table(&chart.table(), options);
     }
     match chart {
-        Chart::Bars { bars, unit, .. } => draw_bars(bars, unit),
+        Chart::Bars { bars, unit, .. } => draw_bars(bars, unit, roles),
         Chart::Lines {
             scale,
             lines,
             thresholds,
             ..
         } => draw_lines(*scale, lines, thresholds),
-        Chart::Dots { scale, rows, .. } => draw_dots(*scale, rows, titles),
+        Chart::Dots { scale, rows, .. } => draw_dots(*scale, rows, roles),
     }
 }
 
-fn draw_bars(bars: &[Bar], unit: &str) -> Vec<String> {
-    let most = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
-    let names = names(bars.iter().map(|bar| bar.label.as_str()));
+fn draw_bars(bars: &[Bar], unit: &str, roles: &Roles) -> Vec<String> {
+    let max = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    let labels = padded_labels(bars.iter().map(|bar| bar.label.as_str()));
     bars.iter()
-        .zip(names)
-        .map(|(bar, name)| {
-            let filled = place(bar.value, 0.0, most);
-            let paint = bar.role.as_deref().map_or(BOLD, output::role);
+        .zip(labels)
+        .map(|(bar, label)| {
+            let filled = track_column(bar.value, 0.0, max);
+            let role = bar.role.as_deref();
+            let style = role.map_or(BOLD, |role| output::role_style(roles, role));
             format!(
-                "{INDENT}{name}  {}{}  {} {unit}",
-                painted(paint, &"█".repeat(filled)),
+                "{INDENT}{label}  {}{}  {} {unit}",
+                painted(style, &"█".repeat(filled)),
                 painted(QUIET, &"░".repeat(TRACK - filled)),
                 bar.value
             )
@@ -278,22 +249,22 @@ fn draw_bars(bars: &[Bar], unit: &str) -> Vec<String> {
         .collect()
 }
 
-/// The last value of each line as a bar, with its thresholds drawn in, what it was before and where it went.
+/// The last value of each line as a bar, with thresholds, previous value and trend.
 fn draw_lines(scale: Scale, lines: &[Line], thresholds: &[Threshold]) -> Vec<String> {
-    let names = names(lines.iter().map(|line| line.label.as_str()));
+    let labels = padded_labels(lines.iter().map(|line| line.label.as_str()));
     let mut out: Vec<String> = lines
         .iter()
-        .zip(names)
-        .map(|(line, name)| {
+        .zip(labels)
+        .map(|(line, label)| {
             let mut values = line.values.iter().rev().filter_map(|value| *value);
             let (last, before) = (values.next(), values.next());
             let Some(last) = last else {
-                return format!("{INDENT}{name}  –");
+                return format!("{INDENT}{label}  –");
             };
             let mut track: Vec<char> = vec!['░'; TRACK];
-            track[..place(last, scale.from, scale.to)].fill('█');
+            track[..track_column(last, scale.from, scale.to)].fill('█');
             for threshold in thresholds {
-                let at = place(threshold.value, scale.from, scale.to).min(TRACK - 1);
+                let at = track_column(threshold.value, scale.from, scale.to).min(TRACK - 1);
                 track[at] = '│';
             }
             let trend = before.map_or_else(String::new, |before| {
@@ -305,36 +276,35 @@ fn draw_lines(scale: Scale, lines: &[Line], thresholds: &[Threshold]) -> Vec<Str
                 format!("  {arrow} was {}", scale.unit.write(before))
             });
             format!(
-                "{INDENT}{name}  {}  {}{}",
+                "{INDENT}{label}  {}  {}{}",
                 track.iter().collect::<String>(),
                 painted(BOLD, &scale.unit.write(last)),
                 painted(QUIET, &trend)
             )
         })
         .collect();
-    let marks: Vec<&str> = thresholds.iter().map(|it| it.label.as_str()).collect();
-    if !marks.is_empty() {
-        out.push(painted(QUIET, &format!("{INDENT}│ {}", marks.join(", "))));
+    let legend: Vec<&str> = thresholds.iter().map(|t| t.label.as_str()).collect();
+    if !legend.is_empty() {
+        out.push(painted(QUIET, &format!("{INDENT}│ {}", legend.join(", "))));
     }
     out
 }
 
-/// Each who judged is the first letter of its name, what came out a bar.
-fn draw_dots(scale: Scale, rows: &[DotRow], titles: Titles<'_>) -> Vec<String> {
-    let names = names(rows.iter().map(|row| row.label.as_str()));
+/// Each judge is the first letter of its title, the result is a bar.
+fn draw_dots(scale: Scale, rows: &[DotRow], roles: &Roles) -> Vec<String> {
+    let labels = padded_labels(rows.iter().map(|row| row.label.as_str()));
     let mut keys: Vec<(char, String)> = Vec::new();
     let mut out = Vec::new();
-    for (row, name) in rows.iter().zip(names) {
+    for (row, label) in rows.iter().zip(labels) {
         let mut track: Vec<char> = vec!['·'; TRACK + 1];
         for dot in &row.dots {
-            let title = titles(&dot.role);
-            let letter = letter_of(&title, &mut keys);
-            let at = place(dot.value, scale.from, scale.to);
+            let letter = letter_of(&roles.title(&dot.role), &mut keys);
+            let at = track_column(dot.value, scale.from, scale.to);
             track[at] = if track[at] == '·' { letter } else { '∗' };
         }
         if let Some(line) = row.line {
-            let at = place(line, scale.from, scale.to);
-            // Where somebody stands exactly there, both are told.
+            let at = track_column(line, scale.from, scale.to);
+            // A combined character if a judge gave exactly the result.
             track[at] = if track[at] == '·' { '┃' } else { '╂' };
         }
         let line = row
@@ -347,7 +317,7 @@ fn draw_dots(scale: Scale, rows: &[DotRow], titles: Titles<'_>) -> Vec<String> {
             )
         });
         out.push(format!(
-            "{INDENT}{name}  {}  {}{remark}",
+            "{INDENT}{label}  {}  {}{remark}",
             track.iter().collect::<String>(),
             painted(BOLD, &line)
         ));
@@ -363,7 +333,7 @@ fn draw_dots(scale: Scale, rows: &[DotRow], titles: Titles<'_>) -> Vec<String> {
     out
 }
 
-/// The first letter of the name that is still free, else a digit.
+/// The first unused letter of the title, otherwise a digit.
 fn letter_of(title: &str, keys: &mut Vec<(char, String)>) -> char {
     if let Some((letter, _)) = keys.iter().find(|(_, known)| known == title) {
         return *letter;
@@ -378,8 +348,8 @@ fn letter_of(title: &str, keys: &mut Vec<(char, String)>) -> char {
     letter
 }
 
-/// Labels of the same width.
-fn names<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// Labels, shortened and padded to the same width.
+fn padded_labels<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<String> {
     let short: Vec<String> = labels.map(|label| output::short(label, 28)).collect();
     let width = short.iter().map(|label| label.width()).max().unwrap_or(0);
     short
@@ -388,14 +358,14 @@ fn names<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<String> {
         .collect()
 }
 
-/// Where a value falls on the track; at its beginning what is no number.
+/// The column of a value on the track; 0 for NaN.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "between nothing and the length of the track"
+    reason = "between 0 and the length of the track"
 )]
-fn place(value: f64, from: f64, to: f64) -> usize {
+fn track_column(value: f64, from: f64, to: f64) -> usize {
     let share = ((value - from) / (to - from)).clamp(0.0, 1.0);
     if share.is_nan() {
         return 0;

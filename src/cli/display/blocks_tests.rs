@@ -3,42 +3,42 @@ use roundtable_engine::report::Report;
 use super::*;
 use crate::render::samples;
 
-fn drawn(report: &Report, look: Look) -> String {
-    let transcript = samples::transcript(&samples::running());
+fn draw(report: &Report, options: RenderOptions) -> String {
+    let roles = Roles::of(&samples::transcript(&samples::running()));
     let mut lines = Vec::new();
     for part in &report.sections {
         lines.push(format!("# {}", part.title));
-        lines.extend(section(part, &|seat| transcript.title_of(seat), look));
+        lines.extend(section(part, &roles, options));
     }
     anstream::adapter::strip_str(&lines.join("\n")).to_string()
 }
 
-/// E-11's general part: on a terminal bars, tables and dots in plain characters.
+/// E-11: bars, tables and dots are drawn with plain characters on a terminal.
 #[test]
 fn c14_a_report_is_drawn_on_a_terminal() {
-    let look = Look {
-        extent: Extent::Whole,
+    let options = RenderOptions {
+        detail: Detail::Full,
         width: Some(80),
     };
-    let text = drawn(&samples::report(), look);
+    let text = draw(&samples::report(), options);
     assert!(text.lines().all(|line| line.width() <= 84), "{text}");
     insta::assert_snapshot!(text);
 }
 
-/// Piped, the pictures are their figures.
+/// Charts are tables of numbers in a pipe.
 #[test]
 fn c14_a_report_is_plain_in_a_pipe() {
-    let look = Look {
-        extent: Extent::Whole,
+    let options = RenderOptions {
+        detail: Detail::Full,
         width: None,
     };
-    let text = drawn(&samples::report(), look);
+    let text = draw(&samples::report(), options);
     assert!(!text.contains(['█', '░', '┃', '·']), "{text}");
     insta::assert_snapshot!(text);
 }
 
 #[test]
-fn a_long_text_is_cut_where_there_is_no_room_for_it() {
+fn a_long_text_is_cut_in_a_brief_report() {
     let report = Report {
         sections: vec![Section::main(
             "T",
@@ -48,17 +48,17 @@ fn a_long_text_is_cut_where_there_is_no_room_for_it() {
         )],
         ..Report::default()
     };
-    let look = |extent| Look {
-        extent,
+    let options = |detail| RenderOptions {
+        detail,
         width: None,
     };
-    assert!(drawn(&report, look(Extent::Brief)).chars().count() < 220);
-    assert!(drawn(&report, look(Extent::Whole)).chars().count() > 1900);
+    assert!(draw(&report, options(Detail::Brief)).chars().count() < 220);
+    assert!(draw(&report, options(Detail::Full)).chars().count() > 1900);
 }
 
-/// C-12: odd figures and words of a model break neither the table nor the terminal.
+/// C-12: odd numbers and control characters break neither the table nor the terminal.
 #[test]
-fn c12_nothing_in_a_report_steers_the_terminal() {
+fn c12_no_control_character_of_a_report_reaches_the_terminal() {
     let mut table = Table::new("a\u{1b}[2J", &["x", "y"]);
     table = table.row(vec![Cell::new("\u{1b}]0;owned\u{7}")]);
     let dots = Chart::Dots {
@@ -82,20 +82,19 @@ fn c12_nothing_in_a_report_steers_the_terminal() {
         )],
         ..Report::default()
     };
-    let transcript = samples::transcript(&samples::running());
-    let look = Look {
-        extent: Extent::Whole,
+    let roles = Roles::of(&samples::transcript(&samples::running()));
+    let options = RenderOptions {
+        detail: Detail::Full,
         width: Some(40),
     };
-    for line in section(&report.sections[0], &|seat| transcript.title_of(seat), look) {
+    for line in section(&report.sections[0], &roles, options) {
         let bare = anstream::adapter::strip_str(&line).to_string();
         assert!(!bare.contains(['\u{1b}', '\u{7}']) && !bare.contains("owned\u{7}"));
         assert!(!line.contains("\u{1b}]") && !line.contains("\u{1b}[2J"));
     }
 }
 
-/// E-11: a table is as wide as the terminal and no wider, however long the texts in it; a word without a gap is broken too, and
-/// numbers never are.
+/// E-11: a table never exceeds the terminal's width, however long its texts; long words are broken, numbers never.
 #[test]
 fn e11_a_table_with_long_texts_fits_the_terminal() {
     let long = "The sentinel's own handbook of operations, chapter 1 https://example.org/handbook";
@@ -107,11 +106,11 @@ fn e11_a_table_with_long_texts_fits_the_terminal() {
     let table = Table::new("t", &["id", "reference", "supports", "#tokens"]);
     let table = rows.into_iter().fold(table, Table::row);
     for width in [40, 80, 100] {
-        let look = Look {
-            extent: Extent::Whole,
+        let options = RenderOptions {
+            detail: Detail::Full,
             width: Some(width),
         };
-        let lines: Vec<String> = super::table(&table, look)
+        let lines: Vec<String> = super::table(&table, options)
             .iter()
             .map(|line| anstream::adapter::strip_str(line).to_string())
             .collect();

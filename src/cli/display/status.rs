@@ -1,4 +1,4 @@
-//! The small lines between the turns.
+//! Status lines between turns.
 
 use roundtable_engine::event::Spent;
 use roundtable_engine::report::Fact;
@@ -40,17 +40,21 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
     parts.push(output::money(sum.cost));
     parts.push(output::duration(last.latency_ms));
     if last.retries > 0 {
-        parts.push(format!("{} retries", last.retries));
+        parts.push(if last.retries == 1 {
+            "1 retry".to_owned()
+        } else {
+            format!("{} retries", last.retries)
+        });
     }
     format!("  {}", parts.join(" · "))
 }
 
-/// What the program found out: what was retrieved before the debate, what a seat asked of tools.
+/// Prints retrieved reasoning templates and tool calls.
 pub(super) fn noted(key: &str, value: &Value) {
     if let Some((step, exchange)) = Exchange::of(key, value) {
         let seat = step.split('/').nth(1).unwrap_or(step);
         for answered in &exchange.calls {
-            output::note(&painted(QUIET, &called(seat, answered)));
+            output::note(&painted(QUIET, &tool_call(seat, answered)));
         }
         return;
     }
@@ -65,15 +69,15 @@ pub(super) fn noted(key: &str, value: &Value) {
         .collect();
     let text = match (value["failure"].as_str(), hits.is_empty()) {
         (Some(reason), _) => format!("no reasoning templates: {reason}"),
-        (None, true) => "no reasoning template fits this question".to_owned(),
+        (None, true) => "no reasoning template matches this question".to_owned(),
         (None, false) => format!("reasoning templates: {}", hits.join(", ")),
     };
     output::note(&painted(QUIET, &text));
 }
 
 /// `analyst: search_sources {"query": "fees"} → fees.md:3-9`
-fn called(seat: &str, answered: &Answered) -> String {
-    let told = if answered.passages.is_empty() {
+fn tool_call(seat: &str, answered: &Answered) -> String {
+    let result = if answered.passages.is_empty() {
         answered
             .answer
             .lines()
@@ -84,6 +88,6 @@ fn called(seat: &str, answered: &Answered) -> String {
         answered.passages.join(", ")
     };
     let call = &answered.call;
-    let asked = output::short(&format!("{} {}", call.name, call.arguments), 80);
-    format!("{seat}: {asked} → {}", output::short(&told, 80))
+    let request = output::short(&format!("{} {}", call.name, call.arguments), 80);
+    format!("{seat}: {request} → {}", output::short(&result, 80))
 }

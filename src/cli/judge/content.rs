@@ -50,7 +50,7 @@ fn file(path: &Path, kind: Kind) -> Result<Given, Failure> {
     let shown = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|error| {
         Failure::usage(format!(
-            "cannot read {shown}: {error}: pass a file, or - to pipe text in"
+            "cannot read {shown}: {error}. Pass a file, or - to pipe text in"
         ))
     })?;
     let text = text_of(bytes, &shown)?;
@@ -71,7 +71,7 @@ fn part(kind: Kind, name: &str, text: String) -> Given {
 fn text_of(bytes: Vec<u8>, source: &str) -> Result<String, Failure> {
     if media_type(&bytes).is_some() {
         return Err(Failure::usage(format!(
-            "{source} is an image: pass it with --image, next to the text it belongs to"
+            "{source} is an image: pass it with --image, together with the text it belongs to"
         )));
     }
     let text = String::from_utf8(bytes)
@@ -110,7 +110,7 @@ fn image(path: &Path) -> Result<Image, Failure> {
     })?;
     if bytes.len() > MAX_IMAGE_BYTES {
         return Err(Failure::usage(format!(
-            "{shown} is larger than 5 MB: reduce it first"
+            "{shown} is larger than 5 MB: shrink it first"
         )));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,5 +1,5 @@
-//! Several contents, each judged on its own and never compared inside a prompt; then an order, with the uncertainty that the
-//! judges' own spread leaves.
+//! Ranks several contents. Each is judged on its own and never compared inside a prompt; the uncertainty comes from the
+//! spread of the judges.
 
 use std::process::ExitCode;
 
@@ -9,31 +9,31 @@ use roundtable_engine::event::State;
 use serde_json::{Value, json};
 
 use super::super::output::{self, BOLD, QUIET, painted};
-use super::super::reading::Reading;
 use super::super::run::{create, play};
+use super::super::stored_debate::StoredDebate;
 use super::{Args, content, spec};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
 pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     if args.content.len() < 2 {
-        return Err(Failure::usage("--rank needs at least two contents to rank"));
+        return Err(Failure::usage("--rank needs at least two contents"));
     }
-    // Everything is read before anything is judged: a misspelt last file must not cost the first ones.
+    // All files are read before the first call, so that a misspelt one costs nothing.
     let parts = content::read(&args.content)?;
     let store = app.store().await?;
-    let mut judged: Vec<(String, Reading)> = Vec::new();
+    let mut judged: Vec<(String, StoredDebate)> = Vec::new();
     for (name, part) in args.content.iter().zip(parts) {
         let debate = create(app, &store, spec(args, vec![part])?, &args.debate).await?;
-        let (_, reading) = play(app, debate, &args.debate.output).await?;
-        if reading.transcript.state == State::Cancelled {
-            output::note("Interrupted; what was judged is saved. `roundtable list` shows it.");
+        let (_, stored) = play(app, debate, &args.debate.output).await?;
+        if stored.transcript.state == State::Cancelled {
+            output::note("Interrupted; everything so far is saved. `roundtable list` shows it.");
             return Ok(Code::Interrupted.into());
         }
-        judged.push((name.clone(), reading));
+        judged.push((name.clone(), stored));
     }
     store.close().await;
-    let records: Vec<Value> = judged.iter().map(|(_, reading)| reading.record()).collect();
+    let records: Vec<Value> = judged.iter().map(|(_, stored)| stored.record()).collect();
     let scored = judged
         .iter()
         .zip(&records)
@@ -55,7 +55,7 @@ pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failu
     }
     let all_complete = judged
         .iter()
-        .all(|(_, reading)| reading.transcript.state == State::Complete);
+        .all(|(_, stored)| stored.transcript.state == State::Complete);
     Ok(if all_complete {
         ExitCode::SUCCESS
     } else {
@@ -63,7 +63,7 @@ pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failu
     })
 }
 
-fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, Reading)]) {
+fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, StoredDebate)]) {
     output::line(&painted(BOLD, "Ranking"));
     for place in &ranking.places {
         let range = if place.best == place.worst {
@@ -71,11 +71,12 @@ fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, Reading)]) {
         } else {
             format!("{}.–{}.", place.best, place.worst)
         };
-        let error = place
-            .uncertainty
-            .map_or_else(|| "uncertainty unknown".into(), |it| format!("± {it:.1}"));
-        let reading = judged.iter().find(|(name, _)| *name == place.name);
-        let id = reading.map_or("", |(_, reading)| reading.transcript.id.as_str());
+        let error = place.uncertainty.map_or_else(
+            || "uncertainty unknown".into(),
+            |uncertainty| format!("± {uncertainty:.1}"),
+        );
+        let stored = judged.iter().find(|(name, _)| *name == place.name);
+        let id = stored.map_or("", |(_, stored)| stored.transcript.id.as_str());
         output::line(&format!(
             "{range:>7}  {:>5.1} {error}  {}  {}",
             place.score.value(),
@@ -92,22 +93,22 @@ fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, Reading)]) {
         .filter(|pair| pair.verdict != Verdict::Believable)
         .collect();
     if doubtful.is_empty() {
-        output::line("\nEvery difference is larger than the judges' own spread explains.");
+        output::line("\nEvery difference is larger than the spread of the judges.");
         return;
     }
-    output::line("\nNot worth believing:");
+    output::line("\nWithin the spread of the judges:");
     for pair in doubtful {
         let (higher, lower) = (
             output::harmless(&pair.higher),
             output::harmless(&pair.lower),
         );
-        let why = match (pair.verdict, pair.needed) {
+        let reason = match (pair.verdict, pair.needed) {
             (Verdict::NotWorthBelieving, Some(needed)) => format!(
-                "{:.1} points, and the judges' spread alone explains up to {needed:.1}",
+                "{:.1} points apart, but the spread alone explains up to {needed:.1}",
                 pair.difference
             ),
-            _ => "no dimension has two judges, so there is no spread to measure it by".into(),
+            _ => "spread unknown, because no dimension has two judges".into(),
         };
-        output::line(&format!("  {higher} before {lower}: {why}"));
+        output::line(&format!("  {higher} before {lower}: {reason}"));
     }
 }

@@ -2,9 +2,8 @@
 
 use askama::Template;
 use roundtable_engine::event::State;
-use roundtable_engine::protocols::modes::ANOTHER_ROUND;
+use roundtable_engine::protocols::modes::option_label;
 use roundtable_engine::report::Report;
-use roundtable_engine::table::{CONTINUE, STOP};
 use roundtable_engine::transcript::Transcript;
 
 use super::{Choice, Frame};
@@ -162,15 +161,9 @@ fn status(transcript: &Transcript) -> String {
 }
 
 fn choice(option: &str) -> Choice {
-    let label = match option {
-        CONTINUE => "Continue".to_owned(),
-        STOP => "End debate".to_owned(),
-        ANOTHER_ROUND => "Run another round".to_owned(),
-        other => roundtable_engine::transcript::capital(other),
-    };
     Choice {
         value: option.to_owned(),
-        label,
+        label: option_label(option),
         is_chosen: false,
     }
 }

@@ -1,13 +1,13 @@
-//! What a good model says in a forecast with the outcomes `yes` and `no`.
+//! Valid replies for a forecast with the outcomes `yes` and `no`.
 
 use serde_json::{Value, json};
 
 use super::schema_name;
 
-/// Everything that was said to the model, in one text.
+/// All messages of a request as one text.
 pub(crate) fn said(request: &Value) -> String {
     let messages = request["messages"].as_array().unwrap().iter();
-    let texts = messages.filter_map(|it| it["content"].as_str());
+    let texts = messages.filter_map(|message| message["content"].as_str());
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -19,11 +19,10 @@ pub(crate) fn who(request: &Value) -> (String, u32) {
     let round = text
         .split("Round ")
         .nth(1)
-        .and_then(|it| it.split(' ').next()?.parse().ok());
+        .and_then(|rest| rest.split(' ').next()?.parse().ok());
     (role, round.unwrap_or(0))
 }
 
-/// The replies of a good forecast with the outcomes `yes` and `no`.
 pub(crate) fn replies(request: &Value) -> Value {
     match schema_name(request).as_str() {
         "argument" => {
@@ -74,6 +73,6 @@ pub(crate) fn replies(request: &Value) -> Value {
                 "insight": "Steel is late", "source_role": "pessimist", "round": 1, "impact": "high", "affected_outcomes": ["no"],
             }],
         }),
-        other => panic!("nobody should ask for '{other}'"),
+        other => panic!("unexpected schema '{other}'"),
     }
 }

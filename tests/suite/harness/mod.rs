@@ -1,10 +1,10 @@
-//! A home of its own for every test, and a model server that does as it is told.
+//! Test harness: a home folder per test, the program as a child process, and a scripted model server.
 
-pub(crate) mod court;
+pub(crate) mod councils;
 pub(crate) mod forecast;
 #[path = "../../postgres/mod.rs"]
 pub(crate) mod postgres;
-#[allow(dead_code, reason = "for the tests alone")]
+#[allow(dead_code, reason = "not used by the benchmarks")]
 pub(crate) mod proxy;
 mod server;
 mod serving;
@@ -16,37 +16,30 @@ use postgres::Database;
 use serde_json::Value;
 use tempfile::TempDir;
 
-#[allow(
-    unused_imports,
-    reason = "the benchmarks need less of it than the tests"
-)]
+#[allow(unused_imports, reason = "not all of it is used by the benchmarks")]
 pub(crate) use {
-    court::{allowed, court, judged},
+    councils::{council_reply, council_server, enum_values},
     server::{Answer, Gate, Server, good, schema_name},
     serving::{Events, Reply, Sent, Serving},
 };
 
-/// How much the tests of endurance do: a tenth, or all of it where `SUITE_SCALE=full` is in the environment
-/// (`cargo xtask soak`).
+/// Length of the endurance tests: a tenth, or full with `SUITE_SCALE=full` (`cargo xtask soak`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+#[allow(dead_code, reason = "not all of it is used by the benchmarks")]
 pub(crate) enum Scale {
     Tenth,
     Full,
 }
 
-#[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+#[allow(dead_code, reason = "not all of it is used by the benchmarks")]
 impl Scale {
     pub(crate) fn asked_for() -> Self {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a choice of whoever runs the tests"
-        )]
-        let is_full = std::env::var_os("SUITE_SCALE").is_some_and(|it| it == "full");
+        #[expect(clippy::disallowed_methods, reason = "a setting of the test run")]
+        let is_full = std::env::var_os("SUITE_SCALE").is_some_and(|value| value == "full");
         if is_full { Self::Full } else { Self::Tenth }
     }
 
-    /// So much of what is done in full.
+    /// `full`, or a tenth of it.
     pub(crate) fn of(self, full: usize) -> usize {
         match self {
             Self::Tenth => full / 10,
@@ -54,10 +47,9 @@ impl Scale {
         }
     }
 
-    /// Tells a figure to whoever runs the tests, in a form that goes into `docs/reliability.md`.
+    /// Prints figures for `docs/reliability.md`.
     pub(crate) fn tell(self, what: &str, figures: &Value) {
         use std::io::Write;
-        // Whoever does not look at the output of tests misses nothing that they check.
         let _ = writeln!(
             std::io::stdout(),
             "figures ({}) {what}: {figures}",
@@ -73,12 +65,12 @@ impl Scale {
 /// An empty home folder with a configuration for one server.
 pub(crate) struct Home {
     folder: TempDir,
-    /// Where its debates are, if not in a file.
-    #[allow(dead_code, reason = "it is there as long as this home is")]
+    /// The database of the debates, if they are not in a file.
+    #[allow(dead_code, reason = "kept alive as long as the home")]
     database: Option<Database>,
 }
 
-/// What a command did.
+/// Exit code and output of a command.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub code: i32,
@@ -94,19 +86,16 @@ impl Home {
         }
     }
 
-    /// The server is the provider `lab`. Retries are quick and few, so that tests of failures are too.
+    /// The server is the provider `lab`. Retries are few and fast, to keep tests of failures short.
     pub(crate) fn with(server: &Server) -> Self {
         Self::configured(&server.url(), "")
     }
 
-    /// With `SUITE_ON=postgres` in the environment, debates are kept there: the whole suite holds on both databases (C-10).
+    /// With `SUITE_ON=postgres`, debates are stored in PostgreSQL: the whole suite passes on both databases (C-10).
     pub(crate) fn configured(url: &str, more: &str) -> Self {
         let mut home = Self::empty();
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a choice of whoever runs the tests"
-        )]
-        let is_on_postgres = std::env::var_os("SUITE_ON").is_some_and(|it| it == "postgres");
+        #[expect(clippy::disallowed_methods, reason = "a setting of the test run")]
+        let is_on_postgres = std::env::var_os("SUITE_ON").is_some_and(|value| value == "postgres");
         let mut more = more.to_owned();
         if is_on_postgres && !more.contains("[data]") {
             let database = Database::new();
@@ -121,15 +110,15 @@ impl Home {
         home
     }
 
-    /// The same, with its debates in a file in any case.
-    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    /// Always stores the debates in a file.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
     pub(crate) fn with_file(server: &Server) -> Self {
         let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
         Self::configured(&server.url(), &format!("{tiers}\n[data]\n"))
     }
 
-    /// The same, with its debates in this database.
-    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    /// Stores the debates in this database.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
     pub(crate) fn with_database(server: &Server, url: &str) -> Self {
         let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
         Self::configured(
@@ -149,7 +138,7 @@ impl Home {
         path
     }
 
-    /// The program in this home, with nothing else of the machine's environment. It fetches nothing from outside.
+    /// The program in this home, with an empty environment and without downloads.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(program());
         command
@@ -166,21 +155,21 @@ impl Home {
         finished(self.command(args).output().unwrap())
     }
 
-    /// The same, with the server's model for everything that no other is named for.
-    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    /// Uses the server's model for every tier.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
     pub(crate) fn with_model(server: &Server) -> Self {
         let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
         Self::configured(&server.url(), tiers)
     }
 
     /// A service token of this scope.
-    #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
     pub(crate) fn token(&self, scope: &str) -> String {
         let made = self.run(&["token", "add", "tester", "--scope", scope, "--json"]);
         made.json()["token"].as_str().unwrap().to_owned()
     }
 
-    /// One question to `lab:x`, with what else is asked for.
+    /// `roundtable ask QUESTION --model lab:x` with further arguments.
     pub(crate) fn ask(&self, more: &[&str]) -> Run {
         let mut args = vec!["ask", QUESTION, "--model", "lab:x"];
         args.extend(more);
@@ -196,13 +185,9 @@ impl Home {
     }
 }
 
-/// The program that was built with these tests, or another build of it, which `SUITE_BINARY` names: one in release, or one that is
-/// installed.
+/// The program built with these tests, or the one that `SUITE_BINARY` names.
 fn program() -> PathBuf {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a choice of whoever runs the tests"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "a setting of the test run")]
     let named = std::env::var_os("SUITE_BINARY");
     named.map_or_else(|| env!("CARGO_BIN_EXE_roundtable").into(), PathBuf::from)
 }
@@ -223,16 +208,12 @@ impl Run {
             .unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.out, self.err))
     }
 
-    /// It ended like this, said this on standard error, and did not fall over.
+    /// Asserts the exit code and texts on standard error, and that the program did not panic.
     #[track_caller]
-    pub(crate) fn expect(&self, code: i32, said: &[&str]) -> &Self {
+    pub(crate) fn expect(&self, code: i32, texts: &[&str]) -> &Self {
         assert_eq!(self.code, code, "{}\n{}", self.out, self.err);
-        for words in said {
-            assert!(
-                self.err.contains(words),
-                "'{words}' is not in: {}",
-                self.err
-            );
+        for text in texts {
+            assert!(self.err.contains(text), "'{text}' is not in: {}", self.err);
         }
         assert!(!self.err.contains("panicked"), "{}", self.err);
         self

@@ -66,7 +66,7 @@ impl Play {
         if self == Self::Enhanced || is_embedding {
             return answer(request, converging, |_, _| backing());
         }
-        Answer::Reply(crate::lab::reply(request))
+        Answer::Reply(crate::all_protocols::reply(request))
     }
 
     /// The same, but one seat never answers.

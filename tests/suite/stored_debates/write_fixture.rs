@@ -17,8 +17,8 @@ use tempfile::TempDir;
 
 use super::script::Play;
 use super::{Row, home_for, journal};
+use crate::all_protocols;
 use crate::harness::{Answer, Gate, Home, Run, Server, Serving, schema_name};
-use crate::lab;
 
 struct Writer {
     data: TempDir,
@@ -142,7 +142,7 @@ impl Writer {
     }
 
     /// Paused by a client of the server, after a person has said something.
-    fn paused(&mut self, play: lab::Play) {
+    fn paused(&mut self, play: all_protocols::Play) {
         let replies = Play::of(play.name());
         let gate = Gate::default();
         let server = Server::start({
@@ -272,7 +272,11 @@ fn write_fixture() {
     }
     writer.undecided(Play::Debate);
     writer.undecided(Play::Enhanced);
-    for play in [lab::Play::Ask, lab::Play::Forecast, lab::Play::Judge] {
+    for play in [
+        all_protocols::Play::Ask,
+        all_protocols::Play::Forecast,
+        all_protocols::Play::Judge,
+    ] {
         writer.paused(play);
     }
     writer.failed();

@@ -1,6 +1,6 @@
-use roundtable_engine::report::{Block, Cell, Mark, Threshold, Tone};
+use roundtable_engine::report::{Cell, Mark, Threshold, Tone};
 
-use super::super::blocks::{self, Extent};
+use super::super::blocks::{self, Detail};
 use super::*;
 
 fn round() -> Section {
@@ -98,40 +98,40 @@ fn round() -> Section {
     )
 }
 
-fn drawn(width: Option<usize>) -> String {
-    let look = Look {
-        extent: Extent::Whole,
+fn draw(width: Option<usize>) -> String {
+    let options = RenderOptions {
+        detail: Detail::Full,
         width,
     };
-    let lines = blocks::section(&round(), &|role: &str| role.to_owned(), look);
+    let lines = blocks::section(&round(), &Roles::default(), options);
     anstream::adapter::strip_str(&lines.join("\n")).to_string()
 }
 
-/// E-11: the round view at 80 and at 120 columns, and plain where there is no terminal.
+/// E-11: a round at 80 and 120 columns, and plain without a terminal.
 #[test]
 fn e11_a_round_is_drawn_at_80_and_120_columns_and_plainly() {
     for width in [80, 120] {
-        let text = drawn(Some(width));
+        let text = draw(Some(width));
         assert!(text.lines().all(|line| line.width() <= width), "{text}");
         assert!(!text.contains('\u{1b}'));
         insta::assert_snapshot!(format!("round_at_{width}"), text);
     }
-    let plain = drawn(None);
+    let plain = draw(None);
     assert!(!plain.contains('█') && !plain.contains('░'), "{plain}");
     insta::assert_snapshot!("round_plain", plain);
 }
 
-/// E-11: what is redrawn in place is the three bars.
+/// E-11: only the three bars are redrawn in place.
 #[test]
 fn e11_the_measures_alone_fit_a_terminal() {
-    let text = in_short(&round(), 80).join("\n");
+    let text = compact(&round(), 80).join("\n");
     let text = anstream::adapter::strip_str(&text).to_string();
     assert_eq!(text.lines().count(), 4);
     insta::assert_snapshot!("progress_in_place", text);
 }
 
 #[test]
-fn a_bar_never_shows_more_than_there_is() {
+fn a_bar_is_rounded_down() {
     let bars = [
         (0.0, 0),
         (0.79, 7),

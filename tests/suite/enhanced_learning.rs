@@ -1,12 +1,11 @@
-//! An enhanced debate from its own evidence to what the next one makes of it: `record`, `post-mortem` by the ids of its claims,
-//! `learning`, and the next debate.
+//! Learning from an enhanced debate: `record`, `post-mortem` by the ids of its claims, `learning`, and the next debate.
 
 use serde_json::{Value, json};
 
 use crate::enhanced::{answer, converging, debate, measured};
 use crate::harness::{Home, Server};
 
-/// One seat measures, one knows a precedent, one guesses.
+/// Evidence by seat: a measurement, a precedent, none.
 fn backing(seat: &str, _: u32) -> Value {
     let evidence = match seat {
         "sentinel" => json!([{ "type": "EMPIRICAL", "source": "[1]" }]),
@@ -16,8 +15,8 @@ fn backing(seat: &str, _: u32) -> Value {
     json!([{ "of": "N1", "evidence": evidence, "confidence": 0.5 }])
 }
 
-/// An enhanced debate of this domain, ended and stored.
-fn debated(domain: &str) -> (Server, Home) {
+/// A finished enhanced debate of this domain.
+fn finished_debate(domain: &str) -> (Server, Home) {
     let server = Server::start(|request, _| answer(request, converging, backing));
     let home = measured(&server);
     debate(&home, &["--enhanced", "--domain", domain]).expect(0, &[]);
@@ -29,14 +28,16 @@ fn record(home: &Home) -> Value {
     record["debate_record"].clone()
 }
 
-/// The claims of the record that rest on evidence of this type; on none at all for SPECULATIVE.
+/// The claims with evidence of this type; those without evidence for SPECULATIVE.
 fn claims_of<'a>(record: &'a Value, kind: &str) -> Vec<&'a str> {
     let claims = record["claims"].as_array().unwrap().iter();
-    let resting = claims.filter(|it| match it["evidence"][0]["type"].as_str() {
+    let matching = claims.filter(|claim| match claim["evidence"][0]["type"].as_str() {
         Some(found) => found == kind,
         None => kind == "SPECULATIVE",
     });
-    resting.map(|it| it["id"].as_str().unwrap()).collect()
+    matching
+        .map(|claim| claim["id"].as_str().unwrap())
+        .collect()
 }
 
 fn marks(claims: &[&str], mark: &str) -> String {
@@ -46,11 +47,11 @@ fn marks(claims: &[&str], mark: &str) -> String {
     lines.collect()
 }
 
-/// E-14, E-15: a stored enhanced debate is assessed by the ids of its own claims; their evidence is marked, the weights of its
-/// domain move as far as one project moves them, its seats are scored by what they brought, and the next debate counts so.
+/// E-14, E-15: an assessment by claim ids marks their evidence, moves the weights of the domain by one project, scores the
+/// seats by their evidence, and changes the weights of the next debate.
 #[test]
 fn e14_the_claims_of_a_stored_debate_are_marked_and_learned_from() {
-    let (_server, home) = debated("queues");
+    let (_server, home) = finished_debate("queues");
     let before = record(&home);
     let (measured, known, guessed) = (
         claims_of(&before, "EMPIRICAL"),
@@ -62,7 +63,7 @@ fn e14_the_claims_of_a_stored_debate_are_marked_and_learned_from() {
         "{}",
         before["claims"]
     );
-    // One of what was measured turned out wrong, and of one guess nobody says anything.
+    // One measurement is refuted, and one guess is not assessed.
     let text = format!(
         "post_mortem_assessment:\n  decision_accuracy: 0.6\n  evidence:\n{}{}{}{}",
         marks(&measured[..1], "refuted"),
@@ -84,8 +85,8 @@ fn e14_the_claims_of_a_stored_debate_are_marked_and_learned_from() {
         for id in claims {
             let piece = evidence
                 .iter()
-                .find(|it| it["claims"].as_array().unwrap().contains(&json!(id)));
-            let piece = piece.unwrap_or_else(|| panic!("nothing of {id} in {evidence:?}"));
+                .find(|piece| piece["claims"].as_array().unwrap().contains(&json!(id)));
+            let piece = piece.unwrap_or_else(|| panic!("no evidence for {id} in {evidence:?}"));
             assert_eq!(
                 (&piece["type"], &piece["mark"]),
                 (&json!(kind.0), &json!(kind.1)),
@@ -97,16 +98,16 @@ fn e14_the_claims_of_a_stored_debate_are_marked_and_learned_from() {
         !assessed["evidence"]
             .to_string()
             .contains(&format!("\"{}\"", guessed[0])),
-        "nobody said anything of {}",
+        "{} was not assessed",
         guessed[0]
     );
 
-    // (weight × 15 + share that held) / 16: the prior counts as fifteen projects.
+    // (weight × 15 + validated share) / 16: the prior counts as fifteen projects.
     let updates = &assessed["learning_updates"];
     assert_eq!(updates["domain"], "queues");
-    let held = 1.0 - 1.0 / f64::from(u32::try_from(measured.len()).unwrap());
+    let validated = 1.0 - 1.0 / f64::from(u32::try_from(measured.len()).unwrap());
     for (kind, expected) in [
-        ("EMPIRICAL", (0.85 * 15.0 + held) / 16.0),
+        ("EMPIRICAL", (0.85 * 15.0 + validated) / 16.0),
         ("PRECEDENT", 0.70 * 15.0 / 16.0),
         ("SPECULATIVE", (0.20 * 15.0 + 1.0) / 16.0),
     ] {
@@ -124,15 +125,15 @@ fn e14_the_claims_of_a_stored_debate_are_marked_and_learned_from() {
             .len(),
         3
     );
-    let right = |seat: &str| {
+    let accuracy = |seat: &str| {
         let seats = &updates["agent_calibration_updates"];
         seats[seat]["accuracy"]
             .as_f64()
             .unwrap_or_else(|| panic!("{seat} is not in {seats}"))
     };
-    assert!(right("sentinel") > right("builder"));
+    assert!(accuracy("sentinel") > accuracy("builder"));
 
-    // Its report names the claims; the next debate of the domain weighs its evidence so, another one does not.
+    // The report names the claims; the next debate of the domain uses the new weights, a debate of another domain does not.
     let shown = home.run(&["post-mortem", "last"]);
     shown.expect(0, &[]);
     assert!(
@@ -145,17 +146,17 @@ fn e14_the_claims_of_a_stored_debate_are_marked_and_learned_from() {
         let support = record(&home)["final_consensus"]["supporting_evidence"].clone();
         let support = support.as_array().unwrap().iter();
         let mut weights = support
-            .filter(|it| it["type"] == "PRECEDENT")
-            .map(|it| it["weight"].as_f64().unwrap());
+            .filter(|evidence| evidence["type"] == "PRECEDENT")
+            .map(|evidence| evidence["weight"].as_f64().unwrap());
         let found = weights.next().unwrap();
         assert!((found - weight).abs() < 1e-4, "{domain}: {found}");
     }
 }
 
-/// A claim that the debate never made is refused with those that it did, and nothing is recorded or learned.
+/// An unknown claim is rejected with the list of known ones; nothing is saved or learned.
 #[test]
-fn e14_a_claim_that_was_never_made_is_refused() {
-    let (_server, home) = debated("queues");
+fn e14_an_unknown_claim_is_rejected() {
+    let (_server, home) = finished_debate("queues");
     home.write(
         "said.yaml",
         "post_mortem_assessment:\n  decision_accuracy: 0.6\n  evidence:\n    - {claim: C99, mark: refuted}\n",
@@ -168,7 +169,7 @@ fn e14_a_claim_that_was_never_made_is_refused() {
     );
 }
 
-/// E-14: a debate that waits for a person, or was broken off, has no decision to assess.
+/// E-14: a debate that waits for a decision cannot be assessed.
 #[test]
 fn e14_an_unfinished_debate_cannot_be_assessed() {
     let server = Server::start(|request, _| answer(request, crate::enhanced::stuck, backing));

@@ -11,31 +11,31 @@ fn record() -> DebateRecord {
     record
 }
 
-fn held(answers: &str) -> (Result<Assessment, Failure>, String) {
-    let mut said = String::new();
+fn answer_with(answers: &str) -> (Result<Assessment, Failure>, String) {
+    let mut printed = String::new();
     let mut input = answers.as_bytes();
-    let assessment = Interview {
+    let assessment = Prompt {
         input: &mut input,
-        say: &mut |text| said.push_str(text),
+        print: &mut |text| printed.push_str(text),
     }
-    .held(&record());
-    (assessment, said)
+    .assessment(&record());
+    (assessment, printed)
 }
 
-/// E-14: the whole conversation: wrong answers are asked for again, empty ones skip or end.
+/// E-14: all questions; an invalid answer is asked for again, an empty one skips the question or ends the list.
 #[test]
 fn e14_a_person_is_asked_on_the_terminal() {
     let answers = "\n175\n75%\nv\nD\n\nx\ni\nr\n\n\n\n\n85\n\n70\nTeam velocity\nTooling\n\nQueries\n\nAsk for queries\n\ny\nWhich filters?\n\nRequirements Validation Expert\n\n";
-    let (assessment, said) = held(answers);
-    insta::assert_snapshot!(said);
+    let (assessment, printed) = answer_with(answers);
+    insta::assert_snapshot!(printed);
     insta::assert_json_snapshot!(assessment.unwrap());
 }
 
 #[test]
-fn e14_answers_that_end_early_record_nothing() {
-    let (assessment, _) = held("75\nv\n");
+fn e14_input_that_ends_early_saves_nothing() {
+    let (assessment, _) = answer_with("75\nv\n");
     assert_eq!(
         assessment.unwrap_err().message(),
-        "the answers ended before the last question; nothing was recorded"
+        "the input ended before the last question; nothing was saved"
     );
 }

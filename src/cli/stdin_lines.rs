@@ -1,17 +1,17 @@
-//! What is typed, line by line, for whoever listens at the moment: the seats between rounds, a question that waits.
+//! Lines typed on standard input, for the seats between rounds and for decisions.
 
 use std::io::{self, IsTerminal};
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-pub(super) struct Typed {
+pub(super) struct StdinLines {
     lines: UnboundedReceiver<String>,
 }
 
-impl Typed {
-    /// From now on. It is read in a thread of its own: a line that is never typed must not hold up the end of the program, and
-    /// one that was typed to the debate must not be lost to a question after it.
-    pub(super) fn listening() -> Self {
+impl StdinLines {
+    /// Reads in a thread of its own: a pending read must not keep the program from ending, and a line typed during the
+    /// debate must not be lost to a later prompt.
+    pub(super) fn start() -> Self {
         let (sender, lines) = unbounded_channel();
         std::thread::spawn(move || {
             for line in io::stdin().lines() {
@@ -25,21 +25,21 @@ impl Typed {
     }
 
     #[cfg(test)]
-    pub(super) fn of(typed: &[&str]) -> Self {
+    pub(super) fn from_lines(given: &[&str]) -> Self {
         let (sender, lines) = unbounded_channel();
-        for line in typed {
+        for line in given {
             sender.send((*line).to_owned()).unwrap();
         }
         Self { lines }
     }
 
-    /// `None` when nobody will type any more.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    /// The next line, trimmed; `None` at the end of input.
+    pub(super) async fn next(&mut self) -> Option<String> {
         self.lines.recv().await.map(|line| line.trim().to_owned())
     }
 }
 
-/// Whether somebody sits there who can be asked and can answer.
+/// Whether the user can be asked: input and prompts are on a terminal.
 pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

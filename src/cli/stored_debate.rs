@@ -1,4 +1,4 @@
-//! A stored debate as commands read it: its transcript and its report for people, its protocol's record for programs.
+//! A debate read from its journal: transcript and report for people, the protocol's record for programs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -14,18 +14,17 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::failure::Failure;
 use crate::store::{DebateRow, Store};
 
-use crate::failure::Failure;
-
-pub(crate) struct Reading {
+pub(crate) struct StoredDebate {
     pub transcript: Transcript,
     pub report: Report,
     created_at: Millis,
     entries: Vec<Entry>,
 }
 
-impl Reading {
+impl StoredDebate {
     pub(crate) async fn of(store: &Store, row: &DebateRow) -> Result<Self, Failure> {
         let entries = store.entries(row.id).await?;
         Self::from(row.id, row.created_at, entries)
@@ -34,12 +33,12 @@ impl Reading {
     pub(crate) fn from(id: Uuid, created_at: Millis, entries: Vec<Entry>) -> Result<Self, Failure> {
         let Some(transcript) = Transcript::of(&id.to_string(), &entries) else {
             return Err(Failure::other(format!(
-                "debate {id} was created but has nothing in its journal yet; `roundtable resume {id}` starts it"
+                "debate {id} has not started yet; start it with `roundtable resume {id}`"
             )));
         };
         if protocols::named(&transcript.protocol).is_none() {
             return Err(Failure::other(format!(
-                "this version does not know the protocol '{}'",
+                "unknown protocol '{}': debate {id} was made by another version of roundtable",
                 transcript.protocol
             )));
         }
@@ -51,26 +50,26 @@ impl Reading {
         })
     }
 
-    /// What programs get.
+    /// The record that `--json` prints.
     pub(crate) fn record(&self) -> Value {
         let opened = clock::stamp(self.created_at);
         protocols::record(&self.transcript.id, opened, &self.entries).unwrap_or_default()
     }
 }
 
-/// A journal that remembers what went through it, so that nobody has to read it again.
+/// A journal that keeps a copy of its entries, so that the result can be shown without reading them again.
 pub(crate) struct RecordingJournal {
     id: Uuid,
     created_at: Millis,
     journal: Arc<dyn Journal>,
-    memory: Mutex<Memory>,
+    copy: Mutex<JournalCopy>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct JournalCopy {
     entries: Vec<Entry>,
-    /// The debate with its end, read while that was being written.
-    reading: Option<Reading>,
+    /// The finished debate, built while its last entries were being written.
+    finished: Option<StoredDebate>,
 }
 
 impl RecordingJournal {
@@ -79,50 +78,52 @@ impl RecordingJournal {
             id,
             created_at,
             journal,
-            memory: Mutex::default(),
+            copy: Mutex::default(),
         }
     }
 
-    /// All that the journal holds. It is empty afterwards.
-    pub(crate) fn take(&self) -> Result<Reading, Failure> {
-        let memory = std::mem::take(&mut *self.memory());
-        let reading = memory.reading;
-        reading.map_or_else(|| self.reading(memory.entries), Ok)
+    /// Takes the debate out of the journal's copy.
+    pub(crate) fn take(&self) -> Result<StoredDebate, Failure> {
+        let JournalCopy { entries, finished } = std::mem::take(&mut *self.copy());
+        finished.map_or_else(|| self.build(entries), Ok)
     }
 
-    fn reading(&self, entries: Vec<Entry>) -> Result<Reading, Failure> {
-        Reading::from(self.id, self.created_at, entries)
+    fn build(&self, entries: Vec<Entry>) -> Result<StoredDebate, Failure> {
+        StoredDebate::from(self.id, self.created_at, entries)
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    fn copy(&self) -> MutexGuard<'_, JournalCopy> {
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The disk takes its time; what is shown afterwards is made ready meanwhile.
-    fn read_ahead(&self, copies: &[Entry]) -> Option<Reading> {
-        let ends = matches!(copies.last()?.event, Event::Ended(_));
-        let entries = || [&self.memory().entries, copies].concat();
-        ends.then(|| self.reading(entries()).ok())?
+    /// Builds the finished debate if these are its last entries.
+    fn build_finished(&self, new: &[Entry]) -> Option<StoredDebate> {
+        let Event::Ended(_) = new.last()?.event else {
+            return None;
+        };
+        let entries = [&self.copy().entries, new].concat();
+        self.build(entries).ok()
     }
 }
 
 impl Journal for RecordingJournal {
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
-        let copies: Vec<Entry> = entries.iter().map(|keyed| keyed.entry.clone()).collect();
+        let new: Vec<Entry> = entries.iter().map(|keyed| keyed.entry.clone()).collect();
         async move {
             let mut writing = self.journal.append(entries);
-            let mut reading = None;
+            let mut finished = None;
             let written = match poll!(&mut writing) {
                 Poll::Ready(written) => written,
+                // Uses the time of the disk write.
                 Poll::Pending => {
-                    reading = self.read_ahead(&copies);
+                    finished = self.build_finished(&new);
                     writing.await
                 }
             };
             written?;
-            let mut memory = self.memory();
-            memory.entries.extend(copies);
-            memory.reading = reading;
+            let mut copy = self.copy();
+            copy.entries.extend(new);
+            copy.finished = finished;
             Ok(())
         }
         .boxed()
@@ -131,7 +132,7 @@ impl Journal for RecordingJournal {
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
         async move {
             let entries = self.journal.load().await?;
-            self.memory().entries.clone_from(&entries);
+            self.copy().entries.clone_from(&entries);
             Ok(entries)
         }
         .boxed()
@@ -139,5 +140,5 @@ impl Journal for RecordingJournal {
 }
 
 #[cfg(test)]
-#[path = "reading_tests.rs"]
+#[path = "stored_debate_tests.rs"]
 mod tests;

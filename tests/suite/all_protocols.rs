@@ -1,12 +1,12 @@
-//! A model server for all protocols at once. What it replies depends on the request alone, never on what came before: many
-//! debates may ask it side by side, be killed, and ask again.
+//! Replies and commands for all protocols. A reply depends on the request alone, so that many debates can run concurrently,
+//! be killed, and repeat a request.
 
 use serde_json::{Value, json};
 
 use crate::harness::forecast::replies;
-use crate::harness::{QUESTION, allowed, judged, schema_name};
+use crate::harness::{QUESTION, council_reply, enum_values, schema_name};
 
-/// The orders of play, with how people start each.
+/// The four debate commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Play {
     Ask,
@@ -31,7 +31,7 @@ impl Play {
         }
     }
 
-    /// The words of its command; `post.md` has to be there.
+    /// The command line; `judge` reads `post.md`.
     pub(crate) fn command(self) -> Vec<&'static str> {
         let own: &[&str] = match self {
             Self::Ask => &["ask", QUESTION],
@@ -49,7 +49,7 @@ impl Play {
         [own, &["--model", "lab:x", "--seed", "7", "--quiet"]].concat()
     }
 
-    /// The same as a request.
+    /// The same debate as an API request.
     pub(crate) fn request(self) -> Value {
         let (protocol, question, rules) = match self {
             Self::Ask => ("dialectic", QUESTION, json!({})),
@@ -65,31 +65,33 @@ impl Play {
     }
 }
 
-/// A good reply to a call of any protocol.
+/// A valid reply to a request of any protocol.
 pub(crate) fn reply(request: &Value) -> String {
     let schema = &request["response_format"]["json_schema"]["schema"];
-    let issues = || allowed(schema, "issue").into_iter();
+    let issues = || enum_values(schema, "issue").into_iter();
     let name = schema_name(request);
     let reply = match name.as_str() {
         "opening" | "critique" | "synthesis" | "marking" => {
             return crate::harness::good(request, 0);
         }
         "revision" => json!({
-            "responses": issues().map(|it| json!({ "issue": it, "action": "accept", "explanation": "Figures added." })).collect::<Vec<_>>(),
+            "responses": issues().map(|issue| json!({ "issue": issue, "action": "accept", "explanation": "Figures added." })).collect::<Vec<_>>(),
             "answer": "Use a queue: 40 bursts a day, 3 dollars a month.",
         }),
         "review" => json!({
             "assessment": "Sound now.",
-            "verdicts": issues().map(|it| json!({ "issue": it, "status": "resolved", "reason": "Figures are there." })).collect::<Vec<_>>(),
+            "verdicts": issues().map(|issue| json!({ "issue": issue, "status": "resolved", "reason": "Figures are there." })).collect::<Vec<_>>(),
             "new_issues": [],
             "quality_score": 7,
             "ready_for_synthesis": false,
         }),
         "argument" | "scoring" | "forecast_synthesis" => replies(request),
         "ballot" | "conclusion" | "contribution" => crate::debate::reply(request),
-        // The safety evaluator of a mode; a judge's has scores.
-        "evaluation" if allowed(schema, "dimension").is_empty() => crate::debate::reply(request),
-        _ => judged(request, &|_: &str| 60.0),
+        // The safety evaluator of a mode; the evaluation of a judge has dimensions.
+        "evaluation" if enum_values(schema, "dimension").is_empty() => {
+            crate::debate::reply(request)
+        }
+        _ => council_reply(request, &|_: &str| 60.0),
     };
     reply.to_string()
 }

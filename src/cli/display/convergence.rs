@@ -1,30 +1,41 @@
-//! Where a measured debate stands (E-11): the measures as bars with threshold, previous value and trend, and each seat's
-//! position with its evidence. Without a terminal the same in plain lines.
+//! Convergence of a measured debate (E-11): measures as bars with threshold, previous value and trend, and each seat's
+//! position with its evidence. Plain lines without a terminal.
 
-use roundtable_engine::report::{Card, Gauge, Section};
+use roundtable_engine::report::{Block, Card, Gauge, Section};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BOLD, QUIET, painted};
-use super::blocks::{INDENT, Look, Titles, broken, style};
+use super::blocks::{INDENT, RenderOptions, style};
+use super::wrap::wrap_line;
+use crate::render::Roles;
 
-/// A bar at 80 columns, and where there is room for more.
+/// Length of a bar, in columns.
 const TRACK: usize = 10;
+/// Length of a bar on a terminal of at least `WIDE` columns.
 const LONG_TRACK: usize = 30;
-const ROOMY: usize = 100;
+const WIDE: usize = 100;
 
-pub(super) fn gauges(gauges: &[Gauge], look: Look) -> Vec<String> {
-    let Some(width) = look.width else {
+pub(super) fn gauges(gauges: &[Gauge], options: RenderOptions) -> Vec<String> {
+    let Some(width) = options.width else {
         return gauges.iter().map(plain).collect();
     };
-    let track = if width >= ROOMY { LONG_TRACK } else { TRACK };
-    let widest = gauges.iter().map(|it| it.label.width()).max().unwrap_or(0);
     let mut lines = Vec::new();
-    for gauge in gauges {
-        let label = format!("{:<widest$}", output::harmless(&gauge.label));
-        lines.push(format!("{INDENT}{label}  {}", bar(gauge, track)));
-        lines.extend(details(gauge).map(|it| painted(QUIET, &format!("{INDENT}{INDENT}{it}"))));
+    for (gauge, bar) in gauges.iter().zip(labelled_bars(gauges, width)) {
+        lines.push(bar);
+        let details = details(gauge);
+        lines.extend(details.map(|text| painted(QUIET, &format!("{INDENT}{INDENT}{text}"))));
     }
     lines
+}
+
+fn labelled_bars(gauges: &[Gauge], width: usize) -> impl Iterator<Item = String> {
+    let track = if width >= WIDE { LONG_TRACK } else { TRACK };
+    let widths = gauges.iter().map(|gauge| gauge.label.width());
+    let widest = widths.max().unwrap_or(0);
+    gauges.iter().map(move |gauge| {
+        let label = format!("{:<widest$}", output::harmless(&gauge.label));
+        format!("{INDENT}{label}  {}", bar(gauge, track))
+    })
 }
 
 /// `0.84  ████████░░  84%  ✓`
@@ -44,12 +55,12 @@ fn bar(gauge: &Gauge, track: usize) -> String {
     )
 }
 
-/// So that 0.79 never looks like 0.80: what is begun is not drawn.
+/// Rounded down, so that 0.79 never looks like 0.80.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::cast_precision_loss,
-    reason = "between nothing and the length of the track"
+    reason = "between 0 and the length of the track"
 )]
 fn filled(value: f64, track: usize) -> usize {
     ((value.clamp(0.0, 1.0) * track as f64 + 1e-9).floor() as usize).min(track)
@@ -59,18 +70,17 @@ fn details(gauge: &Gauge) -> impl Iterator<Item = String> {
     let threshold = gauge
         .threshold
         .as_ref()
-        .map(|it| format!("Threshold: {:.2} ({})", it.value, it.label));
-    let before = gauge
+        .map(|threshold| format!("Threshold: {:.2} ({})", threshold.value, threshold.label));
+    let previous = gauge
         .previous
         .map(|previous| format!("Previous: {previous:.2}"));
     let trend = gauge.trend.as_ref().map(|trend| format!("Trend: {trend}"));
-    let course: Vec<String> = before.into_iter().chain(trend).collect();
-    let course = (!course.is_empty()).then(|| course.join(" · "));
+    let change: Vec<String> = previous.into_iter().chain(trend).collect();
+    let change = (!change.is_empty()).then(|| change.join(" · "));
     let status = format!("Status: {}", output::harmless(&gauge.status));
-    threshold.into_iter().chain(course).chain([status])
+    threshold.into_iter().chain(change).chain([status])
 }
 
-/// One line for each measure.
 fn plain(gauge: &Gauge) -> String {
     let value = gauge
         .value
@@ -83,16 +93,12 @@ fn plain(gauge: &Gauge) -> String {
     )
 }
 
-pub(super) fn cards(cards: &[Card], titles: Titles<'_>, look: Look) -> Vec<String> {
+pub(super) fn cards(cards: &[Card], roles: &Roles, options: RenderOptions) -> Vec<String> {
     let mut lines = Vec::new();
     for card in cards {
-        let title = output::harmless(&titles(&card.role));
-        lines.push(format!(
-            "{INDENT}{}",
-            painted(output::role(&card.role), &title)
-        ));
+        lines.push(format!("{INDENT}{}", output::seat(roles, &card.role)));
         let position = output::harmless(&card.position);
-        lines.extend(labelled("Position: ", [position.as_str()], look));
+        lines.extend(labelled("Position: ", [position.as_str()], options));
         let pieces: Vec<String> = card
             .evidence
             .iter()
@@ -101,14 +107,14 @@ pub(super) fn cards(cards: &[Card], titles: Titles<'_>, look: Look) -> Vec<Strin
         lines.extend(labelled(
             "Evidence: ",
             pieces.iter().map(String::as_str),
-            look,
+            options,
         ));
         let confidence = painted(style(card.confidence.tone), &card.confidence.text);
         lines.push(format!("{INDENT}{INDENT}Confidence: {confidence}"));
         for remark in &card.remarks {
             let text = output::harmless(&remark.text);
             lines.extend(
-                labelled("", [text.as_str()], look)
+                labelled("", [text.as_str()], options)
                     .into_iter()
                     .map(|line| painted(style(remark.tone), &line)),
             );
@@ -117,13 +123,17 @@ pub(super) fn cards(cards: &[Card], titles: Titles<'_>, look: Look) -> Vec<Strin
     lines
 }
 
-/// The label before the first line, what follows below it.
-fn labelled<'a>(label: &str, texts: impl IntoIterator<Item = &'a str>, look: Look) -> Vec<String> {
+/// The label before the first line; further lines are aligned below it.
+fn labelled<'a>(
+    label: &str,
+    texts: impl IntoIterator<Item = &'a str>,
+    options: RenderOptions,
+) -> Vec<String> {
     let indent = format!("{INDENT}{INDENT}");
-    let room = look
+    let width = options
         .width
         .map(|width| width.saturating_sub(indent.len() + label.len()).max(20));
-    let all = texts.into_iter().flat_map(|text| broken(text, room));
+    let all = texts.into_iter().flat_map(|text| wrap_line(text, width));
     all.enumerate()
         .map(|(index, line)| {
             let lead = if index == 0 {
@@ -136,29 +146,21 @@ fn labelled<'a>(label: &str, texts: impl IntoIterator<Item = &'a str>, look: Loo
         .collect()
 }
 
-/// The measures alone, for what is redrawn in place while the seats think.
-pub(super) fn in_short(section: &Section, width: usize) -> Vec<String> {
-    use roundtable_engine::report::Block;
-    let track = if width >= ROOMY { LONG_TRACK } else { TRACK };
+/// The measures alone, redrawn below the spinner.
+pub(super) fn compact(section: &Section, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for block in &section.blocks {
         if let Block::Gauges { gauges } = block {
-            let widest = gauges.iter().map(|it| it.label.width()).max().unwrap_or(0);
-            for gauge in gauges {
-                let label = format!("{:<widest$}", output::harmless(&gauge.label));
-                lines.push(format!("  {label}  {}", bar(gauge, track)));
-            }
+            lines.extend(labelled_bars(gauges, width));
         }
     }
     if !lines.is_empty() {
-        lines.insert(
-            0,
-            format!("  {}", painted(QUIET, &output::harmless(&section.title))),
-        );
+        let title = painted(QUIET, &output::harmless(&section.title));
+        lines.insert(0, format!("{INDENT}{title}"));
     }
     lines
 }
 
 #[cfg(test)]
-#[path = "standing_tests.rs"]
+#[path = "convergence_tests.rs"]
 mod tests;

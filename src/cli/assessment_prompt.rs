@@ -1,4 +1,4 @@
-//! Asks a person on the terminal how a decision came out.
+//! Asks the user on the terminal how a decision turned out.
 
 use std::io::{self, BufRead, IsTerminal};
 
@@ -12,48 +12,47 @@ use roundtable_engine::retrospective::{
 use super::output;
 use crate::failure::Failure;
 
-/// Nobody can be asked where nobody sits.
 pub(super) fn ask(record: &DebateRecord) -> Result<Assessment, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::usage(
-            "there is no terminal to ask on; give the assessment with --from FILE",
+            "cannot ask for the assessment: standard input is not a terminal. Pass a file with --from FILE",
         ));
     }
     let mut input = io::stdin().lock();
-    Interview {
+    Prompt {
         input: &mut input,
-        say: &mut output::stream,
+        print: &mut output::stream,
     }
-    .held(record)
+    .assessment(record)
 }
 
-struct Interview<'a, R: BufRead> {
+struct Prompt<'a, R: BufRead> {
     input: &'a mut R,
-    say: &'a mut dyn FnMut(&str),
+    print: &'a mut dyn FnMut(&str),
 }
 
-impl<R: BufRead> Interview<'_, R> {
-    fn held(&mut self, record: &DebateRecord) -> Result<Assessment, Failure> {
+impl<R: BufRead> Prompt<'_, R> {
+    fn assessment(&mut self, record: &DebateRecord) -> Result<Assessment, Failure> {
         let decision = record.final_consensus.as_ref();
-        let decision = decision.map_or("", |it| it.decision.as_str());
-        (self.say)(&output::harmless(&format!(
-            "{}\nDecision: {decision}\n\nAn empty line skips a question or ends a list.\n\n",
+        let decision = decision.map_or("", |consensus| consensus.decision.as_str());
+        (self.print)(&output::harmless(&format!(
+            "{}\nDecision: {decision}\n\nPress Enter to skip a question or to end a list.\n\n",
             record.topic
         )));
         let accuracy = loop {
-            match self.share("How right was the decision, in percent? ")? {
+            match self.percent("How accurate was the decision, in percent? ")? {
                 Some(accuracy) => break accuracy,
-                None => (self.say)("That one is needed.\n"),
+                None => (self.print)("This answer is required.\n"),
             }
         };
         Ok(Assessment {
             decision_accuracy: accuracy,
-            evidence: self.marks(record)?,
-            agents: self.agents(record)?,
+            evidence: self.evidence_marks(record)?,
+            agents: self.agent_verdicts(record)?,
             what_went_right: self.findings("What went right?")?,
             what_went_wrong: self.findings("What went wrong?")?,
             lessons_learned: self
-                .list("What is to be learned from it?")?
+                .list("What are the lessons?")?
                 .into_iter()
                 .map(|lesson| LessonLearned {
                     lesson,
@@ -61,7 +60,7 @@ impl<R: BufRead> Interview<'_, R> {
                     estimated_impact: None,
                 })
                 .collect(),
-            questions_asked: self.asked(record)?,
+            questions_asked: self.useful_questions(record)?,
             required_questions: self
                 .list("Which questions should have been asked before the debate?")?
                 .into_iter()
@@ -84,20 +83,20 @@ impl<R: BufRead> Interview<'_, R> {
         })
     }
 
-    fn marks(&mut self, record: &DebateRecord) -> Result<Vec<MarkedEvidence>, Failure> {
+    fn evidence_marks(&mut self, record: &DebateRecord) -> Result<Vec<MarkedEvidence>, Failure> {
         let pieces = evidence_items(record);
         if !pieces.is_empty() {
-            (self.say)(
-                "What became of the evidence? [v]alidated, [r]efuted, [d]ismissed but relevant, [i]ncomplete\n",
+            (self.print)(
+                "How did the evidence turn out? [v]alidated, [r]efuted, [d]ismissed but relevant, [i]ncomplete\n",
             );
         }
         let mut marks = Vec::new();
         for piece in pieces {
-            let of = match &piece.claims[..] {
+            let claims = match &piece.claims[..] {
                 [] => String::new(),
                 claims => format!(" ({})", claims.join(", ")),
             };
-            let question = format!("  {} {}{of}: ", piece.kind, piece.citation);
+            let question = format!("  {} {}{claims}: ", piece.kind, piece.citation);
             let mark = self.choice(&question, |letter| match letter {
                 'v' => Some(Mark::Validated),
                 'r' => Some(Mark::Refuted),
@@ -117,11 +116,11 @@ impl<R: BufRead> Interview<'_, R> {
         Ok(marks)
     }
 
-    fn agents(&mut self, record: &DebateRecord) -> Result<Vec<AgentVerdict>, Failure> {
+    fn agent_verdicts(&mut self, record: &DebateRecord) -> Result<Vec<AgentVerdict>, Failure> {
         let mut verdicts = Vec::new();
         for agent in record.agents() {
-            let question = format!("How right was {agent}, in percent? ");
-            verdicts.extend(self.share(&question)?.map(|accuracy| AgentVerdict {
+            let question = format!("How accurate was {agent}, in percent? ");
+            verdicts.extend(self.percent(&question)?.map(|accuracy| AgentVerdict {
                 agent: agent.to_owned(),
                 accuracy,
                 note: None,
@@ -130,23 +129,23 @@ impl<R: BufRead> Interview<'_, R> {
         Ok(verdicts)
     }
 
-    fn asked(&mut self, record: &DebateRecord) -> Result<Vec<QuestionAsked>, Failure> {
-        let mut asked = Vec::new();
+    fn useful_questions(&mut self, record: &DebateRecord) -> Result<Vec<QuestionAsked>, Failure> {
+        let mut answers = Vec::new();
         for question in &record.required_questions {
             let helped = self.choice(
-                &format!("Did it help to ask '{question}'? [y]es, [n]o: "),
+                &format!("Was the question '{question}' useful? [y]es, [n]o: "),
                 |letter| match letter {
                     'y' => Some(true),
                     'n' => Some(false),
                     _ => None,
                 },
             )?;
-            asked.extend(helped.map(|helped| QuestionAsked {
+            answers.extend(helped.map(|helped| QuestionAsked {
                 question: question.clone(),
                 helped,
             }));
         }
-        Ok(asked)
+        Ok(answers)
     }
 
     fn findings(&mut self, question: &str) -> Result<Vec<Finding>, Failure> {
@@ -160,7 +159,7 @@ impl<R: BufRead> Interview<'_, R> {
     }
 
     fn list(&mut self, question: &str) -> Result<Vec<String>, Failure> {
-        (self.say)(&format!("{question}\n"));
+        (self.print)(&format!("{question}\n"));
         let mut lines = Vec::new();
         loop {
             let line = self.line("  - ")?;
@@ -171,52 +170,54 @@ impl<R: BufRead> Interview<'_, R> {
         }
     }
 
-    fn share(&mut self, question: &str) -> Result<Option<Probability>, Failure> {
+    fn percent(&mut self, question: &str) -> Result<Option<Probability>, Failure> {
         loop {
             let line = self.line(question)?;
             if line.is_empty() {
                 return Ok(None);
             }
-            let percent = line.trim_end_matches('%').trim().parse::<f64>().ok();
-            let share = percent.and_then(|percent| Probability::new(percent / 100.0).ok());
+            let number = line.trim_end_matches('%').trim().parse::<f64>().ok();
+            let share = number.and_then(|percent| Probability::new(percent / 100.0).ok());
             if share.is_some() {
                 return Ok(share);
             }
-            (self.say)("A number from 0 to 100, please.\n");
+            (self.print)("Enter a number from 0 to 100.\n");
         }
     }
 
     fn choice<T>(
         &mut self,
         question: &str,
-        read: impl Fn(char) -> Option<T>,
+        parse: impl Fn(char) -> Option<T>,
     ) -> Result<Option<T>, Failure> {
         loop {
             let line = self.line(question)?;
             let Some(letter) = line.chars().next() else {
                 return Ok(None);
             };
-            if let Some(chosen) = read(letter.to_ascii_lowercase()) {
-                return Ok(Some(chosen));
+            if let Some(choice) = parse(letter.to_ascii_lowercase()) {
+                return Ok(Some(choice));
             }
-            (self.say)("One of the letters in brackets, please.\n");
+            (self.print)("Enter one of the letters in brackets.\n");
         }
     }
 
     fn line(&mut self, question: &str) -> Result<String, Failure> {
-        (self.say)(&output::harmless(question));
+        (self.print)(&output::harmless(question));
         let mut line = String::new();
         let read = self.input.read_line(&mut line);
         match read {
             Ok(0) => Err(Failure::usage(
-                "the answers ended before the last question; nothing was recorded",
+                "the input ended before the last question; nothing was saved",
             )),
             Ok(_) => Ok(line.trim().to_owned()),
-            Err(error) => Err(Failure::other(format!("cannot read the answer: {error}"))),
+            Err(error) => Err(Failure::other(format!(
+                "cannot read standard input: {error}"
+            ))),
         }
     }
 }
 
 #[cfg(test)]
-#[path = "interview_tests.rs"]
+#[path = "assessment_prompt_tests.rs"]
 mod tests;

@@ -1,0 +1,54 @@
+use super::*;
+
+fn query() -> Query {
+    Query {
+        key: "r3/decision".into(),
+        question: "No progress. What now?".into(),
+        options: vec!["accept".into(), "another-round".into(), "Monolith".into()],
+    }
+}
+
+async fn decide_with(lines: &[&str]) -> Option<(String, Option<String>)> {
+    let decision = read_decision(&query(), &mut StdinLines::from_lines(lines)).await;
+    decision.map(|decision| (decision.choice, decision.note))
+}
+
+/// E-09: an option is chosen by number, value or label, with an optional reason; anything else is asked again.
+#[tokio::test]
+async fn e09_an_option_is_chosen_by_number_value_or_label() {
+    let plain = |choice: &str| Some((choice.to_owned(), None));
+    assert_eq!(decide_with(&["1", ""]).await, plain("accept"));
+    for line in ["another-round", "Another round", "Run another round"] {
+        assert_eq!(decide_with(&[line]).await, plain("another-round"));
+    }
+    assert_eq!(decide_with(&["monolith", ""]).await, plain("Monolith"));
+    assert_eq!(
+        decide_with(&["0", "4", "chaos", "-1", "3", "It is simple."]).await,
+        Some(("Monolith".to_owned(), Some("It is simple.".to_owned())))
+    );
+}
+
+/// An empty line or the end of input leaves the decision for later.
+#[tokio::test]
+async fn e09_a_decision_can_be_left_for_later() {
+    assert_eq!(decide_with(&[""]).await, None);
+    assert_eq!(decide_with(&["9"]).await, None);
+    assert_eq!(decide_with(&[]).await, None);
+}
+
+/// E-09: the prompt lists the options; without a terminal the command that answers is printed.
+#[test]
+fn e09_the_question_is_shown_with_its_options() {
+    let prompt = format_query(&query());
+    for words in [
+        "No progress. What now?",
+        "1  Accept",
+        "2  Run another round",
+        "3  Monolith",
+    ] {
+        assert!(prompt.contains(words), "{prompt}");
+    }
+    let instructions = instructions(&query(), Uuid::nil());
+    let expected = "--decide CHOICE`, one of: \"accept\", \"another-round\", \"Monolith\"";
+    assert!(instructions.contains(expected), "{instructions}");
+}

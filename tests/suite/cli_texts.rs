@@ -1,0 +1,343 @@
+//! Every text of the command line in two snapshots, to be read like prose: the `--help` of every command, and the errors for
+//! invalid command lines.
+
+#![cfg(unix)]
+
+use std::fmt::Write;
+
+use crate::harness::{Home, Server};
+
+/// The names under `Commands:` in a help text.
+fn subcommands(help: &str) -> Vec<String> {
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    commands
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty() && *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Appends the help of a command and of its subcommands.
+fn collect_help(home: &Home, path: &[&str], out: &mut String) {
+    let run = home.run(&[path, &["--help"]].concat());
+    run.expect(0, &[]);
+    let name = [&["roundtable"], path].concat().join(" ");
+    // Every command has these; they are shown once.
+    let global = ["--config <", "--data <", "--database <", "--help"];
+    let mut lines: Vec<&str> = Vec::new();
+    let mut skips = false;
+    for line in run.out.lines() {
+        let is_option = line.trim_start().starts_with('-');
+        if is_option {
+            skips = !path.is_empty() && global.iter().any(|option| line.contains(option));
+        } else if !line.starts_with("      ") {
+            skips = false;
+        }
+        if !skips {
+            lines.push(line);
+        }
+    }
+    let text = lines.join("\n").replace("Options:\n\n", "");
+    let _ = writeln!(out, "==== {name}\n\n{}\n", text.trim_end());
+    assert!(run.out.contains("Example"), "{name} has no example");
+    for subcommand in subcommands(&run.out) {
+        collect_help(home, &[path, &[&subcommand]].concat(), out);
+    }
+}
+
+#[test]
+fn the_help_of_every_command() {
+    let mut out = String::new();
+    collect_help(&Home::empty(), &[], &mut out);
+    insta::assert_snapshot!("help", out);
+}
+
+/// Invalid command lines, in a home without a configuration and without debates.
+const IN_AN_EMPTY_HOME: &[&[&str]] = &[
+    &[],
+    &["asj"],
+    &["ask"],
+    &["forecast"],
+    &["judge"],
+    &["ask", ""],
+    &["ask", "-"],
+    &["ask", "binary.bin"],
+    &["ask", "Why?", "--model", "qwen3"],
+    &["ask", "Why?", "--model", "nowhere:x"],
+    &["ask", "Why?", "--model", "openai:gpt"],
+    &["ask", "Why?", "--config", "missing.toml"],
+    &["ask", "Why?", "--config", "broken.toml"],
+    &["ask", "Why?", "--config", "misspelt.toml"],
+    &["ask", "Why?", "--config", "invalid.toml"],
+    &["list", "--database", "folder"],
+    &["list", "--data", "folder", "--database", "postgres://x/y"],
+    &["list", "--state", "done"],
+    &["list", "--state", "compete"],
+    &["list", "--limit", "many"],
+    &["show"],
+    &["show", "3f2a"],
+    &["show", ""],
+    &["resume"],
+    &["export", "3f2a"],
+    &["export", "last", "--format", "docx"],
+    &["rate", "last", "eleven"],
+    &["rate", "last", "11"],
+    &["rm", "3f2a"],
+    &["backup"],
+    &["backup", "binary.bin"],
+    &["db"],
+    &["db", "copy", "folder", "folder"],
+    &["db", "copy", "nowhere", "folder"],
+    &["db", "prune"],
+    &["db", "prune", "--older-than", "long"],
+    &["db", "prune", "--older-than", "90d", "--json"],
+    &["templates", "show", "trade-of-analysis"],
+    &["templates", "add", "missing.toml"],
+    &["templates", "add", "misspelt.toml"],
+    &["modes", "show", "delfi"],
+    &["modes", "new", "My Mode"],
+    &["modes", "check", "missing.toml"],
+    &["modes", "check", "misspelt.toml"],
+    &["casts", "show", "temis"],
+    &["casts", "new", "My Cast"],
+    &["casts", "new", "mine", "--from", "nobody"],
+    &["casts", "check", "misspelt.toml"],
+    &["config", "set", "tiers.fats", "ollama:x"],
+    &["config", "set", "tiers.fast", "x"],
+    &["config", "set", "convergence.similarity", "1.2"],
+    &["config", "set-algorithm", "oracle"],
+    &["schema", "council"],
+    &["schema", "x"],
+    &["completions", "cmd"],
+    &["token", "add", ""],
+    &["token", "add", "ada", "--scope", "all"],
+    &["token", "revoke", "ada"],
+    &["serve", "--bind", "here"],
+    &["serve", "--bind", "0.0.0.0:0"],
+    &["serve", "--answer-within", "-1"],
+    &["serve", "--no-work"],
+    &["worker"],
+    &["worker", "--grace", "60"],
+    &["learning"],
+    &["learning", "undo"],
+    &["learning", "undo", "9"],
+    &["learning", "reset"],
+    &["learning", "reset", "--all"],
+    &["learning", "import", "missing.json"],
+    &["learning", "import", "broken.json"],
+    &["learning", "import", "other.json"],
+    &["post-mortem"],
+    &["post-mortem", "last"],
+    &["post-mortem", "--record", "missing.yaml"],
+    &["post-mortem", "last", "--domain", " "],
+    &["track", "last", "Late", "--status", "delay"],
+    &["track", "last", "Late", "--status", "x"],
+    &["track", "last", "Late", "--time-cost", "a while"],
+    &["track", "last", "Late", "--surprise", "7"],
+    &["track", "last", "Late", "--surprise", "very"],
+    &["track", "last", "Late", "--week", "0"],
+    &["track", "last", "Late", "--date", "soon"],
+    &["track", "last"],
+    &["track", "last", "Late"],
+    &["resolve", "last"],
+    &["resolve", "last", "yes"],
+    &["record", "last"],
+];
+
+/// Invalid command lines, with a model server and one finished debate.
+const WITH_A_DEBATE: &[&[&str]] = &[
+    &["ask", "Why?", "--model", "labb:x"],
+    &["ask", "Why?", "--rounds", "x"],
+    &["ask", "Why?", "--rounds", "5..3"],
+    &["ask", "Why?", "--rounds", "1..99"],
+    &["ask", "Why?", "--cast", "dialektic"],
+    &["ask", "Why?", "--cast", "panel"],
+    &["ask", "Why?", "--seat", "skeptic"],
+    &["ask", "Why?", "--seat", "sceptic=lab:y"],
+    &["ask", "Why?", "--seat", "skeptic=y", "--model", "z"],
+    &["ask", "Why?", "--timeout", "soon"],
+    &["ask", "Why?", "--max-cost", "-1"],
+    &["ask", "Why?", "--max-cost", "cheap"],
+    &["ask", "Why?", "--max-cost", "0.5"],
+    &["ask", "Why?", "--max-tokens-total", "many"],
+    &["ask", "Why?", "--seed", "x"],
+    &["ask", "Why?", "--json", "--events"],
+    &["debate", "Why?", "--mode", "chaos"],
+    &[
+        "debate", "Why?", "--mode", "delfi", "--seats", "2", "--rounds", "0",
+    ],
+    &["debate", "Why?", "--seats", "9"],
+    &["debate", "Why?", "--rounds", "2", "--focus", "3=How?"],
+    &["debate", "Why?", "--focus", "1=How?", "--focus", "Where?"],
+    &["debate", "Why?", "--cast", "dialectic"],
+    &["debate", "Why?", "--stakes", "low"],
+    &["debate", "Why?", "--enhanced", "--no-enhanced"],
+    &["debate", "Why?", "--algorithm", "oracle"],
+    &["debate", "Why?", "--domain", "hiring"],
+    &["debate", "Why?", "--source", "missing.md"],
+    &["debate", "Why?", "--source", "binary.bin"],
+    &["debate", "-", "--interactive"],
+    &["forecast", "Will it open?"],
+    &["forecast", "Will it open?", "--outcome", "Yes"],
+    &[
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+        "--rounds",
+        "0",
+    ],
+    &[
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+        "--judge-weight",
+        "60",
+    ],
+    &[
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+        "--role",
+        "wizard",
+        "--role",
+        "judge",
+    ],
+    &[
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+        "--resolves",
+        "soon",
+    ],
+    &[
+        "forecast",
+        "Will it open?",
+        "--outcome",
+        "Yes",
+        "--outcome",
+        "No",
+        "--context",
+        "missing.md",
+    ],
+    &["forecast", "--request", "missing.json"],
+    &["forecast", "--request", "broken.json"],
+    &["forecast", "--request", "other.json"],
+    &["judge", "missing.md"],
+    &["judge", "empty.md"],
+    &["judge", "binary.bin"],
+    &["judge", "picture.png"],
+    &["judge", "text.md", "--image", "text.md"],
+    &["judge", "text.md", "--image", "picture.png"],
+    &["judge", "text.md", "--rank"],
+    &["judge", "text.md", "--cast", "temis"],
+    &["show", "zzzz"],
+    &["resume", "last", "--timeout", "soon"],
+    &["rm", "last"],
+    &["rate", "last", "0"],
+    &["resolve", "last", "yes"],
+    &["record", "last"],
+    &["track", "last", " "],
+    &["track", "last", "--from", "misspelt.yaml"],
+    &["track", "last", "--from", "empty.yaml"],
+    &["post-mortem", "last"],
+    &["post-mortem", "last", "--from", "misspelt.yaml"],
+    &["post-mortem", "last", "--from", "empty.yaml"],
+    &[
+        "export",
+        "last",
+        "--format",
+        "md",
+        "-o",
+        "missing/answer.md",
+    ],
+];
+
+fn write_files(home: &Home) {
+    home.write("text.md", "Bread can sing.\n");
+    home.write("empty.md", "");
+    std::fs::write(home.path().join("binary.bin"), [0xff, 0xfe, 0x00]).unwrap();
+    std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
+    home.write("broken.toml", "[providers\n");
+    home.write("misspelt.toml", "[tirs]\nfast = \"lab:x\"\n");
+    home.write("invalid.toml", "[retry]\nattempts = -1\n");
+    home.write("broken.json", "{");
+    home.write("other.json", "{}");
+    home.write("empty.yaml", "implementation_tracking:\n  timeline: []\n");
+    home.write(
+        "misspelt.yaml",
+        "post_mortem_assessment:\n  decision_acuracy: 0.6\n",
+    );
+}
+
+/// Runs every command line and collects exit code and standard error.
+fn collect_errors(home: &Home, command_lines: &[&[&str]], models: &[&str]) -> String {
+    let id = home.list().first().map(|debate| debate["id"].clone());
+    let id = id.as_ref().and_then(|id| id.as_str());
+    let mut out = String::new();
+    for args in command_lines {
+        let needs_model = matches!(args[..], ["ask" | "debate" | "forecast" | "judge", ..])
+            && !args.contains(&"--model");
+        let more = if needs_model { models } else { &[] };
+        let run = home.run(&[args, more].concat());
+        assert!(!run.err.contains("panicked"), "{}", run.err);
+        let mut text = run.err.replace(&home.path().display().to_string(), "~");
+        if let Some(id) = id {
+            text = text.replace(id, "ID");
+        }
+        let args: Vec<String> = args
+            .iter()
+            .map(|arg| match arg.is_empty() || arg.contains([' ', '?']) {
+                true => format!("\"{arg}\""),
+                false => (*arg).to_owned(),
+            })
+            .collect();
+        // The hints of clap are the same everywhere.
+        let text: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with("For more information, try"))
+            .collect();
+        let text = text.join("\n");
+        let command = args.join(" ");
+        let command = command.trim_end();
+        let _ = writeln!(
+            out,
+            "$ roundtable {command}\n[{}] {}\n",
+            run.code,
+            text.trim()
+        );
+    }
+    out
+}
+
+#[test]
+fn the_errors_of_invalid_command_lines() {
+    let home = Home::empty();
+    write_files(&home);
+    let mut out = collect_errors(&home, IN_AN_EMPTY_HOME, &[]);
+    let server = Server::good();
+    let home = Home::with(&server);
+    write_files(&home);
+    home.ask(&["--quiet"]).expect(0, &[]);
+    let asked = server.asked().len();
+    out.push_str("==== With a model server and one finished debate\n\n");
+    out.push_str(&collect_errors(&home, WITH_A_DEBATE, &["--model", "lab:x"]));
+    insta::assert_snapshot!("errors", out);
+    assert_eq!(
+        server.asked().len(),
+        asked,
+        "an invalid command called a model"
+    );
+}
