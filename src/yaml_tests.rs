@@ -133,11 +133,11 @@ fn e14_a_part_of_another_kind_names_what_was_expected() {
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - {claim: C1, citation: Log, mark: refuted}\n",
-            "4: a mark is of a 'citation' or of a 'claim', not of both",
+            "4: a mark has either a 'citation' or a 'claim', not both",
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - {claim: C1, type: LOGICAL, mark: refuted}\n",
-            "4: the evidence of a claim has its types already: leave 'type' out",
+            "4: 'type' is not allowed with 'claim': the evidence of a claim already has types",
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - {clam: C1, mark: refuted}\n",

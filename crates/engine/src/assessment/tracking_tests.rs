@@ -38,7 +38,7 @@ fn e13_events_are_in_chronological_order() {
     let names: Vec<_> = timeline
         .events()
         .iter()
-        .map(|it| it.event.as_str())
+        .map(|event| event.event.as_str())
         .collect();
     assert_eq!(names, ["a", "b", "c", "d"]);
     let week = |date: &str| {
