@@ -142,6 +142,23 @@ impl Event {
         }
     }
 
+    pub fn failed(&self) -> Option<&Arc<FailedStep>> {
+        if let Self::StepFailed(step) = self {
+            Some(step)
+        } else {
+            None
+        }
+    }
+
+    /// A person's message.
+    pub fn said(&self) -> Option<&Words> {
+        if let Self::Said(words) = self {
+            Some(words)
+        } else {
+            None
+        }
+    }
+
     pub fn ended(&self) -> Option<&Arc<End>> {
         if let Self::Ended(end) = self {
             Some(end)
