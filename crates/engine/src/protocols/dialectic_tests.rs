@@ -9,7 +9,7 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::play;
 use crate::scripted::{
-    Dying, Scripted, deps, entries, good_script, name, setup, setup_with, timeless,
+    Dying, Scripted, deps, entries, good_script, name, sent_back, setup, setup_with, timeless,
 };
 use crate::table::Budget;
 
@@ -266,7 +266,7 @@ async fn p04_unknown_ids_are_sent_back_once() {
     });
     played(&model, &Arc::default()).await;
     let revisions = asked_of(&model, "revision");
-    let reason = &revisions[1].messages.last().unwrap().text;
+    let reason = sent_back(&revisions);
     assert!(
         reason.contains("There is no issue 'S9'; there are: S1, S2."),
         "{reason}"
@@ -287,8 +287,8 @@ async fn c05_an_invalid_reply_is_sent_back_once_with_the_reason() {
     );
     let trace = played(&model, &Arc::default()).await;
     assert_eq!(trace.state, State::Complete);
-    let second = &asked_of(&model, "critique")[1];
-    let reason = &second.messages.last().unwrap().text;
+    let critiques = asked_of(&model, "critique");
+    let reason = sent_back(&critiques);
     assert!(
         reason.contains("/quality_score") && reason.contains("ready_for_synthesis"),
         "{reason}"

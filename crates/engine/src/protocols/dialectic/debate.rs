@@ -12,7 +12,7 @@ use crate::prompt::given;
 use crate::protocols::replay;
 use crate::table::Turn;
 
-/// What the debate knows after its turns so far.
+/// The state after the turns so far.
 ///
 /// The live debate and everything that reads a journal (report, trace) use this one fold: [`Debate::start_round`] and
 /// [`Debate::apply`].

@@ -129,7 +129,7 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
     if let Some(first) = &verdict.worth.first {
         let markdown = first.answer.clone();
         sections.push(Section::main(
-            "First answer, before any critique",
+            "Blind first answer",
             vec![Block::Text { markdown }],
         ));
     }
