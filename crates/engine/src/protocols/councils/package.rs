@@ -206,7 +206,7 @@ fn words_of(given: &[Given]) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The text of subtitles (SRT, WebVTT), without numbers, times and empty lines.
+/// The text of subtitles (SRT, `WebVTT`), without numbers, times and empty lines.
 fn spoken(transcript: &str) -> String {
     let is_speech = |line: &&str| {
         let line = line.trim();

@@ -1,7 +1,5 @@
 //! Replies that break a rule are sent back once.
 
-#![expect(clippy::float_cmp, reason = "the figures are exact, or rounded before")]
-
 use super::*;
 use crate::protocols;
 use crate::protocols::councils::test_support::finding;
