@@ -45,7 +45,7 @@ fn unknown_names_are_reported_with_the_nearest_one() {
         .expect(2, &["no seat named 'sceptic'", "did you mean 'skeptic'"]);
     ask(&["--model", "lab:x", "--seat", "skeptic"]).expect(2, &["invalid --seat 'skeptic'"]);
     ask(&["--model", "lab:x", "--cast", "dialektic"]).expect(2, &["did you mean 'dialectic'"]);
-    ask(&["--model", "lab:x", "--rounds", "5..3"]).expect(2, &["rounds go from 5 to 3"]);
+    ask(&["--model", "lab:x", "--rounds", "5..3"]).expect(2, &["invalid rounds 5 to 3"]);
     ask(&["--model", "lab:x", "--rounds", "1..99"]).expect(2, &["too many"]);
     ask(&["--model", "lab:x", "--timeout", "soon"]).expect(2, &["invalid --timeout 'soon'"]);
     ask(&["--model", "lab:x", "--max-cost", "-1"]).expect(2, &["invalid --max-cost '-1'"]);

@@ -84,7 +84,7 @@ fn c14_a_forecast_is_shown_and_exported() {
     assert!(run.out.contains("probably"), "{}", run.out);
     let shown = home.run(&["show", "last"]);
     for words in [
-        "Where the roles differ",
+        "Disagreements",
         "A wet spring",
         "Precedents",
         "1999",
@@ -230,7 +230,7 @@ fn f18_a_failing_role_makes_the_result_partial() {
     });
     let home = Home::with(&server);
     let run = forecast(&home, &["--json"]);
-    run.expect(3, &["Never heard: historian"]);
+    run.expect(3, &["Without any argument: historian"]);
     let result = run.json();
     assert_eq!(result["roundtable"]["state"], "partial");
     assert_eq!(result["roundtable"]["absent_roles"], json!(["historian"]));
@@ -287,7 +287,7 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
         .expect(0, &["Wrote page.html"]);
     let page = std::fs::read_to_string(home.path().join("page.html")).unwrap();
     assert!(page.contains("<svg") && !page.contains("<script"), "{page}");
-    assert!(home.run(&["show", "last"]).out.contains("It was 'Yes'."));
+    assert!(home.run(&["show", "last"]).out.contains("Outcome: Yes"));
 
     let next = forecast(&home, &["--domain", "building", "--json", "--rounds", "1"]).json();
     let weights = next["roundtable"]["accuracy_pool"]["weights"]

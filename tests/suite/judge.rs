@@ -50,10 +50,10 @@ fn t10_a_post_is_judged_and_the_result_matches_the_schema() {
     assert!(shown.out.contains("A well made piece."), "{}", shown.out);
     let page = home.run(&["export", "last", "--format", "html"]);
     for words in [
-        "Score card",
+        "Scorecard",
         "Authenticity",
         "no proof of anything",
-        "Figures on bias",
+        "Bias figures",
     ] {
         assert!(page.out.contains(words), "'{words}' is not on the page");
     }

@@ -159,6 +159,7 @@ impl Event {
         }
     }
 
+    /// A person's message.
     pub fn said(&self) -> Option<&Words> {
         match self {
             Self::Said(words) => Some(words),

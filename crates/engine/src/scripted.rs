@@ -66,6 +66,12 @@ pub(crate) fn name(request: &Request) -> String {
         .map_or_else(String::new, |schema| schema.name.clone())
 }
 
+/// What a seat was told when its first reply was sent back. `requests` are its calls of one step, in order.
+pub(crate) fn sent_back(requests: &[Request]) -> &str {
+    assert!(requests.len() > 1, "no reply was sent back");
+    &requests[1].messages.last().unwrap().text
+}
+
 impl Model for Scripted {
     fn stream(&self, request: Request) -> Deltas {
         let wanted = name(&request);

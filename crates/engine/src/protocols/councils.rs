@@ -1,6 +1,9 @@
-//! Councils of judges that keep their disagreements (T-01 … T-13): each council judges blind, reads itself, agrees on numbers
-//! where it can and keeps its differences where it cannot; the councils read each other; a critic examines how they judged; an
-//! orchestrator answers the critic and writes the result.
+//! The councils protocol (T-01 … T-13): councils of judges score content and keep their disagreements.
+//!
+//! 1. The judges of a council score independently, then revise after reading each other.
+//! 2. The lead of each council writes a narrative; the program computes the consensus and keeps every disagreement.
+//! 3. The councils respond to each other.
+//! 4. A critic reviews the judgement; an orchestrator answers the critic and writes the result.
 
 mod council_state;
 mod findings;
@@ -22,20 +25,21 @@ pub use package::{Given, Kind, Package};
 pub use record::{Record, schema};
 pub use replies::{Critique, Evaluation, Narrative, Response, Revision, Synthesis};
 pub use rules::{Mode, Rules, RulesError};
-pub use scorecard::{DimensionResult, JudgeScore, Standing};
+pub use scorecard::{DimensionResult, JudgeScore, ScoreBasis};
 pub use verdict::Verdict;
 
-use crate::cast::councils::{CRITIC, ORCHESTRATOR};
+use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::event::{End, Entry, Words};
-use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request, end_of};
+use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
 use council_state::{
-    Bench, CouncilState, Second, faults_of_evaluation, faults_of_narrative, faults_of_revision,
+    CouncilState, CouncilTurn, JudgeState, faults_of_evaluation, faults_of_narrative,
+    faults_of_revision,
 };
-use findings::settle;
-use scorecard::{card, faults_of_changes, finals};
+use findings::resolve_findings;
+use scorecard::{faults_of_changes, finals, scorecard};
 use verdict::{Ending, disagreements};
 
 /// See the module's documentation.
@@ -66,7 +70,7 @@ impl Protocol for Councils {
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
         let verdict = councils(table, rules).await?;
-        end_of(verdict.state(), verdict.reason(), &verdict)
+        verdict.outcome().end(&verdict)
     }
 
     fn report(entries: &[Entry]) -> Report {
@@ -90,97 +94,107 @@ pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         reply::prepare::<Critique>();
         reply::prepare::<Synthesis>();
     });
-    let mut hearing = Hearing {
-        sittings: rules.panel.councils.iter().map(CouncilState::new).collect(),
+    let mut deliberation = Deliberation {
+        councils: rules.panel.councils.iter().map(CouncilState::new).collect(),
         critique: None,
         synthesis: None,
         person: Vec::new(),
     };
-    let ending = match hear(table, rules, &mut hearing).await {
-        Ok(()) => Ending::Heard,
+    let ending = match run_phases(table, rules, &mut deliberation).await {
+        Ok(()) => Ending::Complete,
         Err(Halt::Budget(limit)) => Ending::Budget(limit.to_string()),
         Err(halt) => return Err(halt),
     };
-    Ok(Verdict::of(table, rules, &hearing, &ending))
+    Ok(Verdict::of(table, rules, &deliberation, &ending))
 }
 
-/// All that is said, kept whatever ends it.
-pub(crate) struct Hearing<'r> {
-    sittings: Vec<CouncilState<'r>>,
+/// Every turn so far. Kept if a budget limit ends the debate.
+pub(crate) struct Deliberation<'r> {
+    councils: Vec<CouncilState<'r>>,
     critique: Option<Turn<Critique>>,
     synthesis: Option<Turn<Synthesis>>,
-    /// What the person who asked has said so far. The councils sit apart; it is heard where they meet.
+    /// Messages of the person who asked. The seats get them after the councils have deliberated separately.
     person: Vec<Words>,
 }
 
-async fn hear(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result<(), Halt> {
-    // No council waits for another before there is something to exchange.
-    all(hearing
-        .sittings
+async fn run_phases(
+    table: &Table,
+    rules: &Rules,
+    deliberation: &mut Deliberation<'_>,
+) -> Result<(), Halt> {
+    // The councils run in parallel until the exchange.
+    all(deliberation
+        .councils
         .iter_mut()
-        .map(|sitting| deliberate(table, rules, sitting)))
+        .map(|council| deliberate(table, rules, council)))
     .await?;
-    if hearing.is_empty() {
+    if deliberation.is_empty() {
         return Ok(());
     }
     if rules.mode == Mode::Full {
-        hearing.person = table.interlude("exchange").await?;
-        exchange(table, rules, hearing).await?;
+        deliberation.person = table.interlude("exchange").await?;
+        exchange(table, rules, deliberation).await?;
     }
-    hearing.person = table.interlude("critic").await?;
-    hearing.critique = criticise(table, rules, hearing).await?;
-    hearing.person = table.interlude("synthesis").await?;
-    hearing.synthesis = synthesise(table, rules, hearing).await?;
+    deliberation.person = table.interlude("critic").await?;
+    deliberation.critique = criticise(table, rules, deliberation).await?;
+    deliberation.person = table.interlude("synthesis").await?;
+    deliberation.synthesis = synthesise(table, rules, deliberation).await?;
     Ok(())
 }
 
-/// One council for itself: round 1 blind, round 2 after having read each other, then the lead's transcript of both.
+/// One council by itself: an independent round, a round after the judges have read each other, then the lead's narrative.
 async fn deliberate(
     table: &Table,
     rules: &Rules,
-    sitting: &mut CouncilState<'_>,
+    council: &mut CouncilState<'_>,
 ) -> Result<(), Halt> {
     table.round(1, "independent evaluation");
-    let judges = sitting
-        .benches
-        .iter()
-        .map(|bench| evaluate(table, rules, sitting, bench));
-    let (evaluations, halted) = each(judges).await;
-    for (bench, evaluation) in sitting.benches.iter_mut().zip(evaluations) {
-        bench.first = evaluation.flatten();
+    let spec = council.spec;
+    let judges = spec.judges.iter();
+    let (evaluations, halted) =
+        each(judges.map(|judge| evaluate(table, rules, council, judge))).await;
+    for (judge, turn) in spec.judges.iter().zip(evaluations) {
+        if let Some(turn) = turn.flatten() {
+            council.apply(&judge.seat, CouncilTurn::Evaluation(turn));
+        }
     }
     halted?;
-    // One judge alone has nobody to read.
-    if rules.mode == Mode::Full && sitting.present().count() > 1 {
+    let present: Vec<&str> = council
+        .present()
+        .map(|judge| judge.spec.seat.as_str())
+        .collect();
+    // A single judge has no peers to read.
+    if rules.mode == Mode::Full && present.len() > 1 {
         table.round(2, "informed revision");
-        let judges = sitting
-            .benches
-            .iter()
-            .map(|bench| revise(table, rules, sitting, bench));
-        let (revisions, halted) = each(judges).await;
-        for (bench, revision) in sitting.benches.iter_mut().zip(revisions) {
-            bench.second = revision.unwrap_or(Second::NotAsked);
+        let judges = council.present();
+        let (revisions, halted) =
+            each(judges.map(|judge| revise(table, rules, council, judge))).await;
+        for (seat, revision) in present.into_iter().zip(revisions) {
+            if let Some(turn) = revision {
+                council.apply(seat, CouncilTurn::Revision(turn));
+            }
         }
         halted?;
     }
-    sitting.narrative = narrate(table, rules, sitting).await?;
+    if let Some(turn) = narrate(table, rules, council).await? {
+        council.apply(&spec.lead, CouncilTurn::Narrative(turn));
+    }
     Ok(())
 }
 
 async fn evaluate(
     table: &Table,
     rules: &Rules,
-    sitting: &CouncilState<'_>,
-    bench: &Bench<'_>,
+    council: &CouncilState<'_>,
+    judge: &Judge,
 ) -> Result<Option<Turn<Evaluation>>, Halt> {
-    let judge = bench.judge;
     table
         .ask(&judge.seat, "evaluate")
         .in_round(1)
         .images(&rules.package.images)
         .prompt(
             "councils/evaluate",
-            prompt_context::evaluate(rules, sitting, judge),
+            prompt_context::evaluate(rules, council, judge),
         )
         .choices("dimension", judge.dimensions.clone())
         .items("scores", judge.dimensions.len())
@@ -194,72 +208,74 @@ async fn evaluate(
 async fn revise(
     table: &Table,
     rules: &Rules,
-    sitting: &CouncilState<'_>,
-    bench: &Bench<'_>,
-) -> Result<Second, Halt> {
-    // Who was absent has nothing to revise.
-    if bench.first.is_none() {
-        return Ok(Second::NotAsked);
-    }
-    let judge = bench.judge;
-    let peers = sitting.read_by(bench, table.setup().seed);
-    let turn = table
-        .ask(&judge.seat, "revise")
+    council: &CouncilState<'_>,
+    judge: &JudgeState<'_>,
+) -> Result<Option<Turn<Revision>>, Halt> {
+    let spec = judge.spec;
+    let peers = council.peers_of(judge, table.setup().seed);
+    table
+        .ask(&spec.seat, "revise")
         .in_round(2)
         .images(&rules.package.images)
         .prompt(
             "councils/revise",
-            prompt_context::revise(rules, sitting, bench, &peers),
+            prompt_context::revise(rules, council, judge, &peers),
         )
-        .choices("dimension", judge.dimensions.clone())
+        .choices("dimension", spec.dimensions.clone())
         .choices(
             "peer",
-            peers.iter().map(|peer| peer.judge.seat.clone()).collect(),
+            peers.iter().map(|peer| peer.spec.seat.clone()).collect(),
         )
-        .items("scores", judge.dimensions.len())
-        .choices("name", judge.sub_scores.clone())
-        .items("sub_scores", judge.sub_scores.len())
-        .check(|reply: &Revision| faults_of_revision(bench, &peers, reply))
-        .send()
-        .await?;
-    Ok(turn.map_or(Second::Absent, |turn| Second::Given(Box::new(turn))))
-}
-
-/// The lead merges what its judges observed. The numbers are the program's: weighted, with every disagreement kept.
-async fn narrate(
-    table: &Table,
-    rules: &Rules,
-    sitting: &CouncilState<'_>,
-) -> Result<Option<Turn<Narrative>>, Halt> {
-    let judges: Vec<String> = sitting
-        .present()
-        .map(|bench| bench.judge.seat.clone())
-        .collect();
-    if judges.is_empty() {
-        return Ok(None);
-    }
-    let (results, _) = card(&rules.panel, sitting);
-    table
-        .ask(&sitting.council.lead, "narrate")
-        .in_phase("consensus", last_round(rules))
-        .images(&rules.package.images)
-        .prompt(
-            "councils/narrate",
-            prompt_context::narrate(rules, sitting, &results),
-        )
-        .choices("judge", judges)
-        .check(|reply: &Narrative| faults_of_narrative(sitting, reply))
+        .items("scores", spec.dimensions.len())
+        .choices("name", spec.sub_scores.clone())
+        .items("sub_scores", spec.sub_scores.len())
+        .check(|reply: &Revision| faults_of_revision(judge, &peers, reply))
         .send()
         .await
 }
 
-/// Each council gets the others' consensus and answers three questions; its lead may move a number by five points.
-async fn exchange(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Result<(), Halt> {
-    let cards = hearing.cards(rules);
-    let leads = (0..cards.len()).map(|own| respond(table, rules, hearing, &cards, own));
+/// The lead merges the judges' observations. The program computes the scores and keeps every disagreement.
+async fn narrate(
+    table: &Table,
+    rules: &Rules,
+    council: &CouncilState<'_>,
+) -> Result<Option<Turn<Narrative>>, Halt> {
+    let judges: Vec<String> = council
+        .present()
+        .map(|judge| judge.spec.seat.clone())
+        .collect();
+    if judges.is_empty() {
+        return Ok(None);
+    }
+    let (results, _) = scorecard(&rules.panel, council);
+    table
+        .ask(&council.spec.lead, "narrate")
+        .in_phase("consensus", last_round(rules))
+        .images(&rules.package.images)
+        .prompt(
+            "councils/narrate",
+            prompt_context::narrate(rules, council, &results),
+        )
+        .choices("judge", judges)
+        .check(|reply: &Narrative| faults_of_narrative(council, reply))
+        .send()
+        .await
+}
+
+/// Each lead gets the other councils' consensus, answers three questions and may move a score by up to five points.
+async fn exchange(
+    table: &Table,
+    rules: &Rules,
+    deliberation: &mut Deliberation<'_>,
+) -> Result<(), Halt> {
+    let scorecards = deliberation.scorecards(rules);
+    let leads =
+        (0..scorecards.len()).map(|own| respond(table, rules, deliberation, &scorecards, own));
     let (responses, halted) = each(leads).await;
-    for (sitting, response) in hearing.sittings.iter_mut().zip(responses) {
-        sitting.response = response.flatten();
+    for (council, response) in deliberation.councils.iter_mut().zip(responses) {
+        if let Some(turn) = response.flatten() {
+            council.apply(&council.spec.lead, CouncilTurn::Response(turn));
+        }
     }
     halted
 }
@@ -267,30 +283,29 @@ async fn exchange(table: &Table, rules: &Rules, hearing: &mut Hearing<'_>) -> Re
 async fn respond(
     table: &Table,
     rules: &Rules,
-    hearing: &Hearing<'_>,
-    cards: &[Vec<DimensionResult>],
+    deliberation: &Deliberation<'_>,
+    scorecards: &[Vec<DimensionResult>],
     own: usize,
 ) -> Result<Option<Turn<Response>>, Halt> {
-    let sittings = &hearing.sittings;
-    let heard = |sitting: &CouncilState<'_>| sitting.present().next().is_some();
-    let others: Vec<_> = (0..sittings.len())
-        .filter(|index| *index != own && heard(&sittings[*index]))
-        .map(|index| (&sittings[index], cards[index].as_slice()))
+    let councils = &deliberation.councils;
+    let others: Vec<_> = (0..councils.len())
+        .filter(|index| *index != own && !councils[*index].is_empty())
+        .map(|index| (&councils[index], scorecards[index].as_slice()))
         .collect();
-    let (sitting, results) = (&sittings[own], &cards[own]);
-    if others.is_empty() || !heard(sitting) {
+    let (council, results) = (&councils[own], &scorecards[own]);
+    if others.is_empty() || council.is_empty() {
         return Ok(None);
     }
     let movable = finals(results).into_keys().collect();
     table
-        .ask(&sitting.council.lead, "respond")
+        .ask(&council.spec.lead, "respond")
         .in_phase("exchange", last_round(rules))
         .images(&rules.package.images)
         .prompt(
             "councils/respond",
-            prompt_context::heard(
-                prompt_context::respond(rules, (sitting, results), &others),
-                &hearing.person,
+            prompt_context::with_person(
+                prompt_context::respond(rules, (council, results), &others),
+                &deliberation.person,
             ),
         )
         .choices("dimension", movable)
@@ -298,26 +313,26 @@ async fn respond(
             let changes = reply
                 .changes
                 .iter()
-                .map(|it| (it.dimension.as_str(), it.to));
+                .map(|change| (change.dimension.as_str(), change.to));
             faults_of_changes(results, changes)
         })
         .send()
         .await
 }
 
-/// The critic must answer every grave disagreement, and say what it checked where it found nothing.
+/// The critic must answer every severe disagreement, and list what it checked if it found nothing.
 async fn criticise(
     table: &Table,
     rules: &Rules,
-    hearing: &Hearing<'_>,
+    deliberation: &Deliberation<'_>,
 ) -> Result<Option<Turn<Critique>>, Halt> {
-    let cards = hearing.cards(rules);
-    let kept = disagreements(&cards, None);
-    let figures = hearing.bias(table, &cards);
-    let grave: Vec<String> = kept
+    let scorecards = deliberation.scorecards(rules);
+    let kept = disagreements(&scorecards, None);
+    let figures = deliberation.bias(table, &scorecards);
+    let severe: Vec<String> = kept
         .iter()
-        .filter(|it| it.is_severe())
-        .map(|it| it.id.clone())
+        .filter(|disagreement| disagreement.is_severe())
+        .map(|disagreement| disagreement.id.clone())
         .collect();
     table
         .ask(CRITIC, "criticise")
@@ -325,31 +340,39 @@ async fn criticise(
         .images(&rules.package.images)
         .prompt(
             "councils/criticise",
-            prompt_context::heard(
-                prompt_context::criticise(rules, &hearing.sittings, &cards, &kept, &figures),
-                &hearing.person,
+            prompt_context::with_person(
+                prompt_context::criticise(
+                    rules,
+                    &deliberation.councils,
+                    &scorecards,
+                    &kept,
+                    &figures,
+                ),
+                &deliberation.person,
             ),
         )
         .choices(
             "disagreement",
-            kept.iter().map(|it| it.id.clone()).collect(),
+            kept.iter()
+                .map(|disagreement| disagreement.id.clone())
+                .collect(),
         )
-        .check(|reply: &Critique| verdict::faults_of_critique(reply, &grave))
+        .check(|reply: &Critique| verdict::faults_of_critique(reply, &severe))
         .send()
         .await
 }
 
-/// The orchestrator answers every finding and writes for whoever asked.
+/// The orchestrator answers every finding and writes the summary for the person who asked.
 async fn synthesise(
     table: &Table,
     rules: &Rules,
-    hearing: &Hearing<'_>,
+    deliberation: &Deliberation<'_>,
 ) -> Result<Option<Turn<Synthesis>>, Halt> {
-    let cards = hearing.cards(rules);
-    let critique = hearing.critique.as_ref().map(|turn| &turn.reply);
-    let kept = disagreements(&cards, critique);
+    let scorecards = deliberation.scorecards(rules);
+    let critique = deliberation.critique.as_ref().map(|turn| &turn.reply);
+    let kept = disagreements(&scorecards, critique);
     let findings = critique.map_or(&[][..], |critique| &critique.findings);
-    let standing = finals(&cards.concat());
+    let scores = finals(&scorecards.concat());
     let ids = (0..findings.len()).map(replies::finding_id).collect();
     let extras = &rules.panel.extras;
     table
@@ -358,13 +381,19 @@ async fn synthesise(
         .images(&rules.package.images)
         .prompt(
             "councils/synthesise",
-            prompt_context::heard(
-                prompt_context::synthesise(rules, &hearing.sittings, &cards, &kept, critique),
-                &hearing.person,
+            prompt_context::with_person(
+                prompt_context::synthesise(
+                    rules,
+                    &deliberation.councils,
+                    &scorecards,
+                    &kept,
+                    critique,
+                ),
+                &deliberation.person,
             ),
         )
         .choices("finding", ids)
-        .choices("dimension", standing.keys().cloned().collect())
+        .choices("dimension", scores.keys().cloned().collect())
         .choices(
             "name",
             extras.iter().map(|extra| extra.name.clone()).collect(),
@@ -372,7 +401,7 @@ async fn synthesise(
         .items("answers", findings.len())
         .items("extras", extras.len())
         .check(|reply: &Synthesis| {
-            let mut faults = settle(findings, &reply.answers, standing.clone()).faults;
+            let mut faults = resolve_findings(findings, &reply.answers, scores.clone()).faults;
             faults.extend(verdict::faults_of_extras(extras, &reply.extras));
             faults
         })
@@ -388,29 +417,30 @@ fn last_round(rules: &Rules) -> u32 {
     }
 }
 
-impl Hearing<'_> {
-    /// Nobody said anything: there is nothing to examine.
+impl Deliberation<'_> {
+    /// Whether no judge has answered.
     fn is_empty(&self) -> bool {
-        self.sittings
-            .iter()
-            .all(|sitting| sitting.present().next().is_none())
+        self.councils.iter().all(CouncilState::is_empty)
     }
 
-    fn cards(&self, rules: &Rules) -> Vec<Vec<DimensionResult>> {
-        let sittings = self.sittings.iter();
-        sittings
-            .map(|sitting| card(&rules.panel, sitting).0)
+    fn scorecards(&self, rules: &Rules) -> Vec<Vec<DimensionResult>> {
+        let councils = self.councils.iter();
+        councils
+            .map(|council| scorecard(&rules.panel, council).0)
             .collect()
     }
 
-    fn bias(&self, table: &Table, cards: &[Vec<DimensionResult>]) -> BiasFigures {
+    fn bias(&self, table: &Table, scorecards: &[Vec<DimensionResult>]) -> BiasFigures {
         let seed = table.setup().seed;
         let judgements: Vec<_> = self
-            .sittings
+            .councils
             .iter()
-            .flat_map(|it| it.judgements(seed))
+            .flat_map(|council| council.judgements(seed))
             .collect();
-        let scores = cards.iter().flatten().flat_map(|it| &it.judges);
+        let scores = scorecards
+            .iter()
+            .flatten()
+            .flat_map(|result| &result.judges);
         let last: Vec<_> = scores.filter_map(JudgeScore::last).collect();
         bias_figures(&judgements, &last)
     }
@@ -420,5 +450,4 @@ impl Hearing<'_> {
 mod test_support;
 
 #[cfg(test)]
-#[path = "councils_tests.rs"]
 mod tests;

@@ -1,8 +1,7 @@
-//! Proposer, skeptic, synthesizer: an answer is attacked and mended until it stands, then written anew for someone who
-//! was not there (P-01 … P-08).
+//! The dialectic protocol (P-01 … P-08): a proposer answers, a skeptic criticises, the proposer revises until the skeptic is
+//! satisfied. A synthesizer then writes the final answer for readers who have not seen the debate.
 
 mod debate;
-mod follow;
 mod input;
 mod replies;
 mod report;
@@ -15,8 +14,7 @@ use roundtable_core::answer::traces_of_debate;
 use roundtable_core::stopping;
 use serde_json::Value;
 
-pub use debate::{Debate, Exchange};
-pub use follow::Follower;
+pub use debate::{Debate, Exchange, RoundTurn};
 pub use input::{Input, Settings};
 pub use replies::{Change, Critique, Marking, Opening, Review, Revision, Synthesis};
 pub use rules::{Rules, RulesError};
@@ -26,14 +24,16 @@ pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
 use crate::event::{End, Entry};
 use crate::prompt::given;
-use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request, end_of};
+use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
 use crate::reasoning::{Retrieval, Template};
 use crate::report::Report;
 use crate::table::{Exhausted, Halt, Table, Turn};
 
-/// How many templates are offered to the proposer, and how similar they must at least be.
-const TEMPLATES: usize = 3;
-const LEAST_SIMILARITY: f64 = 0.65;
+/// The number of templates offered to the proposer, and their minimum similarity to the question.
+const MAX_TEMPLATES: usize = 3;
+const MIN_SIMILARITY: f64 = 0.65;
+/// The journal key of the retrieved templates.
+const RETRIEVAL: &str = "r0/retrieval";
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Protocol for Dialectic {
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
         let verdict = dialectic(table, rules).await?;
-        end_of(verdict.state(), verdict.reason(), &verdict)
+        verdict.outcome().end(&verdict)
     }
 
     fn report(entries: &[Entry]) -> Report {
@@ -85,7 +85,7 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         Err(halt) => return Err(halt),
     };
     if debate.latest_answer().is_some() {
-        debate.hear(table.interlude("synthesis").await?);
+        debate.set_person(table.interlude("synthesis").await?);
     }
     let synthesis = match synthesise(table, &debate).await {
         Ok(synthesis) => synthesis,
@@ -94,7 +94,7 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     };
     let (marking, ending) = match mark(table, rules, &debate, synthesis.as_ref()).await {
         Ok(marking) => (marking, ending),
-        // The answer is there and whole; only its mark is missing.
+        // The answer is complete; only its score is missing.
         Err(Halt::Budget(limit)) => (None, Ending::Budget(limit.to_string())),
         Err(halt) => return Err(halt),
     };
@@ -103,11 +103,11 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     ))
 }
 
-/// Before the debate: which ways of thinking have served questions like this one?
+/// Retrieves the reasoning templates that are similar to the question.
 async fn retrieve(table: &Table) -> Result<Retrieval, Halt> {
     let question = &table.setup().question;
     table
-        .note("r0/retrieval", || async {
+        .note(RETRIEVAL, || async {
             let Some(embedder) = table.embedder() else {
                 return Retrieval {
                     embedder: None,
@@ -117,7 +117,7 @@ async fn retrieve(table: &Table) -> Result<Retrieval, Halt> {
             };
             let found = table
                 .library()
-                .search(question, TEMPLATES, embedder.as_ref(), table.scale())
+                .search(question, MAX_TEMPLATES, embedder.as_ref(), table.scale())
                 .await;
             let (hits, failure) = match found {
                 Ok(hits) => (hits, None),
@@ -127,7 +127,7 @@ async fn retrieve(table: &Table) -> Result<Retrieval, Halt> {
                 embedder: Some(embedder.name().to_owned()),
                 hits: hits
                     .into_iter()
-                    .filter(|hit| hit.similarity.scaled >= LEAST_SIMILARITY)
+                    .filter(|hit| hit.similarity.scaled >= MIN_SIMILARITY)
                     .collect(),
                 failure,
             }
@@ -135,7 +135,7 @@ async fn retrieve(table: &Table) -> Result<Retrieval, Halt> {
         .await
 }
 
-/// The rounds. A seat that is absent gets another chance in the next round; two rounds without one end them.
+/// The rounds. A seat that fails is asked again in the next round; two rounds without a critique end the debate.
 async fn argue(
     table: &Table,
     rules: &Rules,
@@ -144,38 +144,41 @@ async fn argue(
 ) -> Result<Ending, Halt> {
     for round in 1.. {
         if round > 1 {
-            debate.hear(table.interlude(&format!("r{round}")).await?);
+            debate.set_person(table.interlude(&format!("r{round}")).await?);
         }
         table.round(round, if round == 1 { "opening" } else { "refinement" });
-        debate.begin(round);
+        debate.start_round(round);
 
         if debate.wants_opening() {
             if let Some(turn) = propose(table, retrieval, debate, round).await? {
-                debate.open(turn);
+                debate.apply(round, RoundTurn::Opening(turn));
             }
         } else if debate.wants_revision()
             && let Some(turn) = revise(table, rules, debate, round).await?
         {
-            debate.revise(turn);
+            debate.apply(round, RoundTurn::Revision(turn));
         }
 
         if debate.wants_critique() {
             if let Some(turn) = criticise(table, rules, debate, round).await? {
-                debate.criticise(turn);
+                debate.apply(round, RoundTurn::Critique(turn));
             }
         } else if debate.wants_review()
             && let Some(turn) = review(table, rules, debate, round).await?
         {
-            debate.review(turn);
+            debate.apply(round, RoundTurn::Review(turn));
         }
 
         if debate.idle_rounds() == 2 {
             return Ok(Ending::SeatsAbsent);
         }
         let limits = rules.limits();
-        if let Some(stop) =
-            stopping::after_round(round, debate.assessment(), debate.open_critical(), &limits)
-        {
+        if let Some(stop) = stopping::after_round(
+            round,
+            debate.assessment(round),
+            debate.open_critical(),
+            &limits,
+        ) {
             return Ok(Ending::Rule(stop));
         }
     }
@@ -274,7 +277,7 @@ async fn review(
         .await
 }
 
-/// After the rounds: one answer for a reader who was not there. Without any proposal there is nothing to write.
+/// After the rounds: one answer for a reader who has not seen them. Skipped without a proposal.
 async fn synthesise(table: &Table, debate: &Debate) -> Result<Option<Turn<Synthesis>>, Halt> {
     if debate.latest_answer().is_none() {
         return Ok(None);
@@ -320,7 +323,7 @@ async fn mark(
         .await
 }
 
-/// The budget is spent: the latest proposal is the best answer there is.
+/// The budget is spent: the latest proposal is the answer.
 fn cut_short(
     table: &Table,
     rules: &Rules,

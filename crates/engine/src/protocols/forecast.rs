@@ -1,5 +1,7 @@
-//! The forecasting debate (F): five roles argue three rounds about what will happen, every argument is scored while the next
-//! round is already being argued, the judge speaks last, and a distribution comes out that can be scored later.
+//! The forecast protocol (F): roles argue in rounds about which outcome will happen, every argument is scored, the judge speaks
+//! last. The result is a probability distribution that can be scored once the outcome is known.
+//!
+//! The arguments of a round are scored while the next round runs.
 
 mod assessment;
 mod calibration;
@@ -23,29 +25,29 @@ use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
 pub use contract::{DebateRequest, Outcome, Phase, Round};
-pub use debate::{Debate, Heard, Marks, Spoken, point_id};
+pub use debate::{ArgumentTurn, CountedArgument, Debate, RubricScores, point_id};
 pub use input::Input;
 pub use replies::{Argument, Scoring, Synthesis};
-pub use request::{Fault, LEAST_OUTCOMES, MOST_OUTCOMES, MOST_ROUNDS};
+pub use request::{Fault, MAX_OUTCOMES, MAX_ROUNDS, MIN_OUTCOMES};
 pub use resolution::{Resolution, Scored, observations, resolution_of, scored};
 pub use result::{DebateResult, schema};
-pub use rules::{Before, Opening, Rules, open};
+pub use rules::{ForecastContext, ForecastPlan, Rules, plan};
 pub use verdict::Verdict;
 
 use crate::cast::Duty;
 use crate::data::Data;
 use crate::event::{End, Entry};
 use crate::prompt::given;
-use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request, end_of};
+use crate::protocol::{Context, FormField, Needs, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, both, each};
-use assessment::{assess, assess_all, settle};
+use assessment::{apply_assessments, assess, assess_all};
 use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
 use debate::{Role, Version};
-use prompt_inputs::{GIST_WORDS, Material, last_forecast, words_for};
-use text_budget::share;
-use verdict::{Circumstances, Ending};
+use prompt_inputs::{GIST_WORDS, PromptInputs, last_forecast, words_for};
+use text_budget::percent;
+use verdict::{Ending, RunInfo};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -75,7 +77,7 @@ impl Protocol for Forecast {
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
         let verdict = forecast(table, rules).await?;
-        end_of(verdict.state(), verdict.reason(), &verdict)
+        verdict.outcome().end(&verdict)
     }
 
     fn report(entries: &[Entry]) -> Report {
@@ -102,107 +104,108 @@ pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
     });
     let mut debate = Debate::new(rules, &table.setup().seats);
     let argued = argue(table, &mut debate).await;
-    let summed_up = match argued {
-        Ok(()) => sum_up(table, &mut debate).await,
+    let outcome = match argued {
+        Ok(()) => synthesise(table, &mut debate).await,
         Err(halt) => Err(halt),
     };
-    let ending = match summed_up {
+    let ending = match outcome {
         Ok(()) => Ending::Played,
         Err(Halt::Budget(limit)) => Ending::Budget(limit.to_string()),
         Err(halt) => return Err(halt),
     };
-    Ok(Verdict::of(&debate, Circumstances::at(table, ending)))
+    Ok(Verdict::of(&debate, RunInfo::at(table, ending)))
 }
 
-/// The rounds. While one is being argued, the one before is being scored; only the judge's last word waits for the others.
+/// The rounds. While one is argued, the one before is scored; only the judge's closing waits for the others.
 async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
     let last = debate.rules().rounds;
     for round in 1..=last {
         if round > 1 {
-            debate.listen(table.interlude(&format!("r{round}")).await?);
+            debate.set_person(table.interlude(&format!("r{round}")).await?);
         }
         table.round(round, debate.phase(round).name());
-        let material = Material::of(table, debate, round);
+        let inputs = PromptInputs::of(table, debate, round);
         let speakers = debate.speakers(round).into_iter();
-        let ((spoken, halted), assessed) = both(
-            each(speakers.map(|role| speak(table, debate, role, round, &material))),
+        let ((turns, halted), assessed) = both(
+            each(speakers.map(|role| argue_as(table, debate, role, round, &inputs))),
             assess_all(table, debate, round - 1),
         )
         .await;
-        for (role, turn) in spoken.into_iter().flatten() {
-            hear(debate, round, &role, turn);
+        for (role, turn) in turns.into_iter().flatten() {
+            add_turn(debate, round, &role, turn);
         }
-        let stopped = settle(debate, round - 1, assessed);
+        let stopped = apply_assessments(debate, round - 1, assessed);
         halted?;
         if let Some(halt) = stopped {
             return Err(halt);
         }
-        if debate.heard_in(round).is_empty() {
-            // Nobody is there to go on with.
+        if debate.arguments_in(round).is_empty() {
+            // No role is left to continue with.
             return Ok(());
         }
     }
     let judge = debate.judge().cloned();
-    let material = Material::of(table, debate, last);
-    let ((spoken, halted), assessed) = both(
+    let inputs = PromptInputs::of(table, debate, last);
+    let ((turns, halted), assessed) = both(
         each(
             judge
                 .iter()
-                .map(|judge| speak(table, debate, judge, last, &material)),
+                .map(|judge| argue_as(table, debate, judge, last, &inputs)),
         ),
         assess_all(table, debate, last),
     )
     .await;
-    for (role, turn) in spoken.into_iter().flatten() {
-        hear(debate, last, &role, turn);
+    for (role, turn) in turns.into_iter().flatten() {
+        add_turn(debate, last, &role, turn);
     }
-    let stopped = settle(debate, last, assessed);
+    let stopped = apply_assessments(debate, last, assessed);
     halted?;
     if let Some(halt) = stopped {
         return Err(halt);
     }
     if let Some(judge) = judge {
         let assessed = assess(table, debate, last, &judge.name).await;
-        let stopped = settle(debate, last, vec![assessed]);
+        let stopped = apply_assessments(debate, last, vec![assessed]);
         return stopped.map_or(Ok(()), Err);
     }
     Ok(())
 }
 
-type Answer = (String, Option<Turn<Argument>>);
+/// A role and its turn. `None` if the role failed.
+type RoleTurn = (String, Option<Turn<Argument>>);
 
-fn hear(debate: &mut Debate<'_>, round: u32, role: &str, turn: Option<Turn<Argument>>) {
+fn add_turn(debate: &mut Debate<'_>, round: u32, role: &str, turn: Option<Turn<Argument>>) {
     if let Some(turn) = turn {
-        debate.remark(round, role, &turn.remarks);
-        debate.hear(round, role, Version::First, turn.reply, turn.spent);
+        debate.add_remarks(round, role, &turn.remarks);
+        debate.add_argument(round, role, Version::First, turn.reply, turn.spent);
     }
 }
 
-async fn speak(
+async fn argue_as(
     table: &Table,
     debate: &Debate<'_>,
     role: &Role,
     round: u32,
-    material: &Material,
-) -> Result<Answer, Halt> {
-    let turn = put(table, debate, role, round, material, Attempt::First).await?;
+    inputs: &PromptInputs,
+) -> Result<RoleTurn, Halt> {
+    let turn = request_argument(table, debate, role, round, inputs, Attempt::First).await?;
     Ok((role.name.clone(), turn))
 }
 
 #[derive(Clone, Copy)]
 enum Attempt {
     First,
-    /// With the score of the first.
-    Again(f64),
+    /// With the score of the first attempt.
+    Rewrite(f64),
 }
 
-/// Asks a role for its argument, or for another one where the first was too weak.
-async fn put(
+/// Asks a role for its argument, or for a rewrite if the first was too weak.
+async fn request_argument(
     table: &Table,
     debate: &Debate<'_>,
     role: &Role,
     round: u32,
-    Material { facts, points }: &Material,
+    PromptInputs { facts, points }: &PromptInputs,
     attempt: Attempt,
 ) -> Result<Option<Turn<Argument>>, Halt> {
     let rules = debate.rules();
@@ -221,7 +224,7 @@ async fn put(
         .collect();
     let (verb, weak) = match attempt {
         Attempt::First => ("argue", None),
-        Attempt::Again(score) => ("rewrite", Some(format!("{score:.2}"))),
+        Attempt::Rewrite(score) => ("rewrite", Some(format!("{score:.2}"))),
     };
     let context = given!({
         "question": table.setup().question,
@@ -258,10 +261,10 @@ async fn put(
     if !owes_precedents {
         ask = ask.without("precedents");
     }
-    let most = u64::from(config.max_argument_length);
+    let max_tokens = u64::from(config.max_argument_length);
     ask.demand(|reply: &Argument| reply.unusable(outcomes))
         .check(move |reply: &Argument| {
-            let mut broken = too_long(&reply.argument, most);
+            let mut broken = too_long(&reply.argument, max_tokens);
             broken.extend(wrong_rebuttals(reply, &others));
             broken.extend(wrong_references(reply, &ids, phase));
             if owes_precedents {
@@ -273,31 +276,31 @@ async fn put(
         .await
 }
 
-/// After the rounds: where the roles differ, what came to light, and what it comes to.
-async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
+/// After the rounds: the synthesizer's summary, disagreements and insights.
+async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
     let Some(result) = verdict::combined(debate) else {
         return Ok(());
     };
-    debate.listen(table.interlude("synthesis").await?);
+    debate.set_person(table.interlude("synthesis").await?);
     let rules = debate.rules();
     let synthesizer = seat_for(table, Duty::Synthesis)?;
-    let heard = debate.heard();
-    let arguments: Vec<_> = heard
+    let arguments: Vec<_> = debate
+        .arguments()
         .iter()
-        .map(|it| {
-            let reply = &it.spoken.reply;
-            let marks = it.spoken.marks.as_ref();
+        .map(|argument| {
+            let reply = &argument.turn.reply;
+            let scores = argument.turn.scores.as_ref();
             let scored =
-                marks.map_or_else(String::new, |it| format!(", scored {:.2}", it.composite));
+                scores.map_or_else(String::new, |scores| format!(", scored {:.2}", scores.composite));
             json!({
-                "by": format!("{}, round {}, for {}{scored}", it.role, it.round, reply.supports),
+                "by": format!("{}, round {}, for {}{scored}", argument.role, argument.round, reply.supports),
                 "text": reply.argument,
             })
         })
         .collect();
     let pairs = debate.outcomes().iter().zip(result.values());
     let shares: Vec<_> = pairs
-        .map(|(id, value)| format!("{id} {}", share(*value)))
+        .map(|(id, value)| format!("{id} {}", percent(*value)))
         .collect();
     let turn = table
         .ask::<Synthesis>(&synthesizer, "synthesise")
@@ -321,7 +324,7 @@ async fn sum_up(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
         .send()
         .await?;
     if let Some(turn) = turn {
-        debate.sum_up(turn.reply);
+        debate.set_synthesis(turn.reply);
     }
     Ok(())
 }
@@ -337,5 +340,4 @@ fn seat_for(table: &Table, duty: Duty) -> Result<String, Halt> {
 }
 
 #[cfg(test)]
-#[path = "forecast_tests.rs"]
 mod tests;

@@ -5,6 +5,8 @@ pub mod dialectic;
 pub mod forecast;
 pub mod modes;
 mod outcome;
+mod record_header;
+mod replay;
 
 use std::sync::Arc;
 

@@ -1,17 +1,25 @@
-//! How complete a debate is that was played to its end, by the same rule in every protocol.
+//! How a debate ended: complete, partial or failed, by the same rule in every protocol.
 
-use crate::event::State;
-use crate::table::Missing;
+use serde::Serialize;
+
+use crate::event::{End, State};
+use crate::protocol::end_of;
+use crate::table::{Halt, Missing};
 
 pub(super) struct Outcome<'v> {
-    /// Whether there is anything to answer with.
+    /// Whether the verdict has an answer.
     pub(super) is_there: bool,
-    /// Which limit of the budget ended it, if one did.
+    /// The budget limit that ended the debate, if one did.
     pub(super) ran_out: Option<&'v str>,
     pub(super) missing: &'v [Missing],
 }
 
 impl Outcome<'_> {
+    /// The end of a debate with this verdict.
+    pub(super) fn end(&self, verdict: &impl Serialize) -> Result<End, Halt> {
+        end_of(self.state(), self.reason(), verdict)
+    }
+
     pub(super) fn state(&self) -> State {
         if self.ran_out.is_some() {
             State::Partial
@@ -24,16 +32,17 @@ impl Outcome<'_> {
         }
     }
 
-    /// Why it is not complete, for people.
+    /// Why the debate is not complete.
     pub(super) fn reason(&self) -> Option<String> {
         if let Some(limit) = self.ran_out {
             return Some(limit.to_owned());
         }
-        let absent = self.missing.iter();
-        let absent: Vec<_> = absent
-            .map(|it| format!("{}: {}", it.step, it.reason))
+        let reasons: Vec<_> = self
+            .missing
+            .iter()
+            .map(|missing| format!("{}: {}", missing.step, missing.reason))
             .collect();
-        (!absent.is_empty()).then(|| absent.join("; "))
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 }
 

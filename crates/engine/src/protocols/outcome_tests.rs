@@ -8,17 +8,17 @@ fn missing() -> Missing {
     }
 }
 
-/// C-06: complete is only what nobody was missing from; what a limit ended is partial, whatever there is of it.
+/// C-06: a debate with missing steps is not complete; one that a budget limit ended is partial, whatever it has.
 #[test]
-fn c06_how_complete_a_debate_is() {
+fn c06_state_and_reason_follow_from_answer_limit_and_missing_steps() {
     let absent = [missing(), missing()];
-    let said = "r1/skeptic/review: it said nothing; r1/skeptic/review: it said nothing";
+    let reasons = "r1/skeptic/review: it said nothing; r1/skeptic/review: it said nothing";
     let limit = "10 tokens are used up";
     for (is_there, ran_out, missing, state, reason) in [
         (true, None, &[][..], State::Complete, None),
-        (true, None, &absent[..], State::Partial, Some(said)),
+        (true, None, &absent[..], State::Partial, Some(reasons)),
         (false, None, &[], State::Failed, None),
-        (false, None, &absent, State::Failed, Some(said)),
+        (false, None, &absent, State::Failed, Some(reasons)),
         (true, Some(limit), &[], State::Partial, Some(limit)),
         (false, Some(limit), &absent, State::Partial, Some(limit)),
     ] {

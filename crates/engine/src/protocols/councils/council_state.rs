@@ -1,4 +1,4 @@
-//! One council while it sits: who said what in which round, and which rules a reply must keep.
+//! The state of one council: each judge's turns, the lead's turns, and the checks of their replies.
 
 use roundtable_core::bounded::OutOfHundred;
 use roundtable_core::councils::{Judgement, spread};
@@ -7,91 +7,157 @@ use sha2::{Digest, Sha256};
 
 use super::replies::{Evaluation, Narrative, Response, Revision, Scored, SubScore};
 use crate::cast::councils::{Council, CouncilsSpec, Judge, Part};
+use crate::event::{Entry, FinishedStep};
+use crate::protocols::replay;
+use crate::reply::Reply;
 use crate::table::Turn;
 
 pub(super) struct CouncilState<'r> {
-    pub(super) council: &'r Council,
-    pub(super) benches: Vec<Bench<'r>>,
+    pub(super) spec: &'r Council,
+    pub(super) judges: Vec<JudgeState<'r>>,
     pub(super) narrative: Option<Turn<Narrative>>,
     pub(super) response: Option<Turn<Response>>,
 }
 
-/// One judge's place.
-pub(super) struct Bench<'r> {
-    pub(super) judge: &'r Judge,
+pub(super) struct JudgeState<'r> {
+    pub(super) spec: &'r Judge,
     pub(super) first: Option<Turn<Evaluation>>,
-    pub(super) second: Second,
+    pub(super) second: SecondRound,
 }
 
-pub(super) enum Second {
+pub(super) enum SecondRound {
     NotAsked,
-    /// Asked and absent: round 1 stands.
+    /// The judge failed: its first round counts.
     Absent,
     Given(Box<Turn<Revision>>),
 }
 
-/// What a judge says in the end, whichever round it said it in.
+/// A turn of a judge or of the lead.
+pub(super) enum CouncilTurn {
+    Evaluation(Turn<Evaluation>),
+    /// `None` if the judge failed.
+    Revision(Option<Turn<Revision>>),
+    Narrative(Turn<Narrative>),
+    Response(Turn<Response>),
+}
+
+impl CouncilTurn {
+    /// `None` for the steps of critic and orchestrator.
+    fn of_step(step: &FinishedStep) -> Option<Self> {
+        match replay::verb(step) {
+            "evaluate" => replay::turn(step).map(Self::Evaluation),
+            "revise" => replay::turn(step).map(|turn| Self::Revision(Some(turn))),
+            "narrate" => replay::turn(step).map(Self::Narrative),
+            "respond" => replay::turn(step).map(Self::Response),
+            _ => None,
+        }
+    }
+}
+
+/// A judge's opinion in its last round.
 #[derive(Clone, Copy)]
-pub(super) struct Said<'a> {
+pub(super) struct LastOpinion<'a> {
     pub(super) assessment: &'a str,
     pub(super) key_observations: &'a [String],
     pub(super) sub_scores: &'a [SubScore],
     pub(super) text: &'a str,
 }
 
+/// The councils up to the last entry of the journal.
+pub(super) fn replay<'r>(panel: &'r CouncilsSpec, entries: &[Entry]) -> Vec<CouncilState<'r>> {
+    let mut councils: Vec<_> = panel.councils.iter().map(CouncilState::new).collect();
+    for step in entries.iter().filter_map(|entry| entry.event.finished()) {
+        let seat = &step.call.seat;
+        let council = councils.iter_mut().find(|council| council.has(seat));
+        if let Some(council) = council
+            && let Some(turn) = CouncilTurn::of_step(step)
+        {
+            council.apply(seat, turn);
+        }
+    }
+    councils
+}
+
 impl<'r> CouncilState<'r> {
-    pub(super) fn new(council: &'r Council) -> Self {
-        let bench = |judge| Bench {
-            judge,
+    pub(super) fn new(spec: &'r Council) -> Self {
+        let judge = |spec| JudgeState {
+            spec,
             first: None,
-            second: Second::NotAsked,
+            second: SecondRound::NotAsked,
         };
         Self {
-            council,
-            benches: council.judges.iter().map(bench).collect(),
+            spec,
+            judges: spec.judges.iter().map(judge).collect(),
             narrative: None,
             response: None,
         }
     }
 
-    pub(super) fn present(&self) -> impl Iterator<Item = &Bench<'r>> {
-        self.benches.iter().filter(|bench| bench.first.is_some())
+    /// Adds a turn of one of this council's seats, from the live debate or from the journal.
+    pub(super) fn apply(&mut self, seat: &str, turn: CouncilTurn) {
+        let mut judges = self.judges.iter_mut();
+        let judge = judges.find(|judge| judge.spec.seat == seat);
+        match (turn, judge) {
+            (CouncilTurn::Narrative(turn), _) => self.narrative = Some(turn),
+            (CouncilTurn::Response(turn), _) => self.response = Some(turn),
+            (CouncilTurn::Evaluation(turn), Some(judge)) => judge.first = Some(turn),
+            (CouncilTurn::Revision(turn), Some(judge)) => {
+                judge.second = turn.map_or(SecondRound::Absent, |turn| {
+                    SecondRound::Given(Box::new(turn))
+                });
+            }
+            (CouncilTurn::Evaluation(_) | CouncilTurn::Revision(_), None) => {}
+        }
     }
 
-    /// The peers whose first words this judge reads, in an order drawn by the seed: so that being read first is nobody's
-    /// privilege, and what it is worth can be measured (T-12).
-    pub(super) fn read_by(&self, reader: &Bench<'_>, seed: u64) -> Vec<&Bench<'r>> {
+    fn has(&self, seat: &str) -> bool {
+        let mut judges = self.spec.judges.iter();
+        self.spec.lead == seat || judges.any(|judge| judge.seat == seat)
+    }
+
+    /// The judges that answered in the first round.
+    pub(super) fn present(&self) -> impl Iterator<Item = &JudgeState<'r>> {
+        self.judges.iter().filter(|judge| judge.first.is_some())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.present().next().is_none()
+    }
+
+    /// The peers whose evaluations this judge reads, in an order drawn by the seed: no judge is always read first, and the
+    /// effect of the order can be measured (T-12).
+    pub(super) fn peers_of(&self, reader: &JudgeState<'_>, seed: u64) -> Vec<&JudgeState<'r>> {
         let mut peers: Vec<_> = self
             .present()
-            .filter(|bench| bench.judge.seat != reader.judge.seat)
+            .filter(|judge| judge.spec.seat != reader.spec.seat)
             .collect();
-        peers.sort_by_key(|bench| {
-            let key = format!("{seed}/{}/{}", reader.judge.seat, bench.judge.seat);
+        peers.sort_by_key(|judge| {
+            let key = format!("{seed}/{}/{}", reader.spec.seat, judge.spec.seat);
             Sha256::digest(key).to_vec()
         });
         peers
     }
 
-    /// What happened between the rounds, for the figures on bias: judges who were scored and spoke in both.
+    /// The changes between the rounds, for the bias figures: of scored judges that answered in both.
     pub(super) fn judgements(&self, seed: u64) -> Vec<Judgement> {
-        let scored = self.benches.iter().filter(|bench| bench.judge.is_scored());
+        let scored = self.judges.iter().filter(|judge| judge.spec.is_scored());
         scored
-            .filter_map(|bench| match (&bench.first, &bench.second) {
-                (Some(first), Second::Given(second)) => Some((bench, first, second)),
+            .filter_map(|judge| match (&judge.first, &judge.second) {
+                (Some(first), SecondRound::Given(second)) => Some((judge, first, second)),
                 _ => None,
             })
-            .flat_map(|(bench, first, second)| {
-                let peers = self.read_by(bench, seed);
-                let names: Vec<&str> = peers.iter().map(|it| it.judge.seat.as_str()).collect();
-                bench.judge.dimensions.iter().filter_map(move |dimension| {
+            .flat_map(|(judge, first, second)| {
+                let peers = self.peers_of(judge, seed);
+                let names: Vec<&str> = peers.iter().map(|peer| peer.spec.seat.as_str()).collect();
+                judge.spec.dimensions.iter().filter_map(move |dimension| {
                     let read = peers.iter().filter_map(|peer| peer.first_score(dimension));
                     Some(Judgement {
                         dimension: dimension.clone(),
-                        judge: bench.judge.seat.clone(),
+                        judge: judge.spec.seat.clone(),
                         before: score_in(&first.reply.scores, dimension)?.score,
                         after: score_in(&second.reply.scores, dimension)?.score,
                         is_explained: is_explained(&second.reply, dimension, &names),
-                        read: read.map(|it| it.score).collect(),
+                        read: read.map(|scored| scored.score).collect(),
                     })
                 })
             })
@@ -99,28 +165,28 @@ impl<'r> CouncilState<'r> {
     }
 }
 
-impl Bench<'_> {
+impl JudgeState<'_> {
     pub(super) fn first_score(&self, dimension: &str) -> Option<&Scored> {
         score_in(&self.first.as_ref()?.reply.scores, dimension)
     }
 
     pub(super) fn second_score(&self, dimension: &str) -> Option<&Scored> {
         match &self.second {
-            Second::Given(turn) => score_in(&turn.reply.scores, dimension),
-            Second::NotAsked | Second::Absent => None,
+            SecondRound::Given(turn) => score_in(&turn.reply.scores, dimension),
+            SecondRound::NotAsked | SecondRound::Absent => None,
         }
     }
 
-    /// The later word where there is one; else round 1 stands.
+    /// The score of the last round; of the first if there is no second.
     pub(super) fn last_score(&self, dimension: &str) -> Option<&Scored> {
         self.second_score(dimension)
             .or_else(|| self.first_score(dimension))
     }
 
-    pub(super) fn said(&self) -> Option<Said<'_>> {
+    pub(super) fn last_opinion(&self) -> Option<LastOpinion<'_>> {
         let first = self.first.as_ref()?;
         Some(match &self.second {
-            Second::Given(turn) => Said {
+            SecondRound::Given(turn) => LastOpinion {
                 assessment: &turn.reply.assessment,
                 key_observations: &turn.reply.key_observations,
                 sub_scores: if turn.reply.sub_scores.is_empty() {
@@ -130,7 +196,7 @@ impl Bench<'_> {
                 },
                 text: &turn.text,
             },
-            Second::NotAsked | Second::Absent => Said {
+            SecondRound::NotAsked | SecondRound::Absent => LastOpinion {
                 assessment: &first.reply.assessment,
                 key_observations: &first.reply.key_observations,
                 sub_scores: &first.reply.sub_scores,
@@ -141,10 +207,10 @@ impl Bench<'_> {
 }
 
 pub(super) fn score_in<'a>(scores: &'a [Scored], dimension: &str) -> Option<&'a Scored> {
-    scores.iter().find(|it| it.dimension == dimension)
+    scores.iter().find(|scored| scored.dimension == dimension)
 }
 
-/// Whether a change of this score says why, and which peer moved it (T-04).
+/// Whether the revision gives a reason and a peer for the change of this score (T-04).
 pub(super) fn is_explained(revision: &Revision, dimension: &str, peers: &[&str]) -> bool {
     revision.changes.iter().any(|change| {
         change.dimension == dimension
@@ -153,17 +219,11 @@ pub(super) fn is_explained(revision: &Revision, dimension: &str, peers: &[&str])
     })
 }
 
-/// What is wrong with a first word beyond its schema (T-02, T-03).
+/// Checks an evaluation beyond its schema (T-02, T-03).
 pub(super) fn faults_of_evaluation(judge: &Judge, reply: &Evaluation) -> Vec<String> {
     let mut faults = faults_of_scores(judge, &reply.scores);
-    faults.extend(faults_of_claims(judge, &Evaluation::text_of(reply)));
+    faults.extend(faults_of_claims(judge, &reply.text()));
     faults
-}
-
-impl Evaluation {
-    fn text_of(reply: &Self) -> String {
-        crate::reply::Reply::text(reply)
-    }
 }
 
 fn faults_of_scores(judge: &Judge, scores: &[Scored]) -> Vec<String> {
@@ -171,7 +231,7 @@ fn faults_of_scores(judge: &Judge, scores: &[Scored]) -> Vec<String> {
     for dimension in &judge.dimensions {
         match scores
             .iter()
-            .filter(|it| it.dimension == *dimension)
+            .filter(|scored| scored.dimension == *dimension)
             .count()
         {
             0 => faults.push(format!("There is no score for '{dimension}'.")),
@@ -208,20 +268,19 @@ fn faults_of_claims(judge: &Judge, text: &str) -> Option<String> {
     })
 }
 
-/// What is wrong with a second word: what changed, why and by whom, and what is still in dispute must be said (T-04).
+/// Checks a revision: every change needs a reason and a peer, every large difference a dispute (T-04).
 pub(super) fn faults_of_revision(
-    bench: &Bench<'_>,
-    peers: &[&Bench<'_>],
+    judge: &JudgeState<'_>,
+    peers: &[&JudgeState<'_>],
     reply: &Revision,
 ) -> Vec<String> {
-    let judge = bench.judge;
-    let names: Vec<&str> = peers.iter().map(|peer| peer.judge.seat.as_str()).collect();
-    let mut faults = faults_of_scores(judge, &reply.scores);
-    faults.extend(faults_of_claims(judge, &crate::reply::Reply::text(reply)));
+    let names: Vec<&str> = peers.iter().map(|peer| peer.spec.seat.as_str()).collect();
+    let mut faults = faults_of_scores(judge.spec, &reply.scores);
+    faults.extend(faults_of_claims(judge.spec, &reply.text()));
     let mut has_changed = false;
     for scored in &reply.scores {
         let name = &scored.dimension;
-        let Some(before) = bench.first_score(name).map(|it| it.score) else {
+        let Some(before) = judge.first_score(name).map(|scored| scored.score) else {
             continue;
         };
         let is_same = is_same(before, scored.score);
@@ -240,11 +299,11 @@ pub(super) fn faults_of_revision(
         for peer in peers {
             if let Some(theirs) = peer.first_score(name)
                 && is_far(scored.score, theirs.score)
-                && !disputes(reply, &peer.judge.seat)
+                && !disputes(reply, &peer.spec.seat)
             {
                 faults.push(format!(
                     "You stay more than 20 points away from {} on '{name}' without saying what you dispute and why.",
-                    peer.judge.seat
+                    peer.spec.seat
                 ));
             }
         }
@@ -261,28 +320,35 @@ fn is_same(one: OutOfHundred, other: OutOfHundred) -> bool {
 
 fn is_far(one: OutOfHundred, other: OutOfHundred) -> bool {
     let pair = [("one", one), ("other", other)];
-    spread(pair).is_some_and(|it| it.agreement.is_disagreement())
+    spread(pair).is_some_and(|spread| spread.agreement.is_disagreement())
 }
 
 fn disputes(reply: &Revision, peer: &str) -> bool {
-    let mut named = reply.disputes.iter().filter(|it| it.peer == peer);
-    named.any(|it| !it.reason.trim().is_empty())
+    let mut named = reply.disputes.iter().filter(|dispute| dispute.peer == peer);
+    named.any(|dispute| !dispute.reason.trim().is_empty())
 }
 
-/// Every judge that observed something is heard in the narrative (T-07).
-pub(super) fn faults_of_narrative(sitting: &CouncilState<'_>, reply: &Narrative) -> Vec<String> {
-    sitting
+/// The narrative must merge an observation of every judge (T-07).
+pub(super) fn faults_of_narrative(council: &CouncilState<'_>, reply: &Narrative) -> Vec<String> {
+    council
         .present()
-        .filter(|bench| reply.merged.iter().all(|it| it.judge != bench.judge.seat))
-        .map(|bench| {
+        .filter(|judge| {
+            reply
+                .merged
+                .iter()
+                .all(|merged| merged.judge != judge.spec.seat)
+        })
+        .map(|judge| {
             format!(
                 "Nothing of what {} observed is in 'merged'.",
-                bench.judge.seat
+                judge.spec.seat
             )
         })
         .collect()
 }
 
 pub(super) fn title_of<'a>(panel: &'a CouncilsSpec, dimension: &'a str) -> &'a str {
-    panel.dimension(dimension).map_or(dimension, |it| &it.title)
+    panel
+        .dimension(dimension)
+        .map_or(dimension, |dimension| &dimension.title)
 }

@@ -1,5 +1,5 @@
-//! The orchestrator's answers to the critic (T-10): each finding accepted, with the number that it moves, or rejected with the
-//! reason. What goes too far is not made, and what stays unanswered is shown as that.
+//! The orchestrator's answers to the critic (T-10): a finding is accepted and moves a score, or is rejected with a reason.
+//! Moves beyond the limit are not made; unanswered findings are kept as unanswered.
 
 use std::collections::BTreeMap;
 
@@ -37,49 +37,49 @@ pub struct DimensionMove {
     pub to: OutOfHundred,
 }
 
-pub(super) struct Settled {
+pub(super) struct ResolvedFindings {
     pub(super) findings: Vec<AnsweredFinding>,
-    /// What was moved, by dimension, in the order of the findings.
+    /// The moves by dimension, in the order of the findings.
     pub(super) moves: Vec<(String, FindingMove)>,
     pub(super) faults: Vec<String>,
 }
 
-/// `standing` are the scores before any answer.
-pub(super) fn settle(
+/// Applies the answers in the order of the findings. `scores` are those before any answer.
+pub(super) fn resolve_findings(
     findings: &[Finding],
     answers: &[Answer],
-    mut standing: BTreeMap<String, OutOfHundred>,
-) -> Settled {
-    let mut settled = Settled {
+    mut scores: BTreeMap<String, OutOfHundred>,
+) -> ResolvedFindings {
+    let mut resolved = ResolvedFindings {
         findings: Vec::new(),
         moves: Vec::new(),
         faults: Vec::new(),
     };
     for (index, finding) in findings.iter().enumerate() {
         let id = finding_id(index);
-        let given = answers.iter().find(|it| normal(&it.finding) == id);
+        let given = answers.iter().find(|answer| normal(&answer.finding) == id);
         if given.is_none() {
-            settled
+            resolved
                 .faults
                 .push(format!("The critic's finding {id} has no answer."));
         }
         let answer = given.map(|given| {
-            let outcome = apply(finding, given, &standing);
-            if let Ok(Some(it)) = &outcome {
-                standing.insert(it.dimension.clone(), it.to);
+            let outcome = apply(finding, given, &scores);
+            if let Ok(Some(moved)) = &outcome {
+                scores.insert(moved.dimension.clone(), moved.to);
                 let change = roundtable_core::councils::Move {
-                    from: it.from,
-                    to: it.to,
+                    from: moved.from,
+                    to: moved.to,
                 };
                 let finding = id.clone();
-                settled
+                resolved
                     .moves
-                    .push((it.dimension.clone(), FindingMove { finding, change }));
+                    .push((moved.dimension.clone(), FindingMove { finding, change }));
             }
             let (moved, refused) = match outcome {
                 Ok(moved) => (moved, None),
                 Err(why) => {
-                    settled.faults.push(format!("{id}: {why}"));
+                    resolved.faults.push(format!("{id}: {why}"));
                     (None, Some(why))
                 }
             };
@@ -90,26 +90,32 @@ pub(super) fn settle(
                 refused,
             }
         });
-        settled.findings.push(AnsweredFinding {
+        resolved.findings.push(AnsweredFinding {
             id,
             finding: finding.clone(),
             answer,
         });
     }
-    let known = |id: &str| settled.findings.iter().any(|it| it.id == normal(id));
-    let unknown = answers.iter().filter(|it| !known(&it.finding));
+    let known = |id: &str| {
+        resolved
+            .findings
+            .iter()
+            .any(|finding| finding.id == normal(id))
+    };
+    let unknown = answers.iter().filter(|answer| !known(&answer.finding));
     let unknown: Vec<_> = unknown
-        .map(|it| format!("There is no finding '{}'.", it.finding))
+        .map(|answer| format!("There is no finding '{}'.", answer.finding))
         .collect();
-    settled.faults.extend(unknown);
-    settled
+    resolved.faults.extend(unknown);
+    resolved
 }
 
-/// The number that an answer moves. An accepted finding moves one; only what is about confidence has moved the confidence already.
+/// The score that an answer moves. An accepted finding moves one, except for overconfidence, which has lowered the confidence
+/// already.
 fn apply(
     finding: &Finding,
     answer: &Answer,
-    standing: &BTreeMap<String, OutOfHundred>,
+    scores: &BTreeMap<String, OutOfHundred>,
 ) -> Result<Option<DimensionMove>, String> {
     match (answer.decision, answer.moves.first()) {
         (Decision::Rejected, None) => Ok(None),
@@ -123,7 +129,7 @@ fn apply(
         ),
         (Decision::Accepted, Some(wanted)) => {
             let name = &wanted.dimension;
-            let from = standing.get(name);
+            let from = scores.get(name);
             let from =
                 *from.ok_or_else(|| format!("'{name}' has no score that could be moved."))?;
             let change = moved(from, wanted.to, Limit::Finding)

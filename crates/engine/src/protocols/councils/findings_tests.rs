@@ -26,17 +26,20 @@ fn answer(id: &str, decision: Decision, to: Option<f64>) -> Answer {
     }
 }
 
-fn settled(categories: &[Category], answers: &[Answer]) -> Settled {
-    let findings: Vec<_> = categories.iter().map(|it| finding(*it)).collect();
-    let standing = BTreeMap::from([("hook".to_owned(), OutOfHundred::new(60.0).unwrap())]);
-    settle(&findings, answers, standing)
+fn resolved(categories: &[Category], answers: &[Answer]) -> ResolvedFindings {
+    let findings: Vec<_> = categories
+        .iter()
+        .map(|category| finding(*category))
+        .collect();
+    let scores = BTreeMap::from([("hook".to_owned(), OutOfHundred::new(60.0).unwrap())]);
+    resolve_findings(&findings, answers, scores)
 }
 
-/// T-10: two findings may move the same number, each by at most ten points from where the one before left it.
+/// T-10: two findings may move the same score, each by at most ten points from its current value.
 #[test]
-fn t10_each_finding_moves_at_most_ten_points_from_where_the_number_stands() {
+fn t10_each_finding_moves_a_score_by_at_most_ten_points() {
     use Category::{Contradiction, LogicalFlaw};
-    let found = settled(
+    let found = resolved(
         &[LogicalFlaw, Contradiction],
         &[
             answer("K1", Decision::Accepted, Some(50.0)),
@@ -46,11 +49,11 @@ fn t10_each_finding_moves_at_most_ten_points_from_where_the_number_stands() {
     let moves: Vec<_> = found
         .moves
         .iter()
-        .map(|(_, it)| {
+        .map(|(_, change)| {
             (
-                it.finding.as_str(),
-                it.change.from.value(),
-                it.change.to.value(),
+                change.finding.as_str(),
+                change.change.from.value(),
+                change.change.to.value(),
             )
         })
         .collect();
@@ -58,10 +61,10 @@ fn t10_each_finding_moves_at_most_ten_points_from_where_the_number_stands() {
     assert_eq!(found.faults, [] as [String; 0]);
 }
 
-/// T-10: more than ten points is not made, and said.
+/// T-10: a move of more than ten points is rejected with a message.
 #[test]
-fn t10_a_move_that_goes_too_far_is_not_made() {
-    let found = settled(
+fn t10_a_move_beyond_the_limit_is_rejected() {
+    let found = resolved(
         &[Category::LogicalFlaw],
         &[answer("K1", Decision::Accepted, Some(49.9))],
     );
@@ -73,11 +76,11 @@ fn t10_a_move_that_goes_too_far_is_not_made() {
     assert!(found.findings[0].answer.as_ref().unwrap().refused.is_some());
 }
 
-/// T-10: every finding is answered: accepted with a number, or rejected with the reason.
+/// T-10: every finding must be accepted with a score, or rejected with a reason.
 #[test]
-fn t10_silence_and_half_answers_are_faults() {
+fn t10_missing_and_incomplete_answers_are_faults() {
     use Category::{LogicalFlaw, Overconfidence};
-    let faults = |category, answers: &[Answer]| settled(&[category], answers).faults;
+    let faults = |category, answers: &[Answer]| resolved(&[category], answers).faults;
     assert_eq!(
         faults(LogicalFlaw, &[]),
         ["The critic's finding K1 has no answer."]

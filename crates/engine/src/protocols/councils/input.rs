@@ -1,4 +1,4 @@
-//! What a caller may set, and the check of a request. Content too long for the models is cut, and the result says what was
+//! The input of a councils debate and its validation. Content too long for the models is cut, and the result says what was
 //! left out.
 
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ pub(super) fn validate(
             let contexts = models
                 .values()
                 .filter_map(|seat| seat.model.profile().context_tokens);
-            // A quarter of the smallest context; the rest is for what is said about the content.
+            // A quarter of the smallest context; the rest is for the replies about the content.
             let limit = contexts
                 .min()
                 .map_or(limit, |context| limit.min(u64::from(context) / 4));

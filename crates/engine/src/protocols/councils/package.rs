@@ -1,5 +1,5 @@
-//! What is judged (T-13): texts, transcripts, metadata and images together as one package. What is too long is cut where all can see
-//! it; the statistics are those of the whole.
+//! The content to judge (T-13): texts, transcripts, metadata and images as one package. Long content is cut visibly; the
+//! statistics are of the whole text.
 
 use roundtable_core::forensics::Forensics;
 use schemars::JsonSchema;
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::model::Image;
 use crate::tokens;
 
-/// Of what fits, so much is taken from the beginning: openings decide more than endings, but both are judged.
-const FROM_THE_BEGINNING: f64 = 0.75;
-/// A little less than what should fit, so that it seldom takes a third look.
+/// The share of a cut text that is taken from its beginning; the rest is from its end.
+const HEAD_SHARE: f64 = 0.75;
+/// Aims a little below the limit, so that a second cut usually fits.
 const MARGIN: f64 = 0.97;
-/// What is longer than this is too long without counting.
-const MOST_BYTES_A_TOKEN: u64 = 8;
-/// Less than this of a text is no part of it worth judging.
-const SMALLEST_SHARE: f64 = 1e-6;
+/// A text with more bytes per token than this is too long without counting.
+const MAX_BYTES_PER_TOKEN: u64 = 8;
+/// Cutting stops at this share.
+const MIN_SHARE: f64 = 1e-6;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Package {
-    /// What people call it: the name of its first file.
+    /// A short name, such as the name of its first file.
     pub title: String,
     pub parts: Vec<Part>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// What of a part is not judged.
+/// The number of words of a part that are not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     pub words: usize,
@@ -71,18 +71,18 @@ pub struct Given {
 }
 
 impl Package {
-    /// Cut so that all parts together have at most `limit` tokens.
+    /// Cuts the parts so that together they have at most `limit` tokens.
     pub fn new(title: String, given: &[Given], limit: u64) -> Self {
         let forensics = Forensics::of(&words_of(given));
         let bytes: u64 = given.iter().map(|part| part.text.len() as u64).sum();
         let mut share = 1.0;
         let mut parts = shares(given, share);
-        // Tokens are uneven over a text, so a share of its length is tried, counted, and made smaller until it fits.
-        if bytes > limit.saturating_mul(MOST_BYTES_A_TOKEN) {
-            share = ratio(limit.saturating_mul(MOST_BYTES_A_TOKEN), bytes);
+        // Token density varies within a text: cut to a share of its length, count, and reduce the share until it fits.
+        if bytes > limit.saturating_mul(MAX_BYTES_PER_TOKEN) {
+            share = ratio(limit.saturating_mul(MAX_BYTES_PER_TOKEN), bytes);
             parts = shares(given, share);
         }
-        while bytes > limit && share > SMALLEST_SHARE {
+        while bytes > limit && share > MIN_SHARE {
             let count: u64 = parts.iter().map(|part| tokens::count(&part.text)).sum();
             if count <= limit {
                 break;
@@ -98,13 +98,13 @@ impl Package {
         }
     }
 
-    /// With pictures, for models that see.
+    /// Adds pictures, for models with vision.
     #[must_use]
     pub fn with_images(self, images: Vec<Image>) -> Self {
         Self { images, ..self }
     }
 
-    /// What of it is not judged, in words, for people and for judges.
+    /// Describes what is not judged, for people and in prompts.
     pub fn left_out(&self) -> Vec<String> {
         let cut = self
             .parts
@@ -158,11 +158,8 @@ fn shares(given: &[Given], share: f64) -> Vec<Part> {
 )]
 fn cut(text: &str, share: f64) -> (String, Option<LeftOut>) {
     let keep = text.len() as f64 * share.clamp(0.0, 1.0);
-    let head = before_a_word(text, (keep * FROM_THE_BEGINNING) as usize);
-    let tail = after_a_word(
-        text,
-        text.len() - (keep * (1.0 - FROM_THE_BEGINNING)) as usize,
-    );
+    let head = before_a_word(text, (keep * HEAD_SHARE) as usize);
+    let tail = after_a_word(text, text.len() - (keep * (1.0 - HEAD_SHARE)) as usize);
     if head >= tail {
         return (text.to_owned(), None);
     }
@@ -183,7 +180,7 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// The last place not after `at` where a word has ended; in a script without spaces, any character will do.
+/// The last end of a word not after `at`; in a script without spaces, the nearest character boundary.
 fn before_a_word(text: &str, at: usize) -> usize {
     let at = text.floor_char_boundary(at);
     let near = text.floor_char_boundary(at.saturating_sub(200));
@@ -199,7 +196,7 @@ fn after_a_word(text: &str, at: usize) -> usize {
     found.map_or(at, |offset| at + offset)
 }
 
-/// What somebody wrote or said, without numbers and times of subtitles and without metadata.
+/// The written and spoken text, without subtitle numbers and times and without metadata.
 fn words_of(given: &[Given]) -> String {
     let texts = given.iter().filter_map(|part| match part.kind {
         Kind::Text => Some(part.text.clone()),
@@ -209,7 +206,7 @@ fn words_of(given: &[Given]) -> String {
     texts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The words of subtitles (SRT, WebVTT): lines of numbers and times go, and so do repeated empty lines between them.
+/// The text of subtitles (SRT, `WebVTT`), without numbers, times and empty lines.
 fn spoken(transcript: &str) -> String {
     let is_speech = |line: &&str| {
         let line = line.trim();

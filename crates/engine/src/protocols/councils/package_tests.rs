@@ -8,7 +8,7 @@ fn given(kind: Kind, name: &str, text: &str) -> Given {
     }
 }
 
-/// T-13: text, transcript and metadata are one package; statistics are those of what somebody wrote or said.
+/// T-13: text, transcript and metadata are one package; the statistics cover written and spoken text only.
 #[test]
 fn t13_several_files_are_one_package() {
     let spoken = "one two three four five ".repeat(20);
@@ -30,9 +30,9 @@ fn t13_several_files_are_one_package() {
     assert_eq!(package.left_out(), [] as [String; 0]);
 }
 
-/// T-13: what is too long keeps its beginning and its end; what is left out is said; the statistics are those of the whole.
+/// T-13: a long text keeps its beginning and end and says what is left out; the statistics are of the whole text.
 #[test]
-fn t13_a_text_that_is_too_long_is_cut_and_says_so() {
+fn t13_a_long_text_is_cut_and_the_cut_is_reported() {
     let words: Vec<String> = (0..150_000).map(|number| format!("w{number}")).collect();
     let text = words.join(" ");
     assert!(text.len() > 1_000_000);

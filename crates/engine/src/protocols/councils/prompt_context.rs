@@ -1,11 +1,11 @@
-//! What each prompt is filled with. Everything here is data for templates; the words are in `prompts/councils`.
+//! The template data of each prompt. The text is in `prompts/councils`.
 
 use roundtable_core::bounded::OutOfHundred;
 use roundtable_core::councils::{BiasFigures, Limit, reach};
 use roundtable_core::forensics::LIMITS;
 use serde_json::{Value, json};
 
-use super::council_state::{Bench, CouncilState};
+use super::council_state::{CouncilState, JudgeState};
 use super::replies::{Critique, finding_id};
 use super::rules::{Mode, Rules};
 use super::scorecard::DimensionResult;
@@ -13,7 +13,7 @@ use super::verdict::Disagreement;
 use crate::cast::councils::{Judge, Part};
 use crate::event::{Setup, Words};
 
-/// What all seats share: it comes first and is the same in every prompt of the debate, so that caches hit (C-13).
+/// The part that all prompts of the debate begin with, so that prompt caches hit (C-13).
 fn shared(rules: &Rules) -> Value {
     let package = &rules.package;
     let parts: Vec<Value> = package
@@ -31,8 +31,8 @@ fn shared(rules: &Rules) -> Value {
     })
 }
 
-/// Where the councils meet, they hear what the person who asked has said meanwhile.
-pub(super) fn heard(context: Value, person: &[Words]) -> Value {
+/// Adds the messages of the person who asked.
+pub(super) fn with_person(context: Value, person: &[Words]) -> Value {
     with(context, json!({ "person": person }))
 }
 
@@ -51,12 +51,12 @@ fn rubric(rules: &Rules, judge: &Judge) -> Vec<Value> {
         .collect()
 }
 
-pub(super) fn evaluate(rules: &Rules, sitting: &CouncilState<'_>, judge: &Judge) -> Value {
+pub(super) fn evaluate(rules: &Rules, council: &CouncilState<'_>, judge: &Judge) -> Value {
     let figures = (judge.part == Part::Authenticity).then(|| figures(rules));
     with(
         shared(rules),
         json!({
-            "council": sitting.council,
+            "council": council.spec,
             "dimensions": rubric(rules, judge),
             "sub_scores": judge.sub_scores,
             "is_scored": judge.is_scored(),
@@ -66,45 +66,46 @@ pub(super) fn evaluate(rules: &Rules, sitting: &CouncilState<'_>, judge: &Judge)
     )
 }
 
-/// One text, because runs of words that the content repeats are in it: they must not get out of their quote.
+/// One text, because it repeats words of the content, which must stay inside one quote.
 fn figures(rules: &Rules) -> String {
     let figures = rules.package.forensics.explained().into_iter();
-    let lines = figures.map(|it| format!("{}: {} ({})", it.name, it.value, it.meaning));
+    let lines =
+        figures.map(|figure| format!("{}: {} ({})", figure.name, figure.value, figure.meaning));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 pub(super) fn revise(
     rules: &Rules,
-    sitting: &CouncilState<'_>,
-    bench: &Bench<'_>,
-    peers: &[&Bench<'_>],
+    council: &CouncilState<'_>,
+    judge: &JudgeState<'_>,
+    peers: &[&JudgeState<'_>],
 ) -> Value {
-    let text = |bench: &Bench<'_>| bench.first.as_ref().map(|turn| turn.text.clone());
+    let text = |judge: &JudgeState<'_>| judge.first.as_ref().map(|turn| turn.text.clone());
     let read: Vec<Value> = peers
         .iter()
-        .map(|peer| json!({ "seat": peer.judge.seat, "text": text(peer) }))
+        .map(|peer| json!({ "seat": peer.spec.seat, "text": text(peer) }))
         .collect();
     with(
-        evaluate(rules, sitting, bench.judge),
-        json!({ "own_first": text(bench), "peers": read }),
+        evaluate(rules, council, judge.spec),
+        json!({ "own_first": text(judge), "peers": read }),
     )
 }
 
-/// The numbers of a council as a table for a prompt.
+/// A council's scores as a table for a prompt.
 fn numbers(results: &[DimensionResult]) -> Vec<Value> {
     let line = |result: &DimensionResult| {
         let judges: Vec<Value> = result
             .judges
             .iter()
-            .map(|it| json!({ "judge": it.judge, "round_1": rounded(it.round_1), "round_2": rounded(it.round_2), "confidence": it.confidence }))
+            .map(|judge| json!({ "judge": judge.judge, "round_1": rounded(judge.round_1), "round_2": rounded(judge.round_2), "confidence": judge.confidence }))
             .collect();
         json!({
             "dimension": result.dimension,
             "title": result.title,
             "score": rounded(result.final_score),
-            "confidence": result.consensus.as_ref().map(|it| tenth_of_a_percent(it.confidence.value())),
-            "apart": result.spread.as_ref().map(|it| it.points),
-            "exchange": result.exchange.as_ref().map(|it| json!({ "from": rounded(Some(it.change.from)), "to": rounded(Some(it.change.to)), "reason": it.reason })),
+            "confidence": result.consensus.as_ref().map(|consensus| tenth_of_a_percent(consensus.confidence.value())),
+            "apart": result.spread.as_ref().map(|spread| spread.points),
+            "exchange": result.exchange.as_ref().map(|exchange| json!({ "from": rounded(Some(exchange.change.from)), "to": rounded(Some(exchange.change.to)), "reason": exchange.reason })),
             "judges": judges,
         })
     };
@@ -112,51 +113,51 @@ fn numbers(results: &[DimensionResult]) -> Vec<Value> {
 }
 
 fn rounded(score: Option<OutOfHundred>) -> Option<f64> {
-    score.map(|it| (it.value() * 10.0).round() / 10.0)
+    score.map(|score| (score.value() * 10.0).round() / 10.0)
 }
 
 fn tenth_of_a_percent(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// How far each number may be moved.
+/// The range within which each score may be moved.
 fn reaches(results: &[DimensionResult], limit: Limit) -> Vec<Value> {
     let scored = results.iter();
     scored
-        .filter_map(|it| {
-            let score = it.final_score?;
+        .filter_map(|result| {
+            let score = result.final_score?;
             let (low, high) = reach(score, limit);
-            Some(json!({ "dimension": it.dimension, "score": rounded(Some(score)), "low": low, "high": high }))
+            Some(json!({ "dimension": result.dimension, "score": rounded(Some(score)), "low": low, "high": high }))
         })
         .collect()
 }
 
-/// Every judge's last word.
-fn words(sitting: &CouncilState<'_>) -> Vec<Value> {
-    let present = sitting.present();
+/// Every judge's last opinion.
+fn last_opinions(council: &CouncilState<'_>) -> Vec<Value> {
+    let present = council.present();
     present
-        .map(|bench| {
-            let text = bench.said().map(|said| said.text.to_owned());
-            json!({ "judge": bench.judge.seat, "text": text, "is_scored": bench.judge.is_scored() })
+        .map(|judge| {
+            let text = judge.last_opinion().map(|opinion| opinion.text.to_owned());
+            json!({ "judge": judge.spec.seat, "text": text, "is_scored": judge.spec.is_scored() })
         })
         .collect()
 }
 
 pub(super) fn narrate(
     rules: &Rules,
-    sitting: &CouncilState<'_>,
+    council: &CouncilState<'_>,
     results: &[DimensionResult],
 ) -> Value {
     with(
         shared(rules),
-        json!({ "council": sitting.council, "numbers": numbers(results), "judges": words(sitting) }),
+        json!({ "council": council.spec, "numbers": numbers(results), "judges": last_opinions(council) }),
     )
 }
 
-fn transcript(sitting: &CouncilState<'_>, results: &[DimensionResult]) -> Value {
+fn summary(council: &CouncilState<'_>, results: &[DimensionResult]) -> Value {
     json!({
-        "council": sitting.council,
-        "narrative": sitting.narrative.as_ref().map(|turn| turn.text.clone()),
+        "council": council.spec,
+        "narrative": council.narrative.as_ref().map(|turn| turn.text.clone()),
         "numbers": numbers(results),
     })
 }
@@ -168,13 +169,13 @@ pub(super) fn respond(
 ) -> Value {
     let others: Vec<Value> = others
         .iter()
-        .map(|(sitting, results)| transcript(sitting, results))
+        .map(|(council, results)| summary(council, results))
         .collect();
     with(
         shared(rules),
         json!({
-            "council": own.0.council,
-            "own": transcript(own.0, own.1),
+            "council": own.0.spec,
+            "own": summary(own.0, own.1),
             "others": others,
             "tension": rules.panel.tension,
             "reaches": reaches(own.1, Limit::Exchange),
@@ -182,20 +183,20 @@ pub(super) fn respond(
     )
 }
 
-/// Everything that the councils said, for those who come after them.
+/// Everything that the councils said, for critic and orchestrator.
 fn proceedings(
     rules: &Rules,
-    sittings: &[CouncilState<'_>],
-    cards: &[Vec<DimensionResult>],
+    councils: &[CouncilState<'_>],
+    scorecards: &[Vec<DimensionResult>],
 ) -> Vec<Value> {
-    let councils = sittings.iter().zip(cards);
+    let councils = councils.iter().zip(scorecards);
     councils
-        .map(|(sitting, results)| {
+        .map(|(council, results)| {
             with(
-                transcript(sitting, results),
+                summary(council, results),
                 json!({
-                    "judges": words(sitting),
-                    "response": sitting.response.as_ref().map(|turn| turn.text.clone()),
+                    "judges": last_opinions(council),
+                    "response": council.response.as_ref().map(|turn| turn.text.clone()),
                     "rounds": if rules.mode == Mode::Full { 2 } else { 1 },
                 }),
             )
@@ -205,15 +206,15 @@ fn proceedings(
 
 pub(super) fn criticise(
     rules: &Rules,
-    sittings: &[CouncilState<'_>],
-    cards: &[Vec<DimensionResult>],
+    councils: &[CouncilState<'_>],
+    scorecards: &[Vec<DimensionResult>],
     disagreements: &[Disagreement],
     figures: &BiasFigures,
 ) -> Value {
     with(
         shared(rules),
         json!({
-            "councils": proceedings(rules, sittings, cards),
+            "councils": proceedings(rules, councils, scorecards),
             "disagreements": disagreements,
             "bias": figures,
         }),
@@ -222,8 +223,8 @@ pub(super) fn criticise(
 
 pub(super) fn synthesise(
     rules: &Rules,
-    sittings: &[CouncilState<'_>],
-    cards: &[Vec<DimensionResult>],
+    councils: &[CouncilState<'_>],
+    scorecards: &[Vec<DimensionResult>],
     disagreements: &[Disagreement],
     critique: Option<&Critique>,
 ) -> Value {
@@ -232,11 +233,11 @@ pub(super) fn synthesise(
         .flat_map(|critique| critique.findings.iter().enumerate())
         .map(|(index, finding)| with(json!(finding), json!({ "id": finding_id(index) })))
         .collect();
-    let all: Vec<DimensionResult> = cards.iter().flatten().cloned().collect();
+    let all: Vec<DimensionResult> = scorecards.iter().flatten().cloned().collect();
     with(
         shared(rules),
         json!({
-            "councils": proceedings(rules, sittings, cards),
+            "councils": proceedings(rules, councils, scorecards),
             "disagreements": disagreements,
             "review": critique.map(|critique| critique.review.clone()),
             "findings": findings,
@@ -246,8 +247,8 @@ pub(super) fn synthesise(
     )
 }
 
-/// What people call a seat.
+/// The display name of a seat.
 pub(super) fn seat_title(setup: &Setup, seat: &str) -> String {
-    let known = setup.seats.iter().find(|it| it.seat.name == seat);
-    known.map_or_else(|| seat.to_owned(), |it| it.seat.title.clone())
+    let known = setup.seats.iter().find(|seated| seated.seat.name == seat);
+    known.map_or_else(|| seat.to_owned(), |seated| seated.seat.title.clone())
 }

@@ -1,4 +1,5 @@
-//! What each seat replies, as types. The order of fields is the order in which models write them: reasons before numbers.
+//! The replies of the seats. Models write the fields in this order: reasons before numbers. Doc comments and names are part of
+//! the schema they get.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -67,7 +68,7 @@ pub struct Scored {
     pub score: OutOfHundred,
     /// From 0 to 1.
     #[serde(default)]
-    pub confidence: Stated,
+    pub confidence: StatedConfidence,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,19 +104,22 @@ pub struct Dispute {
     pub reason: String,
 }
 
-/// A confidence as a judge stated it. What cannot be read as a number from 0 to 1 counts as not stated, and is never filled in.
+/// A confidence as a judge stated it. Anything but a number from 0 to 1 counts as not stated; there is no default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Stated(pub Option<Confidence>);
+pub struct StatedConfidence(pub Option<Confidence>);
 
-impl<'de> Deserialize<'de> for Stated {
+impl<'de> Deserialize<'de> for StatedConfidence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let said = Value::deserialize(deserializer)?;
-        Ok(Self(said.as_f64().and_then(|it| Confidence::new(it).ok())))
+        let value = Value::deserialize(deserializer)?;
+        let confidence = value
+            .as_f64()
+            .and_then(|number| Confidence::new(number).ok());
+        Ok(Self(confidence))
     }
 }
 
-impl JsonSchema for Stated {
+impl JsonSchema for StatedConfidence {
     fn inline_schema() -> bool {
         true
     }
@@ -124,7 +128,7 @@ impl JsonSchema for Stated {
         "stated confidence".into()
     }
 
-    /// A number is asked for; anything is taken, because a judge's scores are worth having without it.
+    /// The schema asks for a number but accepts anything: scores are useful without a confidence.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "x-sent": { "type": "number", "minimum": 0, "maximum": 1 } })
     }
@@ -348,12 +352,17 @@ impl Reply for Revision {
         list(&mut text, "Scores", &scores(&self.scores));
         let changes = self.changes.iter();
         let changes: Vec<_> = changes
-            .map(|it| format!("{}, moved by {}: {}", it.dimension, it.peer, it.reason))
+            .map(|change| {
+                format!(
+                    "{}, moved by {}: {}",
+                    change.dimension, change.peer, change.reason
+                )
+            })
             .collect();
         list(&mut text, "Changed", &changes);
         let disputes = self.disputes.iter();
         let disputes: Vec<_> = disputes
-            .map(|it| format!("{} ({}): {}", it.peer, it.about, it.reason))
+            .map(|dispute| format!("{} ({}): {}", dispute.peer, dispute.about, dispute.reason))
             .collect();
         list(&mut text, "Still in dispute", &disputes);
         if !self.stands_because.trim().is_empty() {
@@ -391,7 +400,7 @@ impl Reply for Response {
         );
         let changes = self.changes.iter();
         let changes: Vec<_> = changes
-            .map(|it| format!("{} to {}: {}", it.dimension, it.to, it.reason))
+            .map(|change| format!("{} to {}: {}", change.dimension, change.to, change.reason))
             .collect();
         list(&mut text, "Changes", &changes);
         text
@@ -408,14 +417,14 @@ impl Reply for Critique {
             .findings
             .iter()
             .enumerate()
-            .map(|(index, it)| {
-                let (category, severity) = (it.category.title(), it.severity.name());
+            .map(|(index, finding)| {
+                let (category, severity) = (finding.category.title(), finding.severity.name());
                 format!(
                     "{} {category} ({severity}), {}: {} Evidence: {}",
                     finding_id(index),
-                    it.about,
-                    it.problem,
-                    it.evidence
+                    finding.about,
+                    finding.problem,
+                    finding.evidence
                 )
             })
             .collect();
@@ -423,7 +432,7 @@ impl Reply for Critique {
         list(&mut text, "Checked", &self.checked);
         let rulings = self.disagreements.iter();
         let rulings: Vec<_> = rulings
-            .map(|it| format!("{}: {}", it.disagreement, it.answer))
+            .map(|ruling| format!("{}: {}", ruling.disagreement, ruling.answer))
             .collect();
         list(&mut text, "On the disagreements", &rulings);
         let _ = write!(
@@ -445,27 +454,27 @@ impl Reply for Synthesis {
     }
 }
 
-/// The id of the finding at this place.
+/// The id of the finding at this index.
 pub(super) fn finding_id(index: usize) -> String {
     format!("K{}", index + 1)
 }
 
 fn scores(scores: &[Scored]) -> Vec<String> {
-    let line = |it: &Scored| {
-        let confidence = it.confidence.0.map_or_else(
+    let line = |scored: &Scored| {
+        let confidence = scored.confidence.0.map_or_else(
             || "no confidence stated".into(),
             |confidence| format!("confidence {confidence}"),
         );
         format!(
             "{} {} ({confidence}): {} Evidence: {}",
-            it.dimension, it.score, it.reasoning, it.evidence
+            scored.dimension, scored.score, scored.reasoning, scored.evidence
         )
     };
     scores.iter().map(line).collect()
 }
 
 fn sub_scores(scores: &[SubScore]) -> Vec<String> {
-    let line = |it: &SubScore| format!("{} {}", it.name, it.score);
+    let line = |score: &SubScore| format!("{} {}", score.name, score.score);
     scores.iter().map(line).collect()
 }
 

@@ -1,5 +1,5 @@
-//! A debate of councils as a report, at any moment of its journal: while it sits the score card fills, in the end everything
-//! that stands behind a number is beside it.
+//! The report of a councils debate, at any point of its journal: the scorecard while it runs, everything behind the scores at
+//! the end.
 
 mod findings;
 mod scorecard;
@@ -9,26 +9,31 @@ use roundtable_core::forensics::LIMITS;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::council_state::{CouncilState, Second};
-use super::replies::{Evaluation, Narrative, Response, Revision};
+use super::council_state::replay;
 use super::rules::Rules;
-use super::scorecard::{DimensionResult, card};
+use super::scorecard::scorecard;
 use super::verdict::{AuthenticityResult, Change, CouncilResult, Verdict};
 use crate::cast::councils::CouncilsSpec;
-use crate::event::{Entry, Event, FinishedStep};
-use crate::reply::Reply;
+use crate::event::Entry;
+use crate::protocols::record_header::DebateStatus;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
-use crate::table::Turn;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let setup = entries.iter().find_map(|entry| entry.event.setup());
-    let rules = setup.and_then(|it| Rules::deserialize(&it.rules).ok());
+    let rules = setup.and_then(|setup| Rules::deserialize(&setup.rules).ok());
     let Some(rules) = rules else {
         return Report::default();
     };
-    let verdict = verdict_in(entries);
-    let heard = follow(&rules.panel, entries);
-    let dimensions = verdict.as_ref().map_or(heard, |it| it.dimensions.clone());
+    let verdict: Option<Verdict> = DebateStatus::of(entries).verdict();
+    let dimensions = if let Some(verdict) = &verdict {
+        verdict.dimensions.clone()
+    } else {
+        let councils = replay(&rules.panel, entries);
+        let results = councils
+            .iter()
+            .map(|council| scorecard(&rules.panel, council).0);
+        results.flatten().collect()
+    };
     let mut sections = scorecard::sections(&dimensions);
     let Some(verdict) = verdict else {
         return Report {
@@ -51,87 +56,6 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     }
 }
 
-fn verdict_in(entries: &[Entry]) -> Option<Verdict> {
-    let mut verdict = None;
-    for entry in entries {
-        match &entry.event {
-            Event::Ended(end) => {
-                let result = end.result.clone();
-                verdict = result.and_then(|result| serde_json::from_value(result).ok());
-            }
-            Event::Reopened { .. } => verdict = None,
-            Event::Opened(_)
-            | Event::RoundStarted { .. }
-            | Event::Noted { .. }
-            | Event::StepStarted { .. }
-            | Event::Chunk { .. }
-            | Event::StepRestarted { .. }
-            | Event::StepFinished(_)
-            | Event::StepFailed(_)
-            | Event::Rated { .. }
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. }
-            | Event::Said(_)
-            | Event::Asked(_)
-            | Event::Decided(_) => {}
-        }
-    }
-    verdict
-}
-
-/// The score cards as far as the journal goes.
-fn follow(panel: &CouncilsSpec, entries: &[Entry]) -> Vec<DimensionResult> {
-    let mut sittings: Vec<CouncilState<'_>> =
-        panel.councils.iter().map(CouncilState::new).collect();
-    for entry in entries {
-        if let Event::StepFinished(step) = &entry.event {
-            take_up(&mut sittings, step);
-        }
-    }
-    let cards = sittings.iter().map(|sitting| card(panel, sitting).0);
-    cards.flatten().collect()
-}
-
-fn take_up(sittings: &mut [CouncilState<'_>], step: &FinishedStep) {
-    let seat = &step.call.seat;
-    for sitting in sittings {
-        if sitting.council.lead == *seat {
-            match verb(step) {
-                "narrate" => sitting.narrative = turn::<Narrative>(step),
-                "respond" => sitting.response = turn::<Response>(step),
-                _ => {}
-            }
-        }
-        let bench = sitting.benches.iter_mut().find(|it| it.judge.seat == *seat);
-        if let Some(bench) = bench {
-            match verb(step) {
-                "evaluate" => bench.first = turn::<Evaluation>(step),
-                "revise" => {
-                    if let Some(turn) = turn::<Revision>(step) {
-                        bench.second = Second::Given(Box::new(turn));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-fn verb(step: &FinishedStep) -> &str {
-    step.call.step.rsplit('/').next().unwrap_or_default()
-}
-
-fn turn<T: Reply>(step: &FinishedStep) -> Option<Turn<T>> {
-    Some(Turn {
-        reply: Deserialize::deserialize(&step.reply).ok()?,
-        text: step.text.clone(),
-        remarks: step.remarks.clone(),
-        withheld: step.withheld.clone(),
-        spent: step.call.spent,
-    })
-}
-
 fn facts(verdict: &Verdict) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(overall) = &verdict.overall {
@@ -147,15 +71,15 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         };
         facts.push(fact.toned(tone));
     }
-    let grave = verdict
+    let severe = verdict
         .council_disagreements
         .iter()
-        .filter(|it| it.is_severe())
+        .filter(|disagreement| disagreement.is_severe())
         .count();
     let all = verdict.council_disagreements.len();
     if all > 0 {
-        let value = if grave > 0 {
-            format!("{all}, {grave} of them grave")
+        let value = if severe > 0 {
+            format!("{all}, {severe} severe")
         } else {
             all.to_string()
         };
@@ -170,7 +94,7 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
     facts
 }
 
-/// The figures and the reading, under what they cannot show: nothing here is ever called proof (T-02).
+/// The judge's opinion and the figures, after a note on what they cannot show: nothing here is proof (T-02).
 fn authenticity(found: &AuthenticityResult) -> Section {
     let mut blocks = vec![Block::Note {
         text: LIMITS.to_owned(),
@@ -180,20 +104,20 @@ fn authenticity(found: &AuthenticityResult) -> Section {
         let markdown = judgement.assessment.clone();
         blocks.push(Block::Text { markdown });
         let table = Table::new(
-            "What the judge gave; it enters no score",
+            "The judge's scores, not part of the overall score",
             &["", "#score", "#confidence"],
         );
-        let table = judgement.scores.iter().fold(table, |table, it| {
-            let score = it
+        let table = judgement.scores.iter().fold(table, |table, unscored| {
+            let score = unscored
                 .score
                 .last()
                 .map_or_else(|| "–".into(), |score| score.shown().to_string());
-            let confidence = it
-                .score
-                .confidence
-                .map_or_else(|| "not stated".into(), |it| format!("{:.2}", it.value()));
+            let confidence = unscored.score.confidence.map_or_else(
+                || "not stated".into(),
+                |confidence| format!("{:.2}", confidence.value()),
+            );
             table.row(vec![
-                Cell::new(it.title.clone()),
+                Cell::new(unscored.title.clone()),
                 Cell::new(score),
                 Cell::new(confidence),
             ])
@@ -201,18 +125,18 @@ fn authenticity(found: &AuthenticityResult) -> Section {
         blocks.push(Block::Table(table));
     }
     let table = Table::new(
-        "Figures of the whole text",
-        &["figure", "value", "what it means"],
+        "Statistics of the whole text",
+        &["figure", "value", "meaning"],
     );
     let table = found
         .statistics
         .explained()
         .into_iter()
-        .fold(table, |table, it| {
+        .fold(table, |table, figure| {
             table.row(vec![
-                Cell::new(it.name),
-                Cell::new(it.value),
-                Cell::new(it.meaning).toned(Tone::Quiet),
+                Cell::new(figure.name),
+                Cell::new(figure.value),
+                Cell::new(figure.meaning).toned(Tone::Quiet),
             ])
         });
     blocks.push(Block::Table(table));
@@ -233,7 +157,7 @@ fn council(council: &CouncilResult) -> Option<Section> {
     for judge in council
         .judges
         .iter()
-        .filter(|it| !it.unexplained.is_empty())
+        .filter(|judge| !judge.unexplained.is_empty())
     {
         blocks.push(Block::Note {
             text: format!(
@@ -270,7 +194,7 @@ fn extras(panel: &CouncilsSpec, verdict: &Verdict) -> Vec<Section> {
     written.collect()
 }
 
-/// What was judged, what is missing, and what the rounds after the blind one were worth (C-17).
+/// What the debate changed after the blind first round, and what is missing (C-17).
 fn worth(verdict: &Verdict) -> Section {
     let note = |text: String, tone| Block::Note { text, tone };
     let mut blocks = Vec::new();
@@ -281,7 +205,7 @@ fn worth(verdict: &Verdict) -> Section {
         .zip(verdict.worth.debated.as_ref())
     {
         let changed = match verdict.worth.changed {
-            Some(Change::Unchanged) => "The debate left the score as it was.",
+            Some(Change::Unchanged) => "The debate did not change the score.",
             Some(Change::Moved) => "The debate moved the score within its tier.",
             Some(Change::AnotherTier) => "The debate moved the score into another tier.",
             None => "",
@@ -297,7 +221,7 @@ fn worth(verdict: &Verdict) -> Section {
             .into_iter()
             .fold(
                 Table::new(
-                    "Blind and debated",
+                    "Before and after the debate",
                     &["", "#score", "tier", "#tokens", "#cost"],
                 ),
                 |table, (name, side)| {
@@ -312,10 +236,15 @@ fn worth(verdict: &Verdict) -> Section {
             );
         blocks.push(Block::Table(table));
     }
-    let left_out = verdict.overall.iter().flat_map(|it| &it.overall.left_out);
+    let left_out = verdict
+        .overall
+        .iter()
+        .flat_map(|overall| &overall.overall.left_out);
     for component in left_out {
         blocks.push(note(
-            format!("'{component}' has no score; it is left out of the overall score and the rest reweighted."),
+            format!(
+                "'{component}' has no score: the overall score is the weighted mean of the others."
+            ),
             Tone::Caution,
         ));
     }
@@ -330,7 +259,7 @@ fn worth(verdict: &Verdict) -> Section {
     }
     for refused in &verdict.refused {
         let text = format!(
-            "{} wanted to change '{}': {}. It was not changed.",
+            "{} asked to change '{}'; rejected: {}.",
             refused.by, refused.dimension, refused.why
         );
         blocks.push(note(text, Tone::Caution));
@@ -352,8 +281,8 @@ fn bias(figures: &BiasFigures) -> Section {
     let percent = |share: f64| format!("{:.0}%", share * 100.0);
     let unmeasured = || Cell::new("not measured").toned(Tone::Quiet);
     let mut table = Table::new(
-        "Four ways in which scores come about without reasons",
-        &["pattern", "figure", "what it is"],
+        "Signs of scores without reasons",
+        &["pattern", "figure", "meaning"],
     );
     let mut row = |name: &str, figure: Cell, meaning: &str| {
         table.rows.push(vec![
@@ -364,43 +293,59 @@ fn bias(figures: &BiasFigures) -> Section {
     };
     row(
         "Groupthink",
-        figures.convergence.as_ref().map_or_else(unmeasured, |it| {
-            Cell::new(format!(
-                "{} of {}",
-                percent(it.unexplained),
-                percent(it.vanished)
-            ))
-            .toned(tone(it.noteworthy))
-        }),
-        "differences that vanished without a stated reason, of those that vanished",
+        figures
+            .convergence
+            .as_ref()
+            .map_or_else(unmeasured, |convergence| {
+                Cell::new(format!(
+                    "{} of {}",
+                    percent(convergence.unexplained),
+                    percent(convergence.vanished)
+                ))
+                .toned(tone(convergence.noteworthy))
+            }),
+        "differences that disappeared without a stated reason, of all that disappeared",
     );
     row(
         "Anchoring",
-        figures.anchoring.as_ref().map_or_else(unmeasured, |it| {
-            Cell::new(format!("{:+.1} points", it.pull)).toned(tone(it.noteworthy))
-        }),
-        "how much nearer scores came to the number read first than to those read later",
+        figures
+            .anchoring
+            .as_ref()
+            .map_or_else(unmeasured, |anchoring| {
+                Cell::new(format!("{:+.1} points", anchoring.pull))
+                    .toned(tone(anchoring.noteworthy))
+            }),
+        "how much closer scores moved to the score read first than to those read later",
     );
     row(
         "Politeness",
-        figures.softening.as_ref().map_or_else(unmeasured, |it| {
-            Cell::new(format!("{} of {}", it.without_argument, it.disagreements))
-                .toned(tone(it.noteworthy))
-        }),
+        figures
+            .softening
+            .as_ref()
+            .map_or_else(unmeasured, |softening| {
+                Cell::new(format!(
+                    "{} of {}",
+                    softening.without_argument, softening.disagreements
+                ))
+                .toned(tone(softening.noteworthy))
+            }),
         "disagreements softened without argument",
     );
     row(
         "Inflation",
-        figures.crowding.as_ref().map_or_else(unmeasured, |it| {
-            let text = format!(
-                "{} from {:.0} to {:.0}",
-                percent(it.share),
-                it.band_from,
-                it.band_to
-            );
-            Cell::new(text).toned(tone(it.noteworthy))
-        }),
-        "share of all scores in the fullest band of ten points",
+        figures
+            .crowding
+            .as_ref()
+            .map_or_else(unmeasured, |crowding| {
+                let text = format!(
+                    "{} from {:.0} to {:.0}",
+                    percent(crowding.share),
+                    crowding.band_from,
+                    crowding.band_to
+                );
+                Cell::new(text).toned(tone(crowding.noteworthy))
+            }),
+        "share of all scores in the most frequent ten-point band",
     );
-    Section::side("Figures on bias", vec![Block::Table(table)])
+    Section::side("Bias figures", vec![Block::Table(table)])
 }

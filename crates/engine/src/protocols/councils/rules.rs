@@ -1,4 +1,4 @@
-//! What a debate of councils is played by: the mode, the panel of its cast, and the content that is judged.
+//! The rules of a councils debate: mode, panel and content.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
-//! The score card of a council: for each dimension who gave what, what it comes to, how far they are apart, and every number that
-//! was moved with its reason. The arithmetic is `roundtable_core::councils`; no model computes any of it.
+//! The scorecard of a council: for each dimension the judges' scores, consensus, spread, and every change with its reason.
+//!
+//! The arithmetic is in `roundtable_core::councils`; no model computes any of it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use roundtable_core::councils::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::council_state::{Bench, CouncilState, Second, is_explained};
+use super::council_state::{CouncilState, JudgeState, SecondRound, is_explained};
 use super::replies::Scored;
 use crate::cast::councils::CouncilsSpec;
 
@@ -20,18 +21,18 @@ pub struct DimensionResult {
     pub dimension: String,
     pub title: String,
     pub council: String,
-    /// Its part in the overall score.
+    /// The weight in the overall score.
     pub weight: Option<f64>,
     pub judges: Vec<JudgeScore>,
     /// The consensus of the blind first round.
     pub blind: Option<Consensus>,
     pub blind_spread: Option<Spread>,
-    /// The consensus of the last round. `null` where no judge gave a score with a confidence.
+    /// The consensus of the last round. `null` if no judge gave a score with a confidence.
     pub consensus: Option<Consensus>,
     pub spread: Option<Spread>,
-    /// What the exchange between the councils moved, and why.
+    /// The lead's change after the exchange between the councils.
     pub exchange: Option<Reasoned>,
-    /// What findings of the critic moved.
+    /// The changes by findings of the critic.
     pub moves: Vec<FindingMove>,
     pub final_score: Option<OutOfHundred>,
     /// The final score without decimals.
@@ -43,10 +44,11 @@ pub struct JudgeScore {
     pub judge: String,
     pub round_1: Option<OutOfHundred>,
     pub round_2: Option<OutOfHundred>,
-    /// Of the score that counts. `null`: none was stated, and the score is left out of the consensus.
+    /// The confidence in the last score. `null` if none was stated: the score is then not part of the consensus.
     pub confidence: Option<Confidence>,
-    pub standing: Standing,
-    /// Whether a changed score said why and who moved it. `null` where nothing changed.
+    #[serde(rename = "standing")]
+    pub basis: ScoreBasis,
+    /// Whether a changed score has a reason and a peer. `null` if the score is unchanged.
     pub is_explained: Option<bool>,
     pub evidence: String,
     pub reasoning: String,
@@ -54,11 +56,12 @@ pub struct JudgeScore {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+#[schemars(rename = "Standing")]
+pub enum ScoreBasis {
     /// There was no second round for this judge.
     OneRound,
     Revised,
-    /// The judge was absent in round 2, or left this dimension out: its round 1 stands.
+    /// The judge was absent in round 2, or left this dimension out: round 1 counts.
     RoundOneStands,
 }
 
@@ -76,7 +79,7 @@ pub struct FindingMove {
     pub change: Move,
 }
 
-/// A change that a seat asked for and that was not made.
+/// A rejected change of a score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refused {
     pub by: String,
@@ -84,81 +87,85 @@ pub struct Refused {
     pub why: String,
 }
 
-/// The card of one council as it now stands, and what its lead asked for in vain.
-pub(super) fn card(
+/// The current scorecard of one council, and the changes its lead asked for that were rejected.
+pub(super) fn scorecard(
     panel: &CouncilsSpec,
-    sitting: &CouncilState<'_>,
+    council: &CouncilState<'_>,
 ) -> (Vec<DimensionResult>, Vec<Refused>) {
     let mut results: Vec<DimensionResult> = panel
         .dimensions
         .iter()
-        .filter(|dimension| is_scored_by(sitting, &dimension.name))
+        .filter(|dimension| is_scored_by(council, &dimension.name))
         .map(|dimension| {
             let name = &dimension.name;
-            let votes = |pick: fn(&Bench<'_>, &str) -> Option<Scored>| -> Vec<Vote> {
-                let scored = sitting
-                    .benches
+            let votes = |pick: fn(&JudgeState<'_>, &str) -> Option<Scored>| -> Vec<Vote> {
+                let scored = council
+                    .judges
                     .iter()
-                    .filter(|it| it.judge.dimensions.contains(name));
+                    .filter(|judge| judge.spec.dimensions.contains(name));
                 scored
-                    .filter_map(|bench| {
-                        let scored = pick(bench, name)?;
+                    .filter_map(|judge| {
+                        let scored = pick(judge, name)?;
                         Some(Vote {
-                            judge: bench.judge.seat.clone(),
+                            judge: judge.spec.seat.clone(),
                             score: scored.score,
                             confidence: scored.confidence.0,
                         })
                     })
                     .collect()
             };
-            let first = votes(|bench, name| bench.first_score(name).cloned());
-            let last = votes(|bench, name| bench.last_score(name).cloned());
+            let first = votes(|judge, name| judge.first_score(name).cloned());
+            let last = votes(|judge, name| judge.last_score(name).cloned());
             let agreed = consensus(&last);
             DimensionResult {
                 dimension: name.clone(),
                 title: dimension.title.clone(),
-                council: sitting.council.name.clone(),
+                council: council.spec.name.clone(),
                 weight: dimension.weight,
-                judges: judge_scores(sitting, name),
+                judges: judge_scores(council, name),
                 blind: consensus(&first),
-                blind_spread: spread(first.iter().map(|it| (it.judge.as_str(), it.score))),
-                spread: spread(last.iter().map(|it| (it.judge.as_str(), it.score))),
+                blind_spread: spread(first.iter().map(|vote| (vote.judge.as_str(), vote.score))),
+                spread: spread(last.iter().map(|vote| (vote.judge.as_str(), vote.score))),
                 exchange: None,
                 moves: Vec::new(),
-                final_score: agreed.as_ref().map(|it| it.score),
-                shown: agreed.as_ref().map(|it| it.score.shown()),
+                final_score: agreed.as_ref().map(|consensus| consensus.score),
+                shown: agreed.as_ref().map(|consensus| consensus.score.shown()),
                 consensus: agreed,
             }
         })
         .collect();
-    let refused = exchange(sitting, &mut results);
+    let refused = exchange(council, &mut results);
     (results, refused)
 }
 
-fn is_scored_by(sitting: &CouncilState<'_>, dimension: &String) -> bool {
-    let mut judges = sitting.council.judges.iter();
+fn is_scored_by(council: &CouncilState<'_>, dimension: &String) -> bool {
+    let mut judges = council.spec.judges.iter();
     judges.any(|judge| judge.is_scored() && judge.dimensions.contains(dimension))
 }
 
-/// What a judge gave on one of its dimensions, round by round.
-pub(super) fn judge_score(bench: &Bench<'_>, peers: &[&str], name: &str) -> Option<JudgeScore> {
-    let last = bench.last_score(name)?;
-    let (first, second) = (bench.first_score(name), bench.second_score(name));
+/// A judge's scores on one of its dimensions, by round.
+pub(super) fn judge_score(
+    judge: &JudgeState<'_>,
+    peers: &[&str],
+    name: &str,
+) -> Option<JudgeScore> {
+    let last = judge.last_score(name)?;
+    let (first, second) = (judge.first_score(name), judge.second_score(name));
     let is_changed = first.zip(second).is_some_and(|(a, b)| a.score != b.score);
-    let revision = match &bench.second {
-        Second::Given(turn) => Some(&turn.reply),
-        Second::NotAsked | Second::Absent => None,
+    let revision = match &judge.second {
+        SecondRound::Given(turn) => Some(&turn.reply),
+        SecondRound::NotAsked | SecondRound::Absent => None,
     };
     let explained = revision.map(|reply| is_explained(reply, name, peers));
     Some(JudgeScore {
-        judge: bench.judge.seat.clone(),
-        round_1: first.map(|it| it.score),
-        round_2: second.map(|it| it.score),
+        judge: judge.spec.seat.clone(),
+        round_1: first.map(|scored| scored.score),
+        round_2: second.map(|scored| scored.score),
         confidence: last.confidence.0,
-        standing: match (&bench.second, second) {
-            (Second::NotAsked, _) => Standing::OneRound,
-            (Second::Given(_), Some(_)) => Standing::Revised,
-            (Second::Given(_) | Second::Absent, _) => Standing::RoundOneStands,
+        basis: match (&judge.second, second) {
+            (SecondRound::NotAsked, _) => ScoreBasis::OneRound,
+            (SecondRound::Given(_), Some(_)) => ScoreBasis::Revised,
+            (SecondRound::Given(_) | SecondRound::Absent, _) => ScoreBasis::RoundOneStands,
         },
         is_explained: explained.filter(|_| is_changed),
         evidence: last.evidence.clone(),
@@ -166,26 +173,29 @@ pub(super) fn judge_score(bench: &Bench<'_>, peers: &[&str], name: &str) -> Opti
     })
 }
 
-pub(super) fn judge_scores(sitting: &CouncilState<'_>, name: &str) -> Vec<JudgeScore> {
-    let names: Vec<&str> = sitting.present().map(|it| it.judge.seat.as_str()).collect();
-    let benches = sitting.benches.iter();
-    let judging = benches.filter(|it| it.judge.dimensions.iter().any(|own| own == name));
+pub(super) fn judge_scores(council: &CouncilState<'_>, name: &str) -> Vec<JudgeScore> {
+    let names: Vec<&str> = council
+        .present()
+        .map(|judge| judge.spec.seat.as_str())
+        .collect();
+    let judges = council.judges.iter();
+    let judging = judges.filter(|judge| judge.spec.dimensions.iter().any(|own| own == name));
     judging
-        .filter_map(|bench| judge_score(bench, &names, name))
+        .filter_map(|judge| judge_score(judge, &names, name))
         .collect()
 }
 
-/// Moves what the lead changed after the exchange, as far as it may (T-08).
-fn exchange(sitting: &CouncilState<'_>, results: &mut [DimensionResult]) -> Vec<Refused> {
+/// Applies the lead's changes after the exchange, within the limit (T-08).
+fn exchange(council: &CouncilState<'_>, results: &mut [DimensionResult]) -> Vec<Refused> {
     let mut refused = Vec::new();
-    let changes = sitting.response.iter().flat_map(|turn| &turn.reply.changes);
+    let changes = council.response.iter().flat_map(|turn| &turn.reply.changes);
     for change in changes {
         let result = results
             .iter_mut()
-            .find(|it| it.dimension == change.dimension);
+            .find(|result| result.dimension == change.dimension);
         if let Err(why) = shift(result, change.to, &change.reason) {
             refused.push(Refused {
-                by: sitting.council.lead.clone(),
+                by: council.spec.lead.clone(),
                 dimension: change.dimension.clone(),
                 why,
             });
@@ -214,7 +224,7 @@ fn shift(
     Ok(())
 }
 
-/// What a response asks for that cannot be done, in words that its author can act on.
+/// The messages about changes in a response that cannot be made.
 pub(super) fn faults_of_changes<'a>(
     results: &[DimensionResult],
     changes: impl Iterator<Item = (&'a str, OutOfHundred)>,
@@ -222,7 +232,7 @@ pub(super) fn faults_of_changes<'a>(
     let mut open = results.to_vec();
     changes
         .filter_map(|(name, to)| {
-            let result = open.iter_mut().find(|it| it.dimension == name);
+            let result = open.iter_mut().find(|result| result.dimension == name);
             let error = shift(result, to, "").err()?;
             Some(format!("'{name}' cannot be changed like that: {error}."))
         })
@@ -233,11 +243,11 @@ pub(super) fn faults_of_changes<'a>(
 pub(super) fn finals(results: &[DimensionResult]) -> BTreeMap<String, OutOfHundred> {
     let scored = results.iter();
     scored
-        .filter_map(|it| Some((it.dimension.clone(), it.final_score?)))
+        .filter_map(|result| Some((result.dimension.clone(), result.final_score?)))
         .collect()
 }
 
-/// The overall score from these results, by the scores that `pick` takes.
+/// The overall score of the scores that `pick` returns.
 pub(super) fn overall_of(
     panel: &CouncilsSpec,
     results: &[DimensionResult],
@@ -247,7 +257,9 @@ pub(super) fn overall_of(
         .dimensions
         .iter()
         .filter_map(|dimension| {
-            let found = results.iter().find(|it| it.dimension == dimension.name);
+            let found = results
+                .iter()
+                .find(|result| result.dimension == dimension.name);
             Some(Component {
                 dimension: dimension.name.clone(),
                 weight: dimension.weight?,
@@ -258,18 +270,21 @@ pub(super) fn overall_of(
     overall(&components)
 }
 
-/// One standard error of the overall score, from how far judges of the same dimension are apart.
+/// One standard error of the overall score, from the spread between judges of the same dimension.
 pub(super) fn uncertainty_of(results: &[DimensionResult], overall: &Overall) -> Option<f64> {
     let measured: Vec<Measured> = results
         .iter()
         .map(|result| {
-            let part = overall
+            let component = overall
                 .components
                 .iter()
-                .find(|it| it.dimension == result.dimension);
-            let counted = result.judges.iter().filter(|it| it.confidence.is_some());
+                .find(|component| component.dimension == result.dimension);
+            let counted = result
+                .judges
+                .iter()
+                .filter(|judge| judge.confidence.is_some());
             Measured {
-                share: part.map_or(0.0, |it| it.share),
+                share: component.map_or(0.0, |component| component.share),
                 scores: counted.filter_map(JudgeScore::last).collect(),
             }
         })

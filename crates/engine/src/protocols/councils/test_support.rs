@@ -1,4 +1,4 @@
-//! A court for tests: every seat is a model of its own that says what a script tells it, after the time it takes.
+//! Test support: every seat has a scripted model of its own, with an optional delay.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -17,35 +17,33 @@ use crate::event::{Seated, Setup};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request};
 use crate::protocols::{Councils, play};
-use crate::scripted::{Scripted, deps, entries, name};
+use crate::scripted::{Scripted, deps, entries, name, sent_back};
 use crate::table::{Budget, SeatModel, Table, TableDeps};
 
-/// Seat, request, and how often this seat was asked for this kind of reply before.
+/// Seat, request, and the number of earlier calls of this seat for the same kind of reply.
 type Script = dyn Fn(&str, &Request, usize) -> Result<String, ModelError> + Send + Sync;
 
-pub(super) struct Court {
+pub(super) struct ScriptedModels {
     script: Box<Script>,
-    pace: fn(&str, &str) -> Duration,
+    delay: fn(&str, &str) -> Duration,
     heard: Mutex<Vec<(String, Request)>>,
 }
 
-pub(super) type Bench = Arc<Court>;
-
-impl Court {
+impl ScriptedModels {
     pub(super) fn new(
         script: impl Fn(&str, &Request, usize) -> Result<String, ModelError> + Send + Sync + 'static,
     ) -> Arc<Self> {
-        Self::paced(|_, _| Duration::ZERO, script)
+        Self::delayed(|_, _| Duration::ZERO, script)
     }
 
-    /// `pace` says how long a seat takes for a kind of reply.
-    pub(super) fn paced(
-        pace: fn(&str, &str) -> Duration,
+    /// `delay` is the time that a seat takes for a kind of reply.
+    pub(super) fn delayed(
+        delay: fn(&str, &str) -> Duration,
         script: impl Fn(&str, &Request, usize) -> Result<String, ModelError> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             script: Box::new(script),
-            pace,
+            delay,
             heard: Mutex::default(),
         })
     }
@@ -74,24 +72,29 @@ impl Court {
             .map(|(_, request)| request)
             .collect()
     }
+
+    /// What the seat was told when its reply was sent back.
+    pub(super) fn sent_back_to(&self, seat: &str, kind: &str) -> String {
+        sent_back(&self.asked_of(seat, kind)).to_owned()
+    }
 }
 
-struct Seat {
-    court: Arc<Court>,
+struct ScriptedSeat {
+    models: Arc<ScriptedModels>,
     name: String,
 }
 
-impl Model for Seat {
+impl Model for ScriptedSeat {
     fn stream(&self, request: Request) -> Deltas {
         let kind = name(&request);
-        let mut heard = self.court.heard.lock().unwrap();
+        let mut heard = self.models.heard.lock().unwrap();
         let before = heard
             .iter()
             .filter(|(seat, earlier)| *seat == self.name && name(earlier) == kind)
             .count();
-        let answer = (self.court.script)(&self.name, &request, before);
+        let answer = (self.models.script)(&self.name, &request, before);
         heard.push((self.name.clone(), request));
-        let pace = (self.court.pace)(&self.name, &kind);
+        let delay = (self.models.delay)(&self.name, &kind);
         let deltas = match answer {
             Err(error) => vec![Err(error)],
             Ok(text) => {
@@ -108,8 +111,8 @@ impl Model for Seat {
             }
         };
         let waiting = stream::once(async move {
-            if !pace.is_zero() {
-                tokio::time::sleep(pace).await;
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
             }
             stream::iter(deltas)
         });
@@ -164,7 +167,11 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
     }
 }
 
-pub(super) fn kit_of(court: &Bench, setup: &Setup, journal: Arc<dyn Journal>) -> TableDeps {
+pub(super) fn deps_of(
+    models: &Arc<ScriptedModels>,
+    setup: &Setup,
+    journal: Arc<dyn Journal>,
+) -> TableDeps {
     let nobody = Scripted::new(|_, _| panic!("every seat has its own model"));
     let price = Some(Price {
         input: 1.0,
@@ -173,8 +180,8 @@ pub(super) fn kit_of(court: &Bench, setup: &Setup, journal: Arc<dyn Journal>) ->
     });
     let seats = setup.seats.iter().map(|seated| {
         let name = seated.seat.name.clone();
-        let model = Arc::new(Seat {
-            court: Arc::clone(court),
+        let model = Arc::new(ScriptedSeat {
+            models: Arc::clone(models),
             name: name.clone(),
         });
         (name, SeatModel { model, price })
@@ -186,24 +193,24 @@ pub(super) fn kit_of(court: &Bench, setup: &Setup, journal: Arc<dyn Journal>) ->
     }
 }
 
-pub(super) async fn sit(
-    court: &Bench,
+pub(super) async fn open_table(
+    models: &Arc<ScriptedModels>,
     setup: Setup,
     budget: Budget,
     journal: Arc<dyn Journal>,
 ) -> Table {
-    let deps = kit_of(court, &setup, journal);
+    let deps = deps_of(models, &setup, journal);
     Table::open(setup, budget, deps).await.unwrap()
 }
 
-pub(super) async fn judged_with(
-    court: &Bench,
+pub(super) async fn run_with(
+    models: &Arc<ScriptedModels>,
     setup: Setup,
     budget: Budget,
     journal: &Arc<MemoryJournal>,
 ) -> Record {
-    let table = sit(
-        court,
+    let table = open_table(
+        models,
         setup,
         budget,
         Arc::clone(journal) as Arc<dyn Journal>,
@@ -213,9 +220,9 @@ pub(super) async fn judged_with(
     Record::of("id", "then".into(), &entries(journal)).unwrap()
 }
 
-pub(super) async fn judged(court: &Bench, cast: &Cast, mode: Mode) -> Record {
-    judged_with(
-        court,
+pub(super) async fn run(models: &Arc<ScriptedModels>, cast: &Cast, mode: Mode) -> Record {
+    run_with(
+        models,
         setup(cast, mode, Ability::Full),
         Budget::default(),
         &Arc::default(),
@@ -223,29 +230,31 @@ pub(super) async fn judged(court: &Bench, cast: &Cast, mode: Mode) -> Record {
     .await
 }
 
-/// The values that the schema of this call allows for a property, wherever it is.
+/// The values that the schema of this call allows for a property, at any depth.
 pub(super) fn allowed(request: &Request, property: &str) -> Vec<String> {
     fn find(schema: &Value, property: &str) -> Option<Vec<String>> {
         if let Some(properties) = schema["properties"].as_object() {
             if let Some(values) = properties
                 .get(property)
-                .and_then(|it| it["enum"].as_array())
+                .and_then(|schema| schema["enum"].as_array())
             {
                 return Some(
                     values
                         .iter()
-                        .filter_map(|it| it.as_str().map(str::to_owned))
+                        .filter_map(|value| value.as_str().map(str::to_owned))
                         .collect(),
                 );
             }
-            return properties.values().find_map(|it| find(it, property));
+            return properties
+                .values()
+                .find_map(|schema| find(schema, property));
         }
         find(schema.get("items")?, property)
     }
     find(&request.schema.as_ref().unwrap().json, property).unwrap_or_default()
 }
 
-/// What a judge of `themis` gives in each round; others give 60.
+/// The scores of the judges of `themis` by round; others give 60.
 fn points(seat: &str, dimension: &str, round: u32) -> f64 {
     match (seat, dimension, round) {
         ("hook", "content_assessment", 1) => 40.0,
@@ -283,19 +292,19 @@ fn scores(seat: &str, request: &Request, round: u32) -> Value {
     allowed(request, "dimension").iter().map(score).collect()
 }
 
-/// A debate in good order, for any cast.
+/// The replies of a debate without faults, for any cast.
 pub(super) fn good(seat: &str, request: &Request) -> Value {
     match name(request).as_str() {
         "evaluation" => json!({
             "assessment": format!("The first word of {seat}."),
             "scores": scores(seat, request, 1),
-            "sub_scores": allowed(request, "name").iter().map(|it| json!({ "name": it, "score": 66 })).collect::<Vec<_>>(),
+            "sub_scores": allowed(request, "name").iter().map(|value| json!({ "name": value, "score": 66 })).collect::<Vec<_>>(),
             "key_observations": [format!("{seat} saw the crust.")],
         }),
         "judge_revision" => revision(seat, request),
         "narrative" => json!({
             "narrative": format!("{seat} tells what all saw."),
-            "merged": allowed(request, "judge").iter().map(|it| json!({ "judge": it, "observation": "the crust" })).collect::<Vec<_>>(),
+            "merged": allowed(request, "judge").iter().map(|value| json!({ "judge": value, "observation": "the crust" })).collect::<Vec<_>>(),
         }),
         "response" => json!({
             "view": format!("{seat}: a little."),
@@ -314,7 +323,7 @@ pub(super) fn good(seat: &str, request: &Request) -> Value {
                 finding("missing_consideration", "low", "audience", "Nobody thought of the deaf."),
             ],
             "checked": ["every score against its evidence"],
-            "disagreements": allowed(request, "disagreement").iter().map(|it| json!({ "disagreement": it, "answer": "Emotion has the better reasons." })).collect::<Vec<_>>(),
+            "disagreements": allowed(request, "disagreement").iter().map(|value| json!({ "disagreement": value, "answer": "Emotion has the better reasons." })).collect::<Vec<_>>(),
             "confidence_adjustment": -0.1,
             "adjustment_reason": "One flaw in a component.",
         }),
@@ -333,10 +342,10 @@ fn revision(seat: &str, request: &Request) -> Value {
     let dimensions = allowed(request, "dimension");
     let moved = moved
         .into_iter()
-        .filter(|it| dimensions.iter().any(|own| own == it));
+        .filter(|name| dimensions.iter().any(|own| own == name));
     let changes: Vec<Value> = moved
         .map(
-            |it| json!({ "dimension": it, "peer": peers[0], "reason": "The evidence of the end." }),
+            |name| json!({ "dimension": name, "peer": peers[0], "reason": "The evidence of the end." }),
         )
         .collect();
     json!({
@@ -345,7 +354,7 @@ fn revision(seat: &str, request: &Request) -> Value {
         "sub_scores": [],
         "stands_because": if changes.is_empty() { "I read the same words." } else { "" },
         "changes": changes,
-        "disputes": peers.iter().map(|it| json!({ "peer": it, "about": "the opening", "reason": "It weighs more." })).collect::<Vec<_>>(),
+        "disputes": peers.iter().map(|peer| json!({ "peer": peer, "about": "the opening", "reason": "It weighs more." })).collect::<Vec<_>>(),
         "key_observations": [format!("{seat} still sees the crust.")],
     })
 }
@@ -367,6 +376,6 @@ fn synthesis(request: &Request) -> Value {
     json!({
         "executive_summary": "A quiet piece that will find its audience.",
         "answers": allowed(request, "finding").iter().map(answer).collect::<Vec<_>>(),
-        "extras": allowed(request, "name").iter().map(|it| json!({ "name": it, "values": ["one", "two"] })).collect::<Vec<_>>(),
+        "extras": allowed(request, "name").iter().map(|value| json!({ "name": value, "values": ["one", "two"] })).collect::<Vec<_>>(),
     })
 }

@@ -1,5 +1,5 @@
-//! What the councils return: the scores, what stands behind them, every disagreement with both positions, every finding of the
-//! critic with its answer, and what all of it was worth.
+//! The result of a councils debate: scores with their reasons, disagreements with both positions, the critic's findings with
+//! their answers, and the comparison with the first round.
 
 use roundtable_core::absence::scaled;
 use roundtable_core::bounded::{Adjustment, Confidence, OutOfHundred};
@@ -10,40 +10,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Hearing;
-use super::council_state::{Bench, CouncilState, Second};
-use super::findings::{AnsweredFinding, settle};
+use super::Deliberation;
+use super::council_state::{CouncilState, JudgeState, SecondRound};
+use super::findings::{AnsweredFinding, resolve_findings};
 use super::package::{Kind, LeftOut};
 use super::prompt_context::seat_title;
 use super::replies::{Critique, Ruling, SubScore, Written};
 use super::rules::{Mode, Rules};
 use super::scorecard::{
-    DimensionResult, JudgeScore, Refused, card, finals, judge_scores, overall_of, uncertainty_of,
+    DimensionResult, JudgeScore, Refused, finals, judge_scores, overall_of, scorecard,
+    uncertainty_of,
 };
 use crate::cast::councils::{CouncilsSpec, Extra, ExtraKind, Part};
-use crate::event::{Spent, State};
+use crate::event::Spent;
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 
-/// How the hearing ended.
+/// How the debate ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
-    Heard,
-    /// With the limit that was reached, for people.
+    Complete,
+    /// With the limit that was reached.
     Budget(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The executive summary; the councils' own accounts where nobody could write one.
+    /// The executive summary; the councils' narratives if there is none.
     pub final_answer: Option<String>,
     pub executive_summary: Option<String>,
     pub cast: String,
     pub mode: Mode,
     pub content: Content,
-    /// `null` where no component has a score.
+    /// `null` if no component has a score.
     pub overall: Option<OverallResult>,
-    /// How far the overall score can be relied on.
+    /// The confidence in the overall score.
     pub confidence: Option<ConfidenceResult>,
     pub dimensions: Vec<DimensionResult>,
     pub councils: Vec<CouncilResult>,
@@ -52,20 +53,20 @@ pub struct Verdict {
     /// Dimensions on which all judges are within 10 points.
     pub high_confidence_agreements: Vec<AgreementResult>,
     pub critic: Option<CriticResult>,
-    /// What can be said about who wrote it. It enters no score and proves nothing.
+    /// Indications of who wrote the content. Not part of any score, and not proof.
     pub authenticity: Option<AuthenticityResult>,
-    /// Other judges whose scores enter no consensus.
+    /// Other judges whose scores are not part of the consensus.
     pub unscored: Vec<UnscoredResult>,
     pub bias: BiasFigures,
-    /// What the cast asks for beyond that, by name.
+    /// Further outputs that the cast asks for, by name.
     pub extras: Map<String, Value>,
-    /// Changes that were asked for and not made.
+    /// Changes of scores that were asked for and rejected.
     pub refused: Vec<Refused>,
     pub worth: Worth,
     pub stop_reason: String,
     pub stop_explanation: String,
     pub missing: Vec<Missing>,
-    /// Rules that a reply broke even after it was sent back.
+    /// Rules that a reply still broke after it was sent back.
     pub remarks: Vec<String>,
 }
 
@@ -75,7 +76,7 @@ pub struct Content {
     pub parts: Vec<PartResult>,
     /// Names of the pictures.
     pub images: Vec<String>,
-    /// What was not judged, in words.
+    /// Descriptions of what was not judged.
     pub left_out: Vec<String>,
 }
 
@@ -90,7 +91,7 @@ pub struct PartResult {
 pub struct OverallResult {
     pub title: String,
     pub tier: String,
-    /// One standard error, from how far judges of the same dimension are apart.
+    /// One standard error, from the spread between judges of the same dimension.
     pub uncertainty: Option<f64>,
     #[serde(flatten)]
     pub overall: Overall,
@@ -101,10 +102,10 @@ pub struct ConfidenceResult {
     pub value: Confidence,
     /// The lowest of the dimensions' consensus confidences.
     pub lowest: Confidence,
-    /// What the critic did to it.
+    /// The critic's adjustment.
     pub adjustment: Option<Adjustment>,
     pub adjustment_reason: Option<String>,
-    /// Steps that were asked and are missing; they lower it further.
+    /// Failed steps. They lower the confidence further.
     pub missing: usize,
     pub asked: usize,
 }
@@ -135,10 +136,10 @@ pub struct JudgeResult {
     pub assessment: Option<String>,
     pub key_observations: Vec<String>,
     pub sub_scores: Vec<SubScore>,
-    /// Why nothing changed in round 2, in the judge's words.
+    /// The judge's reason for changing nothing in round 2.
     pub stands_because: Option<String>,
     pub disputes: Vec<String>,
-    /// What the judge left unexplained even after it was sent back.
+    /// Changes that the judge still did not explain after the reply was sent back.
     pub unexplained: Vec<String>,
 }
 
@@ -146,10 +147,10 @@ pub struct JudgeResult {
 #[serde(rename_all = "snake_case")]
 pub enum Attendance {
     Absent,
-    /// There was no second round for it.
+    /// There was no second round for the judge.
     OneRound,
     BothRounds,
-    /// Absent in round 2: its round 1 stands.
+    /// Absent in round 2: round 1 counts.
     RoundOneStands,
 }
 
@@ -161,11 +162,11 @@ pub struct Disagreement {
     pub title: String,
     pub points: f64,
     pub severity: DisagreementSeverity,
-    /// What the average would say alone.
+    /// The weighted mean.
     pub consensus: Option<OutOfHundred>,
-    /// All who scored it, from the lowest to the highest.
+    /// All judges of the dimension, from the lowest score to the highest.
     pub positions: Vec<PositionResult>,
-    /// What the critic says to it.
+    /// The critic's answer.
     pub critic: Option<String>,
 }
 
@@ -205,11 +206,11 @@ pub struct CriticResult {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuthenticityResult {
-    /// `null` where the judge was absent.
+    /// `null` if the judge was absent.
     pub judgement: Option<UnscoredResult>,
     /// Computed by the program, over the whole text.
     pub statistics: Forensics,
-    /// What all of this cannot show.
+    /// The limits of these methods.
     pub limits: String,
 }
 
@@ -230,10 +231,10 @@ pub struct UnscoredScore {
     pub score: JudgeScore,
 }
 
-/// What the debate was worth (C-17).
+/// The result compared with that of the first round (C-17).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worth {
-    /// The blind first round, by the same arithmetic.
+    /// The result of the blind first round, by the same arithmetic.
     pub blind: Option<Side>,
     pub debated: Option<Side>,
     pub changed: Option<Change>,
@@ -250,9 +251,9 @@ pub struct Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// The same number as it is shown.
+    /// The same score after rounding.
     Unchanged,
-    /// Another number in the same tier.
+    /// Another score in the same tier.
     Moved,
     AnotherTier,
 }
@@ -265,11 +266,11 @@ impl Disagreement {
 
 /// All disagreements of all councils, numbered in the order of the cast (T-06).
 pub(super) fn disagreements(
-    cards: &[Vec<DimensionResult>],
+    scorecards: &[Vec<DimensionResult>],
     critique: Option<&Critique>,
 ) -> Vec<Disagreement> {
     let rulings: &[Ruling] = critique.map_or(&[], |critique| &critique.disagreements);
-    let apart = cards.iter().flatten().filter_map(|result| {
+    let apart = scorecards.iter().flatten().filter_map(|result| {
         let spread = result.spread.as_ref()?;
         spread
             .agreement
@@ -282,7 +283,7 @@ pub(super) fn disagreements(
             let id = format!("D{}", index + 1);
             let ruling = rulings
                 .iter()
-                .find(|it| it.disagreement.trim().eq_ignore_ascii_case(&id));
+                .find(|ruling| ruling.disagreement.trim().eq_ignore_ascii_case(&id));
             Disagreement {
                 council: result.council.clone(),
                 dimension: result.dimension.clone(),
@@ -293,9 +294,9 @@ pub(super) fn disagreements(
                 } else {
                     DisagreementSeverity::Ordinary
                 },
-                consensus: result.consensus.as_ref().map(|it| it.score),
+                consensus: result.consensus.as_ref().map(|consensus| consensus.score),
                 positions: positions(result),
-                critic: ruling.map(|it| it.answer.clone()),
+                critic: ruling.map(|ruling| ruling.answer.clone()),
                 id,
             }
         })
@@ -305,12 +306,12 @@ pub(super) fn disagreements(
 fn positions(result: &DimensionResult) -> Vec<PositionResult> {
     let judges = result.judges.iter();
     let mut positions: Vec<_> = judges
-        .filter_map(|it| {
+        .filter_map(|judge| {
             Some(PositionResult {
-                judge: it.judge.clone(),
-                score: it.last()?,
-                reasoning: it.reasoning.clone(),
-                evidence: it.evidence.clone(),
+                judge: judge.judge.clone(),
+                score: judge.last()?,
+                reasoning: judge.reasoning.clone(),
+                evidence: judge.evidence.clone(),
             })
         })
         .collect();
@@ -318,15 +319,15 @@ fn positions(result: &DimensionResult) -> Vec<PositionResult> {
     positions
 }
 
-/// A critic that finds nothing says what it checked; every grave disagreement gets an answer (T-06, T-10).
-pub(super) fn faults_of_critique(reply: &Critique, grave: &[String]) -> Vec<String> {
+/// A critic without findings must list what it checked; every severe disagreement needs an answer (T-06, T-10).
+pub(super) fn faults_of_critique(reply: &Critique, severe: &[String]) -> Vec<String> {
     let mut faults = Vec::new();
-    if reply.findings.is_empty() && reply.checked.iter().all(|it| it.trim().is_empty()) {
+    if reply.findings.is_empty() && reply.checked.iter().all(|check| check.trim().is_empty()) {
         faults.push("You found nothing and do not say in 'checked' what you looked at.".into());
     }
-    for id in grave {
+    for id in severe {
         let mut answers = reply.disagreements.iter();
-        if !answers.any(|it| it.disagreement.trim().eq_ignore_ascii_case(id)) {
+        if !answers.any(|answer| answer.disagreement.trim().eq_ignore_ascii_case(id)) {
             faults.push(format!(
                 "The disagreement {id} is of high severity and has no answer in 'disagreements'."
             ));
@@ -338,60 +339,70 @@ pub(super) fn faults_of_critique(reply: &Critique, grave: &[String]) -> Vec<Stri
 pub(super) fn faults_of_extras(extras: &[Extra], written: &[Written]) -> Vec<String> {
     let missing = extras
         .iter()
-        .filter(|extra| written.iter().all(|it| it.name != extra.name));
+        .filter(|extra| written.iter().all(|written| written.name != extra.name));
     missing
         .map(|extra| format!("'{}' is missing in 'extras'.", extra.name))
         .collect()
 }
 
 impl Verdict {
-    pub(super) fn of(table: &Table, rules: &Rules, hearing: &Hearing<'_>, ending: &Ending) -> Self {
+    pub(super) fn of(
+        table: &Table,
+        rules: &Rules,
+        deliberation: &Deliberation<'_>,
+        ending: &Ending,
+    ) -> Self {
         let panel = &rules.panel;
-        let made = hearing.sittings.iter().map(|sitting| card(panel, sitting));
-        let (mut cards, refused): (Vec<_>, Vec<_>) = made.unzip();
-        let critique = hearing.critique.as_ref().map(|turn| &turn.reply);
-        let synthesis = hearing.synthesis.as_ref().map(|turn| &turn.reply);
-        let bias = hearing.bias(table, &cards);
-        let settled = settle(
+        let scorecards = deliberation
+            .councils
+            .iter()
+            .map(|council| scorecard(panel, council));
+        let (mut scorecards, refused): (Vec<_>, Vec<_>) = scorecards.unzip();
+        let critique = deliberation.critique.as_ref().map(|turn| &turn.reply);
+        let synthesis = deliberation.synthesis.as_ref().map(|turn| &turn.reply);
+        let bias = deliberation.bias(table, &scorecards);
+        let resolved = resolve_findings(
             critique.map_or(&[], |critique| &critique.findings),
             synthesis.map_or(&[], |synthesis| &synthesis.answers),
-            finals(&cards.concat()),
+            finals(&scorecards.concat()),
         );
-        for (dimension, change) in settled.moves {
-            let all = cards.iter_mut().flatten();
-            for result in all.filter(|it| it.dimension == dimension) {
+        for (dimension, change) in resolved.moves {
+            let all = scorecards.iter_mut().flatten();
+            for result in all.filter(|result| result.dimension == dimension) {
                 result.final_score = Some(change.change.to);
                 result.shown = Some(change.change.to.shown());
                 result.moves.push(change.clone());
             }
         }
-        let council_disagreements = disagreements(&cards, critique);
-        let dimensions = cards.concat();
+        let council_disagreements = disagreements(&scorecards, critique);
+        let dimensions = scorecards.concat();
         let missing = table.missing();
-        let overall = overall_of(panel, &dimensions, |it| it.final_score);
+        let overall = overall_of(panel, &dimensions, |result| result.final_score);
         let summary = synthesis.map(|synthesis| synthesis.executive_summary.clone());
         let (stop_reason, stop_explanation) = match ending {
-            Ending::Heard => ("complete", "everyone was heard".to_owned()),
+            Ending::Complete => ("complete", "everyone was heard".to_owned()),
             Ending::Budget(limit) => ("budget", limit.clone()),
         };
         Self {
-            final_answer: summary.clone().or_else(|| accounts(&hearing.sittings)),
+            final_answer: summary
+                .clone()
+                .or_else(|| narratives(&deliberation.councils)),
             executive_summary: summary,
             cast: rules.cast.clone(),
             mode: rules.mode,
             content: content(rules),
             confidence: confidence(table, &dimensions, critique, missing.len()),
-            worth: worth(table, panel, hearing, &dimensions, overall.as_ref()),
+            worth: worth(table, panel, deliberation, &dimensions, overall.as_ref()),
             overall: overall.map(|overall| OverallResult {
                 title: panel.overall.clone(),
                 tier: panel.tiers.of(overall.score).to_owned(),
                 uncertainty: uncertainty_of(&dimensions, &overall),
                 overall,
             }),
-            councils: hearing
-                .sittings
+            councils: deliberation
+                .councils
                 .iter()
-                .map(|it| council_result(table, it))
+                .map(|council| council_result(table, council))
                 .collect(),
             high_confidence_agreements: agreements(&dimensions),
             dimensions,
@@ -399,47 +410,38 @@ impl Verdict {
             critic: critique.map(|critique| CriticResult {
                 review: critique.review.clone(),
                 checked: critique.checked.clone(),
-                findings: settled.findings,
+                findings: resolved.findings,
             }),
-            authenticity: authenticity(table, rules, hearing),
-            unscored: unscored(table, panel, hearing, Part::Unscored),
+            authenticity: authenticity(table, rules, deliberation),
+            unscored: unscored(table, panel, deliberation, Part::Unscored),
             bias,
             extras: extras(panel, synthesis.map_or(&[], |synthesis| &synthesis.extras)),
             refused: refused.concat(),
             stop_reason: stop_reason.to_owned(),
             stop_explanation,
             missing,
-            remarks: remarks(hearing),
+            remarks: remarks(deliberation),
         }
     }
 
-    fn played(&self) -> Outcome<'_> {
+    pub(super) fn outcome(&self) -> Outcome<'_> {
         Outcome {
             is_there: self.overall.is_some(),
             ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
             missing: &self.missing,
         }
     }
-
-    pub fn state(&self) -> State {
-        self.played().state()
-    }
-
-    /// Why it is not complete, for people.
-    pub fn reason(&self) -> Option<String> {
-        self.played().reason()
-    }
 }
 
-fn accounts(sittings: &[CouncilState<'_>]) -> Option<String> {
-    let told: Vec<String> = sittings
+fn narratives(councils: &[CouncilState<'_>]) -> Option<String> {
+    let narratives: Vec<String> = councils
         .iter()
-        .filter_map(|sitting| {
-            let narrative = &sitting.narrative.as_ref()?.reply.narrative;
-            Some(format!("## {}\n\n{narrative}", sitting.council.title))
+        .filter_map(|council| {
+            let narrative = &council.narrative.as_ref()?.reply.narrative;
+            Some(format!("## {}\n\n{narrative}", council.spec.title))
         })
         .collect();
-    (!told.is_empty()).then(|| told.join("\n\n"))
+    (!narratives.is_empty()).then(|| narratives.join("\n\n"))
 }
 
 fn content(rules: &Rules) -> Content {
@@ -472,7 +474,7 @@ fn confidence(
     let stated = || {
         dimensions
             .iter()
-            .filter_map(|it| Some(it.consensus.as_ref()?.confidence))
+            .filter_map(|result| Some(result.consensus.as_ref()?.confidence))
     };
     let adjustment = critique.map(|critique| critique.confidence_adjustment);
     let adjusted = overall_confidence(stated(), adjustment)?;
@@ -489,7 +491,7 @@ fn confidence(
 fn worth(
     table: &Table,
     panel: &CouncilsSpec,
-    hearing: &Hearing<'_>,
+    deliberation: &Deliberation<'_>,
     dimensions: &[DimensionResult],
     overall: Option<&Overall>,
 ) -> Worth {
@@ -499,16 +501,21 @@ fn worth(
         tokens,
         cost,
     };
-    let benches = hearing.sittings.iter().flat_map(|sitting| &sitting.benches);
-    let spent: Vec<Spent> = benches
-        .filter_map(|bench| Some(bench.first.as_ref()?.spent))
+    let judges = deliberation
+        .councils
+        .iter()
+        .flat_map(|council| &council.judges);
+    let spent: Vec<Spent> = judges
+        .filter_map(|judge| Some(judge.first.as_ref()?.spent))
         .collect();
-    let tokens = spent.iter().map(|it| it.usage.total()).sum();
-    let cost = spent.iter().map(|it| it.cost).sum::<Option<Money>>();
-    let blind = overall_of(panel, dimensions, |it| it.blind.as_ref().map(|it| it.score));
+    let tokens = spent.iter().map(|spent| spent.usage.total()).sum();
+    let cost = spent.iter().map(|spent| spent.cost).sum::<Option<Money>>();
+    let blind = overall_of(panel, dimensions, |result| {
+        result.blind.as_ref().map(|consensus| consensus.score)
+    });
     let blind = blind.map(|blind| side(blind.score, tokens, cost));
     let sum = table.spent();
-    let debated = overall.map(|it| side(it.score, sum.usage.total(), sum.cost));
+    let debated = overall.map(|overall| side(overall.score, sum.usage.total(), sum.cost));
     let changed = blind
         .as_ref()
         .zip(debated.as_ref())
@@ -528,52 +535,53 @@ fn worth(
     }
 }
 
-fn council_result(table: &Table, sitting: &CouncilState<'_>) -> CouncilResult {
-    let council = sitting.council;
+fn council_result(table: &Table, council: &CouncilState<'_>) -> CouncilResult {
+    let spec = council.spec;
     CouncilResult {
-        name: council.name.clone(),
-        title: council.title.clone(),
-        lead: council.lead.clone(),
-        narrative: sitting
+        name: spec.name.clone(),
+        title: spec.title.clone(),
+        lead: spec.lead.clone(),
+        narrative: council
             .narrative
             .as_ref()
             .map(|turn| turn.reply.narrative.clone()),
-        exchange: sitting.response.as_ref().map(|turn| ExchangeResult {
+        exchange: council.response.as_ref().map(|turn| ExchangeResult {
             view: turn.reply.view.clone(),
             tensions: turn.reply.tensions.clone(),
             missed: turn.reply.missed.clone(),
         }),
-        judges: sitting
-            .benches
+        judges: council
+            .judges
             .iter()
-            .map(|bench| judge_result(table, bench))
+            .map(|judge| judge_result(table, judge))
             .collect(),
     }
 }
 
-fn judge_result(table: &Table, bench: &Bench<'_>) -> JudgeResult {
-    let said = bench.said();
-    let revision = match &bench.second {
-        Second::Given(turn) => Some(turn),
-        Second::NotAsked | Second::Absent => None,
+fn judge_result(table: &Table, judge: &JudgeState<'_>) -> JudgeResult {
+    let opinion = judge.last_opinion();
+    let revision = match &judge.second {
+        SecondRound::Given(turn) => Some(turn),
+        SecondRound::NotAsked | SecondRound::Absent => None,
     };
     let why = revision.map(|turn| turn.reply.stands_because.trim().to_owned());
     let disputes = revision.iter().flat_map(|turn| &turn.reply.disputes);
     JudgeResult {
-        judge: bench.judge.seat.clone(),
-        title: seat_title(table.setup(), &bench.judge.seat),
-        attendance: match (&bench.first, &bench.second) {
+        judge: judge.spec.seat.clone(),
+        title: seat_title(table.setup(), &judge.spec.seat),
+        attendance: match (&judge.first, &judge.second) {
             (None, _) => Attendance::Absent,
-            (Some(_), Second::NotAsked) => Attendance::OneRound,
-            (Some(_), Second::Given(_)) => Attendance::BothRounds,
-            (Some(_), Second::Absent) => Attendance::RoundOneStands,
+            (Some(_), SecondRound::NotAsked) => Attendance::OneRound,
+            (Some(_), SecondRound::Given(_)) => Attendance::BothRounds,
+            (Some(_), SecondRound::Absent) => Attendance::RoundOneStands,
         },
-        assessment: said.map(|said| said.assessment.to_owned()),
-        key_observations: said.map_or_else(Vec::new, |said| said.key_observations.to_vec()),
-        sub_scores: said.map_or_else(Vec::new, |said| said.sub_scores.to_vec()),
+        assessment: opinion.map(|opinion| opinion.assessment.to_owned()),
+        key_observations: opinion
+            .map_or_else(Vec::new, |opinion| opinion.key_observations.to_vec()),
+        sub_scores: opinion.map_or_else(Vec::new, |opinion| opinion.sub_scores.to_vec()),
         stands_because: why.filter(|why| !why.is_empty()),
         disputes: disputes
-            .map(|it| format!("{} ({}): {}", it.peer, it.about, it.reason))
+            .map(|dispute| format!("{} ({}): {}", dispute.peer, dispute.about, dispute.reason))
             .collect(),
         unexplained: revision.map_or_else(Vec::new, |turn| turn.remarks.clone()),
     }
@@ -596,12 +604,16 @@ fn agreements(dimensions: &[DimensionResult]) -> Vec<AgreementResult> {
         .collect()
 }
 
-fn authenticity(table: &Table, rules: &Rules, hearing: &Hearing<'_>) -> Option<AuthenticityResult> {
+fn authenticity(
+    table: &Table,
+    rules: &Rules,
+    deliberation: &Deliberation<'_>,
+) -> Option<AuthenticityResult> {
     let mut judges = rules.panel.judges();
     judges
         .any(|(_, judge)| judge.part == Part::Authenticity)
         .then(|| {
-            let mut judgements = unscored(table, &rules.panel, hearing, Part::Authenticity);
+            let mut judgements = unscored(table, &rules.panel, deliberation, Part::Authenticity);
             AuthenticityResult {
                 judgement: judgements.pop(),
                 statistics: rules.package.forensics.clone(),
@@ -613,21 +625,21 @@ fn authenticity(table: &Table, rules: &Rules, hearing: &Hearing<'_>) -> Option<A
 fn unscored(
     table: &Table,
     panel: &CouncilsSpec,
-    hearing: &Hearing<'_>,
+    deliberation: &Deliberation<'_>,
     part: Part,
 ) -> Vec<UnscoredResult> {
-    let places = hearing
-        .sittings
+    let judges = deliberation
+        .councils
         .iter()
-        .flat_map(|sitting| sitting.benches.iter().map(move |bench| (sitting, bench)));
-    places
-        .filter(|(_, bench)| bench.judge.part == part)
-        .filter_map(|(sitting, bench)| {
-            let said = bench.said()?;
-            let scores = bench.judge.dimensions.iter().flat_map(|dimension| {
-                judge_scores(sitting, dimension)
+        .flat_map(|council| council.judges.iter().map(move |judge| (council, judge)));
+    judges
+        .filter(|(_, judge)| judge.spec.part == part)
+        .filter_map(|(council, judge)| {
+            let opinion = judge.last_opinion()?;
+            let scores = judge.spec.dimensions.iter().flat_map(|dimension| {
+                judge_scores(council, dimension)
                     .into_iter()
-                    .filter(|it| it.judge == bench.judge.seat)
+                    .filter(|score| score.judge == judge.spec.seat)
                     .map(|score| UnscoredScore {
                         dimension: dimension.clone(),
                         title: super::council_state::title_of(panel, dimension).to_owned(),
@@ -635,10 +647,10 @@ fn unscored(
                     })
             });
             Some(UnscoredResult {
-                judge: bench.judge.seat.clone(),
-                title: seat_title(table.setup(), &bench.judge.seat),
-                assessment: said.assessment.to_owned(),
-                key_observations: said.key_observations.to_vec(),
+                judge: judge.spec.seat.clone(),
+                title: seat_title(table.setup(), &judge.spec.seat),
+                assessment: opinion.assessment.to_owned(),
+                key_observations: opinion.key_observations.to_vec(),
                 scores: scores.collect(),
             })
         })
@@ -647,7 +659,10 @@ fn unscored(
 
 fn extras(panel: &CouncilsSpec, written: &[Written]) -> Map<String, Value> {
     let found = panel.extras.iter().filter_map(|extra| {
-        let values = &written.iter().find(|it| it.name == extra.name)?.values;
+        let values = &written
+            .iter()
+            .find(|written| written.name == extra.name)?
+            .values;
         let value = match extra.kind {
             ExtraKind::List => json!(values),
             ExtraKind::Text => json!(values.join("\n\n")),
@@ -657,32 +672,32 @@ fn extras(panel: &CouncilsSpec, written: &[Written]) -> Map<String, Value> {
     found.collect()
 }
 
-/// Everything that was sent back and still broke a rule, by seat.
-fn remarks(hearing: &Hearing<'_>) -> Vec<String> {
+/// The remarks on replies that still broke a rule after they were sent back, by seat.
+fn remarks(deliberation: &Deliberation<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |seat: &str, remarks: &[String]| {
         all.extend(remarks.iter().map(|remark| format!("{seat}: {remark}")));
     };
-    for sitting in &hearing.sittings {
-        for bench in &sitting.benches {
-            if let Some(turn) = &bench.first {
-                add(&format!("{}, round 1", bench.judge.seat), &turn.remarks);
+    for council in &deliberation.councils {
+        for judge in &council.judges {
+            if let Some(turn) = &judge.first {
+                add(&format!("{}, round 1", judge.spec.seat), &turn.remarks);
             }
-            if let Second::Given(turn) = &bench.second {
-                add(&format!("{}, round 2", bench.judge.seat), &turn.remarks);
+            if let SecondRound::Given(turn) = &judge.second {
+                add(&format!("{}, round 2", judge.spec.seat), &turn.remarks);
             }
         }
         for remarks in [
-            sitting.narrative.as_ref().map(|turn| &turn.remarks),
-            sitting.response.as_ref().map(|turn| &turn.remarks),
+            council.narrative.as_ref().map(|turn| &turn.remarks),
+            council.response.as_ref().map(|turn| &turn.remarks),
         ] {
-            add(&sitting.council.lead, remarks.map_or(&[], Vec::as_slice));
+            add(&council.spec.lead, remarks.map_or(&[], Vec::as_slice));
         }
     }
-    if let Some(turn) = &hearing.critique {
+    if let Some(turn) = &deliberation.critique {
         add("critic", &turn.remarks);
     }
-    if let Some(turn) = &hearing.synthesis {
+    if let Some(turn) = &deliberation.synthesis {
         add("orchestrator", &turn.remarks);
     }
     all

@@ -1,4 +1,4 @@
-//! The state of a debate between proposer and skeptic: a fold over their turns, kept by the program.
+//! The state of a debate between proposer and skeptic: a fold over their turns.
 
 use minijinja::Value;
 use roundtable_core::bounded::OutOfTen;
@@ -7,21 +7,26 @@ use roundtable_core::stopping::Assessment;
 use serde::Serialize;
 
 use super::replies::{Critique, Opening, Review, Revision};
-use crate::event::Words;
+use crate::event::{Entry, Event, FinishedStep, Spent, Words};
 use crate::prompt::given;
+use crate::protocols::replay;
 use crate::table::Turn;
 
+/// The state after the turns so far.
+///
+/// The live debate and everything that reads a journal (report, trace) use this one fold: [`Debate::start_round`] and
+/// [`Debate::apply`].
 #[derive(Debug, Default)]
 pub struct Debate {
     exchanges: Vec<Exchange>,
     past: Vec<PastTurn>,
     ledger: Ledger,
     answer: Option<String>,
-    first: Option<First>,
+    first: Option<FirstAnswer>,
+    /// Messages of the person who asked.
     person: Vec<Words>,
-    /// What the skeptic said of the answer as a whole in this round.
-    assessment: Option<Assessment>,
-    last_quality: Option<OutOfTen>,
+    /// The skeptic's assessments of the whole answer, with their rounds.
+    assessments: Vec<(u32, Assessment)>,
     /// The skeptic's last turn without its list of issues.
     remarks: Option<String>,
 }
@@ -34,21 +39,43 @@ pub struct Exchange {
     pub skeptic: Option<String>,
 }
 
-/// The blind first answer and what it cost.
+/// The blind first answer and its cost.
 #[derive(Debug, Clone)]
-pub(super) struct First {
+pub(super) struct FirstAnswer {
     pub(super) answer: String,
-    pub(super) spent: crate::event::Spent,
+    pub(super) spent: Spent,
 }
 
-/// A turn as prompts are given it. It is made once: all that follow tell it again.
+/// A turn as prompts contain it. Rendered once, because every later prompt repeats it.
 #[derive(Debug)]
 struct PastTurn {
     round: u32,
-    told: Value,
+    context: Value,
 }
 
-/// An issue as prompts are given it: not with all that was ever said of it, which grows with every round.
+/// A turn of one of the rounds.
+#[derive(Debug)]
+pub enum RoundTurn {
+    Opening(Turn<Opening>),
+    Revision(Turn<Revision>),
+    Critique(Turn<Critique>),
+    Review(Turn<Review>),
+}
+
+impl RoundTurn {
+    /// `None` for the steps after the rounds.
+    fn of_step(step: &FinishedStep) -> Option<Self> {
+        match replay::verb(step) {
+            "propose" => replay::turn(step).map(Self::Opening),
+            "revise" => replay::turn(step).map(Self::Revision),
+            "criticise" => replay::turn(step).map(Self::Critique),
+            "review" => replay::turn(step).map(Self::Review),
+            _ => None,
+        }
+    }
+}
+
+/// An issue as prompts contain it, without its history, which grows with every round.
 #[derive(Debug, Serialize)]
 pub struct OpenIssue<'a> {
     id: &'a str,
@@ -59,7 +86,7 @@ pub struct OpenIssue<'a> {
     problem: &'a str,
     why_it_matters: &'a str,
     suggested_fix: &'a str,
-    /// Why the last answer to it did not do.
+    /// Why the skeptic did not accept the last response.
     last_verdict: Option<&'a str>,
 }
 
@@ -75,14 +102,32 @@ impl<'a> OpenIssue<'a> {
             problem: &finding.problem,
             why_it_matters: &finding.why_it_matters,
             suggested_fix: &finding.suggested_fix,
-            last_verdict: issue.verdicts.last().map(|it| it.what.reason.as_str()),
+            last_verdict: issue
+                .verdicts
+                .last()
+                .map(|verdict| verdict.what.reason.as_str()),
         }
     }
 }
 
 impl Debate {
-    /// All that the person who asked has said so far.
-    pub fn hear(&mut self, words: Vec<Words>) {
+    /// The debate up to the last entry of its journal.
+    pub fn replay(entries: &[Entry]) -> Self {
+        let mut debate = Self::default();
+        for entry in entries {
+            if let Event::RoundStarted { round, .. } = &entry.event {
+                debate.start_round(*round);
+            } else if let Some(step) = entry.event.finished()
+                && let Some(turn) = RoundTurn::of_step(step)
+            {
+                debate.apply(step.call.round, turn);
+            }
+        }
+        debate
+    }
+
+    /// Replaces the messages of the person who asked; `words` has all of them.
+    pub fn set_person(&mut self, words: Vec<Words>) {
         self.person = words;
     }
 
@@ -90,68 +135,69 @@ impl Debate {
         &self.person
     }
 
-    pub(super) fn begin(&mut self, round: u32) {
-        self.assessment = None;
-        self.exchanges.push(Exchange {
-            round,
-            ..Exchange::default()
-        });
+    pub(super) fn start_round(&mut self, round: u32) {
+        self.exchange(round);
     }
 
-    pub(super) fn open(&mut self, turn: Turn<Opening>) {
-        self.first = Some(First {
-            answer: turn.reply.answer.clone(),
-            spent: turn.spent,
-        });
-        self.answer = Some(turn.reply.answer);
-        self.spoke("proposer", &turn.text);
-        self.current().proposer = Some(turn.text);
-    }
-
-    pub(super) fn revise(&mut self, turn: Turn<Revision>) {
-        let round = self.rounds();
-        self.ledger.answer(round, turn.reply.responses);
-        self.answer = Some(turn.reply.answer);
-        self.spoke("proposer", &turn.text);
-        self.current().proposer = Some(turn.text);
-    }
-
-    pub(super) fn criticise(&mut self, turn: Turn<Critique>) {
-        let round = self.rounds();
-        self.assess(turn.reply.overall());
-        self.remarks = Some(turn.reply.assessment);
-        self.ledger.raise(round, turn.reply.issues);
-        self.spoke("skeptic", &turn.text);
-        self.current().skeptic = Some(turn.text);
-    }
-
-    pub(super) fn review(&mut self, turn: Turn<Review>) {
-        let round = self.rounds();
-        self.assess(turn.reply.overall());
-        self.remarks = Some(turn.reply.assessment);
-        self.ledger.judge(round, turn.reply.verdicts);
-        self.ledger.raise(round, turn.reply.new_issues);
-        self.spoke("skeptic", &turn.text);
-        self.current().skeptic = Some(turn.text);
-    }
-
-    fn assess(&mut self, said: Assessment) {
-        self.last_quality = Some(said.quality);
-        self.assessment = Some(said);
-    }
-
-    fn spoke(&mut self, seat: &'static str, text: &str) {
-        let round = self.current().round;
-        let told = given!({ "round": round, "seat": seat, "text": text });
-        self.past.push(PastTurn { round, told });
-    }
-
-    fn current(&mut self) -> &mut Exchange {
-        if self.exchanges.is_empty() {
-            self.begin(1);
+    /// Adds a turn. `round` may be before the last one: in a reopened debate, failed steps are retried.
+    pub(super) fn apply(&mut self, round: u32, turn: RoundTurn) {
+        match turn {
+            RoundTurn::Opening(turn) => {
+                self.first = Some(FirstAnswer {
+                    answer: turn.reply.answer.clone(),
+                    spent: turn.spent,
+                });
+                self.propose(round, turn.reply.answer, turn.text);
+            }
+            RoundTurn::Revision(turn) => {
+                self.ledger.answer(round, turn.reply.responses);
+                self.propose(round, turn.reply.answer, turn.text);
+            }
+            RoundTurn::Critique(turn) => {
+                let assessment = turn.reply.overall();
+                self.ledger.raise(round, turn.reply.issues);
+                self.criticise(round, assessment, turn.reply.assessment, turn.text);
+            }
+            RoundTurn::Review(turn) => {
+                let assessment = turn.reply.overall();
+                self.ledger.judge(round, turn.reply.verdicts);
+                self.ledger.raise(round, turn.reply.new_issues);
+                self.criticise(round, assessment, turn.reply.assessment, turn.text);
+            }
         }
-        let last = self.exchanges.len() - 1;
-        &mut self.exchanges[last]
+    }
+
+    fn propose(&mut self, round: u32, answer: String, text: String) {
+        self.answer = Some(answer);
+        self.add_to_history(round, "proposer", &text);
+        self.exchange(round).proposer = Some(text);
+    }
+
+    fn criticise(&mut self, round: u32, assessment: Assessment, remarks: String, text: String) {
+        self.assessments.push((round, assessment));
+        self.remarks = Some(remarks);
+        self.add_to_history(round, "skeptic", &text);
+        self.exchange(round).skeptic = Some(text);
+    }
+
+    fn add_to_history(&mut self, round: u32, seat: &'static str, text: &str) {
+        let context = given!({ "round": round, "seat": seat, "text": text });
+        self.past.push(PastTurn { round, context });
+    }
+
+    fn exchange(&mut self, round: u32) -> &mut Exchange {
+        let known = self
+            .exchanges
+            .iter()
+            .position(|exchange| exchange.round == round);
+        let index = known.unwrap_or_else(|| {
+            self.exchanges.push(Exchange {
+                round,
+                ..Exchange::default()
+            });
+            self.exchanges.len() - 1
+        });
+        &mut self.exchanges[index]
     }
 
     pub fn rounds(&self) -> u32 {
@@ -167,7 +213,7 @@ impl Debate {
         self.has_critique() && self.last_critique() >= self.last_proposal()
     }
 
-    /// There is a proposal, and nobody has attacked any so far.
+    /// There is a proposal and no critique so far.
     pub(super) fn wants_critique(&self) -> bool {
         self.answer.is_some() && !self.has_critique()
     }
@@ -199,7 +245,7 @@ impl Debate {
             .map_or(0, |exchange| exchange.round)
     }
 
-    /// How many of the latest rounds ended without a critique: whoever was absent, nothing was tested in them.
+    /// The number of latest rounds without a critique: nothing was tested in them.
     pub(super) fn idle_rounds(&self) -> usize {
         self.exchanges
             .iter()
@@ -208,8 +254,16 @@ impl Debate {
             .count()
     }
 
-    pub fn assessment(&self) -> Option<Assessment> {
-        self.assessment
+    /// The skeptic's assessment in this round.
+    pub fn assessment(&self, round: u32) -> Option<Assessment> {
+        let (last, assessment) = self.assessments.last()?;
+        (*last == round).then_some(*assessment)
+    }
+
+    /// The skeptic's quality scores, with their rounds.
+    pub fn quality_scores(&self) -> impl Iterator<Item = (u32, OutOfTen)> {
+        let assessments = self.assessments.iter();
+        assessments.map(|(round, assessment)| (*round, assessment.quality))
     }
 
     pub fn open_critical(&self) -> usize {
@@ -217,7 +271,7 @@ impl Debate {
     }
 
     pub fn last_quality(&self) -> Option<OutOfTen> {
-        self.last_quality
+        self.quality_scores().last().map(|(_, quality)| quality)
     }
 
     pub(super) fn into_ledger(self) -> Ledger {
@@ -232,7 +286,7 @@ impl Debate {
         &self.exchanges
     }
 
-    pub(super) fn first(&self) -> Option<&First> {
+    pub(super) fn first(&self) -> Option<&FirstAnswer> {
         self.first.as_ref()
     }
 
@@ -244,12 +298,17 @@ impl Debate {
         ids(&self.ledger.open())
     }
 
-    /// What to say about ids that a reply names and that do not exist.
+    /// The messages about issue ids in a reply that do not exist.
     pub(super) fn unknown_issues<'a>(
         &self,
         named: impl Iterator<Item = &'a String>,
     ) -> Vec<String> {
-        let known: Vec<_> = self.ledger.all().iter().map(|it| it.id.as_str()).collect();
+        let known: Vec<_> = self
+            .ledger
+            .all()
+            .iter()
+            .map(|issue| issue.id.as_str())
+            .collect();
         named
             .filter(|id| !self.ledger.has(id))
             .map(|id| format!("There is no issue '{id}'; there are: {}.", known.join(", ")))
@@ -260,7 +319,7 @@ impl Debate {
         ids(&self.ledger.unanswered(round))
     }
 
-    /// Open issues that the proposer passed over in its last turn.
+    /// Open issues that the proposer did not answer in its last turn before this round.
     pub fn neglected_before(&self, round: u32) -> Vec<String> {
         let last = self.last_round_with(|exchange| {
             exchange.proposer.is_some() && exchange.round < round && exchange.round > 1
@@ -283,7 +342,7 @@ impl Debate {
             .find_map(|exchange| exchange.proposer.as_deref())
     }
 
-    /// The round of the latest critique, and what it says of the answer as a whole.
+    /// The round of the latest critique, and its assessment of the answer as a whole.
     pub fn latest_critique(&self) -> (u32, Option<&str>) {
         (self.last_critique(), self.remarks.as_deref())
     }
@@ -293,10 +352,10 @@ impl Debate {
         self.history_before(u32::MAX)
     }
 
-    /// Those of the rounds before this one.
+    /// The turns of the rounds before this one.
     pub fn history_before(&self, round: u32) -> Vec<&Value> {
         let before = self.past.iter().filter(|turn| turn.round < round);
-        before.map(|turn| &turn.told).collect()
+        before.map(|turn| &turn.context).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a caller may set, and the check of a request (P-01).
+//! The input of a dialectic and its validation (P-01).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What each seat replies, as types. The order of fields is the order in which models write them.
+//! The replies of the seats. Models write the fields in this order; doc comments and names are part of the schema they get.
 
 use std::fmt::Write;
 
@@ -116,7 +116,7 @@ pub struct Marking {
 }
 
 impl Critique {
-    /// The turn with the ids that its issues get; `known` are in the ledger before it.
+    /// The turn's text with the ids of its issues. `known` is the number of issues raised before.
     pub fn numbered(&self, known: usize) -> String {
         let mut text = self.assessment.clone();
         list(&mut text, "Issues", &findings(&self.issues, known));
@@ -133,7 +133,7 @@ impl Critique {
 }
 
 impl Review {
-    /// The turn with the ids that its new issues get; `known` are in the ledger before it.
+    /// The turn's text with the ids of its new issues. `known` is the number of issues raised before.
     pub fn numbered(&self, known: usize) -> String {
         let mut text = self.assessment.clone();
         let verdicts: Vec<_> = self

@@ -1,60 +1,35 @@
-//! A debate of proposer and skeptic as a report, at any moment of its journal.
+//! The report of a dialectic, at any point of its journal.
 
-use roundtable_core::issues::{Issue, Severity, Status};
-
+use roundtable_core::bounded::OutOfTen;
+use roundtable_core::issues::{Issue, Ledger, Severity, Status};
 use serde::Deserialize;
 
-use super::follow::Follower;
-use super::replies::{Change, Critique, Review};
+use super::debate::Debate;
+use super::replies::Change;
 use super::rules::Rules;
 use super::verdict::Verdict;
-use crate::event::{Entry, Event, FinishedStep};
+use crate::event::Entry;
+use crate::protocols::record_header::DebateStatus;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
 
 pub(super) fn report(entries: &[Entry]) -> Report {
-    let mut follower = Follower::default();
-    let mut scores: Vec<(u32, f64)> = Vec::new();
-    let mut verdict: Option<Verdict> = None;
-    let mut rules: Option<Rules> = None;
-    for entry in entries {
-        match &entry.event {
-            Event::Opened(setup) => rules = Deserialize::deserialize(&setup.rules).ok(),
-            Event::StepFinished(step) => {
-                follower.take_up(step);
-                scores.extend(score_of(step).map(|score| (step.call.round, score)));
-            }
-            Event::Ended(end) => {
-                let result = end.result.as_ref();
-                verdict = result.and_then(|result| Deserialize::deserialize(result).ok());
-            }
-            Event::Reopened { .. } => verdict = None,
-            Event::RoundStarted { .. }
-            | Event::Noted { .. }
-            | Event::StepStarted { .. }
-            | Event::Chunk { .. }
-            | Event::StepRestarted { .. }
-            | Event::StepFailed(_)
-            | Event::Rated { .. }
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. }
-            | Event::Said(_)
-            | Event::Asked(_)
-            | Event::Decided(_) => {}
-        }
-    }
+    let debate = Debate::replay(entries);
+    let setup = entries.iter().find_map(|entry| entry.event.setup());
+    let rules = setup.and_then(|setup| Rules::deserialize(&setup.rules).ok());
     let mut sections = Vec::new();
-    if !follower.ledger().all().is_empty() {
-        let table = issues(follower.ledger().all());
+    if !debate.ledger().all().is_empty() {
+        let table = issues(debate.ledger().all());
         sections.push(Section::side("Issues", vec![Block::Table(table)]));
     }
+    let scores: Vec<_> = debate.quality_scores().collect();
     if !scores.is_empty() {
         let chart = quality(&scores, rules.as_ref());
         sections.push(Section::side("Quality by round", vec![Block::Chart(chart)]));
     }
-    let open = open_issues(&follower);
+    let open = open_issues(debate.ledger());
+    let verdict: Option<Verdict> = DebateStatus::of(entries).verdict();
     let Some(verdict) = verdict else {
         return Report {
             facts: open.into_iter().collect(),
@@ -70,14 +45,14 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     }
 }
 
-/// What is unsettled: `1 critical, 2 minor`. Nothing before the first issue was raised.
-fn open_issues(follower: &Follower) -> Option<Fact> {
-    if follower.ledger().all().is_empty() {
+/// The open issues by severity: `1 critical, 2 minor`. `None` before the first issue is raised.
+fn open_issues(ledger: &Ledger) -> Option<Fact> {
+    if ledger.all().is_empty() {
         return None;
     }
-    let open: Vec<_> = follower
-        .open()
+    let open: Vec<_> = Severity::ALL
         .into_iter()
+        .map(|severity| (severity, ledger.open_count(severity)))
         .filter(|(_, count)| *count > 0)
         .collect();
     let tone = match open.first() {
@@ -91,29 +66,20 @@ fn open_issues(follower: &Follower) -> Option<Fact> {
         .map(|(severity, count)| format!("{count} {}", severity.name()))
         .collect();
     let value = if counts.is_empty() {
-        "nothing".to_owned()
+        "none".to_owned()
     } else {
         counts.join(", ")
     };
-    Some(Fact::new("Open", value).toned(tone))
-}
-
-/// The skeptic's mark in a step that gave one.
-fn score_of(step: &FinishedStep) -> Option<f64> {
-    let verb = step.call.step.rsplit('/').next().unwrap_or_default();
-    let score = match verb {
-        "criticise" => Critique::deserialize(&step.reply).ok()?.quality_score,
-        "review" => Review::deserialize(&step.reply).ok()?.quality_score,
-        _ => return None,
-    };
-    Some(f64::from(score.value()))
+    Some(Fact::new("Open issues", value).toned(tone))
 }
 
 fn facts(verdict: &Verdict) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(confidence) = verdict.confidence {
         let fact = Fact::new("Confidence", format!("{confidence} of 10"));
-        let is_lowered = verdict.confidence_stated.is_some_and(|it| confidence < it);
+        let is_lowered = verdict
+            .confidence_stated
+            .is_some_and(|stated| confidence < stated);
         let tone = if is_lowered {
             Tone::Caution
         } else {
@@ -123,7 +89,7 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
     }
     if let Some(auto) = &verdict.auto_score {
         facts.push(Fact::new(
-            "Judge's mark",
+            "Judge's score",
             format!("{:.1} of 10", auto.score.value()),
         ));
     }
@@ -131,7 +97,7 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
     facts
 }
 
-/// How it ended and what the debate was worth (C-17).
+/// How the debate ended and what it changed (C-17).
 fn worth(verdict: &Verdict) -> Vec<Section> {
     let note = |text: String, tone| Block::Note { text, tone };
     let early = if verdict.early_stopped { ", early" } else { "" };
@@ -143,7 +109,7 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
         Tone::Plain,
     )];
     let changed = verdict.worth.changed.map(|change| match change {
-        Change::Unchanged => "The debate left the first answer as it was.",
+        Change::Unchanged => "The debate did not change the first answer.",
         Change::Refined => "The debate refined the first answer.",
         Change::Reversed => "The debate reversed the first answer.",
     });
@@ -163,18 +129,18 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
     if let Some(first) = &verdict.worth.first {
         let markdown = first.answer.clone();
         sections.push(Section::main(
-            "The blind first answer",
+            "Blind first answer",
             vec![Block::Text { markdown }],
         ));
     }
     sections
 }
 
-/// Open ones first, gravest first.
+/// Open issues first, the most severe first.
 fn issues(all: &[Issue]) -> Table {
     let mut all: Vec<&Issue> = all.iter().collect();
     all.sort_by_key(|issue| (issue.status == Status::Resolved, issue.finding.severity));
-    let table = Table::new("Issues", &["id", "severity", "status", "what"]);
+    let table = Table::new("Issues", &["id", "severity", "status", "problem"]);
     all.into_iter().fold(table, |table, issue| {
         let tone = match (issue.status, issue.finding.severity) {
             (Status::Resolved, _) => Tone::Good,
@@ -191,9 +157,9 @@ fn issues(all: &[Issue]) -> Table {
     })
 }
 
-fn quality(scores: &[(u32, f64)], rules: Option<&Rules>) -> Chart {
+fn quality(scores: &[(u32, OutOfTen)], rules: Option<&Rules>) -> Chart {
     Chart::Lines {
-        title: "The skeptic's mark by round".into(),
+        title: "The skeptic's score by round".into(),
         scale: Scale {
             from: 0.0,
             to: 10.0,
@@ -204,9 +170,12 @@ fn quality(scores: &[(u32, f64)], rules: Option<&Rules>) -> Chart {
             .map(|(round, _)| format!("R{round}"))
             .collect(),
         lines: vec![Line {
-            label: "mark".into(),
+            label: "score".into(),
             role: Some("skeptic".into()),
-            values: scores.iter().map(|(_, score)| Some(*score)).collect(),
+            values: scores
+                .iter()
+                .map(|(_, score)| Some(f64::from(score.value())))
+                .collect(),
         }],
         thresholds: rules
             .map(|rules| Threshold {

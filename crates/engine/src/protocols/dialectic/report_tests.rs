@@ -3,14 +3,14 @@ use std::sync::Arc;
 use crate::journal::MemoryJournal;
 use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
-use crate::table::{Budget, Table as Debate};
+use crate::table::{Budget, Table};
 
-/// C-09: the report is a fold over the journal at any of its entries, and never loses what an earlier one showed.
+/// C-09: there is a report after every journal entry, and a later one never has fewer sections.
 #[tokio::test]
-async fn c09_there_is_a_report_at_every_moment_of_a_debate() {
+async fn c09_there_is_a_report_after_every_journal_entry() {
     let journal = Arc::<MemoryJournal>::default();
     let model = Scripted::new(good_script);
-    let table = Debate::open(
+    let table = Table::open(
         setup("Why?"),
         Budget::default(),
         deps(&model, journal.clone()),

@@ -1,4 +1,4 @@
-//! The configuration of the design with its defaults (P-01). Models and temperatures belong to the seats.
+//! The rules of a dialectic (P-01). Models and temperatures belong to the seats.
 
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::stopping::Limits;
@@ -9,23 +9,23 @@ pub struct Rules {
     pub min_rounds: u32,
     pub max_rounds: u32,
     pub early_stop_score: OutOfTen,
-    /// Whether a judge marks the final answer.
+    /// Whether a judge scores the final answer.
     pub auto_score: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
     #[error(
-        "rounds go from {min} to {max}: the least number must be at least 1 and not above the greatest"
+        "invalid rounds {min} to {max}: the minimum must be at least 1 and not above the maximum"
     )]
     Rounds { min: u32, max: u32 },
-    #[error("{max} rounds are too many: at most {MOST_ROUNDS} are played")]
+    #[error("{max} rounds are too many: the maximum is {MAX_ROUNDS}")]
     TooManyRounds { max: u32 },
-    #[error("an early stop at {found} is not possible: marks go from 1 to 10")]
+    #[error("invalid early stop score {found}: scores go from 1 to 10")]
     EarlyStopScore { found: u8 },
 }
 
-pub(super) const MOST_ROUNDS: u32 = 20;
+pub(super) const MAX_ROUNDS: u32 = 20;
 
 impl Rules {
     pub fn new(min_rounds: u32, max_rounds: u32, early_stop_score: u8) -> Result<Self, RulesError> {
@@ -35,7 +35,7 @@ impl Rules {
                 max: max_rounds,
             });
         }
-        if max_rounds > MOST_ROUNDS {
+        if max_rounds > MAX_ROUNDS {
             return Err(RulesError::TooManyRounds { max: max_rounds });
         }
         let early_stop_score =

@@ -1,15 +1,18 @@
-//! The stored trace with the design's fields and timings (P-07), folded from the journal. Ours come after the design's.
+//! The trace of a debate: the fields and timings of the design (P-07), then our own, folded from the journal.
 
 use std::collections::BTreeMap;
 
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::timing::busy;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::debate::Exchange;
+use super::RETRIEVAL;
+use super::debate::{Debate, Exchange};
 use super::verdict::{AutoScore, Verdict};
-use crate::event::{Entry, Event, Setup, State};
-use crate::fallbacks::{StandIn, fallbacks};
+use crate::event::{Entry, Event, State};
+use crate::fallbacks::StandIn;
+use crate::protocols::record_header::RecordHeader;
+use crate::reasoning::Retrieval;
 use crate::table::span_of;
 use crate::totals::Totals;
 
@@ -28,7 +31,7 @@ pub struct Trace {
     pub auto_score: Option<f64>,
     pub models: BTreeMap<String, Option<String>>,
     pub timing: Timing,
-    // What follows goes beyond the design.
+    // The remaining fields are not part of the design.
     pub protocol: String,
     pub state: State,
     pub reason: Option<String>,
@@ -37,7 +40,7 @@ pub struct Trace {
     pub user_comment: Option<String>,
     pub result: Option<Verdict>,
     pub totals: Totals,
-    /// Steps that another model answered than the one that was asked.
+    /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
     pub program: String,
@@ -52,126 +55,68 @@ pub struct Timing {
 }
 
 impl Trace {
-    /// `None` for a journal without its first entry. `timestamp` is when the debate was opened, RFC 3339.
+    /// `None` for a journal without its first entry. `timestamp` (RFC 3339) is the opening time.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
-        let setup = entries.iter().find_map(|entry| entry.event.setup())?;
-        let mut trace = Self::begun(id, timestamp, setup);
-        for entry in entries {
-            trace.take_up(&entry.event);
-        }
-        trace.timing = Timing::of(entries, trace.rounds.len());
-        trace.totals = Totals::of(entries);
-        trace.answered_instead = fallbacks(entries);
-        if let Some(verdict) = &trace.result {
-            trace.templates_used = verdict
-                .retrieval
-                .hits
-                .iter()
-                .map(|hit| hit.id.clone())
-                .collect();
-            trace.final_answer.clone_from(&verdict.final_answer);
-            trace.total_rounds = verdict.total_rounds;
-            trace.early_stopped = verdict.early_stopped;
-            trace.quality_score = verdict.quality_score;
-            trace.auto_score = verdict.auto_score.as_ref().map(|auto| auto.score.value());
-            trace.auto_score_details.clone_from(&verdict.auto_score);
-        }
-        Some(trace)
-    }
-
-    fn begun(id: &str, timestamp: String, setup: &Setup) -> Self {
-        let mut models: BTreeMap<String, Option<String>> = setup
-            .seats
-            .iter()
-            .map(|seated| (seated.seat.name.clone(), Some(seated.model.clone())))
+        let header = RecordHeader::of(id, timestamp, entries)?;
+        let (setup, status) = (header.setup, header.status);
+        let verdict: Option<Verdict> = status.verdict();
+        let debate = Debate::replay(entries);
+        let mut models: BTreeMap<String, Option<String>> = header
+            .models
+            .into_iter()
+            .map(|(seat, model)| (seat, Some(model)))
             .collect();
         models.insert("embedding".into(), setup.embedder.clone());
-        Self {
-            id: id.to_owned(),
-            timestamp,
+        let auto_score = verdict
+            .as_ref()
+            .and_then(|verdict| verdict.auto_score.clone());
+        Some(Self {
+            id: header.id,
+            timestamp: header.timestamp,
             query: setup.question.clone(),
-            templates_used: Vec::new(),
-            rounds: Vec::new(),
-            final_answer: None,
-            total_rounds: 0,
-            early_stopped: false,
-            quality_score: None,
-            user_rating: None,
-            auto_score: None,
+            templates_used: templates_used(entries),
+            final_answer: verdict
+                .as_ref()
+                .and_then(|verdict| verdict.final_answer.clone()),
+            total_rounds: verdict
+                .as_ref()
+                .map_or_else(|| debate.rounds(), |verdict| verdict.total_rounds),
+            early_stopped: verdict
+                .as_ref()
+                .is_some_and(|verdict| verdict.early_stopped),
+            quality_score: verdict.as_ref().and_then(|verdict| verdict.quality_score),
+            user_rating: status.user_rating,
+            auto_score: auto_score.as_ref().map(|auto| auto.score.value()),
             models,
-            timing: Timing::default(),
+            timing: Timing::of(entries, debate.exchanges().len()),
+            rounds: debate.exchanges().to_vec(),
             protocol: setup.protocol.clone(),
-            state: State::Running,
-            reason: None,
+            state: status.state,
+            reason: status.reason(),
             seed: setup.seed,
-            auto_score_details: None,
-            user_comment: None,
-            result: None,
-            totals: Totals::default(),
-            answered_instead: Vec::new(),
+            auto_score_details: auto_score,
+            user_comment: status.user_comment,
+            result: verdict,
+            totals: header.totals,
+            answered_instead: header.answered_instead,
             program: setup.program.clone(),
-        }
+        })
     }
+}
 
-    fn take_up(&mut self, event: &Event) {
-        match event {
-            Event::RoundStarted { round, .. } => {
-                self.total_rounds = *round;
-                self.rounds.push(Exchange {
-                    round: *round,
-                    ..Exchange::default()
-                });
-            }
-            Event::StepFinished(step) => {
-                let round = step.call.round;
-                let is_in_round = step.call.step.starts_with(&format!("r{round}/"));
-                let exchange = self.rounds.iter_mut().find(|it| it.round == round);
-                if let Some(exchange) = exchange.filter(|_| is_in_round) {
-                    match step.call.seat.as_str() {
-                        "proposer" => exchange.proposer = Some(step.text.clone()),
-                        "skeptic" => exchange.skeptic = Some(step.text.clone()),
-                        _ => {}
-                    }
-                }
-            }
-            Event::Noted { key, value, .. } if key == "r0/retrieval" => {
-                let hits = value["hits"].as_array().cloned().unwrap_or_default();
-                self.templates_used = hits
-                    .iter()
-                    .filter_map(|hit| hit["id"].as_str().map(str::to_owned))
-                    .collect();
-            }
-            Event::Ended(end) => {
-                self.state = end.state;
-                self.reason.clone_from(&end.reason);
-                let result = end.result.clone();
-                self.result = result.and_then(|result| serde_json::from_value(result).ok());
-            }
-            Event::Reopened { .. } => {
-                self.state = State::Running;
-                self.reason = None;
-                self.result = None;
-            }
-            Event::Asked(_) => self.state = State::Waiting,
-            Event::Decided(_) => self.state = State::Running,
-            Event::Rated {
-                rating, comment, ..
-            } => {
-                self.user_rating = Some(*rating);
-                self.user_comment.clone_from(comment);
-            }
-            Event::Opened(_)
-            | Event::Noted { .. }
-            | Event::StepStarted { .. }
-            | Event::Chunk { .. }
-            | Event::StepRestarted { .. }
-            | Event::StepFailed(_)
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. }
-            | Event::Said(_) => {}
+/// The ids of the retrieved reasoning templates.
+fn templates_used(entries: &[Entry]) -> Vec<String> {
+    let retrieval = entries.iter().find_map(|entry| {
+        if let Event::Noted { key, value, .. } = &entry.event
+            && key == RETRIEVAL
+        {
+            Retrieval::deserialize(value).ok()
+        } else {
+            None
         }
-    }
+    });
+    let hits = retrieval.map_or_else(Vec::new, |retrieval| retrieval.hits);
+    hits.into_iter().map(|hit| hit.id).collect()
 }
 
 impl Timing {

@@ -14,24 +14,24 @@ pub enum Sort {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
-    pub messages: Vec<Said>,
+    pub messages: Vec<Message>,
 }
 
-/// The round 1 answer against the final one.
+/// The first answer against the final one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Preference {
-    pub prompt: Vec<Said>,
-    pub chosen: Vec<Said>,
-    pub rejected: Vec<Said>,
+    pub prompt: Vec<Message>,
+    pub chosen: Vec<Message>,
+    pub rejected: Vec<Message>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Said {
+pub struct Message {
     pub role: &'static str,
     pub content: String,
 }
 
-/// `None` where there is no final answer.
+/// `None` without a final answer.
 pub fn candidate(trace: &Trace, created_at: u64) -> Option<Candidate> {
     let verdict = trace.result.as_ref()?;
     Some(Candidate {
@@ -51,7 +51,7 @@ pub fn example(trace: &Trace) -> Option<Example> {
     })
 }
 
-/// `None` also where both answers are the same: there is nothing to prefer.
+/// `None` without a final answer, and if both answers are the same.
 pub fn preference(trace: &Trace) -> Option<Preference> {
     let verdict = trace.result.as_ref()?;
     let chosen = verdict.answer.clone()?;
@@ -63,15 +63,15 @@ pub fn preference(trace: &Trace) -> Option<Preference> {
     })
 }
 
-fn user(content: &str) -> Said {
-    Said {
+fn user(content: &str) -> Message {
+    Message {
         role: "user",
         content: content.to_owned(),
     }
 }
 
-fn assistant(content: String) -> Said {
-    Said {
+fn assistant(content: String) -> Message {
+    Message {
         role: "assistant",
         content,
     }

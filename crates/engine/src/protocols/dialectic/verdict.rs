@@ -1,4 +1,4 @@
-//! What the debate returns: the answer with its reasons, what is still open, what is missing, and what it was worth.
+//! The result of a dialectic: the answer with its reasons, open issues, missing steps, and the comparison with the first answer.
 
 use roundtable_core::absence::lowered;
 use roundtable_core::bounded::{OutOfTen, Score};
@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::debate::Debate;
 use super::replies::{Change, Marking, Synthesis};
 use super::rules::Rules;
-use crate::event::State;
 use crate::protocols::outcome::Outcome;
 use crate::reasoning::Retrieval;
 use crate::table::{Missing, Table, Turn};
@@ -20,7 +19,7 @@ use crate::table::{Missing, Table, Turn};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     Rule(Stop),
-    /// With the limit that was reached, for people.
+    /// With the limit that was reached.
     Budget(String),
     SeatsAbsent,
 }
@@ -48,11 +47,11 @@ impl Ending {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The final answer in its fixed format; the latest proposal where nobody could write it.
+    /// The final answer in its fixed format; the latest proposal if there is no synthesis.
     pub final_answer: Option<String>,
     /// The answer alone.
     pub answer: Option<String>,
-    /// Out of ten, lowered where something is missing.
+    /// Out of ten, lowered if steps are missing.
     pub confidence: Option<OutOfTen>,
     pub confidence_stated: Option<OutOfTen>,
     pub confidence_reason: Option<String>,
@@ -62,16 +61,16 @@ pub struct Verdict {
     pub early_stopped: bool,
     pub stop_reason: String,
     pub stop_explanation: String,
-    /// The skeptic's last mark.
+    /// The skeptic's last score.
     pub quality_score: Option<OutOfTen>,
     pub auto_score: Option<AutoScore>,
     pub issues: Ledger,
-    /// Attacks that found nothing in the whole debate.
+    /// Strategies that raised no issue in the whole debate.
     pub fruitless_strategies: Vec<Strategy>,
     pub retrieval: Retrieval,
     pub worth: Worth,
     pub missing: Vec<Missing>,
-    /// Rules that a reply broke even after it was sent back.
+    /// Rules that a reply still broke after it was sent back.
     pub remarks: Vec<String>,
 }
 
@@ -84,7 +83,7 @@ pub struct AutoScore {
     pub would_benefit_from_finetune: bool,
 }
 
-/// What the debate was worth (C-17).
+/// The first answer compared with the final one (C-17).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
     /// The blind first answer.
@@ -116,9 +115,9 @@ impl Verdict {
             || debate.latest_answer().map(str::to_owned),
             |turn| Some(turn.reply.answer.clone()),
         );
-        let said = synthesis.as_ref().map(|turn| &turn.reply);
-        let stated = said.map(|reply| reply.confidence);
-        let worth = Worth::of(table, &debate, answer.as_deref(), said);
+        let reply = synthesis.as_ref().map(|turn| &turn.reply);
+        let stated = reply.map(|reply| reply.confidence);
+        let worth = Worth::of(table, &debate, answer.as_deref(), reply);
         Self {
             final_answer: synthesis
                 .as_ref()
@@ -126,9 +125,9 @@ impl Verdict {
                 .or_else(|| answer.clone()),
             confidence: stated.map(|stated| lowered(stated, table.asked(), missing.len())),
             confidence_stated: stated,
-            confidence_reason: said.map(|reply| reply.confidence_reason.clone()),
-            insights: said.map_or_else(Vec::new, |reply| reply.insights.clone()),
-            caveats: said.map_or_else(Vec::new, |reply| reply.caveats.clone()),
+            confidence_reason: reply.map(|reply| reply.confidence_reason.clone()),
+            insights: reply.map_or_else(Vec::new, |reply| reply.insights.clone()),
+            caveats: reply.map_or_else(Vec::new, |reply| reply.caveats.clone()),
             total_rounds: debate.rounds(),
             early_stopped: matches!(ending, Ending::Rule(_))
                 && stopped_early(debate.rounds(), &rules.limits()),
@@ -151,26 +150,22 @@ impl Verdict {
         }
     }
 
-    fn played(&self) -> Outcome<'_> {
+    pub(super) fn outcome(&self) -> Outcome<'_> {
         Outcome {
             is_there: self.answer.is_some(),
             ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
             missing: &self.missing,
         }
     }
-
-    pub fn state(&self) -> State {
-        self.played().state()
-    }
-
-    /// Why it is not complete, for people.
-    pub fn reason(&self) -> Option<String> {
-        self.played().reason()
-    }
 }
 
 impl Worth {
-    fn of(table: &Table, debate: &Debate, answer: Option<&str>, said: Option<&Synthesis>) -> Self {
+    fn of(
+        table: &Table,
+        debate: &Debate,
+        answer: Option<&str>,
+        synthesis: Option<&Synthesis>,
+    ) -> Self {
         let sum = table.spent();
         Self {
             first: debate.first().map(|first| Side {
@@ -183,8 +178,8 @@ impl Worth {
                 tokens: sum.usage.total(),
                 cost: sum.cost,
             }),
-            changed: said.map(|reply| reply.change),
-            change_reason: said.map(|reply| reply.change_reason.clone()),
+            changed: synthesis.map(|reply| reply.change),
+            change_reason: synthesis.map(|reply| reply.change_reason.clone()),
         }
     }
 }

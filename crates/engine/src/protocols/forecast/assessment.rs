@@ -1,37 +1,44 @@
-//! What an argument is worth by the rubric, and what becomes of one that is worth too little (F-05, F-06).
+//! Scores arguments by the rubric and has weak ones rewritten once (F-05, F-06).
 
 use roundtable_core::forecast::WEAK;
 
-use super::debate::{Debate, Marks, Version};
-use super::prompt_inputs::Material;
+use super::debate::{Debate, RubricScores, Version};
+use super::prompt_inputs::PromptInputs;
 use super::replies::{Argument, Scoring};
-use super::{Attempt, put, seat_for};
+use super::{Attempt, request_argument, seat_for};
 use crate::cast::Duty;
 use crate::prompt::given;
 use crate::table::{Halt, Table, Turn, join_all};
 
-/// What became of one argument before the rubric.
-pub(super) struct Assessed {
+/// The scores of one argument and of its rewrite.
+pub(super) struct Assessment {
     role: String,
     first: Option<Scoring>,
-    rewritten: Option<Turn<Argument>>,
-    again: Option<Scoring>,
+    rewrite: Option<Turn<Argument>>,
+    second: Option<Scoring>,
     halt: Option<Halt>,
 }
 
-pub(super) async fn assess_all(table: &Table, debate: &Debate<'_>, round: u32) -> Vec<Assessed> {
-    let heard = debate.heard_in(round);
-    let chains = heard.iter().map(|it| assess(table, debate, round, it.role));
+pub(super) async fn assess_all(table: &Table, debate: &Debate<'_>, round: u32) -> Vec<Assessment> {
+    let arguments = debate.arguments_in(round);
+    let chains = arguments
+        .iter()
+        .map(|argument| assess(table, debate, round, argument.role));
     join_all(chains).await
 }
 
-/// Scores an argument; one under 0.2 is written again once and scored again (F-06).
-pub(super) async fn assess(table: &Table, debate: &Debate<'_>, round: u32, role: &str) -> Assessed {
-    let mut assessed = Assessed {
+/// Scores an argument. One under 0.2 is rewritten once and scored again (F-06).
+pub(super) async fn assess(
+    table: &Table,
+    debate: &Debate<'_>,
+    round: u32,
+    role: &str,
+) -> Assessment {
+    let mut assessed = Assessment {
         role: role.to_owned(),
         first: None,
-        rewritten: None,
-        again: None,
+        rewrite: None,
+        second: None,
         halt: None,
     };
     if let Err(halt) = assess_into(table, debate, round, &mut assessed).await {
@@ -44,25 +51,29 @@ async fn assess_into(
     table: &Table,
     debate: &Debate<'_>,
     round: u32,
-    assessed: &mut Assessed,
+    assessed: &mut Assessment,
 ) -> Result<(), Halt> {
     let role = assessed.role.clone();
-    let Some(first) = debate.first_of(round, &role) else {
+    let Some(first) = debate.first_version(round, &role) else {
         return Ok(());
     };
     assessed.first = score(table, debate, round, &role, Version::First, &first.reply).await?;
-    let marks = assessed.first.as_ref();
-    let marks = marks.and_then(|scoring| Marks::of(scoring, debate.rules()));
-    let Some(weak) = marks.map(|marks| marks.composite).filter(|it| *it < WEAK) else {
+    let scores = assessed.first.as_ref();
+    let scores = scores.and_then(|scoring| RubricScores::of(scoring, debate.rules()));
+    let Some(weak) = scores
+        .map(|scores| scores.composite)
+        .filter(|composite| *composite < WEAK)
+    else {
         return Ok(());
     };
-    let Some(known) = debate.roles().iter().find(|it| it.name == role) else {
+    let Some(known) = debate.roles().iter().find(|known| known.name == role) else {
         return Ok(());
     };
-    let material = Material::of(table, debate, round);
-    assessed.rewritten = put(table, debate, known, round, &material, Attempt::Again(weak)).await?;
-    if let Some(turn) = &assessed.rewritten {
-        assessed.again = score(table, debate, round, &role, Version::Again, &turn.reply).await?;
+    let inputs = PromptInputs::of(table, debate, round);
+    assessed.rewrite =
+        request_argument(table, debate, known, round, &inputs, Attempt::Rewrite(weak)).await?;
+    if let Some(turn) = &assessed.rewrite {
+        assessed.second = score(table, debate, round, &role, Version::Rewrite, &turn.reply).await?;
     }
     Ok(())
 }
@@ -79,7 +90,7 @@ async fn score(
     let scorer = seat_for(table, Duty::Score)?;
     let verb = match version {
         Version::First => format!("score-{role}"),
-        Version::Again => format!("rescore-{role}"),
+        Version::Rewrite => format!("rescore-{role}"),
     };
     let criteria = rules.criteria.names();
     let mut text = argument.argument.clone();
@@ -103,9 +114,11 @@ async fn score(
         )
         .keys("scores", criteria.clone())
         .demand(move |reply: &Scoring| {
-            let missing = criteria.iter().filter(|it| !reply.scores.contains_key(*it));
+            let missing = criteria
+                .iter()
+                .filter(|name| !reply.scores.contains_key(*name));
             missing
-                .map(|it| format!("the score for '{it}' is missing"))
+                .map(|name| format!("the score for '{name}' is missing"))
                 .collect()
         })
         .send()
@@ -113,20 +126,24 @@ async fn score(
     Ok(turn.map(|turn| turn.reply))
 }
 
-/// Writes into the debate what was found out about a round's arguments. Returns why it has to stop, where it has to.
-pub(super) fn settle(debate: &mut Debate<'_>, round: u32, all: Vec<Assessed>) -> Option<Halt> {
+/// Adds the scores and rewrites of a round to the debate. Returns the reason to stop, if there is one.
+pub(super) fn apply_assessments(
+    debate: &mut Debate<'_>,
+    round: u32,
+    all: Vec<Assessment>,
+) -> Option<Halt> {
     let mut halt = None;
     for assessed in all {
         let role = &assessed.role;
         if let Some(scoring) = &assessed.first {
-            debate.mark(round, role, Version::First, scoring);
+            debate.add_scores(round, role, Version::First, scoring);
         }
-        if let Some(turn) = assessed.rewritten {
-            debate.remark(round, role, &turn.remarks);
-            debate.hear(round, role, Version::Again, turn.reply, turn.spent);
+        if let Some(turn) = assessed.rewrite {
+            debate.add_remarks(round, role, &turn.remarks);
+            debate.add_argument(round, role, Version::Rewrite, turn.reply, turn.spent);
         }
-        if let Some(scoring) = &assessed.again {
-            debate.mark(round, role, Version::Again, scoring);
+        if let Some(scoring) = &assessed.second {
+            debate.add_scores(round, role, Version::Rewrite, scoring);
         }
         halt = halt.or(assessed.halt);
     }

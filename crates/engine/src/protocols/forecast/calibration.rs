@@ -1,4 +1,4 @@
-//! How good the forecasts of all resolved debates were: scores beside the baselines, and the reliability diagram.
+//! Calibration of all resolved forecasts: scores, baselines and the reliability diagram.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Calibration {
     /// The debate first, then the blind first round, the pool, the baselines and the roles.
     pub records: Vec<Record>,
     pub reliability: Vec<Bin>,
-    /// What each role has earned, over all domains and in each.
+    /// Each role's weight, over all domains and by domain.
     pub standings: BTreeMap<String, Vec<Standing>>,
     pub debates: Vec<Scored>,
 }
@@ -34,7 +34,7 @@ pub struct Record {
     pub log: f64,
 }
 
-const EVERYWHERE: &str = "all domains";
+const ALL_DOMAINS: &str = "all domains";
 
 impl Calibration {
     pub fn of(debates: Vec<Scored>, now: Millis) -> Self {
@@ -44,22 +44,34 @@ impl Calibration {
                 sources.push((name.to_owned(), scores));
             }
         };
-        add("debate", debates.iter().map(|it| it.debate).collect());
+        add(
+            "debate",
+            debates.iter().map(|debate| debate.debate).collect(),
+        );
         add(
             "blind first round",
             debates
                 .iter()
-                .filter_map(|it| it.blind_first_round)
+                .filter_map(|debate| debate.blind_first_round)
                 .collect(),
         );
         add(
             "accuracy pool",
-            debates.iter().filter_map(|it| it.accuracy_pool).collect(),
+            debates
+                .iter()
+                .filter_map(|debate| debate.accuracy_pool)
+                .collect(),
         );
-        add("uniform", debates.iter().map(|it| it.uniform).collect());
+        add(
+            "uniform",
+            debates.iter().map(|debate| debate.uniform).collect(),
+        );
         add(
             "simulation",
-            debates.iter().filter_map(|it| it.simulation).collect(),
+            debates
+                .iter()
+                .filter_map(|debate| debate.simulation)
+                .collect(),
         );
         let roles = role_names(&debates);
         for role in &roles {
@@ -67,13 +79,13 @@ impl Calibration {
                 role,
                 debates
                     .iter()
-                    .filter_map(|it| it.roles.get(role).copied())
+                    .filter_map(|debate| debate.roles.get(role).copied())
                     .collect(),
             );
         }
         let forecasts: Vec<_> = debates
             .iter()
-            .flat_map(|it| &it.forecasts)
+            .flat_map(|debate| &debate.forecasts)
             .filter_map(|(value, happened)| {
                 Some((Probability::new(value.min(1.0)).ok()?, *happened))
             })
@@ -93,7 +105,7 @@ impl Calibration {
 
 fn role_names(debates: &[Scored]) -> Vec<String> {
     let mut roles: Vec<String> = Vec::new();
-    for role in debates.iter().flat_map(|it| it.roles.keys()) {
+    for role in debates.iter().flat_map(|debate| debate.roles.keys()) {
         if !roles.contains(role) {
             roles.push(role.clone());
         }
@@ -110,8 +122,8 @@ fn record(source: String, scores: &[Score]) -> Record {
     Record {
         source,
         questions: scores.len(),
-        brier: scores.iter().map(|it| it.brier).sum::<f64>() / count,
-        log: scores.iter().map(|it| it.log).sum::<f64>() / count,
+        brier: scores.iter().map(|score| score.brier).sum::<f64>() / count,
+        log: scores.iter().map(|score| score.log).sum::<f64>() / count,
     }
 }
 
@@ -121,25 +133,25 @@ fn earned(debates: &[Scored], roles: &[String], now: Millis) -> BTreeMap<String,
     if roles.is_empty() {
         return earned;
     }
-    // What has just been recorded counts for the next debate.
+    // A resolution recorded now counts for the next debate.
     let after = now.saturating_add(1);
-    earned.insert(EVERYWHERE.to_owned(), standings(roles, &all, None, after));
-    for domain in debates.iter().filter_map(|it| it.domain.as_deref()) {
+    earned.insert(ALL_DOMAINS.to_owned(), standings(roles, &all, None, after));
+    for domain in debates.iter().filter_map(|debate| debate.domain.as_deref()) {
         let here = || standings(roles, &all, Some(domain), after);
         earned.entry(domain.to_owned()).or_insert_with(here);
     }
     earned
 }
 
-/// The calibration as every surface shows it.
+/// The calibration as a report.
 pub fn calibration_report(calibration: &Calibration) -> Report {
     if calibration.questions == 0 {
         return Report {
             sections: vec![Section::main(
                 "Calibration",
                 vec![Block::Note {
-                    text: "No forecast has been scored yet. `roundtable resolve ID OUTCOME` records what happened; it is \
-                           scored once its resolution date is past."
+                    text: "No forecast has been scored yet. Record an outcome with `roundtable resolve ID OUTCOME`; the \
+                           forecast is scored after its resolution date."
                         .into(),
                     tone: Tone::Quiet,
                 }],
@@ -157,12 +169,12 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
             "Scores, lower is better",
             &["", "#questions", "#Brier", "#log"],
         ),
-        |table, it| {
+        |table, record| {
             table.row(vec![
-                Cell::new(it.source.clone()),
-                Cell::new(it.questions.to_string()),
-                Cell::new(format!("{:.3}", it.brier)),
-                Cell::new(format!("{:.3}", it.log)),
+                Cell::new(record.source.clone()),
+                Cell::new(record.questions.to_string()),
+                Cell::new(format!("{:.3}", record.brier)),
+                Cell::new(format!("{:.3}", record.log)),
             ])
         },
     );
@@ -175,23 +187,27 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
                 "Reliability",
                 vec![
                     Block::Note {
-                        text: "Of all outcomes that were given about this probability (dot), how many happened (line). Well \
-                               calibrated, the two meet."
+                        text: "The mean forecast (dot) and the share of outcomes that happened (line), by probability. In a \
+                               well calibrated forecast they are equal."
                             .into(),
                         tone: Tone::Quiet,
                     },
                     Block::Chart(diagram(&calibration.reliability)),
                 ],
             ),
-            Section::side("What the roles have earned", vec![Block::Table(weights(calibration))]),
+            Section::side("Role weights", vec![Block::Table(weights(calibration))]),
         ],
     }
 }
 
 fn diagram(bins: &[Bin]) -> Chart {
     let rows = bins.iter().map(|bin| {
-        let interval = bin.interval.map_or_else(String::new, |it| {
-            format!(", {:.0}–{:.0}%", it.low * 100.0, it.high * 100.0)
+        let interval = bin.interval.map_or_else(String::new, |interval| {
+            format!(
+                ", {:.0}–{:.0}%",
+                interval.low * 100.0,
+                interval.high * 100.0
+            )
         });
         DotRow {
             label: format!("{:.0}–{:.0}%", bin.from * 100.0, bin.to * 100.0),
@@ -208,7 +224,7 @@ fn diagram(bins: &[Bin]) -> Chart {
         }
     });
     Chart::Dots {
-        title: "Forecast and what happened".into(),
+        title: "Forecast and observed frequency".into(),
         scale: Scale {
             from: 0.0,
             to: 1.0,
@@ -227,20 +243,17 @@ fn weights(calibration: &Calibration) -> Table {
         .standings
         .iter()
         .fold(table, |table, (domain, standings)| {
-            standings.iter().fold(table, |table, it| {
+            standings.iter().fold(table, |table, standing| {
+                let questions = if domain == ALL_DOMAINS {
+                    standing.questions.max(standing.questions_in_domain)
+                } else {
+                    standing.questions_in_domain
+                };
                 table.row(vec![
                     Cell::new(domain.clone()),
-                    Cell::new(it.role.clone()),
-                    Cell::new(format!("{:.0}%", it.weight * 100.0)),
-                    Cell::new(
-                        it.questions_in_domain
-                            .max(if domain == EVERYWHERE {
-                                it.questions
-                            } else {
-                                0
-                            })
-                            .to_string(),
-                    ),
+                    Cell::new(standing.role.clone()),
+                    Cell::new(format!("{:.0}%", standing.weight * 100.0)),
+                    Cell::new(questions.to_string()),
                 ])
             })
         })

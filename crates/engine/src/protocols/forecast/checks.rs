@@ -1,21 +1,21 @@
-//! The rules of an argument beyond its schema. One that breaks them is sent back once, and then kept with a remark.
+//! The rules of an argument beyond its schema. An argument that breaks one is sent back once, then kept with a remark.
 
 use super::contract::Phase;
-use super::debate::PRECEDENTS;
+use super::debate::REQUIRED_PRECEDENTS;
 use super::replies::Argument;
 use crate::tokens;
 
-pub(super) fn too_long(argument: &str, most: u64) -> Vec<String> {
+pub(super) fn too_long(argument: &str, max_tokens: u64) -> Vec<String> {
     // A token has at least one byte, so a short text needs no counting.
-    if argument.len() as u64 <= most {
+    if argument.len() as u64 <= max_tokens {
         return Vec::new();
     }
     let count = tokens::count(argument);
-    if count <= most {
+    if count <= max_tokens {
         return Vec::new();
     }
     vec![format!(
-        "The argument has {count} tokens; at most {most} are allowed."
+        "The argument has {count} tokens; at most {max_tokens} are allowed."
     )]
 }
 
@@ -29,7 +29,7 @@ pub(super) fn wrong_rebuttals(reply: &Argument, others: &[String]) -> Vec<String
         .collect()
 }
 
-/// F-13: a closing that refers to nothing said before is no closing.
+/// F-13: a closing must refer to an earlier point.
 pub(super) fn wrong_references(reply: &Argument, ids: &[String], phase: Phase) -> Vec<String> {
     let wrong = reply.refers_to.iter().filter(|id| !ids.contains(id));
     let mut broken: Vec<String> = wrong
@@ -47,11 +47,15 @@ pub(super) fn wrong_references(reply: &Argument, ids: &[String], phase: Phase) -
 
 /// F-12
 pub(super) fn too_few_precedents(reply: &Argument) -> Vec<String> {
-    let dated = reply.precedents.iter().filter(|it| it.is_dated()).count();
-    if dated >= PRECEDENTS {
+    let dated = reply
+        .precedents
+        .iter()
+        .filter(|precedent| precedent.is_dated())
+        .count();
+    if dated >= REQUIRED_PRECEDENTS {
         return Vec::new();
     }
     vec![format!(
-        "{dated} precedent(s) with a date and an outcome; at least {PRECEDENTS} are needed. Name only events that happened."
+        "{dated} precedent(s) with a date and an outcome; at least {REQUIRED_PRECEDENTS} are needed. Name only events that happened."
     )]
 }

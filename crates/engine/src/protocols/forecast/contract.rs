@@ -1,6 +1,6 @@
-//! The contract's JSON: what other services send and receive, with exactly its field names, nesting and enumerations.
+//! The JSON of the forecasting contract: the requests and results of other services, with its exact names and nesting.
 //!
-//! Ours goes under the one key `roundtable` of the result and changes nothing else.
+//! Our additions are under the key `roundtable` of the result.
 
 use roundtable_core::bounded::{Confidence, Probability};
 use schemars::JsonSchema;
@@ -97,7 +97,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// More rounds are more rebuttals; a single round is an opening.
+    /// The rounds between first and last are rebuttals; a single round is an opening.
     pub fn of(round: u32, rounds: u32) -> Self {
         if round == 1 {
             Self::Opening
@@ -123,14 +123,14 @@ pub struct LoggedArgument {
     pub argument: String,
     pub outcome_supported: String,
     pub evidence_cited: Vec<String>,
-    /// By criterion, and their `composite`. `None` where nobody could score it: a score is never made up.
+    /// By criterion, and their `composite`. `null` if the scorer failed.
     pub scores: Option<Map<String, Value>>,
     pub rebuts: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundSummary {
-    /// `None` where no argument of the round has a score.
+    /// `null` if no argument of the round has a score.
     pub dominant_argument: Option<String>,
     pub key_disagreements: Vec<String>,
     pub emerging_consensus: Vec<Emerging>,
@@ -168,7 +168,7 @@ pub struct OutcomeForecast {
     pub outcome_id: String,
     pub probability: f64,
     pub role_assessments: Vec<RoleAssessment>,
-    /// `None` without a judge; the probability is then the consensus alone.
+    /// `null` without a judge; the probability is then the consensus alone.
     pub judge_probability: Option<f64>,
     pub consensus_probability: f64,
 }
@@ -226,7 +226,7 @@ pub struct Precedent {
 }
 
 impl Precedent {
-    /// A precedent counts with a date that has a number in it, and with what came of it.
+    /// Whether it has a date with a digit, an event and an outcome.
     pub fn is_dated(&self) -> bool {
         let has_date = self.date.chars().any(|c| c.is_ascii_digit());
         has_date && !self.outcome.trim().is_empty() && !self.event.trim().is_empty()

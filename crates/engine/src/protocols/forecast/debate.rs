@@ -1,5 +1,4 @@
-//! The state of a forecasting debate: who said what in which round and what it was worth. A fold over the turns, the same
-//! whether they come from the table or from the journal.
+//! The state of a forecast: arguments and scores by round. One fold over the turns, live and from the journal.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::contract::{Phase, Precedent};
 use super::replies::{Argument, Scoring, Synthesis};
 use super::rules::{Rules, argues};
-use super::text_budget::{clipped, fitting, share, weight};
+use super::text_budget::{clipped, estimate_tokens, fit_lines, percent};
 use crate::cast::Duty;
 use crate::event::{FinishedStep, Seated, Spent, Words};
 
-/// How many precedents with a date are owed (F-12).
-pub(super) const PRECEDENTS: usize = 2;
+/// The number of dated precedents that a role with that duty must give (F-12).
+pub(super) const REQUIRED_PRECEDENTS: usize = 2;
 
 #[derive(Debug)]
 pub struct Debate<'r> {
@@ -25,7 +24,7 @@ pub struct Debate<'r> {
     rounds: BTreeMap<u32, BTreeMap<String, Slot>>,
     synthesis: Option<Synthesis>,
     remarks: Vec<String>,
-    /// What the person who asked has said meanwhile.
+    /// Messages of the person who asked.
     person: Vec<Words>,
 }
 
@@ -35,45 +34,45 @@ pub struct Role {
     pub duty: Option<Duty>,
 }
 
-/// An argument, and the one written in its stead where it was too weak.
+/// An argument and its rewrite, if it was too weak.
 #[derive(Debug, Default)]
 struct Slot {
-    first: Option<Spoken>,
-    again: Option<Spoken>,
+    first: Option<ArgumentTurn>,
+    rewrite: Option<ArgumentTurn>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     First,
-    /// Written again, because the first was too weak (F-06).
-    Again,
+    /// The first was too weak (F-06).
+    Rewrite,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spoken {
+pub struct ArgumentTurn {
     pub reply: Argument,
     pub distribution: Distribution,
-    pub marks: Option<Marks>,
+    pub scores: Option<RubricScores>,
     pub spent: Spent,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Marks {
+pub struct RubricScores {
     pub scores: BTreeMap<String, Probability>,
     pub composite: f64,
     pub reason: String,
 }
 
-/// An argument that counts, with its place in the debate.
+/// The better version of an argument, with its role and round.
 #[derive(Debug, Clone, Copy)]
-pub struct Heard<'d> {
+pub struct CountedArgument<'d> {
     pub round: u32,
     pub role: &'d str,
-    pub spoken: &'d Spoken,
+    pub turn: &'d ArgumentTurn,
     pub version: Version,
 }
 
-impl Heard<'_> {
+impl CountedArgument<'_> {
     pub fn id(&self) -> String {
         point_id(self.role, self.round)
     }
@@ -85,23 +84,23 @@ pub fn point_id(role: &str, round: u32) -> String {
 }
 
 impl Slot {
-    /// The better one; where only one is scored, that one.
-    fn kept(&self) -> Option<(&Spoken, Version)> {
-        let worth = |spoken: &Spoken| spoken.marks.as_ref().map(|marks| marks.composite);
-        match (&self.first, &self.again) {
-            (Some(first), Some(again)) if worth(again) > worth(first) => {
-                Some((again, Version::Again))
+    /// The version with the higher score. The first if the rewrite has none.
+    fn better(&self) -> Option<(&ArgumentTurn, Version)> {
+        let composite = |turn: &ArgumentTurn| turn.scores.as_ref().map(|scores| scores.composite);
+        match (&self.first, &self.rewrite) {
+            (Some(first), Some(rewrite)) if composite(rewrite) > composite(first) => {
+                Some((rewrite, Version::Rewrite))
             }
             (Some(first), _) => Some((first, Version::First)),
-            (None, Some(again)) => Some((again, Version::Again)),
+            (None, Some(rewrite)) => Some((rewrite, Version::Rewrite)),
             (None, None) => None,
         }
     }
 }
 
-impl Marks {
+impl RubricScores {
     pub fn of(scoring: &Scoring, rules: &Rules) -> Option<Self> {
-        let score = |name: &str| scoring.scores.get(name).map(|it| it.value());
+        let score = |name: &str| scoring.scores.get(name).map(|score| score.value());
         Some(Self {
             composite: composite(&rules.criteria, score)?,
             scores: scoring.scores.clone(),
@@ -112,14 +111,14 @@ impl Marks {
 
 impl<'r> Debate<'r> {
     pub fn new(rules: &'r Rules, seats: &[Seated]) -> Self {
-        let roles = seats.iter().filter(|it| argues(&it.seat));
+        let roles = seats.iter().filter(|seated| argues(&seated.seat));
         Self {
             rules,
             outcomes: rules.outcome_ids(),
             roles: roles
-                .map(|it| Role {
-                    name: it.seat.name.clone(),
-                    duty: it.seat.duty,
+                .map(|seated| Role {
+                    name: seated.seat.name.clone(),
+                    duty: seated.seat.duty,
                 })
                 .collect(),
             rounds: BTreeMap::new(),
@@ -129,7 +128,7 @@ impl<'r> Debate<'r> {
         }
     }
 
-    pub(super) fn listen(&mut self, words: Vec<Words>) {
+    pub(super) fn set_person(&mut self, words: Vec<Words>) {
         self.person = words;
     }
 
@@ -165,7 +164,7 @@ impl<'r> Debate<'r> {
         self.roles.iter().filter(|role| !waits(role)).collect()
     }
 
-    pub(super) fn hear(
+    pub(super) fn add_argument(
         &mut self,
         round: u32,
         role: &str,
@@ -173,66 +172,76 @@ impl<'r> Debate<'r> {
         reply: Argument,
         spent: Spent,
     ) {
-        // The table lets no other reply through; a journal of another making might hold one.
+        // The live table rejects other replies; a journal may contain one.
         let Ok(distribution) = reply.distribution(&self.outcomes) else {
             return;
         };
-        let sum: f64 = reply.probabilities.values().map(|it| it.value()).sum();
+        let sum: f64 = reply
+            .probabilities
+            .values()
+            .map(|probability| probability.value())
+            .sum();
         if (sum - 1.0).abs() > 0.02 {
             self.remarks.push(format!(
                 "{}: the probabilities summed to {sum:.2} and were scaled to 1",
                 point_id(role, round)
             ));
         }
-        let spoken = Spoken {
+        let turn = ArgumentTurn {
             reply,
             distribution,
-            marks: None,
+            scores: None,
             spent,
         };
         let slot = self.slot(round, role);
         match version {
-            Version::First => slot.first = Some(spoken),
-            Version::Again => slot.again = Some(spoken),
+            Version::First => slot.first = Some(turn),
+            Version::Rewrite => slot.rewrite = Some(turn),
         }
     }
 
-    pub(super) fn remark(&mut self, round: u32, role: &str, remarks: &[String]) {
+    pub(super) fn add_remarks(&mut self, round: u32, role: &str, remarks: &[String]) {
         let id = point_id(role, round);
         let named = remarks.iter().map(|remark| format!("{id}: {remark}"));
         self.remarks.extend(named);
     }
 
-    pub(super) fn mark(&mut self, round: u32, role: &str, version: Version, scoring: &Scoring) {
-        let marks = Marks::of(scoring, self.rules);
+    pub(super) fn add_scores(
+        &mut self,
+        round: u32,
+        role: &str,
+        version: Version,
+        scoring: &Scoring,
+    ) {
+        let scores = RubricScores::of(scoring, self.rules);
         let slot = self.slot(round, role);
-        let spoken = match version {
+        let turn = match version {
             Version::First => &mut slot.first,
-            Version::Again => &mut slot.again,
+            Version::Rewrite => &mut slot.rewrite,
         };
-        if let Some(spoken) = spoken {
-            spoken.marks = marks;
+        if let Some(turn) = turn {
+            turn.scores = scores;
         }
     }
 
-    pub(super) fn sum_up(&mut self, synthesis: Synthesis) {
+    pub(super) fn set_synthesis(&mut self, synthesis: Synthesis) {
         self.synthesis = Some(synthesis);
     }
 
-    /// The same from the journal.
-    pub(super) fn take_up(&mut self, step: &FinishedStep) {
+    /// Adds a step of the journal.
+    pub(super) fn apply(&mut self, step: &FinishedStep) {
         let call = &step.call;
         let verb = call.step.rsplit('/').next().unwrap_or_default();
         let reply = || step.reply.clone();
         let version = if verb == "rewrite" || verb.starts_with("rescore-") {
-            Version::Again
+            Version::Rewrite
         } else {
             Version::First
         };
         if verb == "argue" || verb == "rewrite" {
             if let Ok(argument) = serde_json::from_value(reply()) {
-                self.hear(call.round, &call.seat, version, argument, call.spent);
-                self.remark(call.round, &call.seat, &step.remarks);
+                self.add_argument(call.round, &call.seat, version, argument, call.spent);
+                self.add_remarks(call.round, &call.seat, &step.remarks);
             }
         } else if verb == "synthesise" {
             self.synthesis = serde_json::from_value(reply()).ok();
@@ -241,7 +250,7 @@ impl<'r> Debate<'r> {
             .or_else(|| verb.strip_prefix("rescore-"))
             && let Ok(scoring) = serde_json::from_value(reply())
         {
-            self.mark(call.round, role, version, &scoring);
+            self.add_scores(call.round, role, version, &scoring);
         }
     }
 
@@ -251,44 +260,44 @@ impl<'r> Debate<'r> {
     }
 
     /// The arguments that count in a round, in the order of the roles.
-    pub fn heard_in(&self, round: u32) -> Vec<Heard<'_>> {
+    pub fn arguments_in(&self, round: u32) -> Vec<CountedArgument<'_>> {
         let Some(slots) = self.rounds.get(&round) else {
             return Vec::new();
         };
-        let heard = self.roles.iter().filter_map(|role| {
-            let (spoken, version) = slots.get(&role.name)?.kept()?;
-            Some(Heard {
+        let arguments = self.roles.iter().filter_map(|role| {
+            let (turn, version) = slots.get(&role.name)?.better()?;
+            Some(CountedArgument {
                 round,
                 role: &role.name,
-                spoken,
+                turn,
                 version,
             })
         });
-        heard.collect()
+        arguments.collect()
     }
 
-    pub fn heard(&self) -> Vec<Heard<'_>> {
+    pub fn arguments(&self) -> Vec<CountedArgument<'_>> {
         let rounds = self.rounds.keys();
-        rounds.flat_map(|round| self.heard_in(*round)).collect()
+        rounds.flat_map(|round| self.arguments_in(*round)).collect()
     }
 
-    /// What was written at first, for whoever scores it.
-    pub(super) fn first_of(&self, round: u32, role: &str) -> Option<&Spoken> {
+    /// The first version of an argument, for the scorer.
+    pub(super) fn first_version(&self, round: u32, role: &str) -> Option<&ArgumentTurn> {
         self.rounds.get(&round)?.get(role)?.first.as_ref()
     }
 
-    /// What a role said last.
-    pub fn latest_of(&self, role: &str) -> Option<Heard<'_>> {
-        let mut heard = self.heard();
-        heard.retain(|it| it.role == role);
-        heard.pop()
+    /// A role's last argument.
+    pub fn latest_argument(&self, role: &str) -> Option<CountedArgument<'_>> {
+        let mut arguments = self.arguments();
+        arguments.retain(|argument| argument.role == role);
+        arguments.pop()
     }
 
-    /// The roles' last words, in the order of the roles.
-    pub fn standing(&self) -> Vec<Heard<'_>> {
+    /// Each role's last argument, in the order of the roles.
+    pub fn latest_arguments(&self) -> Vec<CountedArgument<'_>> {
         let roles = self.roles.iter();
         roles
-            .filter_map(|role| self.latest_of(&role.name))
+            .filter_map(|role| self.latest_argument(&role.name))
             .collect()
     }
 
@@ -310,12 +319,14 @@ impl<'r> Debate<'r> {
 
     pub fn precedents(&self) -> Vec<&Precedent> {
         let slots = self.rounds.values().flat_map(BTreeMap::values);
-        let spoken = slots.flat_map(|slot| [&slot.first, &slot.again]).flatten();
+        let turns = slots
+            .flat_map(|slot| [&slot.first, &slot.rewrite])
+            .flatten();
         let mut all: Vec<&Precedent> = Vec::new();
-        // A weaker argument may be replaced; the precedents it cited were cited.
-        for it in spoken.flat_map(|spoken| &spoken.reply.precedents) {
-            if !all.iter().any(|known| known.event == it.event) {
-                all.push(it);
+        // The precedents of a replaced argument count too.
+        for precedent in turns.flat_map(|turn| &turn.reply.precedents) {
+            if !all.iter().any(|known| known.event == precedent.event) {
+                all.push(precedent);
             }
         }
         all
@@ -323,72 +334,81 @@ impl<'r> Debate<'r> {
 
     /// Whether this role still owes precedents.
     pub fn owes_precedents(&self, role: &Role) -> bool {
-        let dated = self.precedents().into_iter().filter(|it| it.is_dated());
-        role.duty == Some(Duty::Precedents) && dated.count() < PRECEDENTS
+        let dated = self
+            .precedents()
+            .into_iter()
+            .filter(|precedent| precedent.is_dated());
+        role.duty == Some(Duty::Precedents) && dated.count() < REQUIRED_PRECEDENTS
     }
 
     pub fn point_ids(&self, before: u32) -> Vec<String> {
-        let heard = self.heard().into_iter();
-        heard
-            .filter(|it| it.round < before)
-            .map(|it| it.id())
+        let arguments = self.arguments().into_iter();
+        arguments
+            .filter(|argument| argument.round < before)
+            .map(|argument| argument.id())
             .collect()
     }
 
-    /// The points of the rounds before this one, in lines that fit into about so many tokens. Nobody is left out; with more
-    /// of them each gets fewer words.
-    pub(super) fn points(&self, round: u32, room: u64) -> Points {
-        let heard = self.heard();
+    /// The points up to this round, as lines of about `max_tokens` tokens. None is left out: with more points, each is shorter.
+    pub(super) fn points(&self, round: u32, max_tokens: u64) -> Points {
         let waiting = if round == self.rules.rounds && self.judge().is_some() {
-            // The judge will see the others' closings beside these.
+            // Leaves room for the others' closings, which the judge also gets.
             self.roles.len().saturating_sub(1)
         } else {
             0
         };
-        let (earlier, latest): (Vec<_>, Vec<_>) = heard
+        let (earlier, latest): (Vec<_>, Vec<_>) = self
+            .arguments()
             .into_iter()
-            .filter(|it| it.round <= round)
-            .partition(|it| it.round < round);
+            .filter(|argument| argument.round <= round)
+            .partition(|argument| argument.round < round);
         let all = (earlier.len() + waiting).max(1) as u64;
         let judge = self.judge().map(|judge| judge.name.as_str());
         let latest: Vec<_> = latest
             .into_iter()
-            .filter(|it| Some(it.role) != judge)
+            .filter(|argument| Some(argument.role) != judge)
             .collect();
-        let earlier = fitting(room * earlier.len() as u64 / all, |cap| {
+        let earlier = fit_lines(max_tokens * earlier.len() as u64 / all, |cap| {
             self.by_role(&earlier, round, cap)
         });
-        let taken: u64 = earlier.iter().map(|line| weight(line) + 1).sum();
-        let latest = fitting(room.saturating_sub(taken), |cap| {
+        let used: u64 = earlier.iter().map(|line| estimate_tokens(line) + 1).sum();
+        let latest = fit_lines(max_tokens.saturating_sub(used), |cap| {
             self.by_role(&latest, round, cap)
         });
         Points { earlier, latest }
     }
 
     /// A line for each role: `optimist 1: gist; 2 (within 70%): gist`.
-    fn by_role(&self, heard: &[Heard<'_>], round: u32, cap: usize) -> Vec<String> {
+    fn by_role(&self, arguments: &[CountedArgument<'_>], round: u32, cap: usize) -> Vec<String> {
         let roles = self.roles.iter();
         let lines = roles.filter_map(|role| {
-            let own = heard.iter().filter(|it| it.role == role.name);
-            let points: Vec<String> = own.map(|it| self.point(it, round, cap)).collect();
+            let own = arguments
+                .iter()
+                .filter(|argument| argument.role == role.name);
+            let points: Vec<String> = own
+                .map(|argument| self.point(argument, round, cap))
+                .collect();
             (!points.is_empty()).then(|| format!("{} {}", role.name, points.join("; ")))
         });
         lines.collect()
     }
 
-    /// A recent point tells what it supports and how surely, an older one only what it says; in the last round, which has
-    /// the most to show, only the closings do.
-    fn point(&self, heard: &Heard<'_>, round: u32, cap: usize) -> String {
-        let reply = &heard.spoken.reply;
+    /// A recent point has the supported outcome and its probability, an older one only the gist. In the last round, which has
+    /// the most points, only the closings have a probability.
+    fn point(&self, argument: &CountedArgument<'_>, round: u32, cap: usize) -> String {
+        let reply = &argument.turn.reply;
         let gist = clipped(&reply.gist, cap);
         let is_last = round == self.rules.rounds;
-        if heard.round + 1 < round || (is_last && heard.round < round) {
-            return format!("{}: {gist}", heard.round);
+        if argument.round + 1 < round || (is_last && argument.round < round) {
+            return format!("{}: {gist}", argument.round);
         }
-        let place = self.outcomes.iter().position(|id| *id == reply.supports);
-        let probability = place.and_then(|place| heard.spoken.distribution.get(place));
-        let probability = share(probability.unwrap_or_default());
-        format!("{} ({} {probability}): {gist}", heard.round, reply.supports)
+        let index = self.outcomes.iter().position(|id| *id == reply.supports);
+        let probability = index.and_then(|index| argument.turn.distribution.get(index));
+        let probability = percent(probability.unwrap_or_default());
+        format!(
+            "{} ({} {probability}): {gist}",
+            argument.round, reply.supports
+        )
     }
 }
 

@@ -1,5 +1,5 @@
-//! What we add to the contract's result, all under one key: a second probability, baselines, what the debate was worth, how the
-//! roles moved, what is missing (F-06, F-13, F-18, F-20, C-17).
+//! Our additions to the contract's result, under one key: accuracy pool, baselines, comparison with the first round, movement of
+//! the roles, missing steps (F-06, F-13, F-18, F-20, C-17).
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::OutcomeProbability;
-use super::debate::{Debate, Heard, PRECEDENTS, Version};
-use super::verdict::{Circumstances, Ending, Numbers};
+use super::debate::{CountedArgument, Debate, REQUIRED_PRECEDENTS, Version};
+use super::verdict::{Ending, Numbers, RunInfo};
 use crate::table::Missing;
 use crate::totals::Sum;
 
-/// The share of arguments above 0.4 that the contract wants.
-const BAR: f64 = 0.8;
-/// A role that moved further than this owes a reason.
-const MOVED: f64 = 0.05;
+/// The share of arguments above 0.4 that the contract asks for.
+const QUALITY_TARGET: f64 = 0.8;
+/// A role that moves further than this must refer to a point of another role.
+const EXPLANATION_THRESHOLD: f64 = 0.05;
 
-/// Ours, apart from the contract.
+/// The fields that are not part of the contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extras {
     pub summary: Option<String>,
@@ -32,10 +32,10 @@ pub struct Extras {
     pub confidence_stated: Option<Confidence>,
     pub ensemble_weight: f64,
     pub judge: JudgePart,
-    /// Roles that never spoke.
+    /// Roles without any argument.
     pub absent_roles: Vec<String>,
     pub consensus_by_outcome: BTreeMap<String, f64>,
-    /// A second forecast, never mixed with `probability_distribution`.
+    /// A second forecast, independent of `probability_distribution`.
     pub accuracy_pool: Option<AccuracyPool>,
     pub baselines: Baselines,
     pub worth: Option<Worth>,
@@ -56,13 +56,13 @@ pub struct Extras {
 #[serde(rename_all = "snake_case")]
 pub enum JudgePart {
     Spoke,
-    /// Asked for, but silent: the probability is the consensus alone.
+    /// The judge never answered: the probability is the consensus alone.
     Absent,
     /// The request has no judge: the probability is the consensus alone.
     NotAsked,
 }
 
-/// The roles' last forecasts pooled by log-odds, each by what it has earned (equal without history).
+/// The log-odds pool of the roles' last forecasts, weighted by their earned weights (equal without history).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AccuracyPool {
     pub probabilities: Vec<OutcomeProbability>,
@@ -75,14 +75,14 @@ pub struct Baselines {
     pub simulation: Option<Vec<OutcomeProbability>>,
 }
 
-/// What the debate was worth (C-17).
+/// The forecast compared with that of the first round (C-17).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worth {
-    /// The mean of the first round, in which nobody knew what the others would say.
+    /// The mean of the first round, in which the roles had not read each other.
     pub blind: Side,
     pub debated: Side,
     pub changed_the_likeliest: bool,
-    /// How much probability the debate moved.
+    /// The total probability that the debate moved.
     pub moved: f64,
 }
 
@@ -95,7 +95,7 @@ pub struct Side {
     pub cost: Option<Money>,
 }
 
-/// F-06: how many arguments are good enough.
+/// F-06: the number of arguments above the quality threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quality {
     pub scored: usize,
@@ -116,13 +116,13 @@ pub struct RoleMovement {
 pub struct Movement {
     pub from_round: u32,
     pub to_round: u32,
-    /// From 0 to 1: the probability that changed place.
+    /// The total probability that moved, from 0 to 1.
     pub distance: f64,
     /// A move that refers to no point of another role is unexplained.
     pub explained: bool,
 }
 
-/// What the contract's log has no room for.
+/// Fields of an argument that the contract's log does not have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArgumentNote {
     pub id: String,
@@ -137,64 +137,70 @@ pub struct ArgumentNote {
 }
 
 impl Extras {
-    pub(super) fn of(
-        debate: &Debate<'_>,
-        numbers: Option<&Numbers<'_>>,
-        circumstances: Circumstances,
-    ) -> Self {
+    pub(super) fn of(debate: &Debate<'_>, numbers: Option<&Numbers<'_>>, run: RunInfo) -> Self {
         let rules = debate.rules();
-        let standing = debate.standing();
-        let present: Vec<&str> = standing.iter().map(|it| it.role).collect();
+        let latest = debate.latest_arguments();
+        let present: Vec<&str> = latest.iter().map(|argument| argument.role).collect();
         let judge = match debate.judge() {
             None => JudgePart::NotAsked,
             Some(judge) if present.contains(&judge.name.as_str()) => JudgePart::Spoke,
             Some(_) => JudgePart::Absent,
         };
-        let stated = mean_confidence(&standing);
-        let distributions: Vec<_> = standing.iter().map(|it| &it.spoken.distribution).collect();
+        let stated = mean_confidence(&latest);
+        let distributions: Vec<_> = latest
+            .iter()
+            .map(|argument| &argument.turn.distribution)
+            .collect();
         let agreement = outcome_agreement(&distributions);
         let precedents = debate.precedents();
         let roles = debate.role_names().into_iter();
         Self {
-            summary: debate.synthesis().map(|it| it.summary.clone()),
-            confidence: stated.and_then(|stated| lowered(stated, &circumstances)),
+            summary: debate
+                .synthesis()
+                .map(|synthesis| synthesis.summary.clone()),
+            confidence: stated.and_then(|stated| lowered(stated, &run)),
             confidence_stated: stated,
             ensemble_weight: DEBATE_WEIGHT,
             judge,
-            absent_roles: roles.filter(|it| !present.contains(&it.as_str())).collect(),
+            absent_roles: roles
+                .filter(|role| !present.contains(&role.as_str()))
+                .collect(),
             consensus_by_outcome: debate.outcomes().iter().cloned().zip(agreement).collect(),
-            accuracy_pool: accuracy_pool(debate, &standing),
+            accuracy_pool: accuracy_pool(debate, &latest),
             baselines: baselines(debate),
-            worth: numbers.and_then(|numbers| worth(debate, numbers, &circumstances.spent)),
+            worth: numbers.and_then(|numbers| worth(debate, numbers, &run.spent)),
             quality: quality(debate),
-            precedents_required: PRECEDENTS,
-            precedents_dated: precedents.iter().filter(|it| it.is_dated()).count(),
+            precedents_required: REQUIRED_PRECEDENTS,
+            precedents_dated: precedents
+                .iter()
+                .filter(|precedent| precedent.is_dated())
+                .count(),
             movement: movement(debate),
             arguments: notes(debate),
             domain: rules.domain.clone(),
             resolves_on: rules.resolves_on,
-            ending: circumstances.ending,
-            missing: circumstances.missing,
+            ending: run.ending,
+            missing: run.missing,
             remarks: debate.remarks().to_vec(),
         }
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "roles are counted in tens")]
-fn mean_confidence(standing: &[Heard<'_>]) -> Option<Confidence> {
-    let sum: f64 = standing
+fn mean_confidence(latest: &[CountedArgument<'_>]) -> Option<Confidence> {
+    let sum: f64 = latest
         .iter()
-        .map(|it| it.spoken.reply.confidence.value())
+        .map(|argument| argument.turn.reply.confidence.value())
         .sum();
-    let count = standing.len();
+    let count = latest.len();
     (count > 0)
         .then(|| Confidence::new(sum / count as f64).ok())
         .flatten()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "steps are counted in tens")]
-fn lowered(stated: Confidence, circumstances: &Circumstances) -> Option<Confidence> {
-    let (asked, missing) = (circumstances.asked, circumstances.missing.len());
+fn lowered(stated: Confidence, run: &RunInfo) -> Option<Confidence> {
+    let (asked, missing) = (run.asked, run.missing.len());
     if asked == 0 {
         return Some(stated);
     }
@@ -214,13 +220,13 @@ fn listed(outcomes: &[String], distribution: &Distribution) -> Vec<OutcomeProbab
         .collect()
 }
 
-fn accuracy_pool(debate: &Debate<'_>, standing: &[Heard<'_>]) -> Option<AccuracyPool> {
+fn accuracy_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<AccuracyPool> {
     let weights = &debate.rules().standings;
-    let weighted: Vec<(&Distribution, f64)> = standing
+    let weighted: Vec<(&Distribution, f64)> = latest
         .iter()
-        .filter_map(|it| {
-            let earned = weights.iter().find(|weight| weight.role == it.role)?;
-            Some((&it.spoken.distribution, earned.weight))
+        .filter_map(|argument| {
+            let earned = weights.iter().find(|weight| weight.role == argument.role)?;
+            Some((&argument.turn.distribution, earned.weight))
         })
         .collect();
     Some(AccuracyPool {
@@ -233,26 +239,39 @@ fn baselines(debate: &Debate<'_>) -> Baselines {
     let outcomes = debate.outcomes();
     let uniform = Distribution::uniform(outcomes.len());
     Baselines {
-        uniform: uniform.map_or_else(|_| Vec::new(), |it| listed(outcomes, &it)),
-        simulation: debate.rules().simulation().map(|it| listed(outcomes, &it)),
+        uniform: uniform.map_or_else(
+            |_| Vec::new(),
+            |distribution| listed(outcomes, &distribution),
+        ),
+        simulation: debate
+            .rules()
+            .simulation()
+            .map(|distribution| listed(outcomes, &distribution)),
     }
 }
 
 fn worth(debate: &Debate<'_>, numbers: &Numbers<'_>, spent: &Sum) -> Option<Worth> {
-    let first = debate.heard_in(1);
-    let distributions: Vec<_> = first.iter().map(|it| &it.spoken.distribution).collect();
+    let first = debate.arguments_in(1);
+    let distributions: Vec<_> = first
+        .iter()
+        .map(|argument| &argument.turn.distribution)
+        .collect();
     let blind = mean(&distributions).ok()?;
-    let name = |it: &Distribution| debate.outcomes().get(it.likeliest()).cloned();
-    let costs = first.iter().map(|it| it.spoken.spent.cost);
+    let name =
+        |distribution: &Distribution| debate.outcomes().get(distribution.likeliest()).cloned();
+    let costs = first.iter().map(|argument| argument.turn.spent.cost);
     Some(Worth {
         blind: Side {
             probabilities: listed(debate.outcomes(), &blind),
             likeliest: name(&blind)?,
-            calls: first.iter().map(|it| it.spoken.spent.calls).sum(),
-            tokens: first.iter().map(|it| it.spoken.spent.usage.total()).sum(),
+            calls: first.iter().map(|argument| argument.turn.spent.calls).sum(),
+            tokens: first
+                .iter()
+                .map(|argument| argument.turn.spent.usage.total())
+                .sum(),
             cost: costs
                 .collect::<Option<Vec<_>>>()
-                .map(|it| it.into_iter().sum()),
+                .map(|costs| costs.into_iter().sum()),
         },
         debated: Side {
             probabilities: listed(debate.outcomes(), &numbers.result),
@@ -268,40 +287,48 @@ fn worth(debate: &Debate<'_>, numbers: &Numbers<'_>, spent: &Sum) -> Option<Wort
 
 #[expect(clippy::cast_precision_loss, reason = "arguments are counted in tens")]
 fn quality(debate: &Debate<'_>) -> Quality {
-    let heard = debate.heard();
-    let marks = heard.iter().filter_map(|it| it.spoken.marks.as_ref());
-    let composites: Vec<f64> = marks.map(|it| it.composite).collect();
+    let arguments = debate.arguments();
+    let scores = arguments
+        .iter()
+        .filter_map(|argument| argument.turn.scores.as_ref());
+    let composites: Vec<f64> = scores.map(|scores| scores.composite).collect();
     let scored = composites.len();
-    let above = composites.iter().filter(|it| **it > GOOD).count();
+    let above = composites
+        .iter()
+        .filter(|composite| **composite > GOOD)
+        .count();
     let share = (scored > 0).then(|| above as f64 / scored as f64);
     Quality {
         scored,
         above,
         share,
-        bar: BAR,
-        met: share.map(|share| share >= BAR),
+        bar: QUALITY_TARGET,
+        met: share.map(|share| share >= QUALITY_TARGET),
     }
 }
 
 fn movement(debate: &Debate<'_>) -> Vec<RoleMovement> {
-    let heard = debate.heard();
+    let arguments = debate.arguments();
     let roles = debate.role_names().into_iter();
     roles
         .map(|role| {
-            let own: Vec<_> = heard.iter().filter(|it| it.role == role).collect();
+            let own: Vec<_> = arguments
+                .iter()
+                .filter(|argument| argument.role == role)
+                .collect();
             let steps = own.iter().zip(own.iter().skip(1)).filter_map(|(from, to)| {
-                let distance = from.spoken.distribution.movement(&to.spoken.distribution)?;
-                let others = to.spoken.reply.refers_to.iter();
+                let distance = from.turn.distribution.movement(&to.turn.distribution)?;
+                let others = to.turn.reply.refers_to.iter();
                 let refers = others.clone().any(|id| {
-                    heard
-                        .iter()
-                        .any(|it| it.role != role && it.round < to.round && it.id() == *id)
+                    arguments.iter().any(|argument| {
+                        argument.role != role && argument.round < to.round && argument.id() == *id
+                    })
                 });
                 Some(Movement {
                     from_round: from.round,
                     to_round: to.round,
                     distance,
-                    explained: distance < MOVED || refers,
+                    explained: distance < EXPLANATION_THRESHOLD || refers,
                 })
             });
             RoleMovement {
@@ -313,19 +340,23 @@ fn movement(debate: &Debate<'_>) -> Vec<RoleMovement> {
 }
 
 fn notes(debate: &Debate<'_>) -> Vec<ArgumentNote> {
-    let heard = debate.heard();
-    heard
+    let arguments = debate.arguments();
+    arguments
         .iter()
-        .map(|it| ArgumentNote {
-            id: it.id(),
-            round: it.round,
-            role: it.role.to_owned(),
-            gist: it.spoken.reply.gist.clone(),
-            refers_to: it.spoken.reply.refers_to.clone(),
-            probabilities: listed(debate.outcomes(), &it.spoken.distribution),
-            confidence: it.spoken.reply.confidence,
-            rewritten: it.version == Version::Again,
-            score_reason: it.spoken.marks.as_ref().map(|it| it.reason.clone()),
+        .map(|argument| ArgumentNote {
+            id: argument.id(),
+            round: argument.round,
+            role: argument.role.to_owned(),
+            gist: argument.turn.reply.gist.clone(),
+            refers_to: argument.turn.reply.refers_to.clone(),
+            probabilities: listed(debate.outcomes(), &argument.turn.distribution),
+            confidence: argument.turn.reply.confidence,
+            rewritten: argument.version == Version::Rewrite,
+            score_reason: argument
+                .turn
+                .scores
+                .as_ref()
+                .map(|scores| scores.reason.clone()),
         })
         .collect()
 }

@@ -1,28 +1,31 @@
-//! What is given to every role, as short lines: the simulation, the key variables, the data and its gaps. Long lists get
-//! shorter lines rather than fewer of them, so that nothing is left out unsaid.
+//! The facts of the request as short lines for every role: simulation, key variables, data and its gaps.
+//!
+//! Long lists get shorter lines, not fewer, so that nothing is left out silently.
 
 use serde_json::Value;
 
 use super::contract::{DebateRequest, KeyVariable};
-use super::text_budget::{clipped, fitting, share};
+use super::text_budget::{clipped, fit_lines, percent};
 
-/// All of it, in about so many tokens.
-pub(super) fn facts(request: &DebateRequest, room: u64) -> Vec<String> {
-    fitting(room, |cap| lines(request, cap))
+/// All facts, in about `max_tokens` tokens.
+pub(super) fn facts(request: &DebateRequest, max_tokens: u64) -> Vec<String> {
+    fit_lines(max_tokens, |cap| lines(request, Detail::All, cap))
 }
 
-/// What closings still need beside the points in which the rest has been argued: the simulation's numbers and the gaps.
-pub(super) fn brief(request: &DebateRequest, room: u64) -> Vec<String> {
-    let lines = |cap| lines(request, cap).into_iter();
-    let is_kept = |line: &String| line.starts_with(SIMULATION) || line.starts_with(GAPS);
-    fitting(room, |cap| lines(cap).filter(is_kept).collect())
+/// The facts that closings need in addition to the points: the simulation's probabilities and the data gaps.
+pub(super) fn brief(request: &DebateRequest, max_tokens: u64) -> Vec<String> {
+    fit_lines(max_tokens, |cap| lines(request, Detail::Brief, cap))
 }
 
-const SIMULATION: &str = "Simulation:";
-const GAPS: &str = "No data on, so do not assume it:";
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    All,
+    Brief,
+}
 
-fn lines(request: &DebateRequest, cap: usize) -> Vec<String> {
+fn lines(request: &DebateRequest, detail: Detail, cap: usize) -> Vec<String> {
     let context = &request.prediction_context;
+    let is_full = detail == Detail::All;
     let mut lines = Vec::new();
     let mut line = |title: &str, items: Vec<String>| {
         if !items.is_empty() {
@@ -32,26 +35,34 @@ fn lines(request: &DebateRequest, cap: usize) -> Vec<String> {
     let clip =
         |items: &[String]| -> Vec<String> { items.iter().map(|item| clipped(item, cap)).collect() };
     if let Some(simulation) = &context.simulation_summary {
-        let given = simulation.final_distribution.iter();
-        let shares = given.map(|it| format!("{} {}", it.outcome_id, share(it.probability.value())));
-        line(SIMULATION, shares.collect());
-        line("Simulation found:", clip(&simulation.key_findings));
-    }
-    let variables = context.key_variables.iter();
-    line(
-        "Key variables:",
-        variables.map(|it| variable(it, cap)).collect(),
-    );
-    if let Some(data) = &context.data_summary {
-        let mut about: Vec<String> = data.region.iter().map(|it| clipped(it, cap)).collect();
-        if let Some(timeframe) = &data.timeframe {
-            let ends = [&timeframe.start, &timeframe.end].map(|it| it.as_deref().unwrap_or("?"));
-            about.push(ends.join(" to "));
+        let outcomes = simulation.final_distribution.iter();
+        let shares = outcomes.map(|outcome| {
+            let probability = percent(outcome.probability.value());
+            format!("{} {probability}", outcome.outcome_id)
+        });
+        line("Simulation:", shares.collect());
+        if is_full {
+            line("Simulation found:", clip(&simulation.key_findings));
         }
-        line("Data on:", about);
-        line("Economy:", clip(&data.economic_highlights));
-        line("Sentiment:", clip(&data.sentiment_highlights));
-        line(GAPS, clip(&data.data_gaps));
+    }
+    if is_full {
+        let variables = context.key_variables.iter();
+        let variables = variables.map(|known| variable(known, cap));
+        line("Key variables:", variables.collect());
+    }
+    if let Some(data) = &context.data_summary {
+        if is_full {
+            let mut about = clip(data.region.as_slice());
+            if let Some(timeframe) = &data.timeframe {
+                let ends = [&timeframe.start, &timeframe.end];
+                let ends = ends.map(|date| date.as_deref().unwrap_or("?"));
+                about.push(ends.join(" to "));
+            }
+            line("Data on:", about);
+            line("Economy:", clip(&data.economic_highlights));
+            line("Sentiment:", clip(&data.sentiment_highlights));
+        }
+        line("No data on, so do not assume it:", clip(&data.data_gaps));
     }
     lines
 }

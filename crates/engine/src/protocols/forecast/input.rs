@@ -1,10 +1,10 @@
-//! What a caller may set: either a whole request of the contract, or a question with its outcomes, from which one is made.
+//! The input of a forecast: a whole request of the contract, or a question with outcomes, from which a request is built.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Before, Forecast, Rules, open};
+use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::Cast;
 use crate::protocol::{
     Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
@@ -30,7 +30,7 @@ pub struct Input {
     /// The judge's weight against the mean of all roles, from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_weight: Option<f64>,
-    /// The greatest length of an argument, in words.
+    /// The maximum length of an argument, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_argument_length: Option<u32>,
     /// The field of the question, such as economy. The roles earn weights per domain.
@@ -80,14 +80,14 @@ pub(super) fn validate(
     let cast = cast
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
-    let before = Before {
+    let forecast_context = ForecastContext {
         context: input.context.clone(),
         history: context.history,
         now: context.now,
     };
-    let asked = contract_request(input, &request.question);
-    let opening = cast.and_then(|cast| {
-        open(&asked, &cast, before)
+    let contract_request = contract_request(input, &request.question);
+    let planned = cast.and_then(|cast| {
+        plan(&contract_request, &cast, forecast_context)
             .map_err(|found| {
                 let named = found.into_iter().map(|fault| {
                     let message = fault.to_string();
@@ -97,23 +97,23 @@ pub(super) fn validate(
             })
             .ok()
     });
-    if let Some(opening) = &opening {
-        faults.extend(crate::protocol::check_question(&opening.question, limit).err());
+    if let Some(planned) = &planned {
+        faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
-    match opening {
-        Some(opening) if faults.is_empty() => Ok(Plan::new(
-            opening.question,
-            opening.cast,
+    match planned {
+        Some(planned) if faults.is_empty() => Ok(Plan::new(
+            planned.question,
+            planned.cast,
             EmbedderUse::None,
-            opening.rules,
+            planned.rules,
         )),
         _ => Err(faults),
     }
 }
 
-/// The request that was given, or one made from question and outcomes, with the other inputs written over it.
+/// The given request, or one built from question and outcomes, with the other inputs written over it.
 fn contract_request(input: &Input, question: &str) -> Value {
-    let made = || {
+    let from_question = || {
         json!({
             "task_id": input.task_id.as_deref().unwrap_or("question"),
             "prediction_context": {
@@ -122,7 +122,7 @@ fn contract_request(input: &Input, question: &str) -> Value {
             },
         })
     };
-    let mut request = input.request.clone().unwrap_or_else(made);
+    let mut request = input.request.clone().unwrap_or_else(from_question);
     let timeframe = ["prediction_context", "task", "timeframe", "end"];
     let overrides: [(&[&str], Option<Value>); 6] = [
         (&["config", "rounds"], input.rounds.map(Value::from)),
@@ -155,16 +155,16 @@ fn set(object: &mut Value, path: &[&str], value: Value) {
     let Some((last, parents)) = path.split_last() else {
         return;
     };
-    let mut place = object;
+    let mut target = object;
     for name in parents {
-        let Some(fields) = place.as_object_mut() else {
+        let Some(fields) = target.as_object_mut() else {
             return;
         };
-        place = fields
+        target = fields
             .entry((*name).to_owned())
             .or_insert_with(|| Value::Object(Map::new()));
     }
-    if let Some(fields) = place.as_object_mut() {
+    if let Some(fields) = target.as_object_mut() {
         fields.insert((*last).to_owned(), value);
     }
 }

@@ -29,9 +29,9 @@ fn f01_a_question_and_outcomes_make_a_request() {
     );
 }
 
-/// F-01: a whole request is taken as it is; what is given beside it stands over it, and nonsense is left to be refused.
+/// F-01: a whole request is used as it is; other inputs replace its values, and an invalid one is left to be rejected.
 #[test]
-fn f01_a_whole_request_is_taken_as_it_is() {
+fn f01_a_whole_request_is_used_as_it_is() {
     let given = json!({ "task_id": "t", "config": { "rounds": 3, "extra": 1 } });
     let found = request(json!({ "request": given, "judge_weight": 0.2 }));
     assert_eq!(

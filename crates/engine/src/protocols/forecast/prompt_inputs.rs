@@ -1,61 +1,66 @@
-//! What a role is given to argue with, fitted into a small prompt (F-15).
+//! The facts and points in the prompt of a role, cut to a token budget (F-15).
 
 use super::contract::Phase;
 use super::debate::{Debate, Points};
 use super::facts;
-use super::text_budget::{share, weight};
+use super::text_budget::{estimate_tokens, percent};
 use crate::table::Table;
 
-/// A gist is one line of the later prompts.
+/// The maximum length of a gist, which is one line in later prompts.
 pub(super) const GIST_WORDS: usize = 12;
 
-/// What an argument call may take in (F-15).
-const INPUT: u64 = 600;
-/// About what the words take that stand in every prompt, whatever is asked.
-const STANDING: u64 = 262;
+/// The maximum input of an argument call (F-15).
+const MAX_INPUT_TOKENS: u64 = 600;
+/// The approximate size of the text that every prompt has.
+const FIXED_PROMPT_TOKENS: u64 = 262;
 
-/// What grows with the request and the debate, fitted into what is left. The same for all roles of a round, so that they
-/// share the beginning of their prompts.
-pub(super) struct Material {
+/// The parts of a prompt that grow with request and debate, cut to the remaining tokens. The same for all roles of a round, so
+/// that their prompts share a prefix.
+pub(super) struct PromptInputs {
     pub(super) facts: Vec<String>,
     pub(super) points: Points,
 }
 
-impl Material {
+impl PromptInputs {
     pub(super) fn of(table: &Table, debate: &Debate<'_>, round: u32) -> Self {
         let request = &debate.rules().request;
         let outcomes = request.prediction_context.outcomes.iter();
-        let named =
-            outcomes.map(|it| 4 + weight(&it.id) * 2 + weight(&it.label) + weight(&it.description));
-        let frame = weight(&table.setup().question) + named.sum::<u64>();
-        let left = INPUT.saturating_sub(STANDING + frame);
+        let named = outcomes.map(|outcome| {
+            4 + estimate_tokens(&outcome.id) * 2
+                + estimate_tokens(&outcome.label)
+                + estimate_tokens(&outcome.description)
+        });
+        let frame = estimate_tokens(&table.setup().question) + named.sum::<u64>();
+        let left = MAX_INPUT_TOKENS.saturating_sub(FIXED_PROMPT_TOKENS + frame);
         let facts = match debate.phase(round) {
             Phase::Opening => facts::facts(request, left),
             Phase::Rebuttal => facts::facts(request, left / 2),
             Phase::Closing => facts::brief(request, left / 2),
         };
-        let taken: u64 = facts.iter().map(|line| weight(line)).sum();
+        let used: u64 = facts.iter().map(|line| estimate_tokens(line)).sum();
         Self {
-            points: debate.points(round, left.saturating_sub(taken)),
+            points: debate.points(round, left.saturating_sub(used)),
             facts,
         }
     }
 }
 
-/// A token is about three quarters of a word, and the argument shares its reply with the rest of it.
+/// The number of words to ask for: a token is about three quarters of a word, and the reply has other fields too.
 pub(super) fn words_for(tokens: u32) -> u32 {
     tokens * 36 / 100
 }
 
 pub(super) fn last_forecast(debate: &Debate<'_>, role: &str, round: u32) -> Option<String> {
-    let heard = debate.heard().into_iter();
-    let last = heard.rev().find(|it| it.role == role && it.round < round)?;
+    let arguments = debate.arguments().into_iter();
+    let last = arguments
+        .rev()
+        .find(|argument| argument.role == role && argument.round < round)?;
     let pairs = debate
         .outcomes()
         .iter()
-        .zip(last.spoken.distribution.values());
+        .zip(last.turn.distribution.values());
     let shares: Vec<_> = pairs
-        .map(|(id, value)| format!("{id} {}", share(*value)))
+        .map(|(id, value)| format!("{id} {}", percent(*value)))
         .collect();
     Some(shares.join(", "))
 }

@@ -1,4 +1,4 @@
-//! What the seats of a forecasting debate reply, as types. The order of fields is the order in which models write them.
+//! The replies of the seats. Models write the fields in this order; doc comments and names are part of the schema they get.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -109,7 +109,7 @@ pub struct NotedInsight {
 }
 
 impl Argument {
-    /// Its probabilities in the order of these outcomes.
+    /// The probabilities in the order of `outcomes`.
     pub fn distribution(&self, outcomes: &[String]) -> Result<Distribution, DistributionError> {
         if self.probabilities.len() != outcomes.len() {
             return Err(DistributionError::WrongCount {
@@ -119,7 +119,11 @@ impl Argument {
         }
         let values: Option<Vec<f64>> = outcomes
             .iter()
-            .map(|id| self.probabilities.get(id).map(|it| it.value()))
+            .map(|id| {
+                self.probabilities
+                    .get(id)
+                    .map(|probability| probability.value())
+            })
             .collect();
         let values = values.ok_or(DistributionError::WrongCount {
             found: self.probabilities.len(),
@@ -128,7 +132,7 @@ impl Argument {
         Distribution::normalised(&values)
     }
 
-    /// What keeps it from being counted at all: probabilities that are no distribution, an outcome that does not exist.
+    /// Faults that make the argument unusable: an invalid distribution or an unknown outcome.
     pub(super) fn unusable(&self, outcomes: &[String]) -> Vec<String> {
         let mut faults = Vec::new();
         let known = outcomes.join(", ");
@@ -167,7 +171,7 @@ impl Argument {
         faults
     }
 
-    /// The roles it contradicts, as far as they exist and are others.
+    /// The other roles that the argument contradicts.
     pub(super) fn rebutted(&self, role: &str, roles: &[String]) -> Vec<String> {
         let mut rebutted: Vec<String> = Vec::new();
         for other in &self.rebuts {
@@ -201,8 +205,12 @@ impl Reply for Argument {
         list("Evidence", &self.evidence);
         list("Rebuts", &self.rebuts);
         list("Refers to", &self.refers_to);
-        for it in &self.precedents {
-            let _ = write!(text, "\n\n- {} ({}): {}", it.event, it.date, it.outcome);
+        for precedent in &self.precedents {
+            let _ = write!(
+                text,
+                "\n\n- {} ({}): {}",
+                precedent.event, precedent.date, precedent.outcome
+            );
         }
         text
     }

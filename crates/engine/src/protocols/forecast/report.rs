@@ -1,11 +1,11 @@
-//! A forecasting debate as a report, at any moment of its journal.
+//! The report of a forecast, at any point of its journal.
 
 use super::contract::{Disagreement, KeyInsight, OutcomeForecast, Precedent, Round};
 use super::extras::{Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
-use super::result::Folded;
+use super::result::ForecastSnapshot;
 use super::rules::Rules;
-use super::text_budget::share;
+use super::text_budget::percent;
 use super::verdict::Verdict;
 use crate::event::{Entry, State};
 use crate::report::{
@@ -13,11 +13,11 @@ use crate::report::{
 };
 
 pub(super) fn report(entries: &[Entry]) -> Report {
-    let Some(folded) = Folded::of(entries) else {
+    let Some(snapshot) = ForecastSnapshot::of(entries) else {
         return Report::default();
     };
-    let (verdict, rules) = (&folded.verdict, &folded.rules);
-    let is_over = folded.state != State::Running;
+    let (verdict, rules) = (&snapshot.verdict, &snapshot.rules);
+    let is_over = snapshot.state != State::Running;
     let mut sections = Vec::new();
     if !verdict.probability_distribution.is_empty() {
         let chart = Block::Chart(outcomes(rules, &verdict.probability_distribution));
@@ -41,10 +41,10 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     if verdict
         .disagreement_map
         .iter()
-        .any(|it| !it.positions.is_empty())
+        .any(|disagreement| !disagreement.positions.is_empty())
     {
         let table = Block::Table(disagreements(&verdict.disagreement_map));
-        sections.push(Section::main("Where the roles differ", vec![table]));
+        sections.push(Section::main("Disagreements", vec![table]));
     }
     if !verdict.key_insights.is_empty() {
         let table = Block::Table(insights(&verdict.key_insights));
@@ -82,15 +82,15 @@ fn label<'r>(rules: &'r Rules, id: &'r str) -> &'r str {
 }
 
 fn outcomes(rules: &Rules, forecasts: &[OutcomeForecast]) -> Chart {
-    let rows = forecasts.iter().map(|it| DotRow {
-        label: label(rules, &it.outcome_id).to_owned(),
-        line: Some(it.probability),
-        dots: it
+    let rows = forecasts.iter().map(|forecast| DotRow {
+        label: label(rules, &forecast.outcome_id).to_owned(),
+        line: Some(forecast.probability),
+        dots: forecast
             .role_assessments
             .iter()
-            .map(|it| Dot {
-                role: it.role.clone(),
-                value: it.probability,
+            .map(|assessment| Dot {
+                role: assessment.role.clone(),
+                value: assessment.probability,
             })
             .collect(),
         remark: None,
@@ -102,7 +102,7 @@ fn outcomes(rules: &Rules, forecasts: &[OutcomeForecast]) -> Chart {
     }
 }
 
-/// How each role's probability of the likeliest outcome went over the rounds.
+/// Each role's probability of the likeliest outcome by round.
 fn movement(rules: &Rules, verdict: &Verdict) -> Option<Section> {
     let rounds = u32::try_from(verdict.debate_log.rounds.len()).ok()?;
     let likeliest = verdict
@@ -119,10 +119,11 @@ fn movement(rules: &Rules, verdict: &Verdict) -> Option<Section> {
                 .map(|round| {
                     let note = notes
                         .iter()
-                        .find(|it| it.role == *role && it.round == round)?;
+                        .find(|note| note.role == *role && note.round == round)?;
                     let given = note.probabilities.iter();
-                    let mut given = given.filter(|it| it.outcome_id == likeliest.outcome_id);
-                    given.next().map(|it| it.probability.value())
+                    let mut given =
+                        given.filter(|outcome| outcome.outcome_id == likeliest.outcome_id);
+                    given.next().map(|outcome| outcome.probability.value())
                 })
                 .collect(),
         })
@@ -135,13 +136,13 @@ fn movement(rules: &Rules, verdict: &Verdict) -> Option<Section> {
         thresholds: Vec::new(),
     };
     let mut blocks = vec![Block::Chart(chart)];
-    let unexplained = verdict.roundtable.movement.iter().flat_map(|it| {
-        let steps = it.steps.iter().filter(|step| !step.explained);
+    let unexplained = verdict.roundtable.movement.iter().flat_map(|movement| {
+        let steps = movement.steps.iter().filter(|step| !step.explained);
         steps.map(|step| {
             format!(
                 "The {} moved by {} in round {} without naming a point of another role.",
-                it.role,
-                share(step.distance),
+                movement.role,
+                percent(step.distance),
                 step.to_round
             )
         })
@@ -160,7 +161,7 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
         let text = format!(
             "{} {}",
             label(rules, &best.outcome_id),
-            share(best.probability)
+            percent(best.probability)
         );
         facts.push(Fact::new("Likeliest", text));
     }
@@ -191,7 +192,7 @@ fn note(text: impl Into<String>, tone: Tone) -> Block {
     }
 }
 
-/// What the debate changed, what is missing, and the forecasts beside it (C-17, F-18).
+/// What the debate changed, what is missing, and the comparison of forecasts (C-17, F-18).
 fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
     let extras = &verdict.roundtable;
     let mut blocks = Vec::new();
@@ -204,32 +205,32 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
             )
         } else {
             format!(
-                "The debate left the likeliest outcome of the blind first round as it was and moved {} of probability.",
-                share(worth.moved)
+                "The debate kept the likeliest outcome of the blind first round and moved {} of probability.",
+                percent(worth.moved)
             )
         };
         blocks.push(note(text, Tone::Plain));
-        blocks.push(Block::Table(beside(verdict, rules)));
+        blocks.push(Block::Table(comparison(verdict, rules)));
     }
     blocks.extend(judge_note(extras));
     if !extras.absent_roles.is_empty() {
-        let text = format!("Never heard: {}.", extras.absent_roles.join(", "));
+        let text = format!("Without any argument: {}.", extras.absent_roles.join(", "));
         blocks.push(note(text, Tone::Caution));
     }
     if let Some(share_above) = extras.quality.share
         && extras.quality.met == Some(false)
     {
         let text = format!(
-            "{} of the arguments score above 0.4; {} were expected.",
-            share(share_above),
-            share(extras.quality.bar)
+            "{} of the arguments score above 0.4; the target is {}.",
+            percent(share_above),
+            percent(extras.quality.bar)
         );
         blocks.push(note(text, Tone::Caution));
     }
     if extras.precedents_dated < extras.precedents_required && !verdict.debate_log.rounds.is_empty()
     {
         let text = format!(
-            "Only {} precedent(s) with a date; {} were asked for.",
+            "Only {} precedent(s) with a date; {} are required.",
             extras.precedents_dated, extras.precedents_required
         );
         blocks.push(note(text, Tone::Caution));
@@ -248,21 +249,27 @@ fn judge_note(extras: &Extras) -> Option<Block> {
     match extras.judge {
         JudgePart::Spoke => None,
         JudgePart::Absent => Some(note(
-            "The judge never answered: the forecast is the roles' consensus alone.",
+            "The judge did not answer: the forecast is the roles' consensus alone.",
             Tone::Caution,
         )),
         JudgePart::NotAsked => Some(note(
-            "No judge was asked for: the forecast is the roles' consensus alone.",
+            "The request has no judge: the forecast is the roles' consensus alone.",
             Tone::Quiet,
         )),
     }
 }
 
-/// The debate's forecast beside the blind one, the pool by accuracy and the baselines.
-fn beside(verdict: &Verdict, rules: &Rules) -> Table {
+/// The debate's forecast next to that of the first round, the accuracy pool and the baselines.
+fn comparison(verdict: &Verdict, rules: &Rules) -> Table {
     let extras = &verdict.roundtable;
-    let blind = extras.worth.as_ref().map(|it| &it.blind.probabilities);
-    let pool = extras.accuracy_pool.as_ref().map(|it| &it.probabilities);
+    let blind = extras
+        .worth
+        .as_ref()
+        .map(|worth| &worth.blind.probabilities);
+    let pool = extras
+        .accuracy_pool
+        .as_ref()
+        .map(|pool| &pool.probabilities);
     let simulation = extras.baselines.simulation.as_ref();
     let table = Table::new(
         "Forecasts",
@@ -278,15 +285,20 @@ fn beside(verdict: &Verdict, rules: &Rules) -> Table {
     verdict
         .probability_distribution
         .iter()
-        .fold(table, |table, it| {
+        .fold(table, |table, forecast| {
             let of = |given: Option<&Vec<super::contract::OutcomeProbability>>| {
-                let found = given
-                    .and_then(|all| all.iter().find(|other| other.outcome_id == it.outcome_id));
-                Cell::new(found.map_or_else(|| "–".into(), |it| share(it.probability.value())))
+                let found = given.and_then(|all| {
+                    all.iter()
+                        .find(|other| other.outcome_id == forecast.outcome_id)
+                });
+                Cell::new(found.map_or_else(
+                    || "–".into(),
+                    |outcome| percent(outcome.probability.value()),
+                ))
             };
             table.row(vec![
-                Cell::new(label(rules, &it.outcome_id)),
-                Cell::new(share(it.probability)),
+                Cell::new(label(rules, &forecast.outcome_id)),
+                Cell::new(percent(forecast.probability)),
                 of(blind),
                 of(pool),
                 of(simulation),
@@ -297,12 +309,12 @@ fn beside(verdict: &Verdict, rules: &Rules) -> Table {
 
 fn resolved(rules: &Rules, outcome: &str, scores: Option<Scored>) -> Vec<Block> {
     let mut blocks = vec![note(
-        format!("It was '{}'.", label(rules, outcome)),
+        format!("Outcome: {}", label(rules, outcome)),
         Tone::Plain,
     )];
     let Some(scores) = scores else {
         blocks.push(note(
-            "It will be scored once its resolution date is past.",
+            "The forecast is scored after its resolution date.",
             Tone::Quiet,
         ));
         return blocks;
@@ -338,21 +350,24 @@ fn disagreements(all: &[Disagreement]) -> Table {
         "Disagreement map",
         &["topic", "role", "stance", "#strength", "state"],
     );
-    all.iter().fold(table, |table, it| {
-        let (state, tone) = if it.resolved {
+    all.iter().fold(table, |table, disagreement| {
+        let (state, tone) = if disagreement.resolved {
             ("resolved", Tone::Good)
         } else {
             ("open", Tone::Caution)
         };
-        it.positions.iter().fold(table, |table, position| {
-            table.row(vec![
-                Cell::new(it.topic.clone()),
-                Cell::new(position.role.clone()),
-                Cell::new(position.stance.clone()),
-                Cell::new(format!("{:.1}", position.strength.value())),
-                Cell::new(state).toned(tone),
-            ])
-        })
+        disagreement
+            .positions
+            .iter()
+            .fold(table, |table, position| {
+                table.row(vec![
+                    Cell::new(disagreement.topic.clone()),
+                    Cell::new(position.role.clone()),
+                    Cell::new(position.stance.clone()),
+                    Cell::new(format!("{:.1}", position.strength.value())),
+                    Cell::new(state).toned(tone),
+                ])
+            })
     })
 }
 
@@ -361,12 +376,12 @@ fn insights(all: &[KeyInsight]) -> Table {
         "Insights by impact",
         &["impact", "insight", "from", "#round"],
     );
-    all.iter().fold(table, |table, it| {
+    all.iter().fold(table, |table, noted| {
         table.row(vec![
-            Cell::new(it.impact.name()),
-            Cell::new(it.insight.clone()),
-            Cell::new(it.source_role.clone()),
-            Cell::new(it.round.to_string()),
+            Cell::new(noted.impact.name()),
+            Cell::new(noted.insight.clone()),
+            Cell::new(noted.source_role.clone()),
+            Cell::new(noted.round.to_string()),
         ])
     })
 }
@@ -374,18 +389,18 @@ fn insights(all: &[KeyInsight]) -> Table {
 fn precedents(all: &[Precedent]) -> Table {
     let columns = ["date", "event", "outcome", "#similarity", "relevance"];
     all.iter()
-        .fold(Table::new("Precedents", &columns), |table, it| {
-            let date = if it.is_dated() {
-                Cell::new(it.date.clone())
+        .fold(Table::new("Precedents", &columns), |table, precedent| {
+            let date = if precedent.is_dated() {
+                Cell::new(precedent.date.clone())
             } else {
                 Cell::new("undated").toned(Tone::Caution)
             };
             table.row(vec![
                 date,
-                Cell::new(it.event.clone()),
-                Cell::new(it.outcome.clone()),
-                Cell::new(format!("{:.2}", it.similarity_score.value())),
-                Cell::new(it.relevance.clone()),
+                Cell::new(precedent.event.clone()),
+                Cell::new(precedent.outcome.clone()),
+                Cell::new(format!("{:.2}", precedent.similarity_score.value())),
+                Cell::new(precedent.relevance.clone()),
             ])
         })
 }
@@ -401,25 +416,31 @@ fn arguments(rules: &Rules, rounds: &[Round]) -> Table {
         .chain(names.iter().map(String::as_str))
         .chain(["#composite"])
         .collect();
-    let all = rounds
-        .iter()
-        .flat_map(|round| round.arguments.iter().map(move |it| (round, it)));
-    all.fold(Table::new("Arguments", &columns), |table, (round, it)| {
-        let mut cells = vec![
-            Cell::new(round.round_number.to_string()),
-            Cell::new(it.role.clone()),
-            Cell::new(label(rules, &it.outcome_supported)),
-        ];
-        let names = criteria.iter().map(String::as_str).chain(["composite"]);
-        cells.extend(names.map(|name| {
-            let score = it
-                .scores
-                .as_ref()
-                .and_then(|scores| scores.get(name)?.as_f64());
-            Cell::new(score.map_or_else(|| "–".into(), |score| format!("{score:.2}")))
-        }));
-        table.row(cells)
-    })
+    let all = rounds.iter().flat_map(|round| {
+        round
+            .arguments
+            .iter()
+            .map(move |argument| (round, argument))
+    });
+    all.fold(
+        Table::new("Arguments", &columns),
+        |table, (round, argument)| {
+            let mut cells = vec![
+                Cell::new(round.round_number.to_string()),
+                Cell::new(argument.role.clone()),
+                Cell::new(label(rules, &argument.outcome_supported)),
+            ];
+            let names = criteria.iter().map(String::as_str).chain(["composite"]);
+            cells.extend(names.map(|name| {
+                let score = argument
+                    .scores
+                    .as_ref()
+                    .and_then(|scores| scores.get(name)?.as_f64());
+                Cell::new(score.map_or_else(|| "–".into(), |score| format!("{score:.2}")))
+            }));
+            table.row(cells)
+        },
+    )
 }
 
 #[cfg(test)]

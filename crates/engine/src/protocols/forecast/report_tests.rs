@@ -5,9 +5,9 @@ use crate::protocols;
 use crate::protocols::forecast::tests::{good, played, script};
 use crate::scripted::entries;
 
-/// C-09: there is a report at every moment of a forecast, and it never loses what an earlier one showed.
+/// C-09: there is a report after every journal entry, and a later one never has fewer sections.
 #[tokio::test]
-async fn c09_there_is_a_report_at_every_moment_of_a_forecast() {
+async fn c09_there_is_a_report_after_every_journal_entry() {
     let journal = Arc::<MemoryJournal>::default();
     let model = script(|request, _| good(request));
     played(&model, &journal).await;

@@ -1,4 +1,4 @@
-//! Reading a `DebateRequest`: every fault is listed at once, unknown fields are ignored, defaults are the contract's (F-01).
+//! Reads a `DebateRequest` (F-01): reports all faults at once, ignores unknown fields, applies the contract's defaults.
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::forecast::{Criteria, CriteriaError, Distribution, DistributionError};
@@ -9,7 +9,7 @@ use super::contract::{
     PredictionContext, SimulationSummary, Timeframe,
 };
 
-/// Something wrong with a request, and where.
+/// One fault of a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 #[error("{at}: {problem}")]
 pub struct Fault {
@@ -18,14 +18,14 @@ pub struct Fault {
     pub problem: String,
 }
 
-pub const LEAST_OUTCOMES: usize = 2;
-/// Every role gives every outcome a probability in a short reply; more do not fit.
-pub const MOST_OUTCOMES: usize = 20;
-pub const MOST_ROUNDS: u32 = 10;
-const LEAST_ROLES: usize = 2;
-const MOST_CRITERIA: usize = 10;
+pub const MIN_OUTCOMES: usize = 2;
+/// Every role gives a probability for every outcome in a short reply.
+pub const MAX_OUTCOMES: usize = 20;
+pub const MAX_ROUNDS: u32 = 10;
+const MIN_ROLES: usize = 2;
+const MAX_CRITERIA: usize = 10;
 const ARGUMENT_LENGTHS: std::ops::RangeInclusive<u64> = 100..=4000;
-/// How far a given distribution may be from a sum of 1: rounding to two places, not a mistake.
+/// The tolerance on the sum of a distribution: rounding to two decimals is not a mistake.
 const SUM_TOLERANCE: f64 = 0.011;
 
 const DEFAULT_ROUNDS: u64 = 3;
@@ -38,7 +38,7 @@ pub(super) fn read(
     roles: &[String],
 ) -> Result<(DebateRequest, Criteria), Vec<Fault>> {
     let mut reader = Reader::default();
-    let root = Place::root(json);
+    let root = Field::root(json);
     if !json.is_object() {
         reader.fault(
             &root,
@@ -46,9 +46,9 @@ pub(super) fn read(
         );
         return Err(reader.faults);
     }
-    let task_id = reader.required_text(&root.field("task_id"));
-    let prediction_context = context(&mut reader, &root.field("prediction_context"));
-    let (config, criteria) = config(&mut reader, &root.field("config"), roles);
+    let task_id = reader.required_text(&root.get("task_id"));
+    let prediction_context = context(&mut reader, &root.get("prediction_context"));
+    let (config, criteria) = config(&mut reader, &root.get("config"), roles);
     if !reader.faults.is_empty() {
         return Err(reader.faults);
     }
@@ -60,8 +60,8 @@ pub(super) fn read(
     Ok((request, criteria))
 }
 
-fn context(reader: &mut Reader, place: &Place<'_>) -> PredictionContext {
-    if !reader.is_object(place, Need::Required) {
+fn context(reader: &mut Reader, field: &Field<'_>) -> PredictionContext {
+    if !reader.is_object(field, Need::Required) {
         return PredictionContext {
             task: Map::new(),
             outcomes: Vec::new(),
@@ -70,40 +70,40 @@ fn context(reader: &mut Reader, place: &Place<'_>) -> PredictionContext {
             data_summary: None,
         };
     }
-    let task_place = place.field("task");
-    reader.is_object(&task_place, Need::Required);
-    let task = task_place.value.and_then(Value::as_object).cloned();
-    let outcomes = outcomes(reader, &place.field("outcomes"));
+    let task_field = field.get("task");
+    reader.is_object(&task_field, Need::Required);
+    let task = task_field.value.and_then(Value::as_object).cloned();
+    let outcomes = outcomes(reader, &field.get("outcomes"));
     let ids: Vec<String> = outcomes.iter().map(|outcome| outcome.id.clone()).collect();
     PredictionContext {
         task: task.unwrap_or_default(),
         key_variables: reader
-            .list(&place.field("key_variables"), Need::Optional)
+            .list(&field.get("key_variables"), Need::Optional)
             .iter()
-            .map(|place| key_variable(reader, place))
+            .map(|field| key_variable(reader, field))
             .collect(),
-        simulation_summary: simulation(reader, &place.field("simulation_summary"), &ids),
-        data_summary: data(reader, &place.field("data_summary")),
+        simulation_summary: simulation(reader, &field.get("simulation_summary"), &ids),
+        data_summary: data(reader, &field.get("data_summary")),
         outcomes,
     }
 }
 
-fn outcomes(reader: &mut Reader, place: &Place<'_>) -> Vec<Outcome> {
-    let items = reader.list(place, Need::Required);
-    if place.is_given() && items.len() < LEAST_OUTCOMES {
+fn outcomes(reader: &mut Reader, field: &Field<'_>) -> Vec<Outcome> {
+    let items = reader.list(field, Need::Required);
+    if field.is_given() && items.len() < MIN_OUTCOMES {
         reader.fault(
-            place,
+            field,
             format!(
-                "has {} outcome(s); a forecast needs at least {LEAST_OUTCOMES}, such as one that it happens and one that it does not",
+                "has {} outcome(s); a forecast needs at least {MIN_OUTCOMES}, such as yes and no",
                 items.len()
             ),
         );
     }
-    if items.len() > MOST_OUTCOMES {
+    if items.len() > MAX_OUTCOMES {
         reader.fault(
-            place,
+            field,
             format!(
-                "has {} outcomes; at most {MOST_OUTCOMES} can be argued about. Put the least likely ones together.",
+                "has {} outcomes; the maximum is {MAX_OUTCOMES}. Combine the least likely ones.",
                 items.len()
             ),
         );
@@ -113,54 +113,54 @@ fn outcomes(reader: &mut Reader, place: &Place<'_>) -> Vec<Outcome> {
         if !reader.is_object(item, Need::Required) {
             continue;
         }
-        let id_place = item.field("id");
+        let id_field = item.get("id");
         let outcome = Outcome {
-            id: reader.required_text(&id_place),
-            label: reader.required_text(&item.field("label")),
-            description: reader.text(&item.field("description")).unwrap_or_default(),
+            id: reader.required_text(&id_field),
+            label: reader.required_text(&item.get("label")),
+            description: reader.text(&item.get("description")).unwrap_or_default(),
         };
-        let is_double = outcomes.iter().any(|other| other.id == outcome.id);
-        if is_double && !outcome.id.is_empty() {
-            reader.fault(&id_place, format!("'{}' is used twice", outcome.id));
+        let is_duplicate = outcomes.iter().any(|other| other.id == outcome.id);
+        if is_duplicate && !outcome.id.is_empty() {
+            reader.fault(&id_field, format!("'{}' is used twice", outcome.id));
         }
         outcomes.push(outcome);
     }
     outcomes
 }
 
-fn key_variable(reader: &mut Reader, place: &Place<'_>) -> KeyVariable {
-    reader.is_object(place, Need::Required);
-    let any = |name| place.field(name).value.cloned().unwrap_or_default();
+fn key_variable(reader: &mut Reader, field: &Field<'_>) -> KeyVariable {
+    reader.is_object(field, Need::Required);
+    let any = |name| field.get(name).value.cloned().unwrap_or_default();
     KeyVariable {
-        name: reader.required_text(&place.field("name")),
+        name: reader.required_text(&field.get("name")),
         category: any("category"),
         importance: any("importance"),
         current_value: any("current_value"),
     }
 }
 
-fn simulation(reader: &mut Reader, place: &Place<'_>, ids: &[String]) -> Option<SimulationSummary> {
-    if !reader.is_object(place, Need::Optional) {
+fn simulation(reader: &mut Reader, field: &Field<'_>, ids: &[String]) -> Option<SimulationSummary> {
+    if !reader.is_object(field, Need::Optional) {
         return None;
     }
-    let distribution_place = place.field("final_distribution");
+    let distribution_field = field.get("final_distribution");
     let mut final_distribution: Vec<OutcomeProbability> = Vec::new();
     let mut values = vec![0.0; ids.len()];
     let mut is_whole = true;
-    for item in reader.list(&distribution_place, Need::Optional) {
-        let id_place = item.field("outcome_id");
-        let outcome_id = reader.required_text(&id_place);
+    for item in reader.list(&distribution_field, Need::Optional) {
+        let id_field = item.get("outcome_id");
+        let outcome_id = reader.required_text(&id_field);
         let known = ids.iter().position(|id| *id == outcome_id);
         if known.is_none() && !outcome_id.is_empty() {
-            reader.fault(&id_place, format!("there is no outcome '{outcome_id}'"));
+            reader.fault(&id_field, format!("there is no outcome '{outcome_id}'"));
         }
         if final_distribution
             .iter()
-            .any(|it| it.outcome_id == outcome_id)
+            .any(|known| known.outcome_id == outcome_id)
         {
-            reader.fault(&id_place, format!("'{outcome_id}' is given twice"));
+            reader.fault(&id_field, format!("'{outcome_id}' is given twice"));
         }
-        let probability = reader.share(&item.field("probability"), Need::Required);
+        let probability = reader.probability(&item.get("probability"), Need::Required);
         match (known, probability) {
             (Some(known), Some(probability)) => {
                 values[known] = probability.value();
@@ -177,11 +177,11 @@ fn simulation(reader: &mut Reader, place: &Place<'_>, ids: &[String]) -> Option<
         && is_whole
         && let Err(improper) = Distribution::summing_to_one(&values, SUM_TOLERANCE)
     {
-        reader.fault(&distribution_place, sum_fault(improper));
+        reader.fault(&distribution_field, sum_fault(improper));
     }
     Some(SimulationSummary {
         final_distribution,
-        key_findings: reader.texts(&place.field("key_findings")),
+        key_findings: reader.texts(&field.get("key_findings")),
     })
 }
 
@@ -199,38 +199,38 @@ fn sum_fault(improper: DistributionError) -> String {
     }
 }
 
-fn data(reader: &mut Reader, place: &Place<'_>) -> Option<DataSummary> {
-    if !reader.is_object(place, Need::Optional) {
+fn data(reader: &mut Reader, field: &Field<'_>) -> Option<DataSummary> {
+    if !reader.is_object(field, Need::Optional) {
         return None;
     }
-    let timeframe_place = place.field("timeframe");
-    let has_timeframe = reader.is_object(&timeframe_place, Need::Optional);
+    let timeframe_field = field.get("timeframe");
+    let has_timeframe = reader.is_object(&timeframe_field, Need::Optional);
     Some(DataSummary {
-        region: reader.text(&place.field("region")),
+        region: reader.text(&field.get("region")),
         timeframe: has_timeframe.then(|| Timeframe {
-            start: reader.text(&timeframe_place.field("start")),
-            end: reader.text(&timeframe_place.field("end")),
+            start: reader.text(&timeframe_field.get("start")),
+            end: reader.text(&timeframe_field.get("end")),
         }),
-        economic_highlights: reader.texts(&place.field("economic_highlights")),
-        sentiment_highlights: reader.texts(&place.field("sentiment_highlights")),
-        data_gaps: reader.texts(&place.field("data_gaps")),
+        economic_highlights: reader.texts(&field.get("economic_highlights")),
+        sentiment_highlights: reader.texts(&field.get("sentiment_highlights")),
+        data_gaps: reader.texts(&field.get("data_gaps")),
     })
 }
 
-fn config(reader: &mut Reader, place: &Place<'_>, known: &[String]) -> (Config, Criteria) {
-    reader.is_object(place, Need::Optional);
-    let rounds = reader.whole(
-        &place.field("rounds"),
-        1..=u64::from(MOST_ROUNDS),
+fn config(reader: &mut Reader, field: &Field<'_>, known: &[String]) -> (Config, Criteria) {
+    reader.is_object(field, Need::Optional);
+    let rounds = reader.integer(
+        &field.get("rounds"),
+        1..=u64::from(MAX_ROUNDS),
         DEFAULT_ROUNDS,
     );
-    let length_place = place.field("max_argument_length");
-    let length = reader.whole(&length_place, ARGUMENT_LENGTHS, DEFAULT_LENGTH);
-    let weight = reader.share(&place.field("judge_weight"), Need::Optional);
-    let criteria = criteria(reader, place);
+    let length_field = field.get("max_argument_length");
+    let length = reader.integer(&length_field, ARGUMENT_LENGTHS, DEFAULT_LENGTH);
+    let weight = reader.probability(&field.get("judge_weight"), Need::Optional);
+    let criteria = criteria(reader, field);
     let config = Config {
-        rounds: u32::try_from(rounds).unwrap_or(MOST_ROUNDS),
-        roles: roles(reader, &place.field("roles"), known),
+        rounds: u32::try_from(rounds).unwrap_or(MAX_ROUNDS),
+        roles: roles(reader, &field.get("roles"), known),
         max_argument_length: u32::try_from(length).unwrap_or(u32::MAX),
         scoring_criteria: criteria.names(),
         judge_weight: weight.unwrap_or(DEFAULT_JUDGE_WEIGHT),
@@ -238,12 +238,12 @@ fn config(reader: &mut Reader, place: &Place<'_>, known: &[String]) -> (Config, 
     (config, criteria)
 }
 
-fn roles(reader: &mut Reader, place: &Place<'_>, known: &[String]) -> Vec<String> {
-    if !place.is_given() {
+fn roles(reader: &mut Reader, field: &Field<'_>, known: &[String]) -> Vec<String> {
+    if !field.is_given() {
         return known.to_vec();
     }
     let mut roles: Vec<String> = Vec::new();
-    for item in reader.list(place, Need::Optional) {
+    for item in reader.list(field, Need::Optional) {
         let role = reader.required_text(&item);
         if role.is_empty() {
             continue;
@@ -259,11 +259,11 @@ fn roles(reader: &mut Reader, place: &Place<'_>, known: &[String]) -> Vec<String
         }
         roles.push(role);
     }
-    if roles.len() < LEAST_ROLES {
+    if roles.len() < MIN_ROLES {
         reader.fault(
-            place,
+            field,
             format!(
-                "has {} role(s); a debate needs at least {LEAST_ROLES}",
+                "has {} role(s); a debate needs at least {MIN_ROLES}",
                 roles.len()
             ),
         );
@@ -271,33 +271,36 @@ fn roles(reader: &mut Reader, place: &Place<'_>, known: &[String]) -> Vec<String
     roles
 }
 
-/// `scoring_weights` beside the contract's `scoring_criteria`, as an object from criterion to number, is ours.
-fn criteria(reader: &mut Reader, place: &Place<'_>) -> Criteria {
-    let names_place = place.field("scoring_criteria");
-    let names = if names_place.is_given() {
-        reader.texts(&names_place)
+/// `scoring_weights`, an object from criterion to number, is our addition to the contract's `scoring_criteria`.
+fn criteria(reader: &mut Reader, field: &Field<'_>) -> Criteria {
+    let names_field = field.get("scoring_criteria");
+    let names = if names_field.is_given() {
+        reader.texts(&names_field)
     } else {
         Criteria::standard().names()
     };
-    if names.len() > MOST_CRITERIA {
+    if names.len() > MAX_CRITERIA {
         let count = names.len();
         reader.fault(
-            &names_place,
-            format!("has {count} criteria; at most {MOST_CRITERIA} can be scored"),
+            &names_field,
+            format!("has {count} criteria; the maximum is {MAX_CRITERIA}"),
         );
     }
     if names.iter().any(|name| name == "composite") {
-        reader.fault(&names_place, "'composite' is the name of the weighted mean");
+        reader.fault(
+            &names_field,
+            "'composite' is reserved for the weighted mean",
+        );
     }
-    let weights_place = place.field("scoring_weights");
-    let given = reader.is_object(&weights_place, Need::Optional);
-    let made = if given {
-        weighted(reader, &names, &weights_place)
+    let weights_field = field.get("scoring_weights");
+    let given = reader.is_object(&weights_field, Need::Optional);
+    let criteria = if given {
+        weighted(reader, &names, &weights_field)
     } else {
         Criteria::named(&names)
     };
-    made.unwrap_or_else(|error| {
-        reader.fault(&names_place, error.to_string());
+    criteria.unwrap_or_else(|error| {
+        reader.fault(&names_field, error.to_string());
         Criteria::standard()
     })
 }
@@ -305,14 +308,14 @@ fn criteria(reader: &mut Reader, place: &Place<'_>) -> Criteria {
 fn weighted(
     reader: &mut Reader,
     names: &[String],
-    place: &Place<'_>,
+    field: &Field<'_>,
 ) -> Result<Criteria, CriteriaError> {
     let mut weighted = Vec::new();
     for name in names {
-        let place = place.field(name);
-        let number = place.value.and_then(Value::as_f64);
-        if place.is_given() && number.is_none() {
-            reader.fault(&place, "must be a number");
+        let field = field.get(name);
+        let number = field.value.and_then(Value::as_f64);
+        if field.is_given() && number.is_none() {
+            reader.fault(&field, "must be a number");
         }
         let weight = number.ok_or_else(|| CriteriaError::NoWeight { name: name.clone() })?;
         weighted.push((name.clone(), weight));
@@ -326,13 +329,13 @@ enum Need {
     Optional,
 }
 
-/// A value that may be there, and where it would be.
-struct Place<'a> {
+/// A value of the request, if present, and its JSON pointer.
+struct Field<'a> {
     at: String,
     value: Option<&'a Value>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Field<'a> {
     fn root(value: &'a Value) -> Self {
         Self {
             at: String::new(),
@@ -340,14 +343,14 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn field(&self, name: &str) -> Self {
+    fn get(&self, name: &str) -> Self {
         Self {
             at: format!("{}/{name}", self.at),
             value: self.value.and_then(|value| value.get(name)),
         }
     }
 
-    /// A null is as good as nothing.
+    /// `null` counts as missing.
     fn is_given(&self) -> bool {
         self.value.is_some_and(|value| !value.is_null())
     }
@@ -359,100 +362,102 @@ struct Reader {
 }
 
 impl Reader {
-    fn fault(&mut self, place: &Place<'_>, problem: impl Into<String>) {
+    fn fault(&mut self, field: &Field<'_>, problem: impl Into<String>) {
         self.faults.push(Fault {
-            at: if place.at.is_empty() {
+            at: if field.at.is_empty() {
                 "/".into()
             } else {
-                place.at.clone()
+                field.at.clone()
             },
             problem: problem.into(),
         });
     }
 
-    /// Says what is wrong with a value that should be of another kind.
-    fn misfit(&mut self, place: &Place<'_>, need: Need, kind: &str) {
-        if place.is_given() {
-            self.fault(place, format!("must be {kind}"));
+    /// Adds a fault for a value of the wrong type, or for a missing required value.
+    fn wrong_type(&mut self, field: &Field<'_>, need: Need, kind: &str) {
+        if field.is_given() {
+            self.fault(field, format!("must be {kind}"));
         } else if need == Need::Required {
-            self.fault(place, "is missing");
+            self.fault(field, "is missing");
         }
     }
 
-    fn is_object(&mut self, place: &Place<'_>, need: Need) -> bool {
-        let is_object = place.value.is_some_and(Value::is_object);
+    fn is_object(&mut self, field: &Field<'_>, need: Need) -> bool {
+        let is_object = field.value.is_some_and(Value::is_object);
         if !is_object {
-            self.misfit(place, need, "an object");
+            self.wrong_type(field, need, "an object");
         }
         is_object
     }
 
-    fn list<'a>(&mut self, place: &Place<'a>, need: Need) -> Vec<Place<'a>> {
-        let Some(items) = place.value.and_then(Value::as_array) else {
-            self.misfit(place, need, "a list");
+    fn list<'a>(&mut self, field: &Field<'a>, need: Need) -> Vec<Field<'a>> {
+        let Some(items) = field.value.and_then(Value::as_array) else {
+            self.wrong_type(field, need, "a list");
             return Vec::new();
         };
         let numbered = items.iter().enumerate();
         numbered
-            .map(|(number, item)| Place {
-                at: format!("{}/{number}", place.at),
+            .map(|(number, item)| Field {
+                at: format!("{}/{number}", field.at),
                 value: Some(item),
             })
             .collect()
     }
 
-    fn text(&mut self, place: &Place<'_>) -> Option<String> {
-        let text = place.value.and_then(Value::as_str);
+    fn text(&mut self, field: &Field<'_>) -> Option<String> {
+        let text = field.value.and_then(Value::as_str);
         if text.is_none() {
-            self.misfit(place, Need::Optional, "a text");
+            self.wrong_type(field, Need::Optional, "a text");
         }
         text.map(|text| text.trim().to_owned())
     }
 
-    /// Empty where it is missing; the fault is noted.
-    fn required_text(&mut self, place: &Place<'_>) -> String {
-        let text = place.value.and_then(Value::as_str);
+    /// Empty if it is missing; that is a fault.
+    fn required_text(&mut self, field: &Field<'_>) -> String {
+        let text = field.value.and_then(Value::as_str);
         match text.map(str::trim) {
-            None => self.misfit(place, Need::Required, "a text"),
-            Some("") => self.fault(place, "is empty"),
+            None => self.wrong_type(field, Need::Required, "a text"),
+            Some("") => self.fault(field, "is empty"),
             Some(_) => {}
         }
         text.unwrap_or_default().trim().to_owned()
     }
 
-    fn texts(&mut self, place: &Place<'_>) -> Vec<String> {
-        let items = self.list(place, Need::Optional);
+    fn texts(&mut self, field: &Field<'_>) -> Vec<String> {
+        let items = self.list(field, Need::Optional);
         items.iter().map(|item| self.required_text(item)).collect()
     }
 
-    fn share(&mut self, place: &Place<'_>, need: Need) -> Option<Probability> {
-        let Some(number) = place.value.and_then(Value::as_f64) else {
-            self.misfit(place, need, "a number from 0 to 1");
+    fn probability(&mut self, field: &Field<'_>, need: Need) -> Option<Probability> {
+        let Some(number) = field.value.and_then(Value::as_f64) else {
+            self.wrong_type(field, need, "a number from 0 to 1");
             return None;
         };
         let share = Probability::new(number).ok();
         if share.is_none() {
-            self.fault(place, format!("is {number}; it must be from 0 to 1"));
+            self.fault(field, format!("is {number}; expected a number from 0 to 1"));
         }
         share
     }
 
-    fn whole(
+    fn integer(
         &mut self,
-        place: &Place<'_>,
+        field: &Field<'_>,
         range: std::ops::RangeInclusive<u64>,
         default: u64,
     ) -> u64 {
-        if !place.is_given() {
+        if !field.is_given() {
             return default;
         }
-        let number = place.value.and_then(Value::as_u64);
-        number.filter(|it| range.contains(it)).unwrap_or_else(|| {
-            let (low, high) = (range.start(), range.end());
-            let problem = format!("must be a whole number from {low} to {high}");
-            self.fault(place, problem);
-            default
-        })
+        let number = field.value.and_then(Value::as_u64);
+        number
+            .filter(|number| range.contains(number))
+            .unwrap_or_else(|| {
+                let (low, high) = (range.start(), range.end());
+                let problem = format!("must be a whole number from {low} to {high}");
+                self.fault(field, problem);
+                default
+            })
     }
 }
 

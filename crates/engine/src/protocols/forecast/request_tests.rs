@@ -8,7 +8,7 @@ fn roles() -> Vec<String> {
         .to_vec()
 }
 
-fn least() -> Value {
+fn minimal() -> Value {
     json!({
         "task_id": "t",
         "prediction_context": {
@@ -25,8 +25,8 @@ fn faults(request: &Value) -> Vec<String> {
 
 /// F-01: the defaults are the contract's.
 #[test]
-fn f01_the_least_request_gets_the_contracts_defaults() {
-    let (request, criteria) = read(&least(), &roles()).unwrap();
+fn f01_the_minimal_request_gets_the_contracts_defaults() {
+    let (request, criteria) = read(&minimal(), &roles()).unwrap();
     assert_eq!(
         serde_json::to_value(&request.config).unwrap(),
         json!({
@@ -43,18 +43,18 @@ fn f01_the_least_request_gets_the_contracts_defaults() {
 /// F-01: unknown fields are accepted and ignored, at every depth.
 #[test]
 fn f01_unknown_fields_are_ignored() {
-    let mut request = least();
+    let mut request = minimal();
     request["surprise"] = json!({ "deep": [1] });
     request["prediction_context"]["weather"] = json!("fine");
     request["prediction_context"]["outcomes"][0]["boundary_conditions"] = json!(["x"]);
     request["config"] = json!({ "temperature": 0.1 });
     assert_eq!(
         read(&request, &roles()).unwrap(),
-        read(&least(), &roles()).unwrap()
+        read(&minimal(), &roles()).unwrap()
     );
 }
 
-/// F-01: what is missing is named all at once.
+/// F-01: all missing fields are named at once.
 #[test]
 fn f01_missing_fields_are_all_named() {
     assert_eq!(
@@ -77,7 +77,7 @@ fn f01_missing_fields_are_all_named() {
     }
 }
 
-/// F-01: every fault of a request full of them is listed at once.
+/// F-01: all faults of a request are listed at once.
 #[test]
 fn f01_every_fault_is_listed_at_once() {
     let request = json!({
@@ -105,15 +105,15 @@ fn f01_every_fault_is_listed_at_once() {
 }
 
 fn with_outcomes(count: usize) -> Value {
-    let mut request = least();
+    let mut request = minimal();
     let outcomes: Vec<_> = (0..count)
-        .map(|it| json!({ "id": format!("o{it}"), "label": "L" }))
+        .map(|number| json!({ "id": format!("o{number}"), "label": "L" }))
         .collect();
     request["prediction_context"]["outcomes"] = json!(outcomes);
     request
 }
 
-/// F-01: none, one and fifty outcomes are refused; both sides of each boundary.
+/// F-01: zero, one and fifty outcomes are rejected; both sides of each bound.
 #[test]
 fn f01_the_number_of_outcomes_is_bounded() {
     for (count, is_fine) in [
@@ -129,13 +129,13 @@ fn f01_the_number_of_outcomes_is_bounded() {
     assert_eq!(
         faults(&with_outcomes(50)),
         [
-            "/prediction_context/outcomes: has 50 outcomes; at most 20 can be argued about. Put the least likely ones together."
+            "/prediction_context/outcomes: has 50 outcomes; the maximum is 20. Combine the least likely ones."
         ]
     );
 }
 
 fn with_simulation(values: &[(&str, Value)]) -> Value {
-    let mut request = least();
+    let mut request = minimal();
     let given: Vec<_> = values
         .iter()
         .map(|(id, value)| json!({ "outcome_id": id, "probability": value }))
@@ -144,9 +144,9 @@ fn with_simulation(values: &[(&str, Value)]) -> Value {
     request
 }
 
-/// F-01: a distribution that sums to 1.3, to 0, is negative, in percent or in words is refused; nothing is guessed.
+/// F-01: a distribution that sums to 1.3 or 0, is negative, in percent or in words is rejected; nothing is guessed.
 #[test]
-fn f01_a_wrong_distribution_is_refused() {
+fn f01_an_invalid_distribution_is_rejected() {
     let at = "/prediction_context/simulation_summary/final_distribution";
     let both = |yes: Value, no: Value| with_simulation(&[("yes", yes), ("no", no)]);
     let cases = [
@@ -163,15 +163,15 @@ fn f01_a_wrong_distribution_is_refused() {
         (
             both(json!(1.2), json!(-0.2)),
             vec![
-                format!("{at}/0/probability: is 1.2; it must be from 0 to 1"),
-                format!("{at}/1/probability: is -0.2; it must be from 0 to 1"),
+                format!("{at}/0/probability: is 1.2; expected a number from 0 to 1"),
+                format!("{at}/1/probability: is -0.2; expected a number from 0 to 1"),
             ],
         ),
         (
             both(json!(60), json!(40)),
             vec![
-                format!("{at}/0/probability: is 60; it must be from 0 to 1"),
-                format!("{at}/1/probability: is 40; it must be from 0 to 1"),
+                format!("{at}/0/probability: is 60; expected a number from 0 to 1"),
+                format!("{at}/1/probability: is 40; expected a number from 0 to 1"),
             ],
         ),
         (
@@ -195,11 +195,11 @@ fn f01_a_wrong_distribution_is_refused() {
     assert!(faults(&with_simulation(&[("yes", json!(1.0))])).is_empty());
 }
 
-/// F-01: the ends of every range of the configuration.
+/// F-01: the bounds of every range of the configuration.
 #[test]
 fn f01_the_configuration_has_its_bounds() {
     let with = |config: Value| {
-        let mut request = least();
+        let mut request = minimal();
         request["config"] = config;
         faults(&request).is_empty()
     };

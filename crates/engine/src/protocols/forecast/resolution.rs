@@ -1,4 +1,4 @@
-//! What happened in the world, and how good the forecasts were. Nothing is scored before its day is over.
+//! Resolutions and scores of forecasts. A forecast is scored only after its resolution date.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::contract::OutcomeProbability;
-use super::result::{Folded, stamp};
+use super::result::{ForecastSnapshot, stamp};
 use crate::event::{Entry, Event, Millis};
 
-/// The last word on what happened.
+/// The recorded outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Resolution {
     pub outcome: String,
@@ -22,7 +22,7 @@ pub struct Resolution {
     pub at_ms: Millis,
 }
 
-/// The last resolution counts; one that takes back leaves none.
+/// The last resolution counts; one without an outcome retracts the earlier ones.
 pub fn resolution_of(entries: &[Entry]) -> Option<Resolution> {
     let mut found = None;
     for entry in entries {
@@ -38,14 +38,14 @@ pub fn resolution_of(entries: &[Entry]) -> Option<Resolution> {
     found
 }
 
-/// A debate's forecasts against what happened. Lower is better throughout.
+/// The scores of a debate's forecasts. Lower is better.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Scored {
     pub debate_id: String,
     pub question: String,
     pub domain: Option<String>,
     pub outcome: String,
-    /// When it was both known what happened and the day of resolution over.
+    /// When the outcome was recorded and the resolution date was over.
     #[serde(skip)]
     pub known_at: Millis,
     pub debate: Score,
@@ -54,7 +54,7 @@ pub struct Scored {
     pub roles: BTreeMap<String, Score>,
     pub uniform: Score,
     pub simulation: Option<Score>,
-    /// Every outcome's probability and whether it happened, for the reliability diagram.
+    /// The probability of every outcome and whether it happened, for the reliability diagram.
     #[serde(skip)]
     pub forecasts: Vec<(f64, bool)>,
 }
@@ -74,55 +74,63 @@ impl Score {
     }
 }
 
-/// The moment from which a question of that day counts as past: the day after begins, in UTC.
-pub(super) fn past(day: Date) -> Option<Millis> {
+/// The end of a day: midnight in UTC.
+pub(super) fn end_of_day(day: Date) -> Option<Millis> {
     let next = day.tomorrow().ok()?;
     let begin = next.to_zoned(TimeZone::UTC).ok()?.timestamp();
     u64::try_from(begin.as_millisecond()).ok()
 }
 
-/// `None` where there is nothing to score: no forecast, no resolution, or a day that is not over `now`.
+/// `None` without a forecast or a resolution, and before the end of the resolution date.
 pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
     let resolution = resolution_of(entries)?;
-    let folded = Folded::of(entries)?;
-    let over = folded.rules.resolves_on.map_or(Some(0), past)?;
+    let snapshot = ForecastSnapshot::of(entries)?;
+    let over = snapshot.rules.resolves_on.map_or(Some(0), end_of_day)?;
     let known_at = resolution.at_ms.max(over);
     if now < over {
         return None;
     }
-    let outcomes = folded.rules.outcome_ids();
-    let happened = outcomes.iter().position(|it| *it == resolution.outcome)?;
-    let forecast = &folded.verdict.probability_distribution;
-    let values: Vec<f64> = forecast.iter().map(|it| it.probability).collect();
+    let outcomes = snapshot.rules.outcome_ids();
+    let happened = outcomes
+        .iter()
+        .position(|outcome| *outcome == resolution.outcome)?;
+    let forecast = &snapshot.verdict.probability_distribution;
+    let values: Vec<f64> = forecast.iter().map(|outcome| outcome.probability).collect();
     let debate = Distribution::normalised(&values).ok()?;
-    let extras = &folded.verdict.roundtable;
+    let extras = &snapshot.verdict.roundtable;
     let score = |given: &[OutcomeProbability]| {
-        let values: Vec<f64> = given.iter().map(|it| it.probability.value()).collect();
+        let values: Vec<f64> = given
+            .iter()
+            .map(|outcome| outcome.probability.value())
+            .collect();
         Score::of(&Distribution::normalised(&values).ok()?, happened)
     };
     let mut by_role: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for it in forecast.iter().flat_map(|it| &it.role_assessments) {
+    for assessment in forecast
+        .iter()
+        .flat_map(|outcome| &outcome.role_assessments)
+    {
         by_role
-            .entry(it.role.clone())
+            .entry(assessment.role.clone())
             .or_default()
-            .push(it.probability);
+            .push(assessment.probability);
     }
     let numbered = debate.values().iter().enumerate();
     Some(Scored {
         debate_id: id.to_owned(),
-        question: folded.setup.question.clone(),
-        domain: folded.rules.domain.clone(),
+        question: snapshot.setup.question.clone(),
+        domain: snapshot.rules.domain.clone(),
         outcome: resolution.outcome,
         known_at,
         debate: Score::of(&debate, happened)?,
         accuracy_pool: extras
             .accuracy_pool
             .as_ref()
-            .and_then(|it| score(&it.probabilities)),
+            .and_then(|pool| score(&pool.probabilities)),
         blind_first_round: extras
             .worth
             .as_ref()
-            .and_then(|it| score(&it.blind.probabilities)),
+            .and_then(|worth| score(&worth.blind.probabilities)),
         roles: by_role
             .into_iter()
             .filter_map(|(role, values)| {
@@ -133,12 +141,12 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         uniform: Score::of(&Distribution::uniform(outcomes.len()).ok()?, happened)?,
         simulation: extras.baselines.simulation.as_deref().and_then(score),
         forecasts: numbered
-            .map(|(place, value)| (*value, place == happened))
+            .map(|(index, value)| (*value, index == happened))
             .collect(),
     })
 }
 
-/// What each role is to learn from a scored debate.
+/// Each role's score, from which its weight is computed.
 pub fn observations(scored: &Scored) -> Vec<Observation> {
     let roles = scored.roles.iter();
     roles

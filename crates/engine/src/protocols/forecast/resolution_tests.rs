@@ -6,8 +6,8 @@ use crate::protocols::forecast::tests::{good, played, script};
 use crate::protocols::forecast::{Calibration, calibration_report};
 use crate::scripted::entries;
 
-/// 2027-12-31 is over when 2028 begins.
-const OVER: Millis = 1_830_297_600_000;
+/// The end of 2027-12-31 in UTC.
+const END_OF_2027: Millis = 1_830_297_600_000;
 
 async fn resolved(outcomes: &[Option<&str>], at: Millis) -> Vec<Entry> {
     let journal = Arc::<MemoryJournal>::default();
@@ -31,26 +31,29 @@ fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
 
-/// Only questions past their resolution date are scored: on both sides of midnight.
+/// A forecast is scored from the end of its resolution date on, to the millisecond.
 #[tokio::test]
-async fn nothing_is_scored_before_its_day_is_over() {
+async fn a_forecast_is_scored_only_after_its_resolution_date() {
     let entries = resolved(&[Some("within")], 5_000_000).await;
-    assert_eq!(scored("d", &entries, OVER - 1), None);
-    let late = scored("d", &entries, OVER).unwrap();
+    assert_eq!(scored("d", &entries, END_OF_2027 - 1), None);
+    let late = scored("d", &entries, END_OF_2027).unwrap();
     assert_eq!(
-        late.known_at, OVER,
-        "said early, known when the day was over"
+        late.known_at, END_OF_2027,
+        "recorded early, known at the end of the day"
     );
-    let entries = resolved(&[Some("within")], OVER + 7).await;
-    assert_eq!(scored("d", &entries, OVER + 8).unwrap().known_at, OVER + 7);
+    let entries = resolved(&[Some("within")], END_OF_2027 + 7).await;
+    assert_eq!(
+        scored("d", &entries, END_OF_2027 + 8).unwrap().known_at,
+        END_OF_2027 + 7
+    );
 }
 
-/// Brier and log score of the debate, each role, the blind first round and the baselines, by hand.
+/// Brier and log scores of the debate, the roles, the blind first round and the baselines, computed by hand.
 #[tokio::test]
-async fn a_resolved_debate_is_scored_beside_its_baselines() {
-    let entries = resolved(&[Some("within")], OVER).await;
-    let scored = scored("d", &entries, OVER).unwrap();
-    // The optimist said 0.1, 0.7, 0.2.
+async fn a_resolved_forecast_is_scored_with_its_baselines() {
+    let entries = resolved(&[Some("within")], END_OF_2027).await;
+    let scored = scored("d", &entries, END_OF_2027).unwrap();
+    // The optimist's forecast is 0.1, 0.7, 0.2.
     close(scored.roles["optimist"].brier, (0.01 + 0.09 + 0.04) / 2.0);
     close(scored.roles["optimist"].log, -(0.7_f64.ln()));
     // Blind: 0.24, 0.45, 0.31.
@@ -63,31 +66,31 @@ async fn a_resolved_debate_is_scored_beside_its_baselines() {
     assert!(scored.accuracy_pool.is_some());
 }
 
-/// A later word corrects an earlier one; taking it back leaves nothing to score.
+/// A later resolution replaces an earlier one; a retraction leaves nothing to score.
 #[tokio::test]
-async fn the_last_word_on_what_happened_counts() {
-    let entries = resolved(&[Some("above"), Some("below")], OVER).await;
-    assert_eq!(scored("d", &entries, OVER).unwrap().outcome, "below");
-    let entries = resolved(&[Some("above"), None], OVER).await;
+async fn the_last_resolution_counts() {
+    let entries = resolved(&[Some("above"), Some("below")], END_OF_2027).await;
+    assert_eq!(scored("d", &entries, END_OF_2027).unwrap().outcome, "below");
+    let entries = resolved(&[Some("above"), None], END_OF_2027).await;
     assert_eq!(resolution_of(&entries), None);
-    assert_eq!(scored("d", &entries, OVER), None);
+    assert_eq!(scored("d", &entries, END_OF_2027), None);
 }
 
-/// The calibration over all debates: counts add up, standings follow, and the report shows them.
+/// The calibration over all debates: counts, standings and report.
 #[tokio::test]
 async fn the_calibration_adds_up() {
     let mut all = Vec::new();
     for outcome in ["within", "within", "below"] {
-        let entries = resolved(&[Some(outcome)], OVER).await;
-        all.push(scored("d", &entries, OVER).unwrap());
+        let entries = resolved(&[Some(outcome)], END_OF_2027).await;
+        all.push(scored("d", &entries, END_OF_2027).unwrap());
     }
-    let calibration = Calibration::of(all, OVER);
+    let calibration = Calibration::of(all, END_OF_2027);
     let counted: usize = calibration.reliability.iter().map(|bin| bin.count).sum();
     assert_eq!((calibration.questions, counted), (3, 9));
     let sources: Vec<_> = calibration
         .records
         .iter()
-        .map(|it| it.source.as_str())
+        .map(|record| record.source.as_str())
         .collect();
     assert_eq!(
         sources,
@@ -106,7 +109,11 @@ async fn the_calibration_adds_up() {
     );
     let weight = |role: &str| {
         let standings = calibration.standings["economy"].iter();
-        standings.clone().find(|it| it.role == role).unwrap().weight
+        standings
+            .clone()
+            .find(|standing| standing.role == role)
+            .unwrap()
+            .weight
     };
     assert!(
         weight("historian") > weight("contrarian"),
@@ -114,5 +121,5 @@ async fn the_calibration_adds_up() {
         calibration.standings
     );
     insta::assert_json_snapshot!(calibration_report(&calibration));
-    assert_eq!(Calibration::of(Vec::new(), OVER).questions, 0);
+    assert_eq!(Calibration::of(Vec::new(), END_OF_2027).questions, 0);
 }

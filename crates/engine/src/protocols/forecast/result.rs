@@ -1,5 +1,5 @@
-//! The contract's `DebateResult`, folded from the journal: at the end what was journaled as the result, before it what there
-//! is so far.
+//! The contract's `DebateResult`, folded from the journal: the journaled result of an ended debate, the result so far of a
+//! running one.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,10 @@ use super::debate::Debate;
 use super::extras::Extras;
 use super::resolution::{Resolution, Scored, resolution_of, scored};
 use super::rules::Rules;
-use super::verdict::{Circumstances, Ending, Verdict};
-use crate::event::{End, Entry, Event, Millis, Setup, State};
-use crate::fallbacks::{StandIn, fallbacks};
+use super::verdict::{Ending, RunInfo, Verdict};
+use crate::event::{Entry, Millis, Setup, State};
+use crate::fallbacks::StandIn;
+use crate::protocols::record_header::{DebateStatus, RecordHeader};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
 
@@ -25,7 +26,7 @@ use crate::totals::Totals;
 pub struct DebateResult {
     pub debate_id: String,
     pub task_id: String,
-    /// ISO 8601; `None` while it runs.
+    /// ISO 8601; `null` while the debate runs.
     pub completed_at: Option<String>,
     pub debate_log: DebateLog,
     pub consensus_score: Option<f64>,
@@ -34,19 +35,21 @@ pub struct DebateResult {
     pub key_insights: Vec<KeyInsight>,
     pub historical_precedents: Vec<Precedent>,
     pub metadata: Metadata,
-    /// Everything that is not of the contract.
-    pub roundtable: Ours,
+    /// Everything that is not part of the contract.
+    pub roundtable: Additions,
 }
 
+/// Our additions to the contract's result.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Ours {
+#[schemars(rename = "Ours")]
+pub struct Additions {
     pub protocol: String,
     pub question: String,
     pub opened_at: String,
     pub state: State,
     pub reason: Option<String>,
     pub models: BTreeMap<String, String>,
-    /// Steps that another model answered than the one that was asked.
+    /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
     #[serde(flatten)]
@@ -68,161 +71,117 @@ pub fn schema() -> Value {
         .to_value()
 }
 
-/// A debate as far as its journal goes.
-pub(super) struct Folded {
-    pub(super) setup: Setup,
+/// A forecast up to the last entry of its journal.
+pub(super) struct ForecastSnapshot<'j> {
+    pub(super) setup: &'j Setup,
     pub(super) rules: Rules,
     pub(super) verdict: Verdict,
     pub(super) state: State,
-    reason: Option<String>,
-    ended_at: Option<Millis>,
-    user_rating: Option<u8>,
 }
 
-impl Folded {
+impl<'j> ForecastSnapshot<'j> {
     /// `None` for a journal without its first entry, or of another protocol.
-    pub(super) fn of(entries: &[Entry]) -> Option<Self> {
-        let setup = entries
-            .iter()
-            .find_map(|entry| entry.event.setup())?
-            .clone();
+    pub(super) fn of(entries: &'j [Entry]) -> Option<Self> {
+        let setup = entries.iter().find_map(|entry| entry.event.setup())?;
         let rules = Rules::deserialize(&setup.rules).ok()?;
-        let mut debate = Debate::new(&rules, &setup.seats);
-        let mut missing: BTreeMap<String, Missing> = BTreeMap::new();
-        let mut steps = 0;
-        let ended = last_end(entries).and_then(|end| end.result.as_ref());
-        let ended = ended.and_then(|result| Verdict::deserialize(result).ok());
-        let (mut state, mut reason, mut ended_at) = (State::Running, None, None);
-        let mut user_rating = None;
-        for entry in entries {
-            match &entry.event {
-                Event::StepFinished(step) => {
-                    steps += 1;
-                    missing.remove(&step.call.step);
-                    if ended.is_none() {
-                        debate.take_up(step);
-                    }
-                }
-                Event::StepFailed(step) => {
-                    steps += 1;
-                    let absent = Missing {
-                        step: step.call.step.clone(),
-                        seat: step.call.seat.clone(),
-                        reason: step.reason.clone(),
-                    };
-                    missing.insert(step.call.step.clone(), absent);
-                }
-                Event::Ended(end) => {
-                    (state, reason, ended_at) = (end.state, end.reason.clone(), Some(entry.at));
-                }
-                Event::Reopened { .. } => {
-                    (state, reason, ended_at) = (State::Running, None, None);
-                }
-                Event::Rated { rating, .. } => user_rating = Some(*rating),
-                Event::Opened(_)
-                | Event::RoundStarted { .. }
-                | Event::Noted { .. }
-                | Event::StepStarted { .. }
-                | Event::Chunk { .. }
-                | Event::StepRestarted { .. }
-                | Event::Resolved { .. }
-                | Event::Tracked { .. }
-                | Event::Assessed { .. }
-                | Event::Said(_)
-                | Event::Asked(_)
-                | Event::Decided(_) => {}
-            }
-        }
-        let verdict = ended.unwrap_or_else(|| {
-            let circumstances = Circumstances {
-                ending: Ending::Running,
-                missing: missing.into_values().collect(),
-                asked: steps,
-                spent: Totals::of(entries).debate,
-            };
-            Verdict::of(&debate, circumstances)
-        });
+        let status = DebateStatus::of(entries);
+        let verdict = status
+            .verdict()
+            .unwrap_or_else(|| verdict_so_far(&rules, setup, entries));
         Some(Self {
             setup,
             rules,
             verdict,
-            state,
-            reason,
-            ended_at,
-            user_rating,
+            state: status.state,
         })
     }
 }
 
-/// How the debate has ended, unless it was opened again since.
-fn last_end(entries: &[Entry]) -> Option<&End> {
-    let is_turn = |entry: &&Entry| matches!(entry.event, Event::Ended(_) | Event::Reopened { .. });
-    if let Event::Ended(end) = &entries.iter().rfind(is_turn)?.event {
-        Some(end)
-    } else {
-        None
+/// The verdict of a debate that still runs.
+fn verdict_so_far(rules: &Rules, setup: &Setup, entries: &[Entry]) -> Verdict {
+    let mut debate = Debate::new(rules, &setup.seats);
+    let mut missing: BTreeMap<String, Missing> = BTreeMap::new();
+    let mut asked = 0;
+    for entry in entries {
+        if let Some(step) = entry.event.finished() {
+            asked += 1;
+            missing.remove(&step.call.step);
+            debate.apply(step);
+        } else if let Some(step) = entry.event.failed() {
+            asked += 1;
+            let failed = Missing {
+                step: step.call.step.clone(),
+                seat: step.call.seat.clone(),
+                reason: step.reason.clone(),
+            };
+            missing.insert(step.call.step.clone(), failed);
+        }
     }
+    let run = RunInfo {
+        ending: Ending::Running,
+        missing: missing.into_values().collect(),
+        asked,
+        spent: Totals::of(entries).debate,
+    };
+    Verdict::of(&debate, run)
 }
 
 impl DebateResult {
-    /// `None` for a journal without its first entry. `timestamp` is when the debate was opened, RFC 3339.
+    /// `None` for a journal without its first entry. `timestamp` (RFC 3339) is the opening time.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
-        let folded = Folded::of(entries)?;
-        let totals = Totals::of(entries);
+        let header = RecordHeader::of(id, timestamp, entries)?;
+        let ForecastSnapshot { rules, verdict, .. } = ForecastSnapshot::of(entries)?;
+        let (setup, status, totals) = (header.setup, header.status, header.totals);
         let usage = totals.debate.usage;
         let last = entries.last().map_or(0, |entry| entry.at);
-        let models: BTreeMap<String, String> = folded
-            .setup
-            .seats
-            .iter()
-            .map(|it| (it.seat.name.clone(), it.model.clone()))
-            .collect();
-        let answered_instead = fallbacks(entries);
-        let rounds = &folded.verdict.debate_log.rounds;
+        let rounds = verdict.debate_log.rounds.iter();
         Some(Self {
-            debate_id: id.to_owned(),
-            task_id: folded.rules.request.task_id.clone(),
-            completed_at: folded.ended_at.map(stamp),
+            debate_id: header.id,
+            task_id: rules.request.task_id,
+            completed_at: status.ended_at.map(stamp),
             metadata: Metadata {
-                total_arguments: rounds.iter().map(|it| it.arguments.len()).sum(),
+                total_arguments: rounds.map(|round| round.arguments.len()).sum(),
                 sonnet_tokens_used: TokensUsed {
                     input: usage.input,
                     output: usage.output,
                 },
                 sonnet_calls: totals.debate.calls,
                 wall_clock_time_ms: busy_ms(entries),
-                model: model_names(&models, &answered_instead),
+                model: model_names(&header.models, &header.answered_instead),
             },
-            debate_log: folded.verdict.debate_log,
-            consensus_score: folded.verdict.consensus_score,
-            disagreement_map: folded.verdict.disagreement_map,
-            probability_distribution: folded.verdict.probability_distribution,
-            key_insights: folded.verdict.key_insights,
-            historical_precedents: folded.verdict.historical_precedents,
-            roundtable: Ours {
-                protocol: folded.setup.protocol,
-                question: folded.setup.question,
-                opened_at: timestamp,
-                state: folded.state,
-                reason: folded.reason,
-                models,
-                answered_instead,
-                extras: folded.verdict.roundtable,
+            debate_log: verdict.debate_log,
+            consensus_score: verdict.consensus_score,
+            disagreement_map: verdict.disagreement_map,
+            probability_distribution: verdict.probability_distribution,
+            key_insights: verdict.key_insights,
+            historical_precedents: verdict.historical_precedents,
+            roundtable: Additions {
+                protocol: setup.protocol.clone(),
+                question: setup.question.clone(),
+                opened_at: header.timestamp,
+                state: status.state,
+                reason: status.reason(),
+                models: header.models,
+                answered_instead: header.answered_instead,
+                extras: verdict.roundtable,
                 resolution: resolution_of(entries),
                 scores: scored(id, entries, last),
-                user_rating: folded.user_rating,
+                user_rating: status.user_rating,
                 totals,
-                seed: folded.setup.seed,
-                program: folded.setup.program,
+                seed: setup.seed,
+                program: setup.program.clone(),
             },
         })
     }
 }
 
-/// Each model once, in the order of the names of its seats, and those that stood in after them.
+/// Each model once: those of the seats in the order of the seats' names, then the fallbacks.
 fn model_names(models: &BTreeMap<String, String>, others: &[StandIn]) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for model in models.values().chain(others.iter().map(|it| &it.model)) {
+    for model in models
+        .values()
+        .chain(others.iter().map(|other| &other.model))
+    {
         if !names.contains(&model.as_str()) {
             names.push(model);
         }

@@ -1,6 +1,6 @@
-//! What a forecasting debate is opened with: the request, the rubric, and what the roles have earned so far.
+//! The rules of a forecast: the request, the rubric, and the weights that the roles have earned so far.
 //!
-//! Learned weights come in here once, so that playing the debate again gives the same result whatever has resolved since.
+//! The weights are stored here once, so that a replay gives the same result whatever has been resolved since.
 
 use jiff::civil::Date;
 use roundtable_core::forecast::{Criteria, Distribution, Observation, Standing, standings};
@@ -14,46 +14,50 @@ use crate::event::Millis;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// As the request says; here every surface finds it.
+    /// From the request; all surfaces read it here.
     pub rounds: u32,
     pub request: DebateRequest,
     pub criteria: Criteria,
     pub rubric: Vec<Rubric>,
-    /// What the roles have earned in this domain, for the second probability.
+    /// The roles' weights in this domain, for the accuracy pool.
     pub standings: Vec<Standing>,
     pub domain: Option<String>,
-    /// The day after which it is known what happened.
+    /// The day after which the outcome is known.
     pub resolves_on: Option<Date>,
-    /// The asker's own notes.
+    /// The user's notes.
     pub context: Option<String>,
 }
 
-/// A debate ready to be opened.
+/// A validated request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Opening {
+pub struct ForecastPlan {
     pub question: String,
-    /// The seats this debate needs: its roles, the scorer and the synthesizer.
+    /// The seats of this debate: its roles, the scorer and the synthesizer.
     pub cast: Cast,
     pub rules: Rules,
 }
 
-/// What is known before the debate beside the request.
+/// The inputs of a plan in addition to the request.
 #[derive(Debug, Clone, Default)]
-pub struct Before {
+pub struct ForecastContext {
     pub context: Option<String>,
-    /// Every role's record on questions that have resolved.
+    /// Every role's results on resolved forecasts.
     pub history: Vec<Observation>,
     pub now: Millis,
 }
 
-/// Reads a request for this cast. Every fault is named.
-pub fn open(request: &Value, cast: &Cast, before: Before) -> Result<Opening, Vec<Fault>> {
+/// Validates a request for this cast. Reports all faults at once.
+pub fn plan(
+    request: &Value,
+    cast: &Cast,
+    context: ForecastContext,
+) -> Result<ForecastPlan, Vec<Fault>> {
     let mut faults = cast_faults(cast);
     let known: Vec<String> = cast
         .seats
         .iter()
-        .filter(|it| argues(it))
-        .map(|it| it.name.clone())
+        .filter(|seat| argues(seat))
+        .map(|seat| seat.name.clone())
         .collect();
     let (request, criteria) = match request::read(request, &known) {
         Ok(read) => read,
@@ -64,14 +68,17 @@ pub fn open(request: &Value, cast: &Cast, before: Before) -> Result<Opening, Vec
     };
     let task = &request.prediction_context.task;
     let domain = text_of(task.get("type"));
-    let resolves_on = match text_of(task.get("timeframe").and_then(|it| it.get("end"))) {
+    let resolves_on = match text_of(
+        task.get("timeframe")
+            .and_then(|timeframe| timeframe.get("end")),
+    ) {
         None => None,
         Some(text) => {
             let found = day(&text);
             if found.is_none() {
                 faults.push(Fault {
                     at: "/prediction_context/task/timeframe/end".into(),
-                    problem: format!("'{text}' is no date: write it as 2027-06-30"),
+                    problem: format!("invalid date '{text}': expected a date such as 2027-06-30"),
                 });
             }
             found
@@ -81,7 +88,7 @@ pub fn open(request: &Value, cast: &Cast, before: Before) -> Result<Opening, Vec
         return Err(faults);
     }
     let roles = &request.config.roles;
-    let standings = standings(roles, &before.history, domain.as_deref(), before.now);
+    let standings = standings(roles, &context.history, domain.as_deref(), context.now);
     let rules = Rules {
         rounds: request.config.rounds,
         rubric: rubric_for(&criteria, cast),
@@ -89,10 +96,10 @@ pub fn open(request: &Value, cast: &Cast, before: Before) -> Result<Opening, Vec
         standings,
         domain,
         resolves_on,
-        context: before.context,
+        context: context.context,
         request,
     };
-    Ok(Opening {
+    Ok(ForecastPlan {
         question: question_of(&rules.request),
         cast: seats_for(cast, &rules.request),
         rules,
@@ -107,7 +114,12 @@ pub(super) fn argues(seat: &Seat) -> bool {
 }
 
 fn cast_faults(cast: &Cast) -> Vec<Fault> {
-    let with = |duty: Duty| cast.seats.iter().filter(|it| it.duty == Some(duty)).count();
+    let with = |duty: Duty| {
+        cast.seats
+            .iter()
+            .filter(|seat| seat.duty == Some(duty))
+            .count()
+    };
     let mut faults = Vec::new();
     let mut fault = |problem: String| {
         faults.push(Fault {
@@ -126,7 +138,7 @@ fn cast_faults(cast: &Cast) -> Vec<Fault> {
     faults
 }
 
-/// In the order of the request, with room for the arguments it asks for.
+/// The seats in the order of the request, with token limits for the requested argument length.
 fn seats_for(cast: &Cast, request: &DebateRequest) -> Cast {
     let config = &request.config;
     let roles = config.roles.iter().filter_map(|role| {
@@ -143,9 +155,14 @@ fn seats_for(cast: &Cast, request: &DebateRequest) -> Cast {
     }
 }
 
-/// The cast's bands for a criterion; general ones for a criterion that it does not know.
+/// The cast's bands for each criterion; general bands for a criterion that it does not have.
 fn rubric_for(criteria: &Criteria, cast: &Cast) -> Vec<Rubric> {
-    let known = |name: &str| cast.criteria.iter().find(|it| it.name == name).cloned();
+    let known = |name: &str| {
+        cast.criteria
+            .iter()
+            .find(|rubric| rubric.name == name)
+            .cloned()
+    };
     let general = |name: String| Rubric {
         name,
         bands: ["weak", "moderate", "strong", "exceptional"].map(str::to_owned),
@@ -156,7 +173,7 @@ fn rubric_for(criteria: &Criteria, cast: &Cast) -> Vec<Rubric> {
         .collect()
 }
 
-/// The task's own words; where it has none, what it says of itself.
+/// The task's question; one made from its region and end date if it has none.
 fn question_of(request: &DebateRequest) -> String {
     let task = &request.prediction_context.task;
     for name in ["raw_query", "question", "title", "description"] {
@@ -168,7 +185,10 @@ fn question_of(request: &DebateRequest) -> String {
     if let Some(region) = text_of(task.get("region")) {
         question = format!("{question} in {region}");
     }
-    if let Some(end) = text_of(task.get("timeframe").and_then(|it| it.get("end"))) {
+    if let Some(end) = text_of(
+        task.get("timeframe")
+            .and_then(|timeframe| timeframe.get("end")),
+    ) {
         question = format!("{question} by {end}");
     }
     question.push('?');
@@ -192,7 +212,7 @@ impl Rules {
         outcomes.iter().map(|outcome| outcome.id.clone()).collect()
     }
 
-    /// What the simulation of the request says, where it says something about the outcomes.
+    /// The simulation's distribution, if the request has one.
     pub fn simulation(&self) -> Option<Distribution> {
         let summary = self
             .request
@@ -201,8 +221,8 @@ impl Rules {
             .as_ref()?;
         let given = &summary.final_distribution;
         let values = self.outcome_ids().into_iter().map(|id| {
-            let found = given.iter().find(|it| it.outcome_id == id);
-            found.map_or(0.0, |it| it.probability.value())
+            let found = given.iter().find(|outcome| outcome.outcome_id == id);
+            found.map_or(0.0, |outcome| outcome.probability.value())
         });
         Distribution::normalised(&values.collect::<Vec<_>>()).ok()
     }

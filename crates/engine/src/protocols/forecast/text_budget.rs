@@ -1,23 +1,23 @@
-//! Short forms of what was said, for prompts that have to stay small.
+//! Shortens texts for prompts with a token budget.
 
-/// The first words on one line; a cut is shown.
-pub(super) fn clipped(text: &str, most: usize) -> String {
+/// At most this many words, on one line; a cut is marked.
+pub(super) fn clipped(text: &str, max_words: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    if words.len() <= most {
+    if words.len() <= max_words {
         return words.join(" ");
     }
-    format!("{} …", words[..most].join(" "))
+    format!("{} …", words[..max_words].join(" "))
 }
 
 /// `46%`
-pub(super) fn share(value: f64) -> String {
+pub(super) fn percent(value: f64) -> String {
     format!("{:.0}%", value * 100.0)
 }
 
-/// About how many tokens a text takes, a little too many rather than too few. Unlike a count it needs no vocabulary, which
-/// takes longer to load than everything else between two calls.
-pub(super) fn weight(text: &str) -> u64 {
-    let mut weight = 0;
+/// Estimates the number of tokens, rather too high than too low. Unlike a count it needs no vocabulary, which takes longer to
+/// load than everything else between two calls.
+pub(super) fn estimate_tokens(text: &str) -> u64 {
+    let mut tokens = 0;
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let kind = Kind::of(first);
@@ -25,10 +25,10 @@ pub(super) fn weight(text: &str) -> u64 {
             .find(|c: char| Kind::of(c) != kind)
             .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
-        weight += kind.weight(run.chars().count() as u64);
+        tokens += kind.tokens(run.chars().count() as u64);
         rest = after;
     }
-    weight
+    tokens
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    fn weight(self, characters: u64) -> u64 {
+    fn tokens(self, characters: u64) -> u64 {
         match self {
             Self::Word => characters.div_ceil(8),
             Self::Number => characters.div_ceil(3),
@@ -65,14 +65,19 @@ impl Kind {
     }
 }
 
-/// The most words for which the lines fit into the room; with the fewest they may take more.
-pub(super) fn fitting(room: u64, lines: impl Fn(usize) -> Vec<String>) -> Vec<String> {
+/// The lines with the largest word cap that fits into `max_tokens`. With the smallest cap they may be longer.
+pub(super) fn fit_lines(max_tokens: u64, lines: impl Fn(usize) -> Vec<String>) -> Vec<String> {
     const CAPS: [usize; 12] = [30, 24, 20, 16, 14, 12, 10, 9, 8, 7, 6, 5];
-    let size = |lines: &[String]| lines.iter().map(|line| weight(line) + 1).sum::<u64>();
+    let size = |lines: &[String]| {
+        lines
+            .iter()
+            .map(|line| estimate_tokens(line) + 1)
+            .sum::<u64>()
+    };
     let all = CAPS.iter().map(|cap| lines(*cap));
     let mut tightest = Vec::new();
     for lines in all {
-        if size(&lines) <= room {
+        if size(&lines) <= max_tokens {
             return lines;
         }
         tightest = lines;

@@ -3,7 +3,7 @@ use crate::tokens;
 
 /// The estimate is close to a real tokenizer's count.
 #[test]
-fn f15_the_weight_of_a_text_is_close_to_its_tokens() {
+fn f15_the_token_estimate_is_close_to_the_count() {
     for text in [
         "Wage growth in services keeps core prices up while energy base effects fade.",
         "historian 1: Base rates are low; 2 (within 60%): Every wage round since 1999 faded within a year",
@@ -11,17 +11,17 @@ fn f15_the_weight_of_a_text_is_close_to_its_tokens() {
         "Data on: Euro area; 2020-01-01 to 2026-10-31",
         "No data on, so do not assume it: rents in Italy",
     ] {
-        let (weight, count) = (weight(text), tokens::count(text));
+        let (estimate, count) = (estimate_tokens(text), tokens::count(text));
         let range = count - count / 8..=count + count / 3 + 2;
-        assert!(range.contains(&weight), "{text}: {weight} for {count}");
+        assert!(range.contains(&estimate), "{text}: {estimate} for {count}");
     }
 }
 
 #[test]
-fn lines_get_as_many_words_as_fit() {
+fn lines_get_the_largest_word_cap_that_fits() {
     let text = "one two three four five six seven eight nine ten eleven twelve";
     let lines = |cap: usize| vec![clipped(text, cap); 2];
-    assert_eq!(fitting(100, lines)[0], text);
-    assert_eq!(fitting(16, lines)[0], "one two three four five six …");
-    assert_eq!(fitting(1, lines)[0], "one two three four five …");
+    assert_eq!(fit_lines(100, lines)[0], text);
+    assert_eq!(fit_lines(16, lines)[0], "one two three four five six …");
+    assert_eq!(fit_lines(1, lines)[0], "one two three four five …");
 }

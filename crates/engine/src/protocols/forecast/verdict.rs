@@ -1,4 +1,4 @@
-//! What a forecasting debate returns: the contract's sections, and beside them what we add (F-07 … F-13, F-18, F-20, C-17).
+//! The result of a forecast: the contract's sections and our additions (F-07 … F-13, F-18, F-20, C-17).
 
 use roundtable_core::forecast::{Distribution, judged, mean, mean_agreement};
 use serde::{Deserialize, Serialize};
@@ -8,16 +8,15 @@ use super::contract::{
     DebateLog, Direction, Disagreement, Emerging, KeyInsight, LoggedArgument, OutcomeForecast,
     Precedent, RoleAssessment, RolePosition, Round, RoundSummary,
 };
-use super::debate::{Debate, Heard, Marks};
+use super::debate::{CountedArgument, Debate, RubricScores};
 use super::extras::Extras;
-use super::text_budget::share;
-use crate::event::State;
+use super::text_budget::percent;
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 use crate::totals::Sum;
 
-/// Less than this is no movement.
-const STILL: f64 = 0.005;
+/// Smaller changes of a probability do not count as movement.
+const MIN_MOVEMENT: f64 = 0.005;
 
 /// How the rounds ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -25,7 +24,7 @@ const STILL: f64 = 0.005;
 pub enum Ending {
     Running,
     Played,
-    /// With the limit that was reached, for people.
+    /// With the limit that was reached.
     Budget(String),
 }
 
@@ -39,16 +38,16 @@ impl Ending {
     }
 }
 
-/// What is known beside what was said.
+/// How the debate ran, apart from its arguments.
 #[derive(Debug, Clone)]
-pub(super) struct Circumstances {
+pub(super) struct RunInfo {
     pub(super) ending: Ending,
     pub(super) missing: Vec<Missing>,
     pub(super) asked: usize,
     pub(super) spent: Sum,
 }
 
-impl Circumstances {
+impl RunInfo {
     pub(super) fn at(table: &Table, ending: Ending) -> Self {
         Self {
             ending,
@@ -73,14 +72,14 @@ pub struct Verdict {
     pub roundtable: Extras,
 }
 
-/// The contract's probabilities: judge and consensus, or the consensus alone. `None` while nobody has spoken.
+/// The contract's probabilities: judge and consensus, or the consensus alone. `None` before the first argument.
 pub(super) fn combined(debate: &Debate<'_>) -> Option<Distribution> {
     Numbers::of(debate).map(|numbers| numbers.result)
 }
 
-/// What follows from the roles' last words.
+/// The distributions that follow from each role's last argument.
 pub(super) struct Numbers<'d> {
-    standing: Vec<Heard<'d>>,
+    latest: Vec<CountedArgument<'d>>,
     judge: Option<&'d Distribution>,
     consensus: Distribution,
     pub(super) result: Distribution,
@@ -88,12 +87,15 @@ pub(super) struct Numbers<'d> {
 
 impl<'d> Numbers<'d> {
     fn of(debate: &'d Debate<'_>) -> Option<Self> {
-        let standing = debate.standing();
-        let distributions: Vec<_> = standing.iter().map(|it| &it.spoken.distribution).collect();
+        let latest = debate.latest_arguments();
+        let distributions: Vec<_> = latest
+            .iter()
+            .map(|argument| &argument.turn.distribution)
+            .collect();
         let consensus = mean(&distributions).ok()?;
         let judge = debate.judge().and_then(|judge| {
-            let heard = standing.iter().find(|it| it.role == judge.name)?;
-            Some(&heard.spoken.distribution)
+            let argument = latest.iter().find(|argument| argument.role == judge.name)?;
+            Some(&argument.turn.distribution)
         });
         let weight = debate.rules().request.config.judge_weight;
         let result = match judge {
@@ -101,7 +103,7 @@ impl<'d> Numbers<'d> {
             None => consensus.clone(),
         };
         Some(Self {
-            standing,
+            latest,
             judge,
             consensus,
             result,
@@ -110,17 +112,22 @@ impl<'d> Numbers<'d> {
 }
 
 impl Verdict {
-    pub(super) fn of(debate: &Debate<'_>, circumstances: Circumstances) -> Self {
+    pub(super) fn of(debate: &Debate<'_>, run: RunInfo) -> Self {
         let numbers = Numbers::of(debate);
-        let standing: Vec<_> = debate.standing();
-        let distributions: Vec<_> = standing.iter().map(|it| &it.spoken.distribution).collect();
-        let summary = debate.synthesis().map(|it| it.summary.clone());
+        let latest: Vec<_> = debate.latest_arguments();
+        let distributions: Vec<_> = latest
+            .iter()
+            .map(|argument| &argument.turn.distribution)
+            .collect();
+        let summary = debate
+            .synthesis()
+            .map(|synthesis| synthesis.summary.clone());
         Self {
             final_answer: summary,
-            stop_reason: circumstances.ending.name().to_owned(),
+            stop_reason: run.ending.name().to_owned(),
             debate_log: DebateLog {
                 rounds: (1..=debate.last_round())
-                    .map(|it| round(debate, it))
+                    .map(|number| round(debate, number))
                     .collect(),
             },
             consensus_score: mean_agreement(&distributions),
@@ -130,11 +137,11 @@ impl Verdict {
                 .map_or_else(Vec::new, |numbers| distribution(debate.outcomes(), numbers)),
             key_insights: insights(debate),
             historical_precedents: debate.precedents().into_iter().cloned().collect(),
-            roundtable: Extras::of(debate, numbers.as_ref(), circumstances),
+            roundtable: Extras::of(debate, numbers.as_ref(), run),
         }
     }
 
-    fn played(&self) -> Outcome<'_> {
+    pub(super) fn outcome(&self) -> Outcome<'_> {
         Outcome {
             is_there: !self.probability_distribution.is_empty(),
             ran_out: match &self.roundtable.ending {
@@ -144,65 +151,60 @@ impl Verdict {
             missing: &self.roundtable.missing,
         }
     }
-
-    pub fn state(&self) -> State {
-        self.played().state()
-    }
-
-    /// Why it is not complete, for people.
-    pub fn reason(&self) -> Option<String> {
-        self.played().reason()
-    }
 }
 
 fn distribution(outcomes: &[String], numbers: &Numbers<'_>) -> Vec<OutcomeForecast> {
-    let at = |distribution: &Distribution, place| distribution.get(place).unwrap_or_default();
-    let places = outcomes.iter().enumerate();
-    places
-        .map(|(place, outcome)| OutcomeForecast {
+    let at = |distribution: &Distribution, index| distribution.get(index).unwrap_or_default();
+    let numbered = outcomes.iter().enumerate();
+    numbered
+        .map(|(index, outcome)| OutcomeForecast {
             outcome_id: outcome.clone(),
-            probability: at(&numbers.result, place),
+            probability: at(&numbers.result, index),
             role_assessments: numbers
-                .standing
+                .latest
                 .iter()
-                .map(|it| RoleAssessment {
-                    role: it.role.to_owned(),
-                    probability: at(&it.spoken.distribution, place),
-                    confidence: it.spoken.reply.confidence,
+                .map(|argument| RoleAssessment {
+                    role: argument.role.to_owned(),
+                    probability: at(&argument.turn.distribution, index),
+                    confidence: argument.turn.reply.confidence,
                 })
                 .collect(),
-            judge_probability: numbers.judge.map(|judge| at(judge, place)),
-            consensus_probability: at(&numbers.consensus, place),
+            judge_probability: numbers.judge.map(|judge| at(judge, index)),
+            consensus_probability: at(&numbers.consensus, index),
         })
         .collect()
 }
 
 fn round(debate: &Debate<'_>, number: u32) -> Round {
-    let heard = debate.heard_in(number);
+    let arguments = debate.arguments_in(number);
     let roles = debate.role_names();
     let is_opening = number == 1;
     Round {
         round_number: number,
         phase: debate.phase(number),
         round_summary: RoundSummary {
-            dominant_argument: dominant(&heard),
-            key_disagreements: key_disagreements(debate, number, &heard),
+            dominant_argument: dominant(&arguments),
+            key_disagreements: key_disagreements(debate, number, &arguments),
             emerging_consensus: emerging(debate, number),
         },
-        arguments: heard
+        arguments: arguments
             .iter()
-            .map(|it| {
-                let reply = &it.spoken.reply;
+            .map(|argument| {
+                let reply = &argument.turn.reply;
                 LoggedArgument {
-                    role: it.role.to_owned(),
+                    role: argument.role.to_owned(),
                     argument: reply.argument.clone(),
                     outcome_supported: reply.supports.clone(),
                     evidence_cited: reply.evidence.clone(),
-                    scores: it.spoken.marks.as_ref().map(|it| scores(debate, it)),
+                    scores: argument
+                        .turn
+                        .scores
+                        .as_ref()
+                        .map(|given| scores(debate, given)),
                     rebuts: if is_opening {
                         Vec::new()
                     } else {
-                        reply.rebutted(it.role, &roles)
+                        reply.rebutted(argument.role, &roles)
                     },
                 }
             })
@@ -210,51 +212,66 @@ fn round(debate: &Debate<'_>, number: u32) -> Round {
     }
 }
 
-fn scores(debate: &Debate<'_>, marks: &Marks) -> Map<String, Value> {
+fn scores(debate: &Debate<'_>, given: &RubricScores) -> Map<String, Value> {
     let criteria = debate.rules().criteria.names().into_iter();
     let mut scores: Map<String, Value> = criteria
         .filter_map(|name| {
-            let score = marks.scores.get(&name)?;
+            let score = given.scores.get(&name)?;
             Some((name, json!(score)))
         })
         .collect();
-    scores.insert("composite".into(), json!(marks.composite));
+    scores.insert("composite".into(), json!(given.composite));
     scores
 }
 
-/// The first of those with the highest composite.
-fn dominant(heard: &[Heard<'_>]) -> Option<String> {
+/// The role with the highest composite; the first of them if several have it.
+fn dominant(arguments: &[CountedArgument<'_>]) -> Option<String> {
     let mut best: Option<(&str, f64)> = None;
-    for it in heard {
-        let Some(marks) = &it.spoken.marks else {
+    for argument in arguments {
+        let Some(scores) = &argument.turn.scores else {
             continue;
         };
-        if best.is_none_or(|(_, composite)| marks.composite > composite) {
-            best = Some((it.role, marks.composite));
+        if best.is_none_or(|(_, composite)| scores.composite > composite) {
+            best = Some((argument.role, scores.composite));
         }
     }
     best.map(|(role, _)| role.to_owned())
 }
 
-/// In the synthesizer's words; without them, where the roles are furthest apart.
-fn key_disagreements(debate: &Debate<'_>, number: u32, heard: &[Heard<'_>]) -> Vec<String> {
-    let notes = debate.synthesis().into_iter().flat_map(|it| &it.rounds);
-    let mut said = notes.filter(|it| it.round == number).peekable();
-    if said.peek().is_some() {
-        return said.flat_map(|it| it.key_disagreements.clone()).collect();
+/// The synthesizer's list; without one, the outcome on which the roles differ most.
+fn key_disagreements(
+    debate: &Debate<'_>,
+    number: u32,
+    arguments: &[CountedArgument<'_>],
+) -> Vec<String> {
+    let notes = debate
+        .synthesis()
+        .into_iter()
+        .flat_map(|synthesis| &synthesis.rounds);
+    let mut notes = notes.filter(|note| note.round == number).peekable();
+    if notes.peek().is_some() {
+        return notes
+            .flat_map(|note| note.key_disagreements.clone())
+            .collect();
     }
-    widest(debate, heard).into_iter().collect()
+    widest(debate, arguments).into_iter().collect()
 }
 
-fn widest(debate: &Debate<'_>, heard: &[Heard<'_>]) -> Option<String> {
+fn widest(debate: &Debate<'_>, arguments: &[CountedArgument<'_>]) -> Option<String> {
     let mut widest: Option<(f64, String)> = None;
-    for (place, outcome) in debate.outcomes().iter().enumerate() {
-        let value = |it: &&Heard<'_>| it.spoken.distribution.get(place).unwrap_or_default();
-        let low = heard.iter().min_by(|a, b| value(a).total_cmp(&value(b)))?;
-        let high = heard.iter().max_by(|a, b| value(a).total_cmp(&value(b)))?;
+    for (index, outcome) in debate.outcomes().iter().enumerate() {
+        let value = |argument: &&CountedArgument<'_>| {
+            argument.turn.distribution.get(index).unwrap_or_default()
+        };
+        let low = arguments
+            .iter()
+            .min_by(|a, b| value(a).total_cmp(&value(b)))?;
+        let high = arguments
+            .iter()
+            .max_by(|a, b| value(a).total_cmp(&value(b)))?;
         let apart = value(&high) - value(&low);
-        if apart > STILL && widest.as_ref().is_none_or(|(most, _)| apart > *most) {
-            let (from, to) = (share(value(&low)), share(value(&high)));
+        if apart > MIN_MOVEMENT && widest.as_ref().is_none_or(|(max, _)| apart > *max) {
+            let (from, to) = (percent(value(&low)), percent(value(&high)));
             let text = format!(
                 "On '{outcome}' the {} says {from} and the {} {to}",
                 low.role, high.role
@@ -265,15 +282,15 @@ fn widest(debate: &Debate<'_>, heard: &[Heard<'_>]) -> Option<String> {
     widest.map(|(_, text)| text)
 }
 
-/// Outcomes that the roles moved toward or away from, on average over those who spoke in both rounds (F-07).
+/// The outcomes that the roles moved toward or away from, on average over the roles that argued in both rounds (F-07).
 fn emerging(debate: &Debate<'_>, number: u32) -> Vec<Emerging> {
-    let before = debate.heard_in(number - 1);
-    let now = debate.heard_in(number);
+    let before = debate.arguments_in(number - 1);
+    let now = debate.arguments_in(number);
     let pairs: Vec<(&Distribution, &Distribution)> = now
         .iter()
         .filter_map(|now| {
             let before = before.iter().find(|before| before.role == now.role)?;
-            Some((&before.spoken.distribution, &now.spoken.distribution))
+            Some((&before.turn.distribution, &now.turn.distribution))
         })
         .collect();
     let (Ok(was), Ok(is)) = (
@@ -287,7 +304,7 @@ fn emerging(debate: &Debate<'_>, number: u32) -> Vec<Emerging> {
         .iter()
         .zip(was.values().iter().zip(is.values()));
     changes
-        .filter(|(_, (was, is))| (*is - *was).abs() >= STILL)
+        .filter(|(_, (was, is))| (*is - *was).abs() >= MIN_MOVEMENT)
         .map(|(outcome, (was, is))| Emerging {
             outcome_id: outcome.clone(),
             direction: if is > was {
@@ -299,24 +316,24 @@ fn emerging(debate: &Debate<'_>, number: u32) -> Vec<Emerging> {
         .collect()
 }
 
-/// Only roles and outcomes that exist: a synthesizer's slip is left out.
+/// Positions of roles that do not exist are left out.
 fn disagreements(debate: &Debate<'_>) -> Vec<Disagreement> {
     let roles = debate.role_names();
     let disputes = debate
         .synthesis()
         .into_iter()
-        .flat_map(|it| &it.disagreements);
+        .flat_map(|synthesis| &synthesis.disagreements);
     disputes
         .map(|dispute| Disagreement {
             topic: dispute.topic.clone(),
             positions: dispute
                 .positions
                 .iter()
-                .filter(|it| roles.contains(&it.role))
-                .map(|it| RolePosition {
-                    role: it.role.clone(),
-                    stance: it.stance.clone(),
-                    strength: it.strength,
+                .filter(|position| roles.contains(&position.role))
+                .map(|position| RolePosition {
+                    role: position.role.clone(),
+                    stance: position.stance.clone(),
+                    strength: position.strength,
                 })
                 .collect(),
             resolved: dispute.resolved,
@@ -326,17 +343,20 @@ fn disagreements(debate: &Debate<'_>) -> Vec<Disagreement> {
 
 fn insights(debate: &Debate<'_>) -> Vec<KeyInsight> {
     let roles = debate.role_names();
-    let said = debate.synthesis().into_iter().flat_map(|it| &it.insights);
-    let mut insights: Vec<KeyInsight> = said
-        .filter(|it| {
-            roles.contains(&it.source_role) && (1..=debate.last_round()).contains(&it.round)
+    let noted = debate
+        .synthesis()
+        .into_iter()
+        .flat_map(|synthesis| &synthesis.insights);
+    let mut insights: Vec<KeyInsight> = noted
+        .filter(|noted| {
+            roles.contains(&noted.source_role) && (1..=debate.last_round()).contains(&noted.round)
         })
-        .map(|it| KeyInsight {
-            insight: it.insight.clone(),
-            source_role: it.source_role.clone(),
-            round: it.round,
-            impact: it.impact,
-            affected_outcomes: it
+        .map(|noted| KeyInsight {
+            insight: noted.insight.clone(),
+            source_role: noted.source_role.clone(),
+            round: noted.round,
+            impact: noted.impact,
+            affected_outcomes: noted
                 .affected_outcomes
                 .iter()
                 .filter(|id| debate.outcomes().contains(id))
@@ -344,6 +364,6 @@ fn insights(debate: &Debate<'_>) -> Vec<KeyInsight> {
                 .collect(),
         })
         .collect();
-    insights.sort_by_key(|it| it.impact);
+    insights.sort_by_key(|insight| insight.impact);
     insights
 }

@@ -14,7 +14,8 @@ use super::follow::followed;
 use super::verdict::{Safety, Verdict};
 use crate::context::RoundSummary;
 use crate::event::{Entry, Event, Setup, State};
-use crate::fallbacks::{StandIn, fallbacks};
+use crate::fallbacks::StandIn;
+use crate::protocols::record_header::{DebateStatus, RecordHeader};
 use crate::retrospective::DebateRecord;
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
@@ -104,13 +105,14 @@ pub struct ResponseRecord {
 }
 
 pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> {
-    let setup = entries.iter().find_map(|entry| entry.event.setup())?;
+    let header = RecordHeader::of(id, timestamp, entries)?;
+    let setup = header.setup;
     let debate = followed(entries)?;
     let course = Course::of(entries);
     let used = used(entries);
     Some(Record {
-        id: id.to_owned(),
-        timestamp,
+        id: header.id,
+        timestamp: header.timestamp,
         protocol: setup.protocol.clone(),
         question: setup.question.clone(),
         mode: debate.rules.mode.name.clone(),
@@ -129,8 +131,8 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         user_input: course.user_input,
         user_rating: course.user_rating,
         debate_record: enhanced::record(id, entries),
-        totals: Totals::of(entries),
-        answered_instead: fallbacks(entries),
+        totals: header.totals,
+        answered_instead: header.answered_instead,
         total_ms: busy_ms(entries),
         seed: setup.seed,
         program: setup.program.clone(),
@@ -148,44 +150,15 @@ pub(super) struct Course {
 
 impl Course {
     pub(super) fn of(entries: &[Entry]) -> Self {
-        let mut course = Self {
-            state: State::Running,
-            reason: None,
-            result: None,
-            user_input: Vec::new(),
-            user_rating: None,
-        };
-        for entry in entries {
-            match &entry.event {
-                Event::Ended(end) => {
-                    course.state = end.state;
-                    course.reason.clone_from(&end.reason);
-                    let result = end.result.clone();
-                    course.result = result.and_then(|result| serde_json::from_value(result).ok());
-                }
-                Event::Reopened { .. } => {
-                    course.state = State::Running;
-                    course.reason = None;
-                    course.result = None;
-                }
-                Event::Asked(_) => course.state = State::Waiting,
-                Event::Decided(_) => course.state = State::Running,
-                Event::Said(words) => course.user_input.push(words.text.clone()),
-                Event::Rated { rating, .. } => course.user_rating = Some(*rating),
-                Event::Opened(_)
-                | Event::RoundStarted { .. }
-                | Event::Noted { .. }
-                | Event::StepStarted { .. }
-                | Event::Chunk { .. }
-                | Event::StepRestarted { .. }
-                | Event::StepFinished(_)
-                | Event::StepFailed(_)
-                | Event::Resolved { .. }
-                | Event::Tracked { .. }
-                | Event::Assessed { .. } => {}
-            }
+        let status = DebateStatus::of(entries);
+        let messages = entries.iter().filter_map(|entry| entry.event.said());
+        Self {
+            state: status.state,
+            reason: status.reason(),
+            result: status.verdict(),
+            user_input: messages.map(|words| words.text.clone()).collect(),
+            user_rating: status.user_rating,
         }
-        course
     }
 }
 

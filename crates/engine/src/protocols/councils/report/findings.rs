@@ -1,4 +1,4 @@
-//! Where judges stand against each other, where they agree, and what the critic found beside what it changed.
+//! The report's sections on disagreements, agreements and the critic's findings.
 
 use super::super::findings::AnsweredFinding;
 use super::super::replies::{Decision, Severity};
@@ -15,8 +15,8 @@ pub(super) fn disagreements(verdict: &Verdict) -> Option<Section> {
 }
 
 fn disagreement(one: &Disagreement) -> Vec<Block> {
-    let consensus = one.consensus.map_or_else(String::new, |it| {
-        format!("; the average of {} hides that", it.shown())
+    let consensus = one.consensus.map_or_else(String::new, |consensus| {
+        format!("; the average is {}", consensus.shown())
     });
     let mut blocks = vec![
         Block::Note {
@@ -34,10 +34,10 @@ fn disagreement(one: &Disagreement) -> Vec<Block> {
             positions: one
                 .positions
                 .iter()
-                .map(|it| Position {
-                    role: it.judge.clone(),
-                    stand: it.score.shown().to_string(),
-                    markdown: it.reasoning.clone(),
+                .map(|position| Position {
+                    role: position.judge.clone(),
+                    stand: position.score.shown().to_string(),
+                    markdown: position.reasoning.clone(),
                 })
                 .collect(),
         },
@@ -55,19 +55,19 @@ pub(super) fn agreements(verdict: &Verdict) -> Option<Section> {
         "All judges within 10 points",
         &["dimension", "#score", "#judges", "#apart"],
     );
-    let table = agreed.iter().fold(table, |table, it| {
-        let score = it
+    let table = agreed.iter().fold(table, |table, agreement| {
+        let score = agreement
             .score
-            .map_or_else(|| "–".into(), |it| it.shown().to_string());
+            .map_or_else(|| "–".into(), |score| score.shown().to_string());
         table.row(vec![
-            Cell::new(it.title.clone()),
+            Cell::new(agreement.title.clone()),
             Cell::new(score).toned(Tone::Good),
-            Cell::new(it.judges.to_string()),
-            Cell::new(format!("{:.0}", it.points)),
+            Cell::new(agreement.judges.to_string()),
+            Cell::new(format!("{:.0}", agreement.points)),
         ])
     });
     (!agreed.is_empty())
-        .then(|| Section::side("Agreed with high confidence", vec![Block::Table(table)]))
+        .then(|| Section::side("High-confidence agreements", vec![Block::Table(table)]))
 }
 
 pub(super) fn critic(verdict: &Verdict) -> Option<Section> {
@@ -76,21 +76,21 @@ pub(super) fn critic(verdict: &Verdict) -> Option<Section> {
         markdown: critic.review.clone(),
     }];
     if critic.findings.is_empty() {
-        let checked = critic.checked.iter().map(|it| format!("- {it}"));
+        let checked = critic.checked.iter().map(|check| format!("- {check}"));
         let markdown = format!(
-            "It found nothing. It checked:\n\n{}",
+            "No findings. Checked:\n\n{}",
             checked.collect::<Vec<_>>().join("\n")
         );
         blocks.push(Block::Text { markdown });
     } else {
         let table = Table::new(
-            "Findings, beside what they changed",
-            &["id", "severity", "what", "answer", "moved"],
+            "Findings and what they changed",
+            &["id", "severity", "finding", "answer", "moved"],
         );
         let table = critic
             .findings
             .iter()
-            .fold(table, |table, it| table.row(row(it)));
+            .fold(table, |table, finding| table.row(row(finding)));
         blocks.push(Block::Table(table));
     }
     Some(Section::main("The critic", blocks))
@@ -111,11 +111,11 @@ fn row(found: &AnsweredFinding) -> Vec<Cell> {
                 Decision::Rejected => "rejected",
             };
             let moved = match (&answer.moved, &answer.refused) {
-                (Some(it), _) => Cell::new(format!(
+                (Some(moved), _) => Cell::new(format!(
                     "{} {:.0} → {:.0}",
-                    it.dimension,
-                    it.from.value(),
-                    it.to.value()
+                    moved.dimension,
+                    moved.from.value(),
+                    moved.to.value()
                 )),
                 (None, Some(why)) => Cell::new(why.clone()).toned(Tone::Caution),
                 (None, None) => Cell::new(""),

@@ -1,9 +1,9 @@
-//! Dots for judges, a line for what came out: a disagreement is seen before it is read.
+//! The scorecard chart: a dot for each judge, a line for the consensus.
 
 use roundtable_core::bounded::OutOfHundred;
 use roundtable_core::councils::{Agreement, Spread};
 
-use super::super::scorecard::{DimensionResult, JudgeScore, Standing};
+use super::super::scorecard::{DimensionResult, JudgeScore, ScoreBasis};
 use crate::report::{Block, Cell, Chart, Dot, DotRow, Scale, Section, Table, Tone, Unit};
 
 const SCALE: Scale = Scale {
@@ -13,28 +13,31 @@ const SCALE: Scale = Scale {
 };
 
 pub(super) fn sections(dimensions: &[DimensionResult]) -> Vec<Section> {
-    if dimensions.iter().all(|it| it.judges.is_empty()) {
+    if dimensions
+        .iter()
+        .all(|dimension| dimension.judges.is_empty())
+    {
         return Vec::new();
     }
     let now = chart(
-        "Score card",
+        "Scorecard",
         dimensions,
-        |it| it.final_score,
-        |it| it.spread.as_ref(),
+        |result| result.final_score,
+        |result| result.spread.as_ref(),
         JudgeScore::last,
     );
-    let mut sections = vec![Section::main("Score card", vec![Block::Chart(now)])];
+    let mut sections = vec![Section::main("Scorecard", vec![Block::Chart(now)])];
     let has_second = dimensions
         .iter()
-        .flat_map(|it| &it.judges)
-        .any(|it| it.round_2.is_some());
+        .flat_map(|dimension| &dimension.judges)
+        .any(|score| score.round_2.is_some());
     if has_second {
         let before = chart(
-            "Round 1, before they read each other",
+            "Round 1, before the judges read each other",
             dimensions,
-            |it| it.blind.as_ref().map(|it| it.score),
-            |it| it.blind_spread.as_ref(),
-            |it| it.round_1,
+            |result| result.blind.as_ref().map(|consensus| consensus.score),
+            |result| result.blind_spread.as_ref(),
+            |score| score.round_1,
         );
         let blocks = vec![Block::Chart(before), Block::Table(moves(dimensions))];
         sections.push(Section::side("Before and after round 2", blocks));
@@ -81,7 +84,7 @@ fn remark(spread: &Spread) -> Option<Cell> {
     }
 }
 
-/// Every score that a second round could have changed.
+/// The scores of all judges that were asked in round 2.
 fn moves(dimensions: &[DimensionResult]) -> Table {
     let table = Table::new(
         "What round 2 changed",
@@ -89,19 +92,19 @@ fn moves(dimensions: &[DimensionResult]) -> Table {
     );
     let scores = dimensions
         .iter()
-        .flat_map(|it| it.judges.iter().map(move |judge| (it, judge)));
-    let asked = scores.filter(|(_, judge)| judge.standing != Standing::OneRound);
+        .flat_map(|dimension| dimension.judges.iter().map(move |judge| (dimension, judge)));
+    let asked = scores.filter(|(_, judge)| judge.basis != ScoreBasis::OneRound);
     asked.fold(table, |table, (dimension, judge)| {
         let shown = |score: Option<OutOfHundred>| {
-            score.map_or_else(|| "–".into(), |it| it.shown().to_string())
+            score.map_or_else(|| "–".into(), |score| score.shown().to_string())
         };
-        let what = match (judge.standing, judge.is_explained) {
-            (Standing::RoundOneStands, _) => {
-                Cell::new("absent: round 1 stands").toned(Tone::Caution)
+        let what = match (judge.basis, judge.is_explained) {
+            (ScoreBasis::RoundOneStands, _) => {
+                Cell::new("absent: round 1 counts").toned(Tone::Caution)
             }
             (_, Some(true)) => Cell::new("changed, with a reason"),
             (_, Some(false)) => Cell::new("changed, unexplained").toned(Tone::Caution),
-            (_, None) => Cell::new("stands").toned(Tone::Quiet),
+            (_, None) => Cell::new("unchanged").toned(Tone::Quiet),
         };
         table.row(vec![
             Cell::new(dimension.title.clone()),

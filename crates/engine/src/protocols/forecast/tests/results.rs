@@ -1,0 +1,245 @@
+//! The result of a whole forecast.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::protocols::forecast::extras::AccuracyPool;
+use crate::protocols::record;
+use crate::scripted::snapshot;
+
+/// F-03, F-15: 15 arguments, 15 scorings and one synthesis are 31 calls; the journal of a whole debate.
+#[tokio::test]
+async fn f15_a_whole_debate_takes_31_calls() {
+    let (model, journal) = (good_model(), Arc::default());
+    let result = played(&model, &journal).await;
+    let mut counted: BTreeMap<String, usize> = BTreeMap::new();
+    for name in model.asked() {
+        *counted.entry(name).or_default() += 1;
+    }
+    let counted: Vec<_> = counted
+        .iter()
+        .map(|(name, count)| (name.as_str(), *count))
+        .collect();
+    assert_eq!(
+        counted,
+        [("argument", 15), ("forecast_synthesis", 1), ("scoring", 15)]
+    );
+    assert_eq!(result.metadata.sonnet_calls, 31);
+    assert_eq!(result.metadata.total_arguments, 15);
+    assert_eq!(result.roundtable.state, State::Complete);
+    insta::assert_json_snapshot!(snapshot(&journal));
+}
+
+/// F-14, F-08, F-10, F-11: the whole result as other services get it.
+#[tokio::test]
+async fn f14_the_result_of_a_golden_request() {
+    let result = played(&good_model(), &Arc::default()).await;
+    let mut result = serde_json::to_value(result).unwrap();
+    // The test's clock advances with every reading.
+    result["metadata"]["wall_clock_time_ms"] = json!(0);
+    result["roundtable"]["totals"] = Value::Null;
+    insta::assert_json_snapshot!(result);
+}
+
+/// The contract as a JSON schema, written by hand.
+fn contract() -> Value {
+    let text = json!({ "type": "string" });
+    let share = json!({ "type": "number", "minimum": 0, "maximum": 1 });
+    let count = json!({ "type": "integer", "minimum": 0 });
+    let list = |items: Value| json!({ "type": "array", "items": items });
+    let object = |fields: Value| {
+        let names: Vec<&String> = fields.as_object().unwrap().keys().collect();
+        json!({ "type": "object", "properties": fields, "required": names, "additionalProperties": false })
+    };
+    let role = json!({ "enum": ["optimist", "pessimist", "contrarian", "historian", "judge"] });
+    let argument = object(json!({
+        "role": role, "argument": text, "outcome_supported": text, "evidence_cited": list(text.clone()),
+        "scores": object(json!({ "logical_strength": share, "evidence_quality": share, "novelty": share, "composite": share })),
+        "rebuts": list(role.clone()),
+    }));
+    let round = object(json!({
+        "round_number": { "enum": [1, 2, 3] },
+        "phase": { "enum": ["opening", "rebuttal", "closing"] },
+        "arguments": list(argument),
+        "round_summary": object(json!({
+            "dominant_argument": role, "key_disagreements": list(text.clone()),
+            "emerging_consensus": list(object(json!({ "outcome_id": text, "direction": { "enum": ["toward", "away"] } }))),
+        })),
+    }));
+    let mut result = object(json!({
+        "debate_id": text, "task_id": text, "completed_at": { "type": "string", "format": "date-time" },
+        "debate_log": object(json!({ "rounds": list(round) })),
+        "consensus_score": share,
+        "disagreement_map": list(object(json!({
+            "topic": text, "positions": list(object(json!({ "role": role, "stance": text, "strength": share }))),
+            "resolved": { "type": "boolean" },
+        }))),
+        "probability_distribution": list(object(json!({
+            "outcome_id": text, "probability": share,
+            "role_assessments": list(object(json!({ "role": role, "probability": share, "confidence": share }))),
+            "judge_probability": share, "consensus_probability": share,
+        }))),
+        "key_insights": list(object(json!({
+            "insight": text, "source_role": role, "round": { "enum": [1, 2, 3] },
+            "impact": { "enum": ["high", "medium", "low"] }, "affected_outcomes": list(text.clone()),
+        }))),
+        "historical_precedents": list(object(json!({
+            "event": text, "date": text, "similarity_score": share, "outcome": text, "relevance": text,
+        }))),
+        "metadata": object(json!({
+            "total_arguments": count, "sonnet_tokens_used": object(json!({ "input": count, "output": count })),
+            "sonnet_calls": count, "wall_clock_time_ms": count, "model": text,
+        })),
+    }));
+    // Our additions are under this key only.
+    result["properties"]["roundtable"] = json!({ "type": "object" });
+    result
+}
+
+/// F-01, F-14: the result has exactly the contract's fields.
+#[tokio::test]
+async fn f14_a_golden_result_fits_the_contract() {
+    let journal = Arc::default();
+    played(&good_model(), &journal).await;
+    let result = record(
+        "0c1f1a9e-6a5b-4f0e-9d3c-2b7f6f1d8a55",
+        "then".into(),
+        &entries(&journal),
+    )
+    .unwrap();
+    let validator = jsonschema::validator_for(&contract()).unwrap();
+    let faults: Vec<_> = validator
+        .iter_errors(&result)
+        .map(|fault| format!("{}: {fault}", fault.instance_path()))
+        .collect();
+    assert_eq!(faults, Vec::<String>::new());
+    assert!(result["roundtable"]["accuracy_pool"]["probabilities"].is_array());
+}
+
+/// F-08, F-09: the probabilities of the golden debate, computed by hand.
+#[tokio::test]
+async fn f08_the_probability_is_the_weighted_mean_of_judge_and_consensus() {
+    let result = played(&good_model(), &Arc::default()).await;
+    // above: roles 0.1, 0.3, 0.1, 0.2, judge 0.2.
+    let above = &result.probability_distribution[0];
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}");
+    close(above.consensus_probability, 0.18);
+    close(above.judge_probability.unwrap(), 0.2);
+    close(above.probability, 0.6 * 0.2 + 0.4 * 0.18);
+    let sum: f64 = result
+        .probability_distribution
+        .iter()
+        .map(|outcome| outcome.probability)
+        .sum();
+    close(sum, 1.0);
+    let by_outcome = &result.roundtable.extras.consensus_by_outcome;
+    let spread = (0.028_f64 / 5.0).sqrt();
+    close(by_outcome["above"], 1.0 - spread / (6.0_f64.sqrt() / 5.0));
+    let mean = by_outcome.values().sum::<f64>() / 3.0;
+    close(result.consensus_score.unwrap(), mean);
+}
+
+/// F-07: the dominant argument, and the outcomes that the roles moved toward.
+#[tokio::test]
+async fn f07_round_summaries_are_computed_from_scores_and_probabilities() {
+    let model = script(|request, mut reply| {
+        if name(request) == "scoring"
+            && all_text(request).contains("The historian argues in round 2")
+        {
+            reply["scores"]["novelty"] = json!(0.9);
+        }
+        reply
+    });
+    let result = played(&model, &Arc::default()).await;
+    let rounds = serde_json::to_value(&result.debate_log.rounds).unwrap();
+    let summaries: Vec<_> = (0..3)
+        .map(|index| rounds[index]["round_summary"].clone())
+        .collect();
+    assert_eq!(
+        json!(summaries),
+        json!([
+            { "dominant_argument": "optimist", "key_disagreements": ["Whether wages keep rising"], "emerging_consensus": [] },
+            { "dominant_argument": "historian", "key_disagreements": ["How long energy shocks last"], "emerging_consensus": [
+                { "outcome_id": "above", "direction": "away" },
+                { "outcome_id": "within", "direction": "toward" },
+                { "outcome_id": "below", "direction": "away" },
+            ] },
+            { "dominant_argument": "optimist", "key_disagreements": [], "emerging_consensus": [
+                { "outcome_id": "above", "direction": "away" },
+                { "outcome_id": "within", "direction": "toward" },
+            ] },
+        ])
+    );
+}
+
+/// C-17: the blind first round compared with the debated forecast, with their costs.
+#[tokio::test]
+async fn c17_the_result_says_what_the_debate_was_worth() {
+    let result = played(&good_model(), &Arc::default()).await;
+    let worth = result.roundtable.extras.worth.unwrap();
+    let blind: Vec<_> = worth
+        .blind
+        .probabilities
+        .iter()
+        .map(|probability| probability.probability.value())
+        .collect();
+    let expected = [0.24, 0.45, 0.31];
+    assert!(
+        blind
+            .iter()
+            .zip(expected)
+            .all(|(a, b)| (a - b).abs() < 1e-9),
+        "{blind:?}"
+    );
+    assert_eq!((worth.blind.calls, worth.blind.tokens), (5, 600));
+    assert_eq!((worth.debated.calls, worth.debated.tokens), (31, 31 * 120));
+    assert!(!worth.changed_the_likeliest);
+}
+
+/// The accuracy pool has equal weights without history, and the weights of the rules with it.
+#[tokio::test]
+async fn the_accuracy_pool_uses_the_earned_weights() {
+    let plain = played(&good_model(), &Arc::default()).await;
+    let pool = plain.roundtable.extras.accuracy_pool.unwrap();
+    assert!(
+        pool.weights
+            .iter()
+            .all(|weight| (weight.weight - 0.2).abs() < 1e-12)
+    );
+    let seen = |role: &str, brier| roundtable_core::forecast::Observation {
+        role: role.into(),
+        domain: Some("economy".into()),
+        brier,
+        known_at: 5,
+    };
+    let history: Vec<_> = (0..20)
+        .flat_map(|_| {
+            [
+                seen("contrarian", 0.05),
+                seen("optimist", 0.4),
+                seen("judge", 0.4),
+            ]
+        })
+        .collect();
+    let before = |history| ForecastContext {
+        history,
+        now: 10,
+        ..ForecastContext::default()
+    };
+    let planned = plan(&request(), &cast(), before(history)).unwrap();
+    let setup = Setup {
+        rules: json!(planned.rules),
+        ..setup_of(&request())
+    };
+    let learned = played_with(&good_model(), &Arc::default(), setup, Budget::default()).await;
+    let learned_pool = learned.roundtable.extras.accuracy_pool.unwrap();
+    let below = |pool: &AccuracyPool| pool.probabilities[2].probability.value();
+    assert!(
+        below(&learned_pool) > below(&pool),
+        "the contrarian counts more"
+    );
+    assert_eq!(
+        learned.probability_distribution,
+        plain.probability_distribution
+    );
+}
