@@ -150,7 +150,7 @@ fn e12_an_enhanced_debate_gives_its_record() {
             "Position shift (R2→R3):",
             "Evidence convergence: 0.00",
             "CONSENSUS REACHED (diverse evidence)",
-            "Over a plain debate +",
+            "Token overhead +",
         ],
     );
     assert!(
@@ -199,7 +199,7 @@ fn e12_an_enhanced_debate_gives_its_record() {
     for words in [
         "Convergence by round",
         "consensus at 0.80",
-        "Evidence by how many cite it",
+        "Evidence by number of citations",
         "overconfident",
     ] {
         assert!(html.contains(words), "'{words}' is not in the page");
@@ -334,7 +334,7 @@ fn e19_without_an_embedder_the_debate_says_so() {
         0,
         &[
             "the typed answers alone decide",
-            "Nothing was measured (there is no embedder): the typed answers decide alone.",
+            "Similarity was not measured (there is no embedder): the typed answers alone decide.",
         ],
     );
 }

@@ -1,4 +1,4 @@
-//! What a caller may set, and the check of a request: mode, seats, rounds, focus, stakes, evidence.
+//! The input of a request and its validation: mode, seats, rounds, focus, stakes, evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,7 +146,7 @@ pub(super) fn validate(
     request: Request,
     context: Context<'_>,
 ) -> Result<Plan<Rules>, Vec<Fault>> {
-    // Tokens are counted from round 2 on; loading the vocabulary meanwhile hides its cost.
+    // Tokens are counted from round 2 on. The vocabulary is loaded in the background until then.
     tokens::load_meanwhile();
     let mut faults = Vec::new();
     let question = request.question.trim().to_owned();
