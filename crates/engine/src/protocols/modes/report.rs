@@ -86,7 +86,7 @@ fn title(round: &Round) -> String {
     }
 }
 
-fn note(text: impl Into<String>, tone: Tone) -> Block {
+pub(crate) fn note(text: impl Into<String>, tone: Tone) -> Block {
     Block::Note {
         text: text.into(),
         tone,

@@ -193,19 +193,7 @@ impl EnhancedState {
         let mut turned = Vec::new();
         let mut compared = 0;
         for turn in round.turns.iter().filter(|turn| !turn.is_hidden) {
-            let mut statuses = state.agent_status.iter();
-            let status = statuses.find(|status| status.agent == turn.seat);
-            let answer = Answer {
-                seat: turn.seat.clone(),
-                option: turn.reply.debate_alignment.clone(),
-                vote: turn.reply.vote,
-                stance: status.and_then(|status| status.stance),
-                probability: turn
-                    .reply
-                    .estimate
-                    .filter(|value| (0.0..=1.0).contains(value)),
-                position: turn.reply.position.clone(),
-            };
+            let answer = answer_of(turn, state);
             let before = self.answers.get(&turn.seat);
             let movement = before.map(|(_, before)| Movement {
                 shift: measurement.shifts.get(&turn.seat).copied(),
@@ -300,25 +288,22 @@ impl EnhancedState {
         let Some(last) = rounds.last() else {
             return next;
         };
-        let ask = |escalation| {
-            (!self.is_decided(last.number, escalation)).then_some(NextStep::Ask(escalation))
-        };
         if self.objections.iter().any(SecurityObjection::is_open)
-            && let Some(ask) = ask(Escalation::SecurityObjection)
+            && !self.is_decided(last.number, Escalation::SecurityObjection)
         {
-            return ask;
+            return NextStep::Ask(Escalation::SecurityObjection);
         }
         if self.rules.ends_by == EndsBy::Convergence {
             return self.after_convergence(rounds, last, max_rounds);
         }
-        let Some(exit) = votes::after_round(history, max_rounds) else {
-            return next;
-        };
         let lacks_majority = matches!(self.count(), Some((_, Count::Open(_))));
-        let ask = lacks_majority
-            .then(|| ask(Escalation::NoMajority))
-            .flatten();
-        ask.unwrap_or(NextStep::End(Ending::Exit(exit)))
+        match votes::after_round(history, max_rounds) {
+            None => next,
+            Some(_) if lacks_majority && !self.is_decided(last.number, Escalation::NoMajority) => {
+                NextStep::Ask(Escalation::NoMajority)
+            }
+            Some(exit) => NextStep::End(Ending::Exit(exit)),
+        }
     }
 
     fn after_convergence(&self, rounds: &[Round], last: &Round, max_rounds: u32) -> NextStep {
@@ -383,5 +368,19 @@ impl EnhancedState {
 
     pub fn last_similarity(&self) -> Option<Similarity> {
         self.rounds.last().and_then(|last| last.metrics.similarity)
+    }
+}
+
+fn answer_of(turn: &SeatTurn, state: &DebateState) -> Answer {
+    let mut statuses = state.agent_status.iter();
+    let status = statuses.find(|status| status.agent == turn.seat);
+    let estimate = turn.reply.estimate;
+    Answer {
+        seat: turn.seat.clone(),
+        option: turn.reply.debate_alignment.clone(),
+        vote: turn.reply.vote,
+        stance: status.and_then(|status| status.stance),
+        probability: estimate.filter(|value| (0.0..=1.0).contains(value)),
+        position: turn.reply.position.clone(),
     }
 }

@@ -5,10 +5,10 @@ use roundtable_core::convergence::{Explanation, Status, Warning};
 use roundtable_core::evidence::{EvidenceType, Level, Weights};
 use roundtable_core::state::ClaimStatus;
 
-use super::super::enhanced::{self, EnhancedRules, EnhancedVerdict};
 use super::*;
 use crate::algorithm::{self, Algorithm};
 use crate::journal::Keyed;
+use crate::protocols::modes::enhanced::{self, EnhancedRules, EnhancedVerdict};
 
 mod convergence;
 mod escalation;
