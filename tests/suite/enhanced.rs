@@ -149,7 +149,7 @@ fn e12_an_enhanced_debate_has_a_record() {
             "Position shift (R2→R3):",
             "Evidence convergence: 0.00",
             "CONSENSUS REACHED (diverse evidence)",
-            "Over a plain debate +",
+            "Token overhead +",
         ],
     );
     assert!(
@@ -198,7 +198,7 @@ fn e12_an_enhanced_debate_has_a_record() {
     for words in [
         "Convergence by round",
         "consensus at 0.80",
-        "Evidence by how many cite it",
+        "Evidence by number of citations",
         "overconfident",
     ] {
         assert!(html.contains(words), "'{words}' is not in the page");
@@ -333,7 +333,7 @@ fn e19_a_missing_embedder_is_reported() {
         0,
         &[
             "the typed answers alone decide",
-            "Nothing was measured (there is no embedder): the typed answers decide alone.",
+            "Similarity was not measured (there is no embedder): the typed answers alone decide.",
         ],
     );
 }

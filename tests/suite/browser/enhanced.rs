@@ -148,11 +148,7 @@ async fn e11_an_enhanced_debate_is_started_watched_decided_and_ends() {
         "a panel has four seats"
     );
     let all = browser.text("main").await;
-    for words in [
-        "CONSENSUS REACHED",
-        "once more",
-        "Tokens over a plain debate",
-    ] {
+    for words in ["CONSENSUS REACHED", "once more", "Token overhead"] {
         assert!(all.contains(words), "'{words}' is not in:\n{all}");
     }
     let heard = server.heard();

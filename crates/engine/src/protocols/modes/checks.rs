@@ -1,5 +1,5 @@
-//! The rules that the program holds a reply to (M-03 … M-10). What breaks one is sent back once; what still does is kept
-//! with a remark and counted. Each remark begins with the name of its rule.
+//! The rules that the program checks a reply against (M-03 … M-10). A reply that breaks one is sent back once; if it still does,
+//! it is kept with a remark and counted. Each remark begins with the name of its rule. The texts are sent to models.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,12 @@ use roundtable_core::evidence::Ledger;
 use roundtable_core::language;
 use roundtable_core::sources::Sources;
 use roundtable_core::stance;
-use roundtable_core::state::DebateState;
+use roundtable_core::state::{self, DebateState};
 use roundtable_core::verification::{ALTERNATIVES, RISKS, Stakes};
 use roundtable_core::votes::Vote;
 use roundtable_core::wording;
 
+use super::debate::RoundKind;
 use super::enhanced;
 use super::panel::Panelist;
 use super::references::resolved;
@@ -19,45 +20,38 @@ use super::replies::Contribution;
 use crate::mode::{Mitigations, Mode};
 use crate::model::Ability;
 
-/// An argument is asked for in 350 words; this is where it stops being one.
-const MOST_WORDS: usize = 600;
-/// So much of an argument taken over word for word is no contribution.
-const MOST_ECHO: f64 = 0.6;
-/// So many faults of one rule are told at once.
-const TOLD: usize = 4;
+/// The prompt asks for 350 words; this is the limit for sending a reply back.
+const MAX_WORDS: usize = 600;
+/// The share of an argument that may repeat another seat's word for word.
+const MAX_ECHO: f64 = 0.6;
+/// Faults of one rule that are listed; the rest is only counted.
+const MAX_LISTED: usize = 4;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Ordinary,
-    /// A critical-objection round (M-08).
-    Objection,
-}
-
-/// What a reply is checked against.
+/// Checks the reply of one seat in one round.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Against<'a> {
+pub(super) struct ReplyChecker<'a> {
     pub(super) mode: &'a Mode,
     pub(super) question: &'a str,
     pub(super) stakes: Stakes,
     pub(super) round: u32,
-    pub(super) kind: Kind,
+    pub(super) kind: RoundKind,
     pub(super) seat: &'a Panelist,
     pub(super) state: &'a DebateState,
     pub(super) sources: &'a Sources,
-    /// What others have said lately: name and argument.
+    /// Recent arguments of other seats, with the seat's name.
     pub(super) peers: &'a [(String, String)],
-    /// Where every claim carries evidence.
+    /// `None` if claims need no evidence.
     pub(super) evidence: Option<&'a Ledger>,
 }
 
-impl Against<'_> {
+impl ReplyChecker<'_> {
     pub(super) fn faults(&self, reply: &Contribution) -> Vec<String> {
         let moves = reply.moves(self.seat.stance);
         let mut faults = Faults::default();
         for fault in moves.faults(&reply.argument) {
             let rule = match fault {
-                roundtable_core::state::Fault::Label(_) => "labels",
-                roundtable_core::state::Fault::Citation(_) => "citations",
+                state::Fault::Label(_) => "labels",
+                state::Fault::Citation(_) => "citations",
             };
             faults.add(rule, fault.to_string());
         }
@@ -75,7 +69,9 @@ impl Against<'_> {
         }
         self.length_and_echo(reply, &mut faults);
         if let Some(ledger) = self.evidence {
-            for (rule, fault) in enhanced::faults(&self.seat.name, reply, self.state, ledger) {
+            for (rule, fault) in
+                enhanced::evidence_faults(&self.seat.name, reply, self.state, ledger)
+            {
                 faults.add(rule, fault);
             }
         }
@@ -100,30 +96,27 @@ impl Against<'_> {
                 );
             }
         }
-        faults.told()
+        faults.into_remarks()
     }
 
     fn unknown_ids(&self, reply: &Contribution) -> Vec<String> {
         let moves = reply.moves(self.seat.stance);
         let mut unknown = self.state.unknown(&moves);
         unknown.extend(resolved(moves, self.sources).1);
-        let moved_by = reply
-            .moved_by
-            .iter()
-            .map(|id| roundtable_core::state::normal_id(id));
+        let moved_by = reply.moved_by.iter().map(|id| state::normal_id(id));
         unknown.extend(moved_by.filter(|id| !self.state.has(id)));
         unknown.into_iter().collect()
     }
 
     fn length_and_echo(&self, reply: &Contribution, faults: &mut Faults) {
         let words = reply.argument.split_whitespace().count();
-        if words > MOST_WORDS {
-            faults.add("length", format!("the argument has {words} words; 350 are asked for, and {MOST_WORDS} are the most."));
+        if words > MAX_WORDS {
+            faults.add("length", format!("the argument has {words} words; 350 are asked for, and {MAX_WORDS} are the most."));
         }
         let echoed = self
             .peers
             .iter()
-            .find(|(_, argument)| wording::echo(&reply.argument, argument) >= MOST_ECHO);
+            .find(|(_, argument)| wording::echo(&reply.argument, argument) >= MAX_ECHO);
         if let Some((peer, _)) = echoed {
             faults.add(
                 "echo",
@@ -132,7 +125,7 @@ impl Against<'_> {
         }
     }
 
-    /// A debate is held in the language of its question: else the seats that do not speak the other hear nothing.
+    /// All replies are in the language of the question, so that every seat can read them.
     fn language(&self, reply: &Contribution, faults: &mut Faults) {
         if let Some((asked, answered)) = language::differs(self.question, &reply.argument) {
             faults.add(
@@ -157,7 +150,7 @@ impl Against<'_> {
         }
     }
 
-    /// M-07, and what a critical-objection round demands (M-08).
+    /// M-07, and the demands of a critical-objection round (M-08).
     fn conformity(&self, reply: &Contribution, faults: &mut Faults) {
         if reply.objects() && is_blank(reply.steelman.as_deref()) {
             faults.add(
@@ -188,7 +181,7 @@ impl Against<'_> {
                 );
             }
         }
-        if self.kind == Kind::Objection {
+        if self.kind == RoundKind::Objection {
             if !reply.objects() && !self.state.claims.is_empty() {
                 faults.add(
                     "objection",
@@ -204,7 +197,7 @@ impl Against<'_> {
         }
     }
 
-    /// The seat's own answers, and what the program can see for itself (M-10).
+    /// The seat's own answers, compared with what the program can count itself (M-10).
     fn verification(&self, reply: &Contribution, faults: &mut Faults) {
         let Some(answers) = &reply.verification else {
             faults.add(
@@ -226,7 +219,7 @@ impl Against<'_> {
         let rejected = reply
             .alternatives
             .iter()
-            .filter(|it| !it.rejected_because.trim().is_empty())
+            .filter(|alternative| !alternative.rejected_because.trim().is_empty())
             .count();
         if answers.alternatives && rejected < ALTERNATIVES {
             faults.add("verification", format!("{ALTERNATIVES} alternatives with the reason they are rejected are needed; there are {rejected}."));
@@ -234,7 +227,7 @@ impl Against<'_> {
         let mitigated = reply
             .risks
             .iter()
-            .filter(|it| !it.mitigation.trim().is_empty())
+            .filter(|risk| !risk.mitigation.trim().is_empty())
             .count();
         if answers.risks && mitigated < RISKS {
             faults.add("verification", format!("the {RISKS} gravest risks with a mitigation each are needed; there are {mitigated}."));
@@ -265,22 +258,22 @@ impl Faults {
         }
     }
 
-    fn told(self) -> Vec<String> {
-        let all = self.by_rule.into_iter().flat_map(|(rule, faults)| {
-            let more = faults.len().saturating_sub(TOLD);
+    fn into_remarks(self) -> Vec<String> {
+        let remarks = self.by_rule.into_iter().flat_map(|(rule, faults)| {
+            let more = faults.len().saturating_sub(MAX_LISTED);
             let rest = (more > 0).then(|| format!("{rule}: and {more} more of the same."));
-            let told = faults
+            let listed = faults
                 .into_iter()
-                .take(TOLD)
+                .take(MAX_LISTED)
                 .map(move |fault| format!("{rule}: {fault}"));
-            told.chain(rest).collect::<Vec<_>>()
+            listed.chain(rest).collect::<Vec<_>>()
         });
-        all.collect()
+        remarks.collect()
     }
 }
 
-/// Remarks counted by the rule that each of them names.
-pub(super) fn counted<'a>(
+/// Counts remarks by their rule.
+pub(super) fn count_by_rule<'a>(
     remarks: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What a caller may set, and the check of a request: mode, seats, rounds, focus, stakes, evidence.
+//! The input of a request and its validation: mode, seats, rounds, focus, stakes, evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ pub struct Settings {
     pub algorithm: Option<String>,
     pub thresholds: Thresholds,
     pub policy: DebatePolicy,
-    /// Why the constitution could not be read; it matters only to debates that need it.
+    /// Why the constitution could not be read. An error only for debates that use it.
     pub policy_error: Option<String>,
 }
 
@@ -146,17 +146,17 @@ pub(super) fn validate(
     request: Request,
     context: Context<'_>,
 ) -> Result<Plan<Rules>, Vec<Fault>> {
-    // Tokens are counted from round 2 on; loading the vocabulary meanwhile hides its cost.
+    // Tokens are counted from round 2 on. The vocabulary is loaded in the background until then.
     tokens::load_in_background();
     let mut faults = Vec::new();
     let question = request.question.trim().to_owned();
     let limit = context.max_question_tokens.min(MAX_QUESTION_TOKENS);
     faults.extend(check_question(&question, limit).err());
     let mode = input.mode.as_deref().unwrap_or(DEFAULT_MODE);
-    let mode = found("/rules/mode", Mode::load(context.data, mode), &mut faults);
+    let mode = ok_or_fault("/rules/mode", Mode::load(context.data, mode), &mut faults);
     let cast = request.cast.as_deref().unwrap_or(Modes::CAST);
-    let cast = found("/cast", load_cast(context.data, cast), &mut faults);
-    let cast = cast.and_then(|cast| seated(cast, input.seats, mode.as_ref(), &mut faults));
+    let cast = ok_or_fault("/cast", load_cast(context.data, cast), &mut faults);
+    let cast = cast.and_then(|cast| limit_seats(cast, input.seats, mode.as_ref(), &mut faults));
     let domain = read_domain(&input, &mut faults);
     let focus = read_focus(input.focus, &mut faults);
     let settings: Settings = context.settings();
@@ -165,13 +165,13 @@ pub(super) fn validate(
     if wanted == Some(false) && algorithm.is_some() {
         faults.push(Fault::new(
             "/rules/algorithm",
-            "only an enhanced debate has an algorithm, and 'enhanced' is false: leave out one of the two",
+            "only enhanced debates have an algorithm, but 'enhanced' is false: remove one of the two",
         ));
     }
     if enhanced.is_none() && domain.is_some() && faults.is_empty() {
         faults.push(Fault::new(
             "/rules/domain",
-            "only an enhanced debate learns from its domain: set 'enhanced' too",
+            "only enhanced debates have a domain: set 'enhanced' too",
         ));
     }
     let enhanced = enhanced.map(|enhanced| enhanced.in_domain(domain.as_ref(), context.learned));
@@ -262,8 +262,8 @@ fn with_tool_seats(
     rules.with_tool_seats(tool_seats)
 }
 
-fn found<T>(at: &str, found: Result<T, DataError>, faults: &mut Vec<Fault>) -> Option<T> {
-    found
+fn ok_or_fault<T>(at: &str, loaded: Result<T, DataError>, faults: &mut Vec<Fault>) -> Option<T> {
+    loaded
         .map_err(|error| faults.push(Fault::new(at, error.to_string())))
         .ok()
 }
@@ -292,8 +292,8 @@ fn panelists(cast: &Cast) -> impl Iterator<Item = &Seat> {
     cast.seats.iter().filter(|seat| seat.part == Part::Panel)
 }
 
-/// The first seats of the panel, as many as are wanted, and the seats outside it.
-fn seated(
+/// Keeps the first seats of the panel, as many as wanted, and all seats outside the panel.
+fn limit_seats(
     cast: Cast,
     wanted: Option<u32>,
     mode: Option<&Mode>,
@@ -323,7 +323,7 @@ fn seated(
     if needs_teams && (one_sided(Team::Red) || one_sided(Team::Blue)) {
         faults.push(Fault::new(
             "/cast",
-            "all seats of this cast are on one team; there must be red and blue",
+            "all seats of this cast are on one team; this mode needs a red and a blue team",
         ));
         return None;
     }

@@ -1,4 +1,4 @@
-//! Who sits on the panel, with what perspective, on which team, with which stance.
+//! The seats of the panel with their perspective, team and stance.
 
 use roundtable_core::stance::Stance;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct Panelist {
     pub view: &'static str,
     pub team: Option<Team>,
     pub stance: Option<Stance>,
-    /// What its team or stance adds to the mode.
+    /// The mode's prompt texts for its team or stance.
     pub variant: Option<Variant>,
     #[serde(skip)]
     pub ability: Ability,
@@ -31,13 +31,15 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// What the cast leaves open is given out in turn: anchors, teams, stances.
+    /// Anchors, teams and stances that the cast does not set are assigned in turn.
     pub fn of(setup: &Setup, mode: &Mode) -> Self {
         let part = |wanted: Part| {
-            let mut seats = setup.seats.iter().filter(move |it| it.seat.part == wanted);
-            seats.next().map(|it| it.seat.name.clone())
+            let mut seats = setup.seats.iter();
+            let seated = seats.find(|seated| seated.seat.part == wanted);
+            seated.map(|seated| seated.seat.name.clone())
         };
-        let panel = setup.seats.iter().filter(|it| it.seat.part == Part::Panel);
+        let panel = setup.seats.iter();
+        let panel = panel.filter(|seated| seated.seat.part == Part::Panel);
         let seats = panel.enumerate().map(|(index, seated)| {
             let seat = &seated.seat;
             let anchor = seat
@@ -79,21 +81,18 @@ impl Panel {
         self.seats.iter().any(|seat| seat.ability == Ability::Small)
     }
 
-    /// Who speaks together, in the order of the mode: nobody of a group hears another of it.
-    pub fn groups(&self, order: SpeakingOrder) -> Vec<Vec<&Panelist>> {
+    /// Names of seats in speaking order. The seats of a group speak in parallel and do not hear each other.
+    pub fn groups(&self, order: SpeakingOrder) -> Vec<Vec<String>> {
         match order {
-            SpeakingOrder::Parallel => vec![self.seats.iter().collect()],
-            SpeakingOrder::Sequence => self.seats.iter().map(|seat| vec![seat]).collect(),
-            SpeakingOrder::RedThenBlue => [Team::Red, Team::Blue]
-                .into_iter()
-                .map(|team| {
-                    self.seats
-                        .iter()
-                        .filter(|it| it.team == Some(team))
-                        .collect()
-                })
-                .collect(),
+            SpeakingOrder::Parallel => vec![self.names()],
+            SpeakingOrder::Sequence => self.names().into_iter().map(|seat| vec![seat]).collect(),
+            SpeakingOrder::RedThenBlue => vec![self.team(Team::Red), self.team(Team::Blue)],
         }
+    }
+
+    fn team(&self, team: Team) -> Vec<String> {
+        let seats = self.seats.iter().filter(|seat| seat.team == Some(team));
+        seats.map(|seat| seat.name.clone()).collect()
     }
 }
 

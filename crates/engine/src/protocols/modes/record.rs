@@ -1,4 +1,4 @@
-//! What programs get of a debate of the modes: the design's debate state and round summaries, and the result.
+//! The record of a debate for programs: the design's debate state and round summaries, and the result.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,8 @@ use roundtable_core::state::{AgentStatus, Blocker, Claim, Decision, Evidence, To
 use serde::Serialize;
 use serde_json::Value;
 
-use super::debate::{Debate, Hidden, Round};
+use super::debate::{Debate, Round};
 use super::enhanced;
-use super::follow::followed;
 use super::verdict::{Safety, Verdict};
 use crate::context::RoundSummary;
 use crate::event::{Entry, Event, Setup, State};
@@ -32,7 +31,7 @@ pub struct Record {
     pub reason: Option<String>,
     pub seats: Vec<SeatRecord>,
     pub debate_state: DebateStateRecord,
-    /// What the user gave to be read.
+    /// The user's sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceRecord>,
     pub rounds: Vec<RoundRecord>,
@@ -44,7 +43,7 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debate_record: Option<DebateRecord>,
     pub totals: Totals,
-    /// Steps that another model answered than the one that was asked.
+    /// Steps answered by a fallback model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
     pub total_ms: u64,
@@ -61,7 +60,7 @@ pub struct SeatRecord {
     pub stance: Option<String>,
 }
 
-/// A source as it was when the debate was opened; its passages are those that were cited.
+/// A source at the time of opening, with the passages that were cited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SourceRecord {
     pub name: String,
@@ -93,11 +92,11 @@ pub struct RoundRecord {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResponseRecord {
     pub agent: String,
-    /// `None` where the safety evaluator keeps it from everybody.
+    /// `None` if the safety evaluator hid the turn.
     pub reply: Option<Value>,
     pub claims_touched: Touched,
     pub citations_used: Vec<String>,
-    /// What it asked of tools, and what it was told.
+    /// Calls of tools with their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<Answered>,
     pub remarks: Vec<String>,
@@ -107,30 +106,30 @@ pub struct ResponseRecord {
 pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> {
     let header = RecordHeader::of(id, timestamp, entries)?;
     let setup = header.setup;
-    let debate = followed(entries)?;
-    let course = Course::of(entries);
-    let used = used(entries);
+    let debate = Debate::from_journal(entries)?;
+    let summary = JournalSummary::of(entries);
+    let tool_calls = tool_calls(entries);
     Some(Record {
         id: header.id,
         timestamp: header.timestamp,
         protocol: setup.protocol.clone(),
         question: setup.question.clone(),
         mode: debate.rules.mode.name.clone(),
-        state: course.state,
-        reason: course.reason,
+        debate_record: enhanced::record_of(id, entries, &debate, &summary),
+        state: summary.state,
+        reason: summary.reason,
         seats: seats(setup, &debate),
-        debate_state: state_of(&debate),
-        sources: sources_of(&debate),
+        debate_state: state_record(&debate),
+        sources: source_records(&debate),
         rounds: debate
             .rounds
             .iter()
-            .map(|round| round_of(&debate, round, &used))
+            .map(|round| round_record(&debate, round, &tool_calls))
             .collect(),
         safety: Safety::of(&debate),
-        result: course.result,
-        user_input: course.user_input,
-        user_rating: course.user_rating,
-        debate_record: enhanced::record(id, entries),
+        result: summary.result,
+        user_input: summary.user_input,
+        user_rating: summary.user_rating,
         totals: header.totals,
         answered_instead: header.answered_instead,
         total_ms: busy_ms(entries),
@@ -139,8 +138,8 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
     })
 }
 
-/// How it went, apart from what was said.
-pub(super) struct Course {
+/// The parts of the journal that are not turns: state, result, and what the user said.
+pub(crate) struct JournalSummary {
     pub(super) state: State,
     pub(super) reason: Option<String>,
     pub(super) result: Option<Verdict>,
@@ -148,7 +147,7 @@ pub(super) struct Course {
     user_rating: Option<u8>,
 }
 
-impl Course {
+impl JournalSummary {
     pub(super) fn of(entries: &[Entry]) -> Self {
         let status = DebateStatus::of(entries);
         let messages = entries.iter().filter_map(|entry| entry.event.said());
@@ -168,15 +167,15 @@ fn seats(setup: &Setup, debate: &Debate) -> Vec<SeatRecord> {
         SeatRecord {
             name: seated.seat.name.clone(),
             model: seated.model.clone(),
-            anchor: panelist.map(|it| it.anchor.name().to_owned()),
-            team: panelist.and_then(|it| it.team.map(|team| team.name().to_owned())),
-            stance: panelist.and_then(|it| it.stance.map(|stance| stance.name().to_owned())),
+            anchor: panelist.map(|seat| seat.anchor.name().to_owned()),
+            team: panelist.and_then(|seat| Some(seat.team?.name().to_owned())),
+            stance: panelist.and_then(|seat| Some(seat.stance?.name().to_owned())),
         }
     });
     seats.collect()
 }
 
-fn state_of(debate: &Debate) -> DebateStateRecord {
+fn state_record(debate: &Debate) -> DebateStateRecord {
     let state = debate.state.clone();
     DebateStateRecord {
         topic: debate.question.clone(),
@@ -190,10 +189,10 @@ fn state_of(debate: &Debate) -> DebateStateRecord {
     }
 }
 
-fn sources_of(debate: &Debate) -> Vec<SourceRecord> {
+fn source_records(debate: &Debate) -> Vec<SourceRecord> {
     let is_cited = |passage: &Passage| {
         let mut evidence = debate.state.evidence.iter();
-        evidence.any(|it| it.kind == EvidenceKind::ToolOutput && it.title == passage.id)
+        evidence.any(|e| e.kind == EvidenceKind::ToolOutput && e.title == passage.id)
     };
     let sources = debate.rules.sources.list().iter();
     sources
@@ -203,29 +202,34 @@ fn sources_of(debate: &Debate) -> Vec<SourceRecord> {
             cited: source
                 .passages
                 .iter()
-                .filter(|it| is_cited(it))
+                .filter(|passage| is_cited(passage))
                 .cloned()
                 .collect(),
         })
         .collect()
 }
 
-/// What was asked of tools, by step.
-pub(super) fn used(entries: &[Entry]) -> BTreeMap<String, Vec<Answered>> {
-    let mut used: BTreeMap<String, Vec<Answered>> = BTreeMap::new();
+/// Calls of tools with their results, by step.
+pub(super) fn tool_calls(entries: &[Entry]) -> BTreeMap<String, Vec<Answered>> {
+    let mut calls: BTreeMap<String, Vec<Answered>> = BTreeMap::new();
     for entry in entries {
         if let Event::Noted { key, value, .. } = &entry.event
             && let Some((step, exchange)) = Exchange::of(key, value)
         {
-            used.entry(step.to_owned())
+            calls
+                .entry(step.to_owned())
                 .or_default()
                 .extend(exchange.calls);
         }
     }
-    used
+    calls
 }
 
-fn round_of(debate: &Debate, round: &Round, used: &BTreeMap<String, Vec<Answered>>) -> RoundRecord {
+fn round_record(
+    debate: &Debate,
+    round: &Round,
+    tool_calls: &BTreeMap<String, Vec<Answered>>,
+) -> RoundRecord {
     let cited: BTreeMap<&str, Vec<String>> = round
         .turns
         .iter()
@@ -234,26 +238,26 @@ fn round_of(debate: &Debate, round: &Round, used: &BTreeMap<String, Vec<Answered
                 .state
                 .evidence
                 .iter()
-                .filter(|it| it.cited_by.contains(&turn.seat));
+                .filter(|evidence| evidence.cited_by.contains(&turn.seat));
             (
                 turn.seat.as_str(),
-                evidence.map(|it| it.id.clone()).collect(),
+                evidence.map(|evidence| evidence.id.clone()).collect(),
             )
         })
         .collect();
     let responses = round.turns.iter().map(|turn| ResponseRecord {
         agent: turn.seat.clone(),
-        reply: (turn.hidden == Hidden::No)
+        reply: (!turn.is_hidden)
             .then(|| serde_json::to_value(&turn.reply).ok())
             .flatten(),
         claims_touched: round
-            .taken
+            .changes
             .touched
             .get(&turn.seat)
             .cloned()
             .unwrap_or_default(),
         citations_used: cited.get(turn.seat.as_str()).cloned().unwrap_or_default(),
-        tool_calls: used
+        tool_calls: tool_calls
             .get(&format!("r{}/{}/speak", round.number, turn.seat))
             .cloned()
             .unwrap_or_default(),

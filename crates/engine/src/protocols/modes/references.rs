@@ -1,5 +1,5 @@
-//! What a seat's reference refers to, where sources were given (M-15): a passage by its id, a calculation, or a work that only
-//! the seat knows. Passages are looked up and calculations done again, so nothing is cited that is not so.
+//! Resolves the references of a reply if the user gave sources (M-15): a passage by its id, a calculation, or another work.
+//! Passages are looked up and calculations repeated, so a reply cannot cite what does not exist.
 
 use roundtable_core::calculator;
 use roundtable_core::citations::{EvidenceKind, Reference};
@@ -10,10 +10,10 @@ use roundtable_core::wording::one_line;
 use crate::tokens;
 use crate::tools::CALCULATION;
 
-/// How much of a passage the state keeps beside its id.
-const GIST: u64 = 40;
+/// The excerpt of a passage that the state keeps.
+const MAX_GIST_TOKENS: u64 = 40;
 
-/// The moves with every reference as the program knows it; what refers to nothing is left out of them, and told.
+/// The moves with resolved references, and the titles of references that refer to nothing and were removed.
 pub(super) fn resolved(mut moves: Moves, sources: &Sources) -> (Moves, Vec<String>) {
     let mut unknown = Vec::new();
     if sources.is_empty() {
@@ -35,7 +35,7 @@ fn resolve(reference: Reference, sources: &Sources) -> Result<Reference, String>
         return Ok(Reference {
             title: passage.id.clone(),
             url: None,
-            gist: tokens::shorten(&one_line(&passage.text), GIST),
+            gist: tokens::shorten(&one_line(&passage.text), MAX_GIST_TOKENS),
             kind: EvidenceKind::ToolOutput,
             ..reference
         });
@@ -54,18 +54,18 @@ fn resolve(reference: Reference, sources: &Sources) -> Result<Reference, String>
         });
     }
     let source = sources.named(&title);
-    let points_at_nothing = source.is_some_and(|source| {
+    let is_unknown_passage = source.is_some_and(|source| {
         let rest = title.get(source.name.len()..).unwrap_or_default();
         rest.contains(':')
     });
     match reference.kind {
-        EvidenceKind::Citation if !points_at_nothing => Ok(reference),
-        // What a tool said has an id; without one it said nothing of the kind.
+        EvidenceKind::Citation if !is_unknown_passage => Ok(reference),
+        // Every result of a tool has an id or an expression; this one has neither.
         EvidenceKind::Citation | EvidenceKind::ToolOutput | EvidenceKind::Calculation => Err(title),
     }
 }
 
-/// The expression of `calc: 30 * 12`, with or without the result behind it.
+/// The expression of `calc: 30 * 12`, with or without a result after it.
 fn calculation(title: &str) -> Option<&str> {
     let head = title.get(..CALCULATION.len())?;
     let rest = &title[CALCULATION.len()..];

@@ -1,4 +1,4 @@
-//! M-15: what is cited is looked up or calculated again.
+//! M-15: cited passages are looked up, cited calculations repeated.
 
 use roundtable_core::sources::{Source, of_text};
 
@@ -23,7 +23,7 @@ fn reference(title: &str, kind: EvidenceKind) -> Reference {
 }
 
 #[test]
-fn m15_a_passage_is_cited_by_its_id_and_told_in_its_own_words() {
+fn m15_a_cited_passage_keeps_its_own_words() {
     for kind in [EvidenceKind::Citation, EvidenceKind::ToolOutput] {
         let found = resolve(reference("[Plan.md:1-2]", kind), &sources());
         let expected = Reference {
@@ -38,7 +38,7 @@ fn m15_a_passage_is_cited_by_its_id_and_told_in_its_own_words() {
 }
 
 #[test]
-fn m15_a_calculation_is_done_again_whatever_result_stands_behind_it() {
+fn m15_a_calculation_is_repeated_whatever_result_the_reply_states() {
     let found = resolve(
         reference("Calc: 40000 * 15% = 9", EvidenceKind::Citation),
         &sources(),
@@ -54,8 +54,9 @@ fn m15_a_calculation_is_done_again_whatever_result_stands_behind_it() {
 }
 
 #[test]
-fn m15_what_no_tool_said_is_refused_and_other_works_are_not() {
-    let title = |title: &str, kind| resolve(reference(title, kind), &sources()).map(|it| it.title);
+fn m15_invented_tool_results_are_refused_and_other_works_are_not() {
+    let title =
+        |title: &str, kind| resolve(reference(title, kind), &sources()).map(|found| found.title);
     for refused in ["plan.md:9-12", "calc: 1 / 0", "calc:"] {
         assert_eq!(
             Err(refused.to_owned()),

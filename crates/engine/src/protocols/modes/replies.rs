@@ -1,5 +1,5 @@
-//! What seats reply in the modes, as types. One type serves every mode; what a mode or a small model has no use for is
-//! left out of the schema it is sent.
+//! The replies of seats. One type serves all modes; properties that a mode does not use or that are too much for a small model
+//! are left out of the schema. Doc comments of these types are part of the schemas that are sent to models.
 
 use std::fmt::Write;
 
@@ -9,10 +9,11 @@ use roundtable_core::stance::Stance;
 use roundtable_core::state::{Moves, NewClaim, Objection};
 use roundtable_core::verification::Answers;
 use roundtable_core::votes::Vote;
+use roundtable_core::wording::one_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::enhanced::{Backing, CritiqueSaid};
+use super::enhanced::{Backing, CritiqueReply};
 use crate::reply::Reply;
 
 /// One turn of one seat.
@@ -96,7 +97,7 @@ pub struct Contribution {
     /// Criticism of claims on the table, in four steps each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 4))]
-    pub critiques: Vec<CritiqueSaid>,
+    pub critiques: Vec<CritiqueReply>,
     /// What stands against the answer on grounds of security; null where nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 300))]
@@ -185,12 +186,12 @@ pub enum RiskLevel {
 }
 
 impl Contribution {
-    /// Whether it argues against anything on the table.
+    /// Whether the reply argues against a claim.
     pub fn objects(&self) -> bool {
-        !self.opposes.is_empty() || self.critiques.iter().any(|it| !it.concedes())
+        !self.opposes.is_empty() || self.critiques.iter().any(|critique| !critique.concedes())
     }
 
-    /// What the state takes up of it. The stance is the one that was assigned, whatever the seat writes.
+    /// The reply as moves of the debate state. The stance is the assigned one, whatever the reply says.
     pub fn moves(&self, stance: Option<Stance>) -> Moves {
         Moves {
             position: self.position.clone(),
@@ -201,8 +202,8 @@ impl Contribution {
             alignment: self
                 .debate_alignment
                 .clone()
-                .filter(|it| !it.trim().is_empty()),
-            estimate: self.estimate.filter(|it| it.is_finite()),
+                .filter(|answer| !answer.trim().is_empty()),
+            estimate: self.estimate.filter(|estimate| estimate.is_finite()),
             claims: self.claims.clone(),
             references: self.references.clone(),
             supports: self.supports.clone(),
@@ -235,25 +236,25 @@ impl Reply for Contribution {
             .iter()
             .map(|claim| format!("{}[{}]{}", claim.text, claim.label.name(), claim.citations));
         list(&mut text, "Claims", claims);
-        let references = self.references.iter().map(|it| match &it.url {
-            Some(url) if !url.is_empty() => format!("[{}] {} {url}", it.number, it.title),
-            _ => format!("[{}] {}", it.number, it.title),
+        let references = self.references.iter().map(|cited| match &cited.url {
+            Some(url) if !url.is_empty() => format!("[{}] {} {url}", cited.number, cited.title),
+            _ => format!("[{}] {}", cited.number, cited.title),
         });
         list(&mut text, "References", references);
         let objections = self
             .opposes
             .iter()
-            .map(|it| format!("{} ({}): {}", it.claim, it.ground.name(), it.because));
+            .map(|o| format!("{} ({}): {}", o.claim, o.ground.name(), o.because));
         list(&mut text, "Objections", objections);
         let risks = self
             .risks
             .iter()
-            .map(|it| format!("{} → {}", it.failure, it.mitigation));
+            .map(|risk| format!("{} → {}", risk.failure, risk.mitigation));
         list(&mut text, "Risks", risks);
         let alternatives = self
             .alternatives
             .iter()
-            .map(|it| format!("{}: {}", it.option, it.rejected_because));
+            .map(|a| format!("{}: {}", a.option, a.rejected_because));
         list(&mut text, "Alternatives", alternatives);
         list(&mut text, "New concern", self.concern.iter().cloned());
         list(&mut text, "Uncertain", self.uncertainty.iter().cloned());
@@ -265,7 +266,7 @@ impl Reply for Contribution {
         list(
             &mut text,
             "Critiques",
-            self.critiques.iter().map(CritiqueSaid::line),
+            self.critiques.iter().map(CritiqueReply::line),
         );
         list(
             &mut text,
@@ -335,7 +336,7 @@ fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
 
 fn points(text: &mut String, items: impl Iterator<Item = String>) {
     for item in items.filter(|item| !item.trim().is_empty()) {
-        // One point, one line: a model's line break must not end the list.
-        let _ = write!(text, "\n- {}", roundtable_core::wording::one_line(&item));
+        // A line break in an item would end the list.
+        let _ = write!(text, "\n- {}", one_line(&item));
     }
 }

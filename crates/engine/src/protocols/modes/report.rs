@@ -1,5 +1,5 @@
-//! A debate of the modes as a report, at any moment of its journal: positions round by round, claims, evidence, how
-//! confidence and agreement went, and by which criterion it ended.
+//! The report of a debate, at any point of its journal: positions by round, claims, evidence, confidence and agreement over the
+//! rounds, and the exit criterion.
 
 use roundtable_core::citations::EvidenceKind;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
@@ -7,11 +7,9 @@ use roundtable_core::state::{Claim, ClaimStatus, DebateState, Evidence};
 use roundtable_core::votes::{MIN_CONFIDENCE, Vote};
 use roundtable_core::wording::one_line;
 
-use super::Kind;
-use super::debate::{Debate, Hidden, Round, Spoken};
+use super::debate::{Debate, Round, RoundKind, SeatTurn};
 use super::enhanced;
-use super::follow::followed;
-use super::record::{Course, used};
+use super::record::{JournalSummary, tool_calls};
 use super::verdict::{Poll, Safety, Verdict};
 use crate::event::Entry;
 use crate::report::{
@@ -20,27 +18,23 @@ use crate::report::{
 use crate::tokens;
 use crate::totals::Totals;
 
-/// Where an enhanced debate stands after its last round.
+/// The last measured round of an enhanced debate.
 pub(super) fn progress(entries: &[Entry]) -> Option<Section> {
-    enhanced::progress(&followed(entries)?)
+    enhanced::progress(&Debate::from_journal(entries)?)
 }
 
 pub(super) fn report(entries: &[Entry]) -> Report {
-    let Some(debate) = followed(entries) else {
+    let Some(debate) = Debate::from_journal(entries) else {
         return Report::default();
     };
-    let verdict = Course::of(entries).result;
+    let verdict = JournalSummary::of(entries).result;
     let mut sections = Vec::new();
     if let Some(verdict) = &verdict {
         sections.push(worth(verdict));
     }
     let total = Totals::of(entries).debate.usage.total();
-    let stage = match &verdict {
-        Some(_) => enhanced::Stage::Over,
-        None => enhanced::Stage::Under,
-    };
-    sections.extend(enhanced::sections(&debate, total, stage));
-    sections.extend(open(&debate.state));
+    sections.extend(enhanced::sections(&debate, total, verdict.is_some()));
+    sections.extend(open_points(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
         sections.push(Section::main(
             &title(round),
@@ -61,16 +55,16 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     }
     sections.extend(sources(&debate));
     sections.extend(tools(entries));
-    let measured = debate.rounds.iter().filter(|it| it.figures.is_some());
-    // One round is no course, and its table says it all.
-    if measured.count() > 1 {
-        let chart = course(&debate);
+    let finished = debate.rounds.iter().filter(|round| round.figures.is_some());
+    // A chart needs at least two points.
+    if finished.count() > 1 {
+        let chart = confidence_chart(&debate);
         sections.push(Section::side(
             "Confidence and agreement",
             vec![Block::Chart(chart)],
         ));
     }
-    sections.extend(rules_broken(&debate));
+    sections.extend(violations(&debate));
     sections.extend(withheld(&Safety::of(&debate)));
     Report {
         answer: verdict
@@ -87,12 +81,12 @@ pub(super) fn report(entries: &[Entry]) -> Report {
 
 fn title(round: &Round) -> String {
     match round.kind {
-        Kind::Ordinary => format!("Positions in round {}", round.number),
-        Kind::Objection => format!("Positions in round {}, critical objections", round.number),
+        RoundKind::Ordinary => format!("Positions in round {}", round.number),
+        RoundKind::Objection => format!("Positions in round {}, critical objections", round.number),
     }
 }
 
-fn note(text: impl Into<String>, tone: Tone) -> Block {
+pub(crate) fn note(text: impl Into<String>, tone: Tone) -> Block {
     Block::Note {
         text: text.into(),
         tone,
@@ -122,26 +116,29 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         facts.push(Fact::new(
             "Estimate",
             format!(
-                "{} (middle half {} to {})",
-                figure(spread.median),
-                figure(spread.lower_quartile),
-                figure(spread.upper_quartile)
+                "{} (quartiles {} and {})",
+                significant(spread.median),
+                significant(spread.lower_quartile),
+                significant(spread.upper_quartile)
             ),
         ));
     }
     facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
-    facts.push(Fact::new("Exit", verdict.stop_reason.replace('_', " ")));
+    facts.push(Fact::new(
+        "Stop reason",
+        verdict.stop_reason.replace('_', " "),
+    ));
     facts
 }
 
-/// An estimate with four digits that count: what comes after them is noise of the mean.
-fn figure(value: f64) -> String {
+/// An estimate with four significant digits.
+fn significant(value: f64) -> String {
     let magnitude = value.abs().max(f64::MIN_POSITIVE).log10().floor();
     let decimals = (3.0 - magnitude).clamp(0.0, 12.0);
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "it is between 0 and 12"
+        reason = "the value is between 0 and 12"
     )]
     let text = format!("{value:.*}", decimals as usize);
     if text.contains('.') {
@@ -151,7 +148,7 @@ fn figure(value: f64) -> String {
     text
 }
 
-/// How it ended and what the debate was worth (C-17).
+/// The ending, and the blind votes compared with the votes after the debate (C-17).
 fn worth(verdict: &Verdict) -> Section {
     let mut blocks = vec![note(
         format!(
@@ -164,13 +161,13 @@ fn worth(verdict: &Verdict) -> Section {
         let text = if changed {
             "The debate changed the answer."
         } else {
-            "The debate left the blind answer as it was."
+            "The debate did not change the answer of the blind votes."
         };
         note(text, Tone::Plain)
     }));
     let columns = [
         "",
-        "answer of most",
+        "majority answer",
         "#ACCEPT",
         "#MINOR",
         "#BLOCKER",
@@ -178,12 +175,12 @@ fn worth(verdict: &Verdict) -> Section {
         "#tokens",
     ];
     let table = Table::new("Before and after the debate", &columns)
-        .row(poll("blind", &verdict.worth.blind))
-        .row(poll("debated", &verdict.worth.debated));
+        .row(poll("blind votes", &verdict.worth.blind))
+        .row(poll("after the debate", &verdict.worth.debated));
     blocks.push(Block::Table(table));
     for alarm in &verdict.groupthink {
         let text = format!(
-            "After round {} the panel agreed too easily ({}); round {} was for critical objections.",
+            "The panel agreed too easily after round {} ({}); round {} was a critical-objection round.",
             alarm.round,
             alarm.trigger.reason(),
             alarm.objection_round
@@ -227,8 +224,8 @@ fn poll(name: &str, poll: &Poll) -> Vec<Cell> {
     ]
 }
 
-/// What stands against each other and what blocks: shown side by side, never averaged.
-fn open(state: &DebateState) -> Option<Section> {
+/// Open blockers and contested claims, each side with its reasons.
+fn open_points(state: &DebateState) -> Option<Section> {
     let mut blocks: Vec<Block> = state
         .open_blockers()
         .map(|blocker| {
@@ -249,7 +246,7 @@ fn open(state: &DebateState) -> Option<Section> {
             markdown: opponent.because.clone(),
         });
         let supporters: Vec<&str> = claim.supporters.iter().map(String::as_str).collect();
-        let stands_for = Position {
+        let supporting = Position {
             role: supporters.join(", "),
             stand: "for".into(),
             markdown: if claim.support.is_empty() {
@@ -259,10 +256,10 @@ fn open(state: &DebateState) -> Option<Section> {
             },
         };
         blocks.push(Block::Opposed {
-            positions: std::iter::once(stands_for).chain(against).collect(),
+            positions: std::iter::once(supporting).chain(against).collect(),
         });
     }
-    (!blocks.is_empty()).then(|| Section::main("Still open", blocks))
+    (!blocks.is_empty()).then(|| Section::main("Blockers and contested claims", blocks))
 }
 
 fn positions(round: &Round) -> Table {
@@ -277,11 +274,11 @@ fn positions(round: &Round) -> Table {
         .fold(table, |table, turn| table.row(position(round, turn)))
 }
 
-fn position(round: &Round, turn: &Spoken) -> Vec<Cell> {
+fn position(round: &Round, turn: &SeatTurn) -> Vec<Cell> {
     let row = round
         .summary
         .as_ref()
-        .and_then(|summary| summary.positions.iter().find(|it| it.agent == turn.seat));
+        .and_then(|summary| summary.positions.iter().find(|row| row.agent == turn.seat));
     let change = row.map_or(0.0, |row| row.confidence_delta);
     let vote = turn.reply.vote;
     let tone = match vote {
@@ -289,9 +286,10 @@ fn position(round: &Round, turn: &Spoken) -> Vec<Cell> {
         Vote::Minor => Tone::Plain,
         Vote::Blocker => Tone::Critical,
     };
-    let point = match turn.hidden {
-        Hidden::Yes => "[withheld]".to_owned(),
-        Hidden::No => roundtable_core::wording::one_line(&turn.reply.position),
+    let point = if turn.is_hidden {
+        "[withheld]".to_owned()
+    } else {
+        one_line(&turn.reply.position)
     };
     vec![
         Cell::new(turn.seat.clone()),
@@ -306,7 +304,7 @@ fn position(round: &Round, turn: &Spoken) -> Vec<Cell> {
     ]
 }
 
-/// Contested ones first, then in the order of their ids.
+/// Contested claims first, then by id.
 fn claims(state: &DebateState) -> Table {
     let mut all: Vec<&Claim> = state.claims.iter().collect();
     all.sort_by_key(|claim| claim.status != ClaimStatus::Contested);
@@ -322,7 +320,7 @@ fn claims(state: &DebateState) -> Table {
                 ClaimStatus::Open => Tone::Plain,
             };
             let supporters: Vec<&str> = claim.supporters.iter().map(String::as_str).collect();
-            let opponents: Vec<&str> = claim.opponents.iter().map(|it| it.seat.as_str()).collect();
+            let opponents: Vec<&str> = claim.opponents.iter().map(|o| o.seat.as_str()).collect();
             table.row(vec![
                 Cell::new(claim.id.clone()),
                 Cell::new(claim.tag()),
@@ -335,7 +333,7 @@ fn claims(state: &DebateState) -> Table {
         })
 }
 
-/// The passages that were cited, in full, and what they come from.
+/// The user's sources and the cited passages in full.
 fn sources(debate: &Debate) -> Option<Section> {
     let list = debate.rules.sources.list();
     if list.is_empty() {
@@ -345,14 +343,14 @@ fn sources(debate: &Debate) -> Option<Section> {
         .state
         .evidence
         .iter()
-        .filter(|it| it.kind == EvidenceKind::ToolOutput)
+        .filter(|evidence| evidence.kind == EvidenceKind::ToolOutput)
         .collect();
     let given = list.iter().fold(
-        Table::new("Given", &["source", "#passages", "#cited", "sha256"]),
+        Table::new("Sources", &["source", "#passages", "#cited", "sha256"]),
         |table, source| {
-            let of_source = cited
-                .iter()
-                .filter(|it| source.passages.iter().any(|passage| passage.id == it.title));
+            let is_of_source =
+                |cited: &&&Evidence| source.passages.iter().any(|p| p.id == cited.title);
+            let of_source = cited.iter().filter(is_of_source);
             table.row(vec![
                 Cell::new(source.name.clone()),
                 Cell::new(source.passages.len().to_string()),
@@ -364,9 +362,9 @@ fn sources(debate: &Debate) -> Option<Section> {
     let mut blocks = vec![Block::Table(given)];
     let found = cited
         .iter()
-        .filter_map(|it| Some((it, debate.rules.sources.passage(&it.title)?)));
+        .filter_map(|evidence| Some((evidence, debate.rules.sources.passage(&evidence.title)?)));
     let passages = found.fold(
-        Table::new("Cited passages", &["id", "source", "place", "passage"]),
+        Table::new("Cited passages", &["id", "source", "location", "passage"]),
         |table, (evidence, passage)| {
             table.row(vec![
                 Cell::new(evidence.id.clone()),
@@ -382,68 +380,60 @@ fn sources(debate: &Debate) -> Option<Section> {
     Some(Section::main("Sources", blocks))
 }
 
-/// What seats asked of tools.
 fn tools(entries: &[Entry]) -> Option<Section> {
-    let used = used(entries);
-    if used.is_empty() {
+    let by_step = tool_calls(entries);
+    if by_step.is_empty() {
         return None;
     }
-    let calls = used
+    let calls = by_step
         .iter()
-        .flat_map(|(step, calls)| calls.iter().map(move |it| (step, it)));
+        .flat_map(|(step, calls)| calls.iter().map(move |answered| (step, answered)));
     let table = calls.fold(
-        Table::new("Calls", &["step", "tool", "asked", "answered"]),
-        |table, (step, it)| {
-            let answer = if it.passages.is_empty() {
-                one_line(&it.answer)
+        Table::new("Tool calls", &["step", "tool", "arguments", "result"]),
+        |table, (step, answered)| {
+            let answer = if answered.passages.is_empty() {
+                one_line(&answered.answer)
             } else {
-                it.passages.join(", ")
+                answered.passages.join(", ")
             };
             table.row(vec![
                 Cell::new(step.clone()),
-                Cell::new(it.call.name.clone()),
-                Cell::new(tokens::shorten(&one_line(&it.call.arguments), 40)),
+                Cell::new(answered.call.name.clone()),
+                Cell::new(tokens::shorten(&one_line(&answered.call.arguments), 40)),
                 Cell::new(tokens::shorten(&answer, 60)),
             ])
         },
     );
-    Some(Section::side("Tools", vec![Block::Table(table)]))
+    Some(Section::side("Tool calls", vec![Block::Table(table)]))
 }
 
 fn evidence(debate: &Debate) -> Table {
-    let columns = [
-        "id",
-        "kind",
-        "reference",
-        "what it shows",
-        "supports",
-        "cited by",
-    ];
+    let columns = ["id", "kind", "reference", "summary", "supports", "cited by"];
     debate
         .state
         .evidence
         .iter()
-        .fold(Table::new("Evidence", &columns), |table, it| {
-            let passage = debate.rules.sources.passage(&it.title);
-            let reference = match (&it.url, passage) {
+        .fold(Table::new("Evidence", &columns), |table, evidence| {
+            let passage = debate.rules.sources.passage(&evidence.title);
+            let reference = match (&evidence.url, passage) {
                 (_, Some(passage)) => format!("{}, {}", passage.source, passage.place),
-                (Some(url), None) => format!("{} {url}", it.title),
-                (None, None) => it.title.clone(),
+                (Some(url), None) => format!("{} {url}", evidence.title),
+                (None, None) => evidence.title.clone(),
             };
-            let cited_by: Vec<&str> = it.cited_by.iter().map(String::as_str).collect();
+            let cited_by: Vec<&str> = evidence.cited_by.iter().map(String::as_str).collect();
             table.row(vec![
-                Cell::new(it.id.clone()),
-                Cell::new(it.kind.name()),
+                Cell::new(evidence.id.clone()),
+                Cell::new(evidence.kind.name()),
                 Cell::new(reference),
-                Cell::new(it.gist.clone()),
-                Cell::new(it.supports.join(", ")),
+                Cell::new(evidence.gist.clone()),
+                Cell::new(evidence.supports.join(", ")),
                 Cell::new(cited_by.join(", ")),
             ])
         })
 }
 
-/// Confidence of each seat, the mean, and the share that agrees, round by round.
-fn course(debate: &Debate) -> Chart {
+/// Each seat's confidence and the share of agreeing votes, by round.
+fn confidence_chart(debate: &Debate) -> Chart {
     let rounds: Vec<_> = debate
         .rounds
         .iter()
@@ -457,8 +447,8 @@ fn course(debate: &Debate) -> Chart {
             .map(|figures| {
                 let mut speakers = figures.speakers();
                 speakers
-                    .find(|it| it.seat == seat.name)
-                    .map(|it| it.confidence.value())
+                    .find(|speaker| speaker.seat == seat.name)
+                    .map(|speaker| speaker.confidence.value())
             })
             .collect(),
     });
@@ -481,23 +471,23 @@ fn course(debate: &Debate) -> Chart {
         lines: seats.chain([agreement]).collect(),
         thresholds: vec![
             Threshold {
-                label: "sure enough at 0.70".into(),
+                label: "required for consensus: 0.70".into(),
                 value: MIN_CONFIDENCE,
             },
             Threshold {
-                label: "very sure at 0.85".into(),
+                label: "groupthink check: 0.85".into(),
                 value: HIGH_CONFIDENCE,
             },
         ],
     }
 }
 
-fn rules_broken(debate: &Debate) -> Option<Section> {
+fn violations(debate: &Debate) -> Option<Section> {
     let turns = debate
         .rounds
         .iter()
         .flat_map(|round| round.turns.iter().map(move |turn| (round.number, turn)));
-    let rows: Vec<(u32, &Spoken)> = turns
+    let rows: Vec<(u32, &SeatTurn)> = turns
         .filter(|(_, turn)| !turn.remarks.is_empty() || turn.spent.was_sent_back())
         .collect();
     if rows.is_empty() {
@@ -505,8 +495,8 @@ fn rules_broken(debate: &Debate) -> Option<Section> {
     }
     let table = rows.into_iter().fold(
         Table::new(
-            "Replies that were sent back",
-            &["#round", "agent", "#rules still broken", "which"],
+            "Replies sent back",
+            &["#round", "agent", "#remaining violations", "details"],
         ),
         |table, (round, turn)| {
             let tone = if turn.remarks.is_empty() {
@@ -514,8 +504,8 @@ fn rules_broken(debate: &Debate) -> Option<Section> {
             } else {
                 Tone::Caution
             };
-            let which = if turn.remarks.is_empty() {
-                "mended".to_owned()
+            let details = if turn.remarks.is_empty() {
+                "corrected".to_owned()
             } else {
                 turn.remarks.join(" ")
             };
@@ -523,22 +513,22 @@ fn rules_broken(debate: &Debate) -> Option<Section> {
                 Cell::new(round.to_string()),
                 Cell::new(turn.seat.clone()),
                 Cell::new(turn.remarks.len().to_string()),
-                Cell::new(which).toned(tone),
+                Cell::new(details).toned(tone),
             ])
         },
     );
-    Some(Section::side("Rules", vec![Block::Table(table)]))
+    Some(Section::side("Rule violations", vec![Block::Table(table)]))
 }
 
 fn withheld(safety: &Safety) -> Option<Section> {
     if safety.withheld.is_empty() {
         return None;
     }
-    let blocks = safety.withheld.iter().map(|it| {
+    let blocks = safety.withheld.iter().map(|turn| {
         note(
             format!(
-                "Round {}, {}: something was withheld ({}).",
-                it.round, it.seat, it.what.why
+                "Round {}, {}: text withheld ({}).",
+                turn.round, turn.seat, turn.what.why
             ),
             Tone::Caution,
         )

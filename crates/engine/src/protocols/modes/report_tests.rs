@@ -1,8 +1,8 @@
-use super::figure;
+use super::significant;
 
-/// M-02: an estimate is shown with the digits that count.
+/// M-02
 #[test]
-fn m02_estimates_show_four_digits_that_count() {
+fn m02_estimates_show_four_significant_digits() {
     let shown = [
         1.437_895,
         2.468_947_499_999_999_6,
@@ -13,7 +13,7 @@ fn m02_estimates_show_four_digits_that_count() {
         0.0,
         120.0,
     ]
-    .map(figure);
+    .map(significant);
     assert_eq!(
         shown,
         [

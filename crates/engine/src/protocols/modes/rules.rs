@@ -1,4 +1,4 @@
-//! What a debate of the modes is played by: the mode itself as it was when the debate was opened, rounds, focus, stakes.
+//! The rules of a debate, as the journal keeps them: the mode at the time of opening, rounds, focus, stakes, sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
 use serde::{Deserialize, Serialize};
 
-use super::enhanced::Enhanced;
+use super::enhanced::EnhancedRules;
 use crate::mode::Mode;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,29 +20,29 @@ pub struct Rules {
     pub stakes: Stakes,
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enhanced: Option<Enhanced>,
-    /// What the user gave to be read, as it was then (M-15).
+    pub enhanced: Option<EnhancedRules>,
+    /// The user's sources at the time of opening (M-15).
     #[serde(default, skip_serializing_if = "Sources::is_empty")]
     pub sources: Sources,
-    /// Seats whose model can call tools. The others are shown what the program finds for them.
+    /// Seats whose model can call tools. For the others, the program searches the sources.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tool_seats: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RulesError {
-    #[error("a debate has from 1 to {MOST_ROUNDS} rounds, not {found}")]
+    #[error("{found} rounds are not possible: a debate has 1 to {MAX_ROUNDS}")]
     Rounds { found: u32 },
-    #[error("a focus is set for round {round}, but the last one is {last}")]
+    #[error("a focus is set for round {round}, but the last round is {last}")]
     FocusBeyond { round: u32, last: u32 },
     #[error("the focus of round {round} is empty")]
     EmptyFocus { round: u32 },
-    #[error("the focus of round {round} has {found} tokens; the limit is {MOST_FOCUS}")]
+    #[error("the focus of round {round} has {found} tokens; the limit is {MAX_FOCUS_TOKENS}")]
     LongFocus { round: u32, found: u64 },
 }
 
-pub const MOST_ROUNDS: u32 = 20;
-const MOST_FOCUS: u64 = 200;
+pub const MAX_ROUNDS: u32 = 20;
+const MAX_FOCUS_TOKENS: u64 = 200;
 
 impl Rules {
     pub fn new(
@@ -51,7 +51,7 @@ impl Rules {
         focus: BTreeMap<u32, String>,
         stakes: Stakes,
     ) -> Result<Self, RulesError> {
-        if max_rounds == 0 || max_rounds > MOST_ROUNDS {
+        if max_rounds == 0 || max_rounds > MAX_ROUNDS {
             return Err(RulesError::Rounds { found: max_rounds });
         }
         for (&round, text) in &focus {
@@ -65,7 +65,7 @@ impl Rules {
                 return Err(RulesError::EmptyFocus { round });
             }
             let found = crate::tokens::count(text);
-            if found > MOST_FOCUS {
+            if found > MAX_FOCUS_TOKENS {
                 return Err(RulesError::LongFocus { round, found });
             }
         }
@@ -80,8 +80,7 @@ impl Rules {
         })
     }
 
-    /// The same as an enhanced debate.
-    pub fn enhanced(self, enhanced: Enhanced) -> Self {
+    pub fn enhanced(self, enhanced: EnhancedRules) -> Self {
         Self {
             enhanced: Some(enhanced),
             ..self

@@ -1,4 +1,4 @@
-//! What a debate of the modes returns: the answer, by which criterion it ended, the state it leaves, and what it was worth.
+//! The result of a debate: the answer, the exit criterion, the final state, and a comparison with the blind votes.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use roundtable_core::spread::{Spread, mean};
 use roundtable_core::state::DebateState;
 use roundtable_core::usage::{Money, Usage};
 use roundtable_core::votes::{Exit, Figures, Vote};
-use roundtable_core::wording::normal;
+use roundtable_core::wording::{normal, one_line};
 use serde::{Deserialize, Serialize};
 
-use super::checks::counted;
-use super::debate::{Debate, Hidden};
-use super::enhanced::Enhancement;
+use super::checks::count_by_rule;
+use super::debate::Debate;
+use super::enhanced::EnhancedVerdict;
 use super::replies::{Conclusion, RiskLevel};
 use crate::event::{Spent, State};
 use crate::protocols::outcome::Outcome;
@@ -24,13 +24,13 @@ use crate::table::{Missing, Table, Turn};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
     Exit(Exit),
-    /// A person found the agreement good enough.
-    Person,
+    /// A person accepted the majority's answer.
+    Accepted,
     /// A person chose an answer (E-09).
     Chosen(String),
-    /// What was measured is a consensus (E-08).
+    /// The measures show a consensus (E-08).
     Converged(Status),
-    /// With the limit that was reached, for people.
+    /// With the limit that was reached.
     Budget(String),
     SeatsAbsent,
 }
@@ -39,17 +39,18 @@ impl Ending {
     fn name(&self) -> &'static str {
         match self {
             Self::Exit(exit) => exit.name(),
-            Self::Person | Self::Chosen(_) => "human_override",
+            Self::Accepted | Self::Chosen(_) => "human_override",
             Self::Converged(status) => status.name(),
             Self::Budget(_) => "budget",
             Self::SeatsAbsent => "seats_absent",
         }
     }
 
+    /// Part of the prompt for the conclusion, and kept in the result.
     pub fn explanation(&self) -> String {
         match self {
             Self::Exit(exit) => exit.reason().to_owned(),
-            Self::Person => "a person accepted the agreement".into(),
+            Self::Accepted => "a person accepted the agreement".into(),
             Self::Chosen(answer) => format!("a person decided: {answer}"),
             Self::Converged(Status::ConsensusWithDiverseEvidence) => {
                 "the positions are alike, by different evidence".into()
@@ -64,17 +65,18 @@ impl Ending {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub mode: String,
-    /// What came out, with dissent and open points; the answer most seats stand for where nobody could write it.
+    /// The conclusion with dissent and open points; the majority's answer if there is no conclusion.
     pub final_answer: Option<String>,
     pub answer: Option<String>,
     pub dissent: Vec<String>,
     pub open_points: Vec<String>,
-    /// The panel's mean confidence, lowered where something is missing.
+    /// The panel's mean confidence, scaled by the share of steps that succeeded.
     pub confidence: Option<f64>,
     pub confidence_stated: Option<f64>,
     pub agreement: Option<f64>,
     pub total_rounds: u32,
-    /// Which exit criterion ended it: `consensus`, `plateau`, `round_cap`; or `human_override`, `budget`, `seats_absent`.
+    /// An exit criterion (`consensus`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget` or
+    /// `seats_absent`.
     pub stop_reason: String,
     pub stop_explanation: String,
     pub state: DebateState,
@@ -83,17 +85,17 @@ pub struct Verdict {
     pub estimates: Option<Spread>,
     pub groupthink: Vec<Groupthink>,
     pub safety: Safety,
-    /// Rules that replies broke even after they were sent back, by rule.
+    /// Violations that remained after a reply was sent back, by rule.
     pub violations: BTreeMap<String, usize>,
     pub sent_back: usize,
     pub worth: Worth,
     pub missing: Vec<Missing>,
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enhanced: Option<Enhancement>,
+    pub enhanced: Option<EnhancedVerdict>,
 }
 
-/// A suspicion of groupthink and what became of it.
+/// A suspicion of groupthink, the objection round that followed, and a person's decision if one was needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Groupthink {
     pub round: u32,
@@ -101,7 +103,6 @@ pub struct Groupthink {
     pub trigger: Trigger,
     pub diversity: Option<Diversity>,
     pub objection_round: u32,
-    /// What a person decided, where they had to.
     pub decision: Option<String>,
 }
 
@@ -126,7 +127,7 @@ impl Groupthink {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Safety {
     pub alarms: Vec<Alarm>,
-    /// Rounds that the evaluator looked at, with what it found.
+    /// The evaluator's finding, by round.
     pub evaluated: BTreeMap<u32, RiskLevel>,
     pub withheld: Vec<WithheldTurn>,
 }
@@ -139,13 +140,13 @@ pub struct WithheldTurn {
     pub what: Withheld,
 }
 
-/// What the debate was worth (C-17).
+/// The blind votes compared with the votes after the debate (C-17).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
-    /// What the panel said before anybody had heard anybody.
+    /// Before any seat had heard another.
     pub blind: Poll,
     pub debated: Poll,
-    /// Whether another answer leads, or the majority turned; `None` where there is nothing to compare.
+    /// Whether the leading answer or the majority changed; `None` if there is nothing to compare.
     pub changed: Option<bool>,
 }
 
@@ -154,15 +155,15 @@ pub struct Poll {
     pub votes: BTreeMap<String, usize>,
     pub agreement: Option<f64>,
     pub confidence: Option<f64>,
-    /// The answer that most stand for.
+    /// The most frequent answer.
     pub answer: Option<String>,
-    pub answers: Vec<Share>,
+    pub answers: Vec<AnswerShare>,
     pub tokens: u64,
     pub cost: Option<Money>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct AnswerShare {
     pub answer: String,
     pub seats: usize,
 }
@@ -195,26 +196,26 @@ impl Verdict {
             answer: conclusion.map(|turn| turn.reply.answer.clone()).or(leading),
             dissent: conclusion.map_or_else(Vec::new, |turn| turn.reply.dissent.clone()),
             open_points: conclusion.map_or_else(Vec::new, |turn| turn.reply.open_points.clone()),
-            confidence: stated.map(|stated| lowered(stated, table.asked(), missing.len())),
+            confidence: stated.map(|stated| scaled(stated, table.asked(), missing.len())),
             confidence_stated: stated,
             agreement: last.as_ref().and_then(Figures::agreement),
             total_rounds: debate.rounds.last().map_or(0, |round| round.number),
             stop_reason: ending.name().to_owned(),
             stop_explanation: ending.explanation(),
-            confidences: Spread::of(statuses.iter().map(|it| it.confidence.value())),
-            estimates: Spread::of(statuses.iter().filter_map(|it| it.estimate)),
+            confidences: Spread::of(statuses.iter().map(|status| status.confidence.value())),
+            estimates: Spread::of(statuses.iter().filter_map(|status| status.estimate)),
             state: debate.state.clone(),
             groupthink,
             safety: Safety::of(debate),
-            violations: counted(remarks),
+            violations: count_by_rule(remarks),
             sent_back: sent_back(debate),
             worth,
             missing,
-            enhanced: Enhancement::of(debate, sum.usage.total()),
+            enhanced: EnhancedVerdict::of(debate, sum.usage.total()),
         }
     }
 
-    fn played(&self) -> Outcome<'_> {
+    fn completeness(&self) -> Outcome<'_> {
         Outcome {
             is_there: !self.state.agent_status.is_empty(),
             ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
@@ -223,21 +224,21 @@ impl Verdict {
     }
 
     pub fn outcome(&self) -> State {
-        self.played().state()
+        self.completeness().state()
     }
 
-    /// Why it is not complete, for people.
+    /// Why the debate is not complete.
     pub fn reason(&self) -> Option<String> {
-        self.played().reason()
+        self.completeness().reason()
     }
 }
 
-/// Scaled by the share of steps that were there.
+/// The stated confidence, scaled by the share of steps that succeeded.
 #[expect(
     clippy::cast_precision_loss,
     reason = "steps of a debate are counted in hundreds"
 )]
-fn lowered(stated: f64, asked: usize, missing: usize) -> f64 {
+fn scaled(stated: f64, asked: usize, missing: usize) -> f64 {
     if asked == 0 {
         return stated;
     }
@@ -254,13 +255,13 @@ impl Safety {
         let evaluated = debate
             .rounds
             .iter()
-            .filter_map(|round| round.evaluation.as_ref().map(|it| (round.number, it.risk)));
+            .filter_map(|round| Some((round.number, round.evaluation.as_ref()?.risk)));
         let turns = debate
             .rounds
             .iter()
             .flat_map(|round| round.turns.iter().map(move |turn| (round, turn)));
         let withheld = turns.flat_map(|(round, turn)| {
-            let by_evaluator = (turn.hidden == Hidden::Yes).then(|| Withheld {
+            let by_evaluator = turn.is_hidden.then(|| Withheld {
                 rule: "safety-evaluator".into(),
                 why: "the safety evaluator found it harmful".into(),
                 at: String::new(),
@@ -283,10 +284,10 @@ impl Safety {
 impl Worth {
     pub(super) fn of(debate: &Debate, usage: Usage, cost: Option<Money>) -> Self {
         let blind = blind_poll(debate);
-        let votes = debate.state.agent_status.iter().map(|it| Opinion {
-            vote: it.vote,
-            confidence: it.confidence.value(),
-            answer: it.debate_alignment.as_deref(),
+        let votes = debate.state.agent_status.iter().map(|status| Opinion {
+            vote: status.vote,
+            confidence: status.confidence.value(),
+            answer: status.debate_alignment.as_deref(),
         });
         let mut debated = Poll::of(votes);
         debated.tokens = usage.total();
@@ -299,7 +300,7 @@ impl Worth {
     }
 }
 
-/// The blind votes, or round 1 where it was blind itself.
+/// The blind votes; without any, round 1, in which seats spoke in parallel.
 fn blind_poll(debate: &Debate) -> Poll {
     let first = debate.rounds.first().filter(|_| debate.ballots.is_empty());
     let turns = first.map_or_else(Vec::new, |round| round.turns.iter().collect());
@@ -310,18 +311,18 @@ fn blind_poll(debate: &Debate) -> Poll {
             .reply
             .debate_alignment
             .as_deref()
-            .filter(|_| turn.hidden == Hidden::No),
+            .filter(|_| !turn.is_hidden),
     });
-    let cast = debate.ballots.iter().map(|it| Opinion {
-        vote: it.ballot.vote,
-        confidence: it.ballot.confidence.value(),
-        answer: it.ballot.debate_alignment.as_deref(),
+    let cast = debate.ballots.iter().map(|vote| Opinion {
+        vote: vote.ballot.vote,
+        confidence: vote.ballot.confidence.value(),
+        answer: vote.ballot.debate_alignment.as_deref(),
     });
     let mut poll = Poll::of(cast.chain(spoken));
     let spents: Vec<&Spent> = debate
         .ballots
         .iter()
-        .map(|it| &it.spent)
+        .map(|vote| &vote.spent)
         .chain(turns.iter().map(|turn| &turn.spent))
         .collect();
     poll.tokens = spents.iter().map(|spent| spent.usage.total()).sum();
@@ -339,13 +340,13 @@ struct Opinion<'a> {
 
 impl Poll {
     #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
-    fn of<'a>(answers: impl Iterator<Item = Opinion<'a>>) -> Self {
-        let answers: Vec<Opinion<'a>> = answers.collect();
+    fn of<'a>(opinions: impl Iterator<Item = Opinion<'a>>) -> Self {
+        let opinions: Vec<Opinion<'a>> = opinions.collect();
         let mut votes = BTreeMap::new();
-        let mut shares: Vec<Share> = Vec::new();
-        for answer in &answers {
-            *votes.entry(answer.vote.name().to_owned()).or_insert(0) += 1;
-            let Some(text) = answer.answer.filter(|text| !normal(text).is_empty()) else {
+        let mut shares: Vec<AnswerShare> = Vec::new();
+        for opinion in &opinions {
+            *votes.entry(opinion.vote.name().to_owned()).or_insert(0) += 1;
+            let Some(text) = opinion.answer.filter(|text| !normal(text).is_empty()) else {
                 continue;
             };
             match shares
@@ -353,18 +354,21 @@ impl Poll {
                 .find(|share| normal(&share.answer) == normal(text))
             {
                 Some(share) => share.seats += 1,
-                None => shares.push(Share {
-                    answer: roundtable_core::wording::one_line(text),
+                None => shares.push(AnswerShare {
+                    answer: one_line(text),
                     seats: 1,
                 }),
             }
         }
-        // Stable: of equally many, the one that was named first.
+        // The sort is stable: on a tie, the answer named first leads.
         shares.sort_by_key(|share| std::cmp::Reverse(share.seats));
-        let agreeing = answers.iter().filter(|it| it.vote.agrees()).count();
-        let confidences: Vec<f64> = answers.iter().map(|it| it.confidence).collect();
+        let agreeing = opinions
+            .iter()
+            .filter(|opinion| opinion.vote.agrees())
+            .count();
+        let confidences: Vec<f64> = opinions.iter().map(|opinion| opinion.confidence).collect();
         Self {
-            agreement: (!answers.is_empty()).then(|| agreeing as f64 / answers.len() as f64),
+            agreement: (!opinions.is_empty()).then(|| agreeing as f64 / opinions.len() as f64),
             confidence: mean(&confidences),
             answer: shares.first().map(|share| share.answer.clone()),
             answers: shares,
@@ -376,16 +380,16 @@ impl Poll {
 }
 
 fn changed(blind: &Poll, debated: &Poll) -> Option<bool> {
-    let turned = match (blind.agreement, debated.agreement) {
+    let majority_changed = match (blind.agreement, debated.agreement) {
         (Some(before), Some(after)) => Some((before >= 0.5) != (after >= 0.5)),
         _ => None,
     };
-    let other = match (&blind.answer, &debated.answer) {
+    let answer_changed = match (&blind.answer, &debated.answer) {
         (Some(before), Some(after)) => Some(normal(before) != normal(after)),
         _ => None,
     };
-    match (turned, other) {
+    match (majority_changed, answer_changed) {
         (None, None) => None,
-        (turned, other) => Some(turned.unwrap_or(false) || other.unwrap_or(false)),
+        (majority, answer) => Some(majority == Some(true) || answer == Some(true)),
     }
 }

@@ -1,5 +1,5 @@
-//! Measuring a round: likeness and movement of the positions through the embedder, journaled once, so that a replay needs no
-//! embedder. Where there is none, that is what is journaled.
+//! Measures a round with the embedder: similarity and shift of the positions. Journaled, so that a replay needs no embedder; a
+//! missing embedder is journaled too.
 
 use std::collections::BTreeMap;
 
@@ -7,62 +7,63 @@ use roundtable_core::convergence;
 use roundtable_core::scale::Similarity;
 use serde::{Deserialize, Serialize};
 
-use super::super::debate::{Debate, Hidden};
 use crate::embedder::Embedder;
 use crate::model::Ability;
+use crate::protocols::modes::Debate;
 use crate::table::{Halt, Table};
 use crate::tokens;
 
-/// What was found out about a round that does not follow from its replies alone.
+/// Facts about a round that do not follow from its replies alone.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     pub embedder: Option<String>,
-    /// Why nothing could be measured.
+    /// Why the positions were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     pub similarity: Option<Similarity>,
-    /// By seat, of those who had spoken before.
+    /// By seat, for seats that had spoken before.
     pub shifts: BTreeMap<String, Similarity>,
-    /// What the enhanced debate added to the prompts of this round, in tokens.
+    /// Tokens that the enhanced debate added to the prompts of this round.
     pub prompt_tokens: u64,
     pub embedded_tokens: u64,
 }
 
-/// `None` in a plain debate. A seat that was absent and is heard after all makes it another round to measure.
+/// `None` in a plain debate.
 pub async fn measure(
     table: &Table,
     debate: &Debate,
     round: u32,
 ) -> Result<Option<Measurement>, Halt> {
-    let Some(play) = &debate.enhanced else {
+    let Some(enhanced) = &debate.enhanced else {
         return Ok(None);
     };
-    let speakers = debate.rounds.last().map_or(0, |it| it.turns.len());
+    let speakers = debate.rounds.last().map_or(0, |round| round.turns.len());
+    // With the number of speakers: if an absent seat is retried and speaks, the round is measured again.
     let key = format!("r{round}/convergence-of-{speakers}");
     let prompt_tokens = prompt_tokens(table, debate)?;
     let measured = table
         .note(&key, || async {
-            let found = if play.rules.is_measured() {
-                embedded(table, debate).await
+            let measured = if enhanced.rules.is_measured() {
+                measure_positions(table, debate).await
             } else {
                 Measurement::default()
             };
             Measurement {
                 prompt_tokens,
-                ..found
+                ..measured
             }
         })
         .await?;
     Ok(Some(measured))
 }
 
-/// The round of a note's key.
-pub(in super::super) fn round_of(key: &str) -> Option<u32> {
+/// The round of a journaled measurement, by its key.
+pub(crate) fn round_of_key(key: &str) -> Option<u32> {
     let (round, _) = key.strip_prefix('r')?.split_once("/convergence-of-")?;
     round.parse().ok()
 }
 
-async fn embedded(table: &Table, debate: &Debate) -> Measurement {
+async fn measure_positions(table: &Table, debate: &Debate) -> Measurement {
     let Some(embedder) = table.embedder() else {
         return Measurement {
             failure: Some("there is no embedder".into()),
@@ -70,7 +71,7 @@ async fn embedded(table: &Table, debate: &Debate) -> Measurement {
         };
     };
     let name = Some(embedder.name().to_owned());
-    match compared(table, debate, embedder.as_ref()).await {
+    match compare_positions(table, debate, embedder.as_ref()).await {
         Ok(measured) => Measurement {
             embedder: name,
             ..measured
@@ -83,7 +84,7 @@ async fn embedded(table: &Table, debate: &Debate) -> Measurement {
     }
 }
 
-async fn compared(
+async fn compare_positions(
     table: &Table,
     debate: &Debate,
     embedder: &dyn Embedder,
@@ -91,7 +92,7 @@ async fn compared(
     let Some(round) = debate.rounds.last() else {
         return Ok(Measurement::default());
     };
-    let heard = round.turns.iter().filter(|turn| turn.hidden == Hidden::No);
+    let heard = round.turns.iter().filter(|turn| !turn.is_hidden);
     let now: Vec<(String, String)> = heard
         .map(|turn| (turn.seat.clone(), turn.reply.position.clone()))
         .collect();
@@ -118,8 +119,8 @@ async fn compared(
     }
     let (current, mut earlier) = vectors.split_at(now.len());
     let mut shifts = BTreeMap::new();
-    for (((seat, _), vector), had) in now.iter().zip(current).zip(&before) {
-        if had.is_none() {
+    for (((seat, _), vector), position) in now.iter().zip(current).zip(&before) {
+        if position.is_none() {
             continue;
         }
         let Some((own, rest)) = earlier.split_first() else {
@@ -138,9 +139,9 @@ async fn compared(
     })
 }
 
-/// The same words that the prompts of this round had more than those of a plain debate, counted once for each call.
+/// Tokens that a plain debate would not have sent in this round, over all calls.
 fn prompt_tokens(table: &Table, debate: &Debate) -> Result<u64, Halt> {
-    let (Some(round), Some(told)) = (debate.rounds.last(), &debate.told) else {
+    let (Some(round), Some(evidence)) = (debate.rounds.last(), &debate.prompt_evidence) else {
         return Ok(0);
     };
     let mut added = BTreeMap::new();
@@ -152,15 +153,15 @@ fn prompt_tokens(table: &Table, debate: &Debate) -> Result<u64, Halt> {
             "modes/evidence-own",
         ] {
             let context =
-                serde_json::json!({ "enhanced": told, "small": ability == Ability::Small });
+                serde_json::json!({ "enhanced": evidence, "small": ability == Ability::Small });
             sum += tokens::count(&table.render(name, context)?);
         }
         added.insert(ability == Ability::Small, sum);
     }
     let calls = round.turns.iter().map(|turn| {
-        let ability = debate.panel.seat(&turn.seat).map(|it| it.ability);
-        let words = added.get(&(ability == Some(Ability::Small)));
-        u64::from(turn.spent.calls) * words.copied().unwrap_or_default()
+        let ability = debate.panel.seat(&turn.seat).map(|seat| seat.ability);
+        let tokens = added.get(&(ability == Some(Ability::Small)));
+        u64::from(turn.spent.calls) * tokens.copied().unwrap_or_default()
     });
     Ok(calls.sum())
 }

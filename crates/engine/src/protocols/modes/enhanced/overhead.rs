@@ -1,25 +1,25 @@
-//! What the enhanced debate cost over a plain one (E-17): counted from the parts of prompts and replies that a plain debate
-//! does not have, and from rounds that it would not have played.
+//! The token overhead over a plain debate (E-17): parts of prompts and replies that a plain debate does not have, and rounds that
+//! it would not have played.
 
 use roundtable_core::votes;
 use serde::{Deserialize, Serialize};
 
-use super::super::debate::Debate;
-use super::replies::own_part;
+use super::replies::enhanced_part;
+use crate::protocols::modes::Debate;
 use crate::tokens;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overhead {
     pub total_tokens: u64,
-    /// What a plain debate with the same replies would have used.
+    /// Estimate for a plain debate with the same replies.
     pub plain_tokens: u64,
-    /// Evidence rules, the table of evidence, and questions, in every call.
+    /// Evidence rules, the table of evidence and required questions, in every call.
     pub prompt_tokens: u64,
     /// Evidence, sources, confidences and critiques in the replies.
     pub reply_tokens: u64,
-    /// Rounds after the one with which a plain debate would have ended.
+    /// Rounds after the one in which the votes would have ended a plain debate.
     pub round_tokens: u64,
-    /// What the embedder read; it is not part of the totals, which count language models alone.
+    /// Read by the embedder; not part of the totals, which count language models only.
     pub embedded_tokens: u64,
 }
 
@@ -29,25 +29,24 @@ impl Overhead {
             total_tokens,
             ..Self::default()
         };
-        let Some(play) = &debate.enhanced else {
+        let Some(enhanced) = &debate.enhanced else {
             overhead.plain_tokens = total_tokens;
             return overhead;
         };
         let last = plain_end(debate);
         for round in &debate.rounds {
-            let measured = play.rounds.iter().find(|it| it.number == round.number);
-            let measured = measured.map(|it| &it.measurement);
-            overhead.embedded_tokens += measured.map_or(0, |it| it.embedded_tokens);
+            let measured = enhanced.measured(round.number).map(|m| &m.measurement);
+            overhead.embedded_tokens += measured.map_or(0, |m| m.embedded_tokens);
             if last.is_some_and(|last| round.number > last) {
                 let turns = round.turns.iter();
-                overhead.round_tokens += turns.map(|it| it.spent.usage.total()).sum::<u64>();
+                overhead.round_tokens += turns.map(|turn| turn.spent.usage.total()).sum::<u64>();
                 continue;
             }
-            overhead.prompt_tokens += measured.map_or(0, |it| it.prompt_tokens);
+            overhead.prompt_tokens += measured.map_or(0, |m| m.prompt_tokens);
             let parts = round
                 .turns
                 .iter()
-                .map(|it| tokens::count(&own_part(&it.reply)));
+                .map(|turn| tokens::count(&enhanced_part(&turn.reply)));
             overhead.reply_tokens += parts.sum::<u64>();
         }
         overhead.plain_tokens = total_tokens.saturating_sub(overhead.added());
@@ -58,7 +57,7 @@ impl Overhead {
         self.prompt_tokens + self.reply_tokens + self.round_tokens
     }
 
-    /// 0.54 is 54% more than a plain debate.
+    /// 0.54 means 54% more than a plain debate.
     #[expect(
         clippy::cast_precision_loss,
         reason = "tokens of a debate are far below 2^53"
@@ -68,7 +67,7 @@ impl Overhead {
     }
 }
 
-/// The round after which the votes alone would have ended it.
+/// The round in which the votes would have ended a plain debate.
 fn plain_end(debate: &Debate) -> Option<u32> {
     let history = debate.history();
     (1..=history.len()).find_map(|played| {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::{Enhanced, Learning};
+use super::rules::{EnhancedRules, Learning};
 use crate::algorithm::{self, Algorithm, EndsBy, Evidence};
 use crate::data::Data;
 use crate::protocol::Fault;
@@ -25,7 +25,7 @@ pub(in crate::protocols::modes) fn enhanced(
     settings: &Settings,
     data: &Data,
     faults: &mut Vec<Fault>,
-) -> Option<Enhanced> {
+) -> Option<EnhancedRules> {
     if wanted == Some(false) {
         return None;
     }
@@ -38,8 +38,8 @@ pub(in crate::protocols::modes) fn enhanced(
     let algorithm = Algorithm::load(data, &choice.algorithm)
         .map_err(|error| faults.push(Fault::new("/rules/algorithm", error.to_string())))
         .ok()?;
-    let defaults = Enhanced::by(algorithm);
-    Some(Enhanced {
+    let defaults = EnhancedRules::new(algorithm);
+    Some(EnhancedRules {
         evidence: choice.evidence.unwrap_or(defaults.evidence),
         ends_by: choice.ends_by.unwrap_or(defaults.ends_by),
         thresholds: settings.thresholds,
@@ -64,7 +64,7 @@ impl Choice {
         if !is_wanted && !is_policy && algorithm.is_none() {
             return None;
         }
-        // An explicit request always gets the whole.
+        // An explicit request takes precedence over the policy.
         let evidence = match (is_wanted, policy.require_evidence) {
             (true, _) | (false, Some(true)) => Some(Evidence::Required),
             (false, Some(false)) => Some(Evidence::Optional),

@@ -10,34 +10,37 @@ fn policy(evidence: Option<bool>, convergence: Option<bool>) -> DebatePolicy {
 
 /// E-21: flag, algorithm and constitution, each alone and together.
 #[test]
-fn e21_what_is_asked_for_goes_before_constitution_and_configuration() {
+fn e21_the_request_takes_precedence_over_constitution_and_configuration() {
     let none = policy(None, None);
-    let told = |wanted, algorithm, policy| {
-        Choice::of(wanted, algorithm, policy).map(|it| (it.algorithm, it.evidence, it.ends_by))
+    let choice = |wanted, algorithm, policy| {
+        Choice::of(wanted, algorithm, policy).map(|c| (c.algorithm, c.evidence, c.ends_by))
     };
     let whole = (Some(Evidence::Required), Some(EndsBy::Convergence));
     let of = |name: &str, (evidence, ends_by)| Some((name.to_owned(), evidence, ends_by));
-    assert_eq!(told(None, None, none), None);
-    assert_eq!(told(None, None, policy(Some(false), Some(false))), None);
-    assert_eq!(told(Some(true), None, none), of(algorithm::ENHANCED, whole));
+    assert_eq!(choice(None, None, none), None);
+    assert_eq!(choice(None, None, policy(Some(false), Some(false))), None);
     assert_eq!(
-        told(Some(true), Some("security_first_veto"), none),
-        of("security_first_veto", whole)
-    );
-    assert_eq!(
-        told(Some(true), None, policy(Some(false), Some(false))),
+        choice(Some(true), None, none),
         of(algorithm::ENHANCED, whole)
     );
     assert_eq!(
-        told(None, Some(algorithm::DEFAULT), none),
+        choice(Some(true), Some("security_first_veto"), none),
+        of("security_first_veto", whole)
+    );
+    assert_eq!(
+        choice(Some(true), None, policy(Some(false), Some(false))),
+        of(algorithm::ENHANCED, whole)
+    );
+    assert_eq!(
+        choice(None, Some(algorithm::DEFAULT), none),
         of(algorithm::DEFAULT, (None, None))
     );
     assert_eq!(
-        told(None, None, policy(Some(true), None)),
+        choice(None, None, policy(Some(true), None)),
         of(algorithm::ENHANCED, (Some(Evidence::Required), None))
     );
     assert_eq!(
-        told(None, None, policy(Some(true), Some(false))),
+        choice(None, None, policy(Some(true), Some(false))),
         of(
             algorithm::ENHANCED,
             (Some(Evidence::Required), Some(EndsBy::Votes))

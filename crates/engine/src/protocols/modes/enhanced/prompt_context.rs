@@ -1,24 +1,24 @@
-//! What an enhanced debate adds to the prompts, within bounds: the types with their weights, what the claims rest on, and
-//! which questions every position answers.
+//! What an enhanced debate adds to the prompts, within token limits: evidence types with their weights, the evidence for each
+//! claim, and required questions.
 
 use roundtable_core::evidence::{EvidenceType, Level};
 use roundtable_core::state::{Claim, ClaimStatus, DebateState};
 use serde::Serialize;
 
-use super::play::Play;
+use super::state::EnhancedState;
 use crate::algorithm::Veto;
 use crate::tokens;
 
-/// The table of evidence takes no more than this; what is contested goes first, then what is new.
-pub(super) const TABLE: u64 = 400;
-/// What the templates add beside the table and the questions.
-const TEMPLATES: u64 = 620;
+/// The table of evidence; contested claims come first, then the newest.
+const MAX_TABLE_TOKENS: u64 = 400;
+/// Tokens of the templates without the table and the questions.
+const TEMPLATE_TOKENS: u64 = 620;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PromptEvidence {
-    /// Whether evidence is asked for.
+    /// Whether evidence is required.
     pub evidence: bool,
-    pub types: Vec<Kind>,
+    pub types: Vec<WeightedType>,
     /// A line for each claim; empty in the first round.
     pub table: String,
     pub questions: Vec<String>,
@@ -27,36 +27,36 @@ pub struct PromptEvidence {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Kind {
+pub struct WeightedType {
     pub name: &'static str,
     pub what: &'static str,
     pub weight: String,
 }
 
 impl PromptEvidence {
-    pub(in super::super) fn of(play: &Play, state: &DebateState) -> Self {
-        let types = EvidenceType::ALL.into_iter().map(|kind| Kind {
+    pub(crate) fn of(enhanced: &EnhancedState, state: &DebateState) -> Self {
+        let types = EvidenceType::ALL.into_iter().map(|kind| WeightedType {
             name: kind.name(),
             what: kind.what(),
-            weight: format!("{:.2}", play.ledger.weights.of(kind).value()),
+            weight: format!("{:.2}", enhanced.ledger.weights.of(kind).value()),
         });
         Self {
-            evidence: play.rules.wants_evidence(),
+            evidence: enhanced.rules.wants_evidence(),
             types: types.collect(),
-            table: table(play, state),
-            questions: play.rules.required_questions.clone(),
-            security: play.rules.algorithm.veto == Veto::Security,
+            table: table(enhanced, state),
+            questions: enhanced.rules.required_questions.clone(),
+            security: enhanced.rules.algorithm.veto == Veto::Security,
         }
     }
 
-    /// Room that it takes in a prompt, at most.
-    pub(in super::super) fn tokens(&self) -> u64 {
-        let questions = self.questions.iter().map(|it| tokens::count(it) + 4);
-        TEMPLATES + tokens::count(&self.table) + questions.sum::<u64>()
+    /// An upper bound of its tokens in a prompt.
+    pub(crate) fn tokens(&self) -> u64 {
+        let questions = self.questions.iter().map(|q| tokens::count(q) + 4);
+        TEMPLATE_TOKENS + tokens::count(&self.table) + questions.sum::<u64>()
     }
 }
 
-fn table(play: &Play, state: &DebateState) -> String {
+fn table(enhanced: &EnhancedState, state: &DebateState) -> String {
     let mut claims: Vec<&Claim> = state
         .claims
         .iter()
@@ -67,9 +67,9 @@ fn table(play: &Play, state: &DebateState) -> String {
         (is_settled, std::cmp::Reverse(claim.last_updated_round))
     });
     let mut lines = Vec::new();
-    let mut left = TABLE;
+    let mut left = MAX_TABLE_TOKENS;
     for claim in claims {
-        let Some(line) = line(play, claim) else {
+        let Some(line) = line(enhanced, claim) else {
             continue;
         };
         let cost = tokens::count(&line) + 1;
@@ -83,9 +83,9 @@ fn table(play: &Play, state: &DebateState) -> String {
 }
 
 /// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`
-fn line(play: &Play, claim: &Claim) -> Option<String> {
-    let grade = play.ledger.grade_of(&claim.id)?;
-    let kinds: Vec<&str> = play
+fn line(enhanced: &EnhancedState, claim: &Claim) -> Option<String> {
+    let grade = enhanced.ledger.grade_of(&claim.id)?;
+    let kinds: Vec<&str> = enhanced
         .ledger
         .kinds_of(&claim.id)
         .into_iter()
@@ -95,11 +95,11 @@ fn line(play: &Play, claim: &Claim) -> Option<String> {
         "{}: {}; allows {}",
         claim.id,
         kinds.join(", "),
-        banded(grade.level)
+        with_band(grade.level)
     ))
 }
 
-pub(super) fn banded(level: Level) -> String {
+pub(super) fn with_band(level: Level) -> String {
     let (low, high) = level.band();
     format!("{} ({low:.2}–{high:.2})", level.name())
 }

@@ -7,13 +7,11 @@ use roundtable_core::bounded::{Confidence, Probability};
 use roundtable_core::evidence::EvidenceType;
 use roundtable_core::wording::one_line;
 
-use super::super::debate::{Debate, Hidden, Round};
-use super::super::follow::followed;
-use super::super::record::Course;
-use super::super::verdict::Verdict;
-use super::play::{MeasuredRound, Play};
-use super::verdict::{Enhancement, evidence};
+use super::state::{EnhancedState, MeasuredRound};
+use super::verdict::{EnhancedVerdict, cited_evidence};
 use crate::event::{Entry, Event, Millis, Setup, State};
+use crate::protocols::modes::record::JournalSummary;
+use crate::protocols::modes::{Debate, Round, Verdict};
 use crate::retrospective::{
     AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, DissentingOpinion, FinalConsensus,
     RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
@@ -22,131 +20,122 @@ use crate::totals::Totals;
 
 /// `None` for a plain debate, and before the first entry.
 pub fn record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
+    let debate = Debate::from_journal(entries)?;
+    record_of(id, entries, &debate, &JournalSummary::of(entries))
+}
+
+/// The same for a journal that has been folded already.
+pub(crate) fn record_of(
+    id: &str,
+    entries: &[Entry],
+    debate: &Debate,
+    summary: &JournalSummary,
+) -> Option<DebateRecord> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
-    let debate = followed(entries)?;
-    let play = debate.enhanced.as_ref()?;
-    let course = Course::of(entries);
+    let enhanced = debate.enhanced.as_ref()?;
     let total_tokens = Totals::of(entries).debate.usage.total();
-    let times = Times::of(entries);
+    let times = RoundTimes::of(entries);
     let rounds: Vec<RoundRecord> = debate
         .rounds
         .iter()
-        .filter_map(|round| round_of(setup, &debate, play, round, &times))
+        .filter_map(|round| round_record(setup, debate, enhanced, round, &times))
         .collect();
     let count = u32::try_from(rounds.len()).unwrap_or(u32::MAX);
     let is_over = !matches!(
-        course.state,
+        summary.state,
         State::Queued | State::Running | State::Waiting
     );
-    let final_consensus = course
-        .result
-        .as_ref()
-        .and_then(|verdict| consensus(verdict, &debate, play));
+    let verdict = summary.result.as_ref();
+    let final_consensus = verdict.and_then(|verdict| consensus(verdict, debate, enhanced));
     Some(DebateRecord {
         session_id: id.to_owned(),
         project_name: one_line(&setup.question),
         topic: setup.question.clone(),
-        timestamp_start: stamp(times.first)?,
-        timestamp_end: if is_over { stamp(times.last) } else { None },
-        domain: play.rules.domain.clone(),
-        required_questions: play.rules.required_questions.clone(),
+        timestamp_start: timestamp(times.first)?,
+        timestamp_end: if is_over { timestamp(times.last) } else { None },
+        domain: enhanced.rules.domain.clone(),
+        required_questions: enhanced.rules.required_questions.clone(),
         rounds,
-        claims: claims(&debate, play),
+        claims: claims(debate, enhanced),
         token_efficiency: TokenEfficiency {
             total_tokens,
             rounds: count,
             avg_tokens_per_round: total_tokens / u64::from(count.max(1)),
-            consensus_reached: course
-                .result
-                .and_then(|verdict| verdict.enhanced)
-                .is_some_and(|it| it.is_consensus()),
+            consensus_reached: verdict
+                .and_then(|verdict| verdict.enhanced.as_ref())
+                .is_some_and(EnhancedVerdict::is_consensus),
         },
         final_consensus,
     })
 }
 
-/// When rounds began and ended, and what a person said before which of them.
-struct Times {
+/// Start and end of each round, and what the user said during it.
+struct RoundTimes {
     first: Millis,
     last: Millis,
-    began: BTreeMap<u32, Millis>,
+    started: BTreeMap<u32, Millis>,
     ended: BTreeMap<u32, Millis>,
-    said: BTreeMap<u32, Vec<String>>,
+    user_input: BTreeMap<u32, Vec<String>>,
 }
 
-impl Times {
+impl RoundTimes {
     fn of(entries: &[Entry]) -> Self {
         let mut times = Self {
-            first: entries.first().map_or(0, |it| it.at),
+            first: entries.first().map_or(0, |entry| entry.at),
             last: 0,
-            began: BTreeMap::new(),
+            started: BTreeMap::new(),
             ended: BTreeMap::new(),
-            said: BTreeMap::new(),
+            user_input: BTreeMap::new(),
         };
         let mut round = 0;
         for entry in entries {
-            match &entry.event {
-                Event::RoundStarted { round: number, .. } => {
-                    round = *number;
-                    times.began.entry(round).or_insert(entry.at);
-                }
-                Event::StepFinished(step) => {
-                    let ended = times.ended.entry(step.call.round).or_insert(entry.at);
-                    *ended = (*ended).max(entry.at);
-                }
-                Event::Said(words) => {
-                    // Heard before the next round begins: it belongs to the one that it was said in.
-                    let said = times.said.entry(round.max(1)).or_default();
-                    said.push(words.text.clone());
-                }
-                Event::Ended(_) => times.last = entry.at,
-                Event::Opened(_)
-                | Event::Noted { .. }
-                | Event::StepStarted { .. }
-                | Event::Chunk { .. }
-                | Event::StepRestarted { .. }
-                | Event::StepFailed(_)
-                | Event::Reopened { .. }
-                | Event::Rated { .. }
-                | Event::Resolved { .. }
-                | Event::Tracked { .. }
-                | Event::Assessed { .. }
-                | Event::Asked(_)
-                | Event::Decided(_) => {}
+            if let Event::RoundStarted { round: number, .. } = &entry.event {
+                round = *number;
+                times.started.entry(round).or_insert(entry.at);
+            } else if let Some(step) = entry.event.finished() {
+                let ended = times.ended.entry(step.call.round).or_insert(entry.at);
+                *ended = (*ended).max(entry.at);
+            } else if let Event::Said(words) = &entry.event {
+                // Seats hear it in the next round; it belongs to the round in which it was said.
+                let said = times.user_input.entry(round.max(1)).or_default();
+                said.push(words.text.clone());
+            } else if entry.event.ended().is_some() {
+                times.last = entry.at;
             }
         }
         times
     }
 }
 
-fn stamp(at: Millis) -> Option<Timestamp> {
+fn timestamp(at: Millis) -> Option<Timestamp> {
     Timestamp::from_millisecond(i64::try_from(at).ok()?).ok()
 }
 
-fn round_of(
+fn round_record(
     setup: &Setup,
     debate: &Debate,
-    play: &Play,
+    enhanced: &EnhancedState,
     round: &Round,
-    times: &Times,
+    times: &RoundTimes,
 ) -> Option<RoundRecord> {
-    let measured = play.rounds.iter().find(|it| it.number == round.number);
-    let began = times.began.get(&round.number).copied()?;
-    let ended = times.ended.get(&round.number).copied().unwrap_or(began);
+    let measured = enhanced.measured(round.number);
+    let started = times.started.get(&round.number).copied()?;
+    let ended = times.ended.get(&round.number).copied().unwrap_or(started);
     let positions = round
         .turns
         .iter()
         .map(|turn| {
             let (types, citations) = measured
-                .filter(|_| turn.hidden == Hidden::No)
-                .map_or_else(Default::default, |it| cited(play, it, &turn.seat));
+                .filter(|_| !turn.is_hidden)
+                .map_or_else(Default::default, |round| cited(enhanced, round, &turn.seat));
             let seat = debate.panel.seat(&turn.seat);
             AgentPosition {
                 agent: turn.seat.clone(),
-                panel: panel_of(setup, seat.map(|it| it.title.as_str()), &turn.seat),
-                position: match turn.hidden {
-                    Hidden::Yes => "[withheld]".to_owned(),
-                    Hidden::No => turn.reply.position.clone(),
+                panel: panel_of(setup, seat.map(|seat| seat.title.as_str()), &turn.seat),
+                position: if turn.is_hidden {
+                    "[withheld]".to_owned()
+                } else {
+                    turn.reply.position.clone()
                 },
                 evidence_types: types,
                 evidence_citations: citations,
@@ -157,46 +146,57 @@ fn round_of(
         .collect();
     Some(RoundRecord {
         round_number: round.number,
-        timestamp: stamp(began)?,
-        duration_seconds: ended.saturating_sub(began) / 1000,
+        timestamp: timestamp(started)?,
+        duration_seconds: ended.saturating_sub(started) / 1000,
         agent_positions: positions,
-        metrics: measured.map_or_else(RoundMetrics::default, |it| RoundMetrics {
-            semantic_similarity: it.metrics.similarity.map(|it| it.scaled),
-            evidence_convergence: Some(it.metrics.evidence),
-            position_shift: it.metrics.shift,
-        }),
-        user_input: times.said.get(&round.number).map(|said| said.join("\n\n")),
+        metrics: measured.map_or_else(
+            RoundMetrics::default,
+            |MeasuredRound { metrics, .. }| RoundMetrics {
+                semantic_similarity: metrics.similarity.map(|similarity| similarity.scaled),
+                evidence_convergence: Some(metrics.evidence),
+                position_shift: metrics.shift,
+            },
+        ),
+        user_input: times
+            .user_input
+            .get(&round.number)
+            .map(|said| said.join("\n\n")),
     })
 }
 
-/// The team where there are teams, else what the seat is there for.
+/// The seat's team, or its title if the cast has no teams.
 fn panel_of(setup: &Setup, title: Option<&str>, seat: &str) -> String {
-    let seated = setup.seats.iter().find(|it| it.seat.name == seat);
-    let team = seated.and_then(|it| it.seat.team.map(|team| team.name().to_owned()));
+    let seated = setup.seats.iter().find(|seated| seated.seat.name == seat);
+    let team = seated.and_then(|seated| Some(seated.seat.team?.name().to_owned()));
     team.or_else(|| title.map(str::to_owned))
         .unwrap_or_default()
 }
 
-fn cited(play: &Play, round: &MeasuredRound, seat: &str) -> (Vec<EvidenceType>, Vec<String>) {
-    let position = round.positions.iter().find(|it| it.seat == seat);
-    let grounds = position.into_iter().flat_map(|it| &it.evidence.evidence);
+fn cited(
+    enhanced: &EnhancedState,
+    round: &MeasuredRound,
+    seat: &str,
+) -> (Vec<EvidenceType>, Vec<String>) {
+    let positions = round.positions.iter();
+    let own = positions.filter(|position| position.seat == seat).take(1);
+    let grounds = own.flat_map(|position| &position.evidence.evidence);
     grounds
         .filter_map(|ground| {
-            let source = play.ledger.sources.get(ground.source?)?;
+            let source = enhanced.ledger.sources.get(ground.source?)?;
             Some((ground.kind, source.cited.shown()))
         })
         .unzip()
 }
 
-/// The claims that anybody spoke of the evidence of, in the order in which they were made.
-fn claims(debate: &Debate, play: &Play) -> Vec<ClaimRecord> {
-    let known = debate.state.claims.iter();
-    let spoken_of = known.filter(|it| play.ledger.claims.contains_key(&it.id));
-    spoken_of
+/// The claims in the ledger, in the order in which they were made.
+fn claims(debate: &Debate, enhanced: &EnhancedState) -> Vec<ClaimRecord> {
+    let claims = debate.state.claims.iter();
+    claims
+        .filter(|claim| enhanced.ledger.claims.contains_key(&claim.id))
         .map(|claim| {
-            let grounds = play.ledger.grounds_of(&claim.id).into_iter();
+            let grounds = enhanced.ledger.grounds_of(&claim.id).into_iter();
             let evidence = grounds.filter_map(|ground| {
-                let source = play.ledger.sources.get(ground.source?)?;
+                let source = enhanced.ledger.sources.get(ground.source?)?;
                 Some(ClaimEvidence {
                     kind: ground.kind,
                     citation: source.cited.shown(),
@@ -213,35 +213,39 @@ fn claims(debate: &Debate, play: &Play) -> Vec<ClaimRecord> {
         .collect()
 }
 
-fn consensus(verdict: &Verdict, debate: &Debate, play: &Play) -> Option<FinalConsensus> {
-    let enhanced: &Enhancement = verdict.enhanced.as_ref()?;
-    let decision = enhanced.answer.clone().or_else(|| verdict.answer.clone())?;
-    let cited = evidence(play, debate.panel.seats.len());
-    let supporting = cited.into_iter().filter_map(|it| {
+fn consensus(
+    verdict: &Verdict,
+    debate: &Debate,
+    enhanced: &EnhancedState,
+) -> Option<FinalConsensus> {
+    let result: &EnhancedVerdict = verdict.enhanced.as_ref()?;
+    let decision = result.answer.clone().or_else(|| verdict.answer.clone())?;
+    let evidence = cited_evidence(enhanced, debate.panel.seats.len());
+    let supporting = evidence.into_iter().filter_map(|cited| {
         Some(SupportingEvidence {
-            kind: it.kind,
-            citation: it.source,
-            weight: Probability::new(it.weight).ok()?,
+            kind: cited.kind,
+            citation: cited.source,
+            weight: Probability::new(cited.weight).ok()?,
         })
     });
     Some(FinalConsensus {
         decision,
         rationale: verdict.answer.clone().unwrap_or_default(),
-        // What the panel converged to, as the design has it; where nothing was measured there is none.
-        confidence: enhanced
+        // The design defines it as the similarity of the last round; `None` if it was not measured.
+        confidence: result
             .similarity
             .and_then(|value| Confidence::new(value).ok()),
         supporting_evidence: supporting.collect(),
-        dissenting_opinions: enhanced
+        dissenting_opinions: result
             .minority
             .iter()
-            .map(|it| DissentingOpinion {
-                agent: it.agent.clone(),
-                position: it.position.clone(),
-                rationale: it.answer.clone(),
+            .map(|minority| DissentingOpinion {
+                agent: minority.agent.clone(),
+                position: minority.position.clone(),
+                rationale: minority.answer.clone(),
             })
             .collect(),
-        escalation: enhanced.escalation,
-        human_override: enhanced.human_override,
+        escalation: result.escalation,
+        human_override: result.human_override,
     })
 }

@@ -1,5 +1,5 @@
-//! What seats say of evidence, as types, and how it is read. More is accepted than is asked for: a type that does not exist or
-//! a confidence that is no number costs that piece, not the whole turn.
+//! The evidence part of a reply, and how it is read. Reading is lenient: an unknown type or an invalid confidence costs that piece
+//! of evidence, not the whole turn. Doc comments of the reply types are part of the schemas that are sent to models.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::replies::Contribution;
+use crate::protocols::modes::Contribution;
 
 /// What one claim rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,19 +27,23 @@ pub struct Backing {
     pub of: String,
     #[serde(default)]
     #[schemars(length(max = 4))]
-    pub evidence: Vec<Piece>,
+    pub evidence: Vec<EvidencePiece>,
     /// How sure you are of this claim, from 0 to 1.
-    #[serde(default, skip_serializing_if = "SaidConfidence::is_missing")]
-    pub confidence: SaidConfidence,
+    #[serde(default, skip_serializing_if = "RawConfidence::is_missing")]
+    pub confidence: RawConfidence,
 }
 
 /// One piece of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub struct Piece {
-    #[serde(rename = "type", default, skip_serializing_if = "SaidType::is_missing")]
-    pub kind: SaidType,
+pub struct EvidencePiece {
+    #[serde(
+        rename = "type",
+        default,
+        skip_serializing_if = "RawEvidenceType::is_missing"
+    )]
+    pub kind: RawEvidenceType,
     /// A number of your references such as [1], an id such as E2, or the exact citation; for LOGICAL, the reasons.
     #[serde(default)]
     #[schemars(length(max = 300))]
@@ -50,17 +54,17 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub struct CritiqueSaid {
+pub struct CritiqueReply {
     /// The id of the claim.
     #[schemars(length(min = 1, max = 12))]
     pub claim: String,
     /// How strong its evidence is: HIGH, MEDIUM or LOW.
-    #[serde(default, skip_serializing_if = "SaidStrength::is_missing")]
-    pub grade: SaidStrength,
+    #[serde(default, skip_serializing_if = "RawStrength::is_missing")]
+    pub grade: RawStrength,
     /// Counter-evidence of the same or a stronger type; none where you concede.
     #[serde(default)]
     #[schemars(length(max = 3))]
-    pub counter: Vec<Piece>,
+    pub counter: Vec<EvidencePiece>,
     /// What follows from both views together.
     #[serde(default)]
     #[schemars(length(max = 300))]
@@ -72,38 +76,28 @@ pub struct CritiqueSaid {
 }
 
 impl Backing {
-    /// How people read it.
-    pub(in super::super) fn line(&self) -> String {
-        let pieces: Vec<String> = self
-            .evidence
-            .iter()
-            .map(|piece| format!("[{}] {}", shown(&piece.kind.0), piece.source))
-            .collect();
+    /// One line of the turn's text.
+    pub(crate) fn line(&self) -> String {
         format!(
             "{}: {} (confidence {})",
             self.of,
-            pieces.join("; "),
-            shown(&self.confidence.0)
+            join(&self.evidence),
+            display(&self.confidence.0)
         )
     }
 }
 
-impl CritiqueSaid {
-    pub(in super::super) fn concedes(&self) -> bool {
+impl CritiqueReply {
+    pub(crate) fn concedes(&self) -> bool {
         let text = self.concession.as_deref().unwrap_or_default();
         !text.trim().is_empty()
     }
 
-    /// How people read it.
-    pub(in super::super) fn line(&self) -> String {
-        let counter: Vec<String> = self
-            .counter
-            .iter()
-            .map(|piece| format!("[{}] {}", shown(&piece.kind.0), piece.source))
-            .collect();
-        let mut parts = vec![format!("{} graded {}", self.claim, shown(&self.grade.0))];
-        if !counter.is_empty() {
-            parts.push(format!("against it {}", counter.join("; ")));
+    /// One line of the turn's text.
+    pub(crate) fn line(&self) -> String {
+        let mut parts = vec![format!("{} graded {}", self.claim, display(&self.grade.0))];
+        if !self.counter.is_empty() {
+            parts.push(format!("against it {}", join(&self.counter)));
         }
         let ends = [
             ("synthesis", &self.synthesis),
@@ -118,17 +112,25 @@ impl CritiqueSaid {
     }
 }
 
-fn shown(said: &Value) -> String {
-    match said {
+fn join(pieces: &[EvidencePiece]) -> String {
+    let pieces: Vec<String> = pieces
+        .iter()
+        .map(|piece| format!("[{}] {}", display(&piece.kind.0), piece.source))
+        .collect();
+    pieces.join("; ")
+}
+
+fn display(raw: &Value) -> String {
+    match raw {
         Value::Null => "–".to_owned(),
         Value::String(text) => text.clone(),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => said.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => raw.to_string(),
     }
 }
 
-/// Something of which one form is asked for and every form is taken.
-macro_rules! said {
-    ($type:ident, $of:ty, $name:literal, $sent:tt, $read:expr) => {
+/// Defines a value that accepts any JSON. The schema for models (`x-sent`) asks for one form only.
+macro_rules! lenient {
+    ($type:ident, $of:ty, $sent:tt, $read:expr) => {
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $type(Value);
@@ -155,7 +157,7 @@ macro_rules! said {
             }
 
             fn schema_name() -> Cow<'static, str> {
-                $name.into()
+                stringify!($type).into()
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -165,48 +167,40 @@ macro_rules! said {
     };
 }
 
-said!(
-    SaidConfidence,
+lenient!(
+    RawConfidence,
     Confidence,
-    "said confidence",
     { "type": "number", "minimum": 0, "maximum": 1 },
-    |said| said.as_f64().and_then(|it| Confidence::new(it).ok())
+    |raw| Confidence::new(raw.as_f64()?).ok()
 );
-said!(
-    SaidType,
+lenient!(
+    RawEvidenceType,
     EvidenceType,
-    "said type",
     { "type": "string", "enum": ["DOCUMENTED", "EMPIRICAL", "PRECEDENT", "LOGICAL", "PREFERENTIAL", "SPECULATIVE"] },
-    |said| said.as_str().and_then(EvidenceType::named)
+    |raw| EvidenceType::named(raw.as_str()?)
 );
-said!(
-    SaidStrength,
+lenient!(
+    RawStrength,
     Strength,
-    "said strength",
     { "type": "string", "enum": ["HIGH", "MEDIUM", "LOW"] },
-    |said| said.as_str().and_then(Strength::named)
+    |raw| Strength::named(raw.as_str()?)
 );
 
-/// What a seat's turn says of evidence, before its claims have ids: they are called N1, N2 … until then.
-pub(super) fn draft(
-    seat: &str,
-    reply: &Contribution,
-    state: &DebateState,
-    ledger: &Ledger,
-) -> Heard {
-    read(seat, reply, state, ledger, |index, _| {
+/// Reads the evidence of a reply whose new claims have no ids yet; they are called N1, N2 …
+fn read_draft(seat: &str, reply: &Contribution, state: &DebateState, ledger: &Ledger) -> Heard {
+    read_evidence(seat, reply, state, ledger, |index, _| {
         format!("N{}", index + 1)
     })
 }
 
-/// The same once the state has taken the claims up.
-pub(super) fn registered(
+/// Reads the evidence of a reply whose claims are in the state.
+pub(super) fn read_registered(
     seat: &str,
     reply: &Contribution,
     state: &DebateState,
     ledger: &Ledger,
 ) -> Heard {
-    read(seat, reply, state, ledger, |index, new| {
+    read_evidence(seat, reply, state, ledger, |index, new| {
         let known = state
             .claims
             .iter()
@@ -215,7 +209,7 @@ pub(super) fn registered(
     })
 }
 
-fn read(
+fn read_evidence(
     seat: &str,
     reply: &Contribution,
     state: &DebateState,
@@ -230,9 +224,9 @@ fn read(
         references: reply
             .references
             .iter()
-            .filter_map(|it| cited_reference(&it.title, it.url.as_deref(), state))
+            .filter_map(|cited| cited_reference(&cited.title, cited.url.as_deref(), state))
             .collect(),
-        critiques: reply.critiques.iter().map(critique).collect(),
+        critiques: reply.critiques.iter().map(read_critique).collect(),
     };
     for backing in &reply.backing {
         let new = new_claim(&backing.of, reply);
@@ -248,11 +242,11 @@ fn read(
         };
         let evidence = backing.evidence.iter();
         let evidence: Vec<Said> = evidence
-            .flat_map(|piece| pieces(piece, reply, state))
+            .flat_map(|piece| resolve_piece(piece, reply, state))
             .collect();
         let confidence = backing.confidence.stated();
-        // A claim that is backed twice in one turn has all of it.
-        match heard.grounds.iter_mut().find(|it| it.claim == claim) {
+        // Evidence of a claim that is backed twice in one turn is combined.
+        match heard.grounds.iter_mut().find(|g| g.claim == claim) {
             Some(known) => known.evidence.extend(evidence),
             None => heard.grounds.push(Grounds {
                 claim,
@@ -266,7 +260,7 @@ fn read(
         let id = id_of(index, new);
         let is_empty = normal(&new.text).is_empty();
         let is_known = ledger.claims.contains_key(&id);
-        let is_backed = heard.grounds.iter().any(|it| it.claim == id);
+        let is_backed = heard.grounds.iter().any(|g| g.claim == id);
         if !is_empty && !is_known && !is_backed && !heard.bare.contains(&id) {
             heard.bare.push(id);
         }
@@ -274,7 +268,7 @@ fn read(
     heard
 }
 
-/// `N2` is the second of the new claims.
+/// The new claim that `N2` names, with its index.
 fn new_claim<'a>(of: &str, reply: &'a Contribution) -> Option<(usize, &'a NewClaim)> {
     let id = normal_id(of);
     let number: usize = id.strip_prefix('N')?.parse().ok()?;
@@ -282,8 +276,8 @@ fn new_claim<'a>(of: &str, reply: &'a Contribution) -> Option<(usize, &'a NewCla
     reply.claims.get(index).map(|claim| (index, claim))
 }
 
-/// A piece as it is meant: its numbers and ids resolved to the sources behind them.
-fn pieces(piece: &Piece, reply: &Contribution, state: &DebateState) -> Vec<Said> {
+/// Resolves the numbers and ids of a piece of evidence to sources.
+fn resolve_piece(piece: &EvidencePiece, reply: &Contribution, state: &DebateState) -> Vec<Said> {
     let kind = piece.kind.stated();
     let numbers = citations::parse(&piece.source).numbers;
     let is_numbers = piece
@@ -294,8 +288,8 @@ fn pieces(piece: &Piece, reply: &Contribution, state: &DebateState) -> Vec<Said>
         let listed = reply
             .references
             .iter()
-            .filter(|it| numbers.contains(&it.number))
-            .filter_map(|it| cited_reference(&it.title, it.url.as_deref(), state));
+            .filter(|cited| numbers.contains(&cited.number))
+            .filter_map(|cited| cited_reference(&cited.title, cited.url.as_deref(), state));
         let found: Vec<Said> = listed
             .map(|source| Said {
                 kind: kind.clone(),
@@ -306,14 +300,14 @@ fn pieces(piece: &Piece, reply: &Contribution, state: &DebateState) -> Vec<Said>
         if !found.is_empty() {
             return found;
         }
-        // A number that is on no list names nothing.
+        // The reply has no reference with this number.
         return vec![Said {
             kind,
             source: Cited::default(),
             is_listed: false,
         }];
     }
-    // A claim is no source; by its words it is seen whether it is the one that it is to back.
+    // A claim is not a source. Its text is kept, so that a claim that cites itself is recognised.
     let claim = new_claim(&piece.source, reply).map(|(_, claim)| claim.text.clone());
     let claim = claim.or_else(|| {
         let known = state.claim(&normal_id(&piece.source));
@@ -343,24 +337,24 @@ fn cited_reference(title: &str, url: Option<&str>, state: &DebateState) -> Optio
 
 fn evidence_of(text: &str, state: &DebateState) -> Option<Cited> {
     let id = normal_id(text);
-    let known = state.evidence.iter().find(|it| it.id == id)?;
+    let known = state.evidence.iter().find(|known| known.id == id)?;
     Some(Cited::with_address(&known.title, known.url.as_deref()))
 }
 
-fn critique(said: &CritiqueSaid) -> Critique {
-    let words = |text: &Option<String>| {
+fn read_critique(reply: &CritiqueReply) -> Critique {
+    let text_of = |text: &Option<String>| {
         let text = text.as_deref().map(one_line);
         text.filter(|text| !text.is_empty())
     };
-    let counter = said.counter.iter().filter_map(|piece| {
+    let counter = reply.counter.iter().filter_map(|piece| {
         let is_sourced = !normal(&piece.source).is_empty();
         piece.kind.stated().value().filter(|_| is_sourced)
     });
     Critique {
-        claim: normal_id(&said.claim),
-        grade: said.grade.stated(),
+        claim: normal_id(&reply.claim),
+        grade: reply.grade.stated(),
         counter: counter.collect(),
-        answer: match (words(&said.concession), words(&said.synthesis)) {
+        answer: match (text_of(&reply.concession), text_of(&reply.synthesis)) {
             (Some(because), _) => Answer::Concession(because),
             (None, Some(synthesis)) => Answer::Synthesis(synthesis),
             (None, None) => Answer::Neither,
@@ -368,14 +362,14 @@ fn critique(said: &CritiqueSaid) -> Critique {
     }
 }
 
-/// What critiques do to the state: a concession stands for the claim, counter-evidence that is strong enough against it.
-pub(super) fn amend(moves: &mut Moves, reply: &Contribution, ledger: &Ledger) {
+/// Turns critiques into moves: a concession supports the claim, strong enough counter-evidence opposes it.
+pub(super) fn apply_critiques(moves: &mut Moves, reply: &Contribution, ledger: &Ledger) {
     for said in &reply.critiques {
-        let critique = critique(said);
+        let critique = read_critique(said);
         let id = critique.claim.clone();
         match ledger.judged(&critique) {
             Standing::Concedes => {
-                moves.opposes.retain(|it| normal_id(&it.claim) != id);
+                moves.opposes.retain(|o| normal_id(&o.claim) != id);
                 moves.supports.push(id);
             }
             Standing::Contests => {
@@ -409,14 +403,14 @@ pub(super) fn amend(moves: &mut Moves, reply: &Contribution, ledger: &Ledger) {
     }
 }
 
-/// What a reply is sent back for, once.
-pub(in super::super) fn faults(
+/// Faults for which a reply is sent back, with the name of their rule. The texts are sent to models.
+pub(crate) fn evidence_faults(
     seat: &str,
     reply: &Contribution,
     state: &DebateState,
     ledger: &Ledger,
 ) -> Vec<(&'static str, String)> {
-    let heard = draft(seat, reply, state, ledger);
+    let heard = read_draft(seat, reply, state, ledger);
     let mut faults = Vec::new();
     for claim in &heard.bare {
         faults.push((
@@ -430,7 +424,7 @@ pub(in super::super) fn faults(
         };
         faults.push(("evidence", format!("{flag}.")));
     }
-    for flag in heard.grounds.iter().flat_map(|it| it.faults(seat)) {
+    for flag in heard.grounds.iter().flat_map(|g| g.faults(seat)) {
         faults.push(("evidence", format!("{flag}.")));
     }
     for critique in &heard.critiques {
@@ -459,8 +453,8 @@ pub(in super::super) fn faults(
     faults
 }
 
-/// The part of a reply that only an enhanced debate asks for, as it was written.
-pub(super) fn own_part(reply: &Contribution) -> String {
+/// The part of a reply that only enhanced debates ask for, as JSON.
+pub(super) fn enhanced_part(reply: &Contribution) -> String {
     let mut part = serde_json::Map::new();
     if !reply.backing.is_empty() {
         part.insert("backing".into(), json!(reply.backing));

@@ -1,4 +1,4 @@
-//! What an enhanced debate is played by, all of it settled when the debate is opened.
+//! The rules of an enhanced debate, fixed when the debate is opened.
 
 use roundtable_core::convergence::Thresholds;
 use roundtable_core::evidence::Weights;
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 use crate::algorithm::{Algorithm, EndsBy, Evidence};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Enhanced {
+pub struct EnhancedRules {
     pub algorithm: Algorithm,
-    /// The algorithm's, or more than it asks for.
+    /// The algorithm's, unless the request or the policy overrides it.
     pub evidence: Evidence,
     pub ends_by: EndsBy,
     #[serde(default)]
     pub thresholds: Thresholds,
-    /// What was learned in the domain, or what the design starts with.
+    /// Learned in the domain, or the design's defaults.
     #[serde(default)]
     pub weights: Weights,
     #[serde(default)]
     pub learning: Learning,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Questions that every position has to answer, as earlier debates of the domain taught.
+    /// Questions that every position has to answer, learned from earlier debates of the domain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_questions: Vec<String>,
-    /// All that was learned in the domain when the debate was opened, so that a replay is the same whatever came later.
+    /// What the domain had learned when the debate was opened. Stored, so that later lessons do not change a replay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
 }
 
-/// Whether this debate may be learned from, and uses what was learned.
+/// Whether the debate uses lessons of its domain and contributes to them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Learning {
@@ -39,9 +39,9 @@ pub enum Learning {
     Disabled,
 }
 
-impl Enhanced {
-    /// As the algorithm has it, with the design's thresholds and weights.
-    pub fn by(algorithm: Algorithm) -> Self {
+impl EnhancedRules {
+    /// The algorithm's rules with the design's thresholds and weights.
+    pub fn new(algorithm: Algorithm) -> Self {
         Self {
             evidence: algorithm.evidence,
             ends_by: algorithm.ends_by,
@@ -55,23 +55,23 @@ impl Enhanced {
         }
     }
 
-    /// With what was learned in its domain, unless learning is switched off.
+    /// Adds the lessons of the domain, unless learning is disabled.
     #[must_use]
     pub fn in_domain(mut self, domain: Option<&Domain>, learned: Option<Learned>) -> Self {
-        self.domain = domain.map(|it| it.name().to_owned());
-        let learned = learned.filter(|it| {
-            self.learning == Learning::Enabled && domain.is_some_and(|domain| it.domain == *domain)
+        self.domain = domain.map(|domain| domain.name().to_owned());
+        let learned = learned.filter(|learned| {
+            self.learning == Learning::Enabled && domain == Some(&learned.domain)
         });
         if let Some(learned) = &learned {
             self.weights = learned.weights;
             let questions = learned.questions.iter();
-            self.required_questions = questions.map(|it| it.question.clone()).collect();
+            self.required_questions = questions.map(|q| q.question.clone()).collect();
         }
         self.learned = learned;
         self
     }
 
-    /// Whether rounds are measured: only where something follows from it.
+    /// Whether rounds are measured: only if convergence ends the debate.
     pub fn is_measured(&self) -> bool {
         self.ends_by == EndsBy::Convergence
     }

@@ -1,5 +1,5 @@
-//! Claims held against the sources that the user gave (E-18): a DOCUMENTED claim against the one it cites, an EMPIRICAL claim
-//! against every figure there is.
+//! Checks claims against the user's sources (E-18): a DOCUMENTED claim against the source it cites, an EMPIRICAL claim against
+//! all figures in the sources.
 
 use roundtable_core::evidence::{EvidenceType, Heard, Said};
 use roundtable_core::sources::{Checked, Sources, check, check_anywhere};
@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tokens;
 
-/// How much of a passage is shown beside the claim.
-const EXCERPT: u64 = 60;
+const MAX_EXCERPT_TOKENS: u64 = 60;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCheck {
@@ -20,19 +19,19 @@ pub struct SourceCheck {
     pub kind: EvidenceType,
     pub cited: String,
     pub result: Checked,
-    /// The words that were found.
+    /// An excerpt of the passage that supports or contradicts the claim.
     pub passage: Option<String>,
 }
 
-/// What is cited and not among the sources cannot be checked, and is not.
-pub(super) fn held_against(round: u32, heard: &Heard, sources: &Sources) -> Vec<SourceCheck> {
+/// Claims that cite anything else are not checked.
+pub(super) fn check_claims(round: u32, heard: &Heard, sources: &Sources) -> Vec<SourceCheck> {
     let mut checks: Vec<SourceCheck> = Vec::new();
     if sources.is_empty() {
         return checks;
     }
     for grounds in &heard.grounds {
         for said in &grounds.evidence {
-            let Some((kind, result)) = checked(&grounds.text, said, sources) else {
+            let Some((kind, result)) = check_claim(&grounds.text, said, sources) else {
                 continue;
             };
             let new = SourceCheck {
@@ -52,7 +51,7 @@ pub(super) fn held_against(round: u32, heard: &Heard, sources: &Sources) -> Vec<
     checks
 }
 
-fn checked(claim: &str, said: &Said, sources: &Sources) -> Option<(EvidenceType, Checked)> {
+fn check_claim(claim: &str, said: &Said, sources: &Sources) -> Option<(EvidenceType, Checked)> {
     let kind = said.kind.value()?;
     let cited = &said.source.title;
     let is_given = sources.passage(cited).is_some() || sources.named(cited).is_some();
@@ -79,5 +78,8 @@ fn excerpt(result: &Checked, sources: &Sources) -> Option<String> {
         Checked::NotFound => return None,
     };
     let passage = sources.passage(id)?;
-    Some(tokens::shorten(&one_line(&passage.text), EXCERPT))
+    Some(tokens::shorten(
+        &one_line(&passage.text),
+        MAX_EXCERPT_TOKENS,
+    ))
 }

@@ -1,29 +1,28 @@
-//! What the result of an enhanced debate says beside the answer: by which algorithm and status it ended, what it rests on, who
-//! decided, and what all of it cost over a plain debate.
+//! The enhanced part of a verdict: algorithm, convergence, majority, evidence, decisions of people, and the token overhead.
 
 use roundtable_core::convergence::{Decision, Status};
 use roundtable_core::evidence::{EvidenceType, Level};
 use serde::{Deserialize, Serialize};
 
-use super::super::debate::Debate;
 use super::overhead::Overhead;
-use super::play::{PersonDecision, Play, SecurityObjection};
 use super::source_checks::SourceCheck;
+use super::state::{EnhancedState, PersonDecision, SecurityObjection};
 use crate::algorithm::Count;
+use crate::protocols::modes::Debate;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Enhancement {
+pub struct EnhancedVerdict {
     pub algorithm: String,
-    /// After the last round, where rounds are measured.
+    /// After the last round; `None` if rounds are not measured.
     pub decision: Option<Decision>,
-    /// How much the outcome is worth by the algorithm; `None` where it says nothing.
+    /// The strength of the consensus; `None` if the algorithm gives none.
     pub level: Option<Level>,
     pub similarity: Option<f64>,
-    /// What most stand for, in the words of the seat that is surest of it.
+    /// The majority's position in the words of its most confident seat.
     pub position: Option<String>,
-    /// The answer that most stand for, or that a person chose.
+    /// The majority's answer, or the one that a person chose.
     pub answer: Option<String>,
-    pub minority: Vec<Apart>,
+    pub minority: Vec<MinorityPosition>,
     /// Most cited first.
     pub evidence: Vec<CitedEvidence>,
     pub escalation: bool,
@@ -37,7 +36,7 @@ pub struct Enhancement {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Apart {
+pub struct MinorityPosition {
     pub agent: String,
     pub answer: Option<String>,
     pub position: String,
@@ -46,7 +45,7 @@ pub struct Apart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CitedEvidence {
     pub source: String,
-    /// The strongest type under which it was brought.
+    /// The strongest type under which it was cited.
     #[serde(rename = "type")]
     pub kind: EvidenceType,
     pub weight: f64,
@@ -54,80 +53,90 @@ pub struct CitedEvidence {
     pub agents: usize,
 }
 
-impl Enhancement {
+impl EnhancedVerdict {
     /// `None` in a plain debate.
     pub fn of(debate: &Debate, total_tokens: u64) -> Option<Self> {
-        let play = debate.enhanced.as_ref()?;
-        let decision = play
+        let enhanced = debate.enhanced.as_ref()?;
+        let decision = enhanced
             .rounds
             .last()
-            .filter(|_| play.rules.is_measured())
-            .map(|it| it.decision.clone());
-        let majority = roundtable_core::convergence::majority(&play.answers());
-        let chosen = play.decisions.iter().rev().find(|it| it.overrides());
-        let chosen = chosen.and_then(|it| {
-            let groups = roundtable_core::convergence::groups(&play.answers());
-            let found = groups.into_iter().find(|group| group.option == it.choice);
+            .filter(|_| enhanced.rules.is_measured())
+            .map(|last| last.decision.clone());
+        let majority = roundtable_core::convergence::majority(&enhanced.answers());
+        let chosen = enhanced
+            .decisions
+            .iter()
+            .rev()
+            .find(|decision| decision.overrides());
+        let chosen = chosen.and_then(|decision| {
+            let groups = roundtable_core::convergence::groups(&enhanced.answers());
+            let found = groups
+                .into_iter()
+                .find(|group| group.option == decision.choice);
             found.map(|group| group.option)
         });
-        let status = decision.as_ref().map(|it| it.status);
-        let level = match play.count() {
+        let status = decision.as_ref().map(|decision| decision.status);
+        let level = match enhanced.count() {
             Some((_, Count::Carried(level) | Count::Open(level))) => Some(level),
             None => status.and_then(Status::level),
         };
-        let apart = majority.minority.iter().map(|(agent, answer)| Apart {
-            agent: agent.clone(),
-            answer: answer.clone(),
-            position: position_of(debate, agent).unwrap_or_default(),
-        });
+        let minority = majority
+            .minority
+            .iter()
+            .map(|(agent, answer)| MinorityPosition {
+                agent: agent.clone(),
+                answer: answer.clone(),
+                position: position_of(debate, agent).unwrap_or_default(),
+            });
         Some(Self {
-            algorithm: play.rules.algorithm.name.clone(),
+            algorithm: enhanced.rules.algorithm.name.clone(),
             level,
-            similarity: play.last_similarity().map(|it| it.scaled),
-            position: surest(debate, &majority.seats),
+            similarity: enhanced
+                .last_similarity()
+                .map(|similarity| similarity.scaled),
+            position: most_confident(debate, &majority.seats),
             answer: chosen.or_else(|| majority.option.clone()),
-            minority: apart.collect(),
-            evidence: evidence(play, debate.panel.seats.len()),
-            escalation: !play.decisions.is_empty(),
-            human_override: play.decisions.iter().any(PersonDecision::overrides),
-            decisions: play.decisions.clone(),
-            security_objections: play.objections.clone(),
-            source_checks: play.checks.clone(),
-            flags: play.ledger.flags.len(),
+            minority: minority.collect(),
+            evidence: cited_evidence(enhanced, debate.panel.seats.len()),
+            escalation: !enhanced.decisions.is_empty(),
+            human_override: enhanced.decisions.iter().any(PersonDecision::overrides),
+            decisions: enhanced.decisions.clone(),
+            security_objections: enhanced.objections.clone(),
+            source_checks: enhanced.checks.clone(),
+            flags: enhanced.ledger.flags.len(),
             overhead: Overhead::of(debate, total_tokens),
             decision,
         })
     }
 
     pub fn is_consensus(&self) -> bool {
-        let status = self.decision.as_ref().map(|it| it.status);
+        let status = self.decision.as_ref().map(|decision| decision.status);
         status.is_some_and(Status::is_consensus)
     }
 }
 
 fn position_of(debate: &Debate, seat: &str) -> Option<String> {
-    let status = debate.state.agent_status.iter().find(|it| it.agent == seat);
-    status.map(|it| it.position.clone())
+    let mut statuses = debate.state.agent_status.iter();
+    let status = statuses.find(|status| status.agent == seat);
+    status.map(|status| status.position.clone())
 }
 
-fn surest(debate: &Debate, seats: &[String]) -> Option<String> {
-    let among = debate
-        .state
-        .agent_status
-        .iter()
-        .filter(|it| seats.contains(&it.agent));
-    // Of equals the first: `max_by` would take the last.
-    let surest = among.rev().max_by(|a, b| {
+/// The position of the most confident of these seats.
+fn most_confident(debate: &Debate, seats: &[String]) -> Option<String> {
+    let statuses = debate.state.agent_status.iter();
+    let among = statuses.filter(|status| seats.contains(&status.agent));
+    // On a tie the first; `max_by` takes the last.
+    let most = among.rev().max_by(|a, b| {
         let (a, b) = (a.confidence.value(), b.confidence.value());
         a.total_cmp(&b)
     });
-    surest.map(|it| it.position.clone())
+    most.map(|status| status.position.clone())
 }
 
-/// Sources by how many cite them, then by weight; what never counted as evidence is left out.
-pub(super) fn evidence(play: &Play, agents: usize) -> Vec<CitedEvidence> {
-    let weights = &play.ledger.weights;
-    let mut all: Vec<CitedEvidence> = play
+/// Sources by number of citing seats, then by weight. Sources that never counted as evidence are left out.
+pub(super) fn cited_evidence(enhanced: &EnhancedState, agents: usize) -> Vec<CitedEvidence> {
+    let weights = &enhanced.ledger.weights;
+    let mut all: Vec<CitedEvidence> = enhanced
         .ledger
         .sources
         .all()

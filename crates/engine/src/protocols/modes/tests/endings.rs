@@ -1,0 +1,147 @@
+//! Exit criteria, groupthink and the comparison with the blind votes.
+
+use super::*;
+
+/// M-08: a panel that agrees at once plays a critical-objection round before it may end; if that changes nothing, the debate
+/// waits for a person's decision.
+#[tokio::test]
+async fn m08_a_herd_plays_an_objection_round_and_then_a_person_decides() {
+    for (choice, reason, rounds) in [
+        (ACCEPT, "human_override", 2),
+        (ANOTHER_ROUND, "consensus", 3),
+    ] {
+        let (model, journal) = (Scripted::new(herd), Arc::<MemoryJournal>::default());
+        let table = open_table(setup("collaborative", 4, 5), &model, &journal).await;
+        let halt = play(&table, &Modes).await.unwrap_err();
+        assert_eq!(
+            halt,
+            Halt::Waiting {
+                key: "r2/groupthink".into()
+            }
+        );
+        let objection = model
+            .heard()
+            .into_iter()
+            .filter(|request| text_of(request).contains("Round 2 is a critical-objection round"))
+            .count();
+        assert_eq!(objection, 4);
+        decide(journal.as_ref(), 0, choice.into(), None, None)
+            .await
+            .unwrap();
+        let verdict = play_to_end(setup("collaborative", 4, 5), &model, &journal).await;
+        assert_eq!(
+            (verdict.stop_reason.as_str(), verdict.total_rounds),
+            (reason, rounds)
+        );
+        let alarm = &verdict.groupthink[0];
+        assert_eq!(
+            (
+                alarm.round,
+                alarm.objection_round,
+                alarm.decision.as_deref()
+            ),
+            (1, 2, Some(choice))
+        );
+        assert_eq!(alarm.diversity.unwrap().sources, 0);
+    }
+}
+
+/// M-08: if the objections bring a fact or change a position, no person is asked.
+#[tokio::test]
+async fn m08_objections_that_change_something_need_no_person() {
+    let model = Scripted::new(|request: &Request, before| {
+        let said = herd(request, before)?;
+        if name(request) != "contribution" || round_of(request) == 1 {
+            return Ok(said);
+        }
+        Ok(valid_reply(request, "ACCEPT", 0.9).to_string())
+    });
+    let verdict = play_to_end(setup("collaborative", 4, 5), &model, &Arc::default()).await;
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("consensus", 2)
+    );
+    assert_eq!(verdict.groupthink.len(), 1);
+}
+
+/// M-08: two stagnant rounds fire the first trigger; the objection round precedes the plateau exit.
+#[tokio::test]
+async fn m08_stagnation_leads_to_an_objection_round_before_the_plateau_ends_it() {
+    let model = Scripted::new(|request: &Request, before| {
+        if name(request) != "contribution" {
+            return story(request, before);
+        }
+        let mut reply = valid_reply(request, "BLOCKER", 0.5);
+        reply["claims"] = json!([]);
+        reply["references"] = json!([]);
+        reply["supports"] = json!([]);
+        reply["opposes"] = json!([]);
+        Ok(reply.to_string())
+    });
+    let verdict = play_to_end(setup("collaborative", 3, 9), &model, &Arc::default()).await;
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("plateau", 4)
+    );
+    assert_eq!(
+        verdict.groupthink[0].trigger,
+        roundtable_core::groupthink::Trigger::Stagnation
+    );
+    assert_eq!(verdict.state.open_blockers().count(), 3);
+}
+
+/// M-05: the round limit ends a debate without agreement; the result names it and keeps the BLOCKER.
+#[tokio::test]
+async fn m05_the_round_cap_is_named() {
+    let verdict = play_to_end(
+        setup("expert-panel", 3, 2),
+        &Scripted::new(stubborn),
+        &Arc::default(),
+    )
+    .await;
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("round_cap", 2)
+    );
+    assert_eq!(verdict.state.open_blockers().count(), 1);
+}
+
+/// C-17: in modes whose first round is blind and in the others.
+#[tokio::test]
+async fn c17_the_result_compares_blind_and_debated_votes() {
+    let parallel = play_to_end(
+        setup("delphi", 3, 5),
+        &Scripted::new(story),
+        &Arc::default(),
+    )
+    .await
+    .worth;
+    assert_eq!(
+        (
+            parallel.blind.answer.as_deref(),
+            parallel.debated.answer.as_deref()
+        ),
+        (Some("Use a queue"), Some("Use a queue"))
+    );
+    assert_eq!(
+        (
+            parallel.changed,
+            parallel.blind.tokens,
+            parallel.debated.tokens
+        ),
+        (Some(false), 360, 840)
+    );
+    let sequence = play_to_end(
+        setup("socratic", 3, 5),
+        &Scripted::new(story),
+        &Arc::default(),
+    )
+    .await
+    .worth;
+    assert_eq!(
+        sequence.blind.votes,
+        BTreeMap::from([("BLOCKER".to_owned(), 3)])
+    );
+    assert_eq!((sequence.changed, sequence.blind.tokens), (Some(true), 360));
+    assert!(sequence.blind.cost < sequence.debated.cost);
+}

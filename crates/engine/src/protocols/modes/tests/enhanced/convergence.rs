@@ -1,0 +1,203 @@
+//! Measures, statuses and the replay of measured rounds.
+
+use super::*;
+
+/// E-08, E-11, E-12: an enhanced debate from end to end, with journal, report and record as snapshots.
+#[tokio::test]
+async fn e08_an_enhanced_debate_converges_round_by_round() {
+    let (model, journal) = (Scripted::new(converging), Arc::default());
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
+    assert_eq!(
+        (
+            verdict.stop_reason.as_str(),
+            verdict.total_rounds,
+            verdict.violations.len()
+        ),
+        ("consensus_with_diverse_evidence", 3, 0),
+        "{:?}",
+        verdict.violations
+    );
+    let enhanced = enhancement(&verdict);
+    assert_eq!(enhanced.level, Some(Level::MediumHigh));
+    assert_eq!(
+        (enhanced.escalation, enhanced.human_override, enhanced.flags),
+        (false, false, 0)
+    );
+    assert_eq!(enhanced.answer.as_deref(), Some("Use a queue"));
+    let most = &enhanced.evidence[0];
+    assert_eq!(
+        (most.source.as_str(), most.cited_by.len(), most.agents),
+        ("Queueing theory, third edition", 3, 3)
+    );
+    insta::assert_json_snapshot!("log", log(&journal));
+    insta::assert_json_snapshot!("report", protocols::report(&entries(&journal)));
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let yaml = serde_saphyr::to_string(&record).unwrap();
+    assert_eq!(
+        serde_saphyr::from_str::<crate::retrospective::DebateRecord>(&yaml).unwrap(),
+        record
+    );
+    let mut json = serde_json::to_value(&record).unwrap();
+    crate::scripted::strip_times(&mut json);
+    insta::assert_json_snapshot!("record", json);
+}
+
+#[tokio::test]
+async fn e08_every_mode_can_be_enhanced() {
+    for mode in MODES {
+        let (model, journal) = (Scripted::new(converging), Arc::default());
+        let verdict = play_to_end(enhanced_setup(mode, 3, 4), &model, &journal).await;
+        assert_eq!(verdict.violations, BTreeMap::new(), "{mode}");
+        let enhanced = enhancement(&verdict);
+        assert_eq!(
+            enhanced.decision.as_ref().unwrap().basis,
+            roundtable_core::convergence::Basis::Measured
+        );
+        // Assigned stances contradict each other by design, so only the round limit ends such a debate.
+        let expected = if mode == "devils-advocate" {
+            "round_cap"
+        } else {
+            "consensus_with_diverse_evidence"
+        };
+        assert_eq!(verdict.stop_reason, expected, "{mode}");
+        assert!(protocols::progress(&entries(&journal)).is_some(), "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn c08_an_enhanced_debate_killed_after_every_entry_is_the_same() {
+    for mode in ["collaborative", "adversarial"] {
+        assert_resumes_after_every_entry(
+            || enhanced_setup(mode, 3, 5),
+            converging,
+            is_finished_step,
+        )
+        .await;
+    }
+}
+
+/// E-05: measurements are in the journal.
+#[tokio::test]
+async fn e05_a_replay_needs_no_embedder() {
+    let journal = Arc::<MemoryJournal>::default();
+    let setup = enhanced_setup("collaborative", 3, 5);
+    let first = play_to_end(setup.clone(), &Scripted::new(converging), &journal).await;
+    let kept: Vec<Keyed> = journal
+        .keyed()
+        .into_iter()
+        .filter(|keyed| !matches!(keyed.entry.event, Event::Ended(_)))
+        .collect();
+    let silent = Scripted::new(|_: &Request, _| panic!("a replay calls no model"));
+    let journal = Arc::new(MemoryJournal::holding(kept));
+    let mut deps = deps_for(&setup, &silent, Arc::clone(&journal) as Arc<dyn Journal>);
+    deps.embedder = None;
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+    let end = play(&table, &Modes).await.unwrap();
+    assert_eq!(verdict_of(&end), first);
+}
+
+/// The report says why similarity was not measured.
+#[tokio::test]
+async fn e19_without_an_embedder_the_typed_answers_decide() {
+    let journal = Arc::<MemoryJournal>::default();
+    let model = Scripted::new(converging);
+    let setup = enhanced_setup("collaborative", 3, 5);
+    let mut deps = deps_for(&setup, &model, Arc::clone(&journal) as Arc<dyn Journal>);
+    deps.embedder = None;
+    let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+    let verdict = verdict_of(&play(&table, &Modes).await.unwrap());
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("consensus_with_diverse_evidence", 3)
+    );
+    assert_eq!(enhancement(&verdict).similarity, None);
+    let report = report_json(&journal);
+    assert!(
+        report.contains(
+            "Similarity was not measured (there is no embedder): the typed answers alone decide."
+        ),
+        "{report}"
+    );
+}
+
+#[tokio::test]
+async fn e08_an_early_consensus_plays_a_devils_advocate_round_first() {
+    let (model, journal) = (Scripted::new(unanimous), Arc::default());
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("consensus_reached", 2)
+    );
+    let debate = debate_of(&journal);
+    let kinds: Vec<RoundKind> = debate.rounds.iter().map(|round| round.kind).collect();
+    assert_eq!(kinds, [RoundKind::Ordinary, RoundKind::Objection]);
+    let first = &debate.enhanced.as_ref().unwrap().rounds[0].decision;
+    assert_eq!(first.warnings, [Warning::EarlyConsensus]);
+    // Even if the limit is one round.
+    let verdict = play_to_end(
+        enhanced_setup("collaborative", 3, 1),
+        &Scripted::new(unanimous),
+        &Arc::default(),
+    )
+    .await;
+    assert_eq!(verdict.total_rounds, 2);
+}
+
+/// E-19: it is reported as a contradiction.
+#[tokio::test]
+async fn e19_similar_wording_with_different_answers_is_no_consensus() {
+    let model = changed(unanimous, |request, _, reply| {
+        if seat_of(request) == "analyst" {
+            reply["debate_alignment"] = json!("Buy hardware");
+        }
+    });
+    let journal = Arc::default();
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 2), &model, &journal).await;
+    assert_eq!(verdict.stop_reason, "round_cap");
+    let decision = enhancement(&verdict).decision.clone().unwrap();
+    assert_eq!((decision.status, decision.vetoed), (Status::Continue, true));
+    let report = report_json(&journal);
+    assert!(
+        report.contains("The wording is similar, but the answers contradict each other"),
+        "{report}"
+    );
+    assert_eq!(enhancement(&verdict).minority[0].agent, "analyst");
+}
+
+/// E-20: a change is explained if it names a new claim or new evidence.
+#[tokio::test]
+async fn e20_position_changes_are_explained_or_marked() {
+    let journal = Arc::default();
+    play_to_end(
+        enhanced_setup("collaborative", 3, 5),
+        &Scripted::new(converging),
+        &journal,
+    )
+    .await;
+    let debate = debate_of(&journal);
+    let rounds = &debate.enhanced.as_ref().unwrap().rounds;
+    let explained = |round: usize, seat: &str| {
+        let positions = &rounds[round].positions;
+        positions
+            .iter()
+            .find(|position| position.seat == seat)
+            .unwrap()
+            .explanation
+            .clone()
+    };
+    assert_eq!(explained(0, "analyst"), Explanation::NotNeeded);
+    assert_eq!(explained(1, "sentinel"), Explanation::Unexplained);
+    assert_eq!(explained(2, "analyst"), Explanation::By(vec!["C9".into()]));
+    let turned: Vec<_> = rounds
+        .iter()
+        .map(|round| round.metrics.turned.clone())
+        .collect();
+    assert_eq!(
+        turned,
+        [
+            vec![],
+            vec!["sentinel".to_owned()],
+            vec!["analyst".to_owned()]
+        ]
+    );
+}

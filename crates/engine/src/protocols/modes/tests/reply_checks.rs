@@ -1,0 +1,211 @@
+//! Replies that break rules.
+
+use super::*;
+
+/// The rule that is broken, and the change that breaks it.
+type BadReply = (&'static str, fn(&mut Value));
+
+/// M-03, M-04, M-10, M-11: a bad reply is sent back once with all faults; if faults remain, it is kept with remarks and counted,
+/// and the debate continues.
+#[tokio::test]
+async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
+    let cases: [BadReply; 10] = [
+        ("language", |reply| {
+            let german =
+                "Wir sollten es nicht tun, und das ist auch für die anderen ein Nachteil. ";
+            reply["argument"] = json!(format!(
+                "{}\n\n{}",
+                reply["argument"].as_str().unwrap(),
+                german.repeat(12)
+            ));
+        }),
+        ("citations", |reply| {
+            reply["claims"][0]["citations"] = json!("[9]");
+        }),
+        ("citations", |reply| {
+            reply["argument"] = json!(format!(
+                "{} (Smith, 2024)",
+                reply["argument"].as_str().unwrap()
+            ));
+        }),
+        ("ids", |reply| reply["supports"] = json!(["C99"])),
+        ("labels", |reply| {
+            for claim in reply["claims"].as_array_mut().unwrap() {
+                claim["label"] = json!("FACT");
+                claim["citations"] = json!("");
+            }
+        }),
+        ("length", |reply| {
+            reply["argument"] = json!(format!(
+                "{} {}",
+                reply["argument"].as_str().unwrap(),
+                "one word after the other ".repeat(1000)
+            ));
+        }),
+        ("structure", |reply| {
+            reply["argument"] = json!("No headings here.");
+        }),
+        ("verification", |reply| {
+            reply["verification"]["consistency"] = json!(false);
+        }),
+        ("verification", |reply| reply["risks"] = json!([])),
+        ("stance", |reply| reply["stance"] = json!("YES")),
+    ];
+    for (rule, break_it) in cases {
+        let model = changed(story, move |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 1 {
+                break_it(reply);
+            }
+        });
+        let verdict = play_to_end(setup("collaborative", 3, 5), &model, &Arc::default()).await;
+        assert_eq!(
+            verdict.violations.keys().collect::<Vec<_>>(),
+            [rule],
+            "{:?}",
+            verdict.violations
+        );
+        assert_eq!(
+            (verdict.sent_back, verdict.stop_reason.as_str()),
+            (1, "consensus"),
+            "{rule}"
+        );
+        let again = model
+            .heard()
+            .into_iter()
+            .filter(|request| request.messages.len() > 2)
+            .collect::<Vec<_>>();
+        assert_eq!(again.len(), 1, "{rule}");
+        let text = &again[0].messages.last().unwrap().text;
+        assert!(text.contains(&format!("- {rule}: ")), "{text}");
+    }
+}
+
+/// M-05: a seat that insists on an invalid vote is absent, and the debate continues.
+#[tokio::test]
+async fn m05_a_seat_with_an_invalid_vote_is_absent() {
+    let model = changed(story, |request, _, reply| {
+        if seat_of(request) == "builder" {
+            reply["vote"] = json!("MAINTAIN");
+        }
+    });
+    let verdict = play_to_end(setup("collaborative", 4, 5), &model, &Arc::default()).await;
+    assert_eq!(
+        verdict
+            .missing
+            .iter()
+            .map(|missing| missing.step.as_str())
+            .collect::<Vec<_>>(),
+        ["r1/builder/speak", "r2/builder/speak"]
+    );
+    assert_eq!(
+        (verdict.outcome(), verdict.stop_reason.as_str()),
+        (State::Partial, "consensus")
+    );
+    assert!(verdict.confidence < verdict.confidence_stated);
+}
+
+/// M-07: agreement needs a new concern and an alternative; an objection needs the strongest form of the other view.
+#[tokio::test]
+async fn m07_agreement_without_a_concern_is_sent_back() {
+    let cases: [BadReply; 3] = [
+        ("conformity", |reply| reply["concern"] = json!("")),
+        ("conformity", |reply| {
+            reply["concern"] = json!("The sentinel fears outage number 1.");
+        }),
+        ("steelman", |reply| {
+            reply["opposes"] = json!([{ "claim": "C2", "ground": "inference_gap", "because": "why?", "counter": null }]);
+            reply["steelman"] = json!(null);
+        }),
+    ];
+    for (rule, break_it) in cases {
+        let model = changed(story, move |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 2 {
+                break_it(reply);
+            }
+        });
+        let verdict = play_to_end(setup("collaborative", 3, 5), &model, &Arc::default()).await;
+        assert_eq!(verdict.violations.keys().collect::<Vec<_>>(), [rule]);
+    }
+}
+
+/// M-06
+#[tokio::test]
+async fn m06_an_abandoned_stance_is_sent_back_and_the_assigned_one_kept() {
+    let model = changed(story, |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 2 {
+            reply["stance"] = json!("YES");
+        }
+    });
+    let verdict = play_to_end(setup("devils-advocate", 3, 5), &model, &Arc::default()).await;
+    let stances: Vec<_> = verdict
+        .state
+        .agent_status
+        .iter()
+        .map(|status| status.stance.unwrap().name())
+        .collect();
+    assert_eq!(stances, ["YES", "NO", "NEUTRAL"]);
+    assert_eq!(
+        verdict.violations,
+        BTreeMap::from([("stance".to_owned(), 1)])
+    );
+    let schemas: BTreeSet<bool> = model
+        .heard()
+        .iter()
+        .filter(|request| name(request) == "contribution")
+        .map(|request| {
+            request.schema.as_ref().unwrap().json["properties"]
+                .get("stance")
+                .is_some()
+        })
+        .collect();
+    assert_eq!(schemas, [true].into());
+}
+
+/// A seat that repeats a peer's words is sent back; a position in another language is accepted.
+#[tokio::test]
+async fn an_echo_is_sent_back_and_other_languages_are_accepted() {
+    let model = changed(story, |request, _, reply| {
+        let text = text_of(request);
+        match (seat_of(request).as_str(), round_of(request)) {
+            ("builder", 1) => {
+                let from = text.find("## Questions\n\nThe sentinel").unwrap();
+                reply["argument"] = json!(text[from..text.find("</quote>").unwrap()].trim());
+            }
+            ("analyst", 1) => {
+                reply["position"] = json!("我们应该使用队列。");
+                reply["claims"][0]["text"] = json!("每天早上九点都有突发负载。");
+            }
+            _ => {}
+        }
+    });
+    let verdict = play_to_end(setup("socratic", 3, 5), &model, &Arc::default()).await;
+    assert_eq!(verdict.violations, BTreeMap::from([("echo".to_owned(), 1)]));
+    assert!(
+        verdict
+            .state
+            .claims
+            .iter()
+            .any(|claim| claim.text == "每天早上九点都有突发负载。")
+    );
+}
+
+/// M-09: in adversarial and red-team modes a weakness without a mitigation is sent back.
+#[tokio::test]
+async fn m09_a_weakness_without_a_mitigation_is_sent_back() {
+    for mode in ["adversarial", "red-team-blue-team"] {
+        let model = changed(story, |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 1 {
+                reply["risks"]
+                    .as_array_mut()
+                    .unwrap()
+                    .push(json!({ "failure": "It burns.", "mitigation": " " }));
+            }
+        });
+        let verdict = play_to_end(setup(mode, 3, 5), &model, &Arc::default()).await;
+        assert_eq!(
+            verdict.violations,
+            BTreeMap::from([("mitigation".to_owned(), 1)]),
+            "{mode}"
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! Speaking order, visibility and critical path of each mode.
+
+use super::*;
+
+/// M-01, M-02: every mode from end to end, with its journal as a snapshot.
+#[tokio::test]
+async fn m01_every_mode_runs_from_end_to_end() {
+    for mode in MODES {
+        let (model, journal) = (Scripted::new(story), Arc::default());
+        let verdict = play_to_end(setup(mode, 3, 5), &model, &journal).await;
+        assert_eq!(
+            (verdict.stop_reason.as_str(), verdict.total_rounds),
+            ("consensus", 2),
+            "{mode}"
+        );
+        assert_eq!(
+            (verdict.sent_back, verdict.violations.len()),
+            (0, 0),
+            "{mode}: {:?}",
+            verdict.violations
+        );
+        assert_eq!(verdict.answer.as_deref(), Some("Use a queue, and measure."));
+        insta::assert_json_snapshot!(format!("log_{mode}"), log(&journal));
+    }
+}
+
+/// M-02: which seats hear which within a round, in each speaking order.
+#[tokio::test]
+async fn m02_seats_hear_only_the_seats_before_them() {
+    let heard = |mode: &'static str| async move {
+        let (model, journal) = (Scripted::new(story), Arc::default());
+        play_to_end(setup(mode, 4, 5), &model, &journal).await;
+        let first: Vec<_> = model
+            .heard()
+            .into_iter()
+            .filter(|request| name(request) == "contribution" && round_of(request) == 1)
+            .map(|request| {
+                let own = request.messages.last().unwrap().text.clone();
+                let names = ["sentinel", "builder", "analyst", "ecologist"];
+                let others: Vec<_> = names
+                    .into_iter()
+                    .filter(|seat| own.contains(&format!("The {seat} says")))
+                    .collect();
+                (seat_of(&request), others)
+            })
+            .collect();
+        first
+    };
+    for mode in ["collaborative", "expert-panel", "delphi"] {
+        assert!(
+            heard(mode)
+                .await
+                .iter()
+                .all(|(_, others)| others.is_empty()),
+            "{mode}"
+        );
+    }
+    for mode in ["adversarial", "socratic", "devils-advocate"] {
+        let lines: Vec<_> = heard(mode)
+            .await
+            .into_iter()
+            .map(|(seat, others)| (seat, others.len()))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                ("sentinel".to_owned(), 0),
+                ("builder".to_owned(), 1),
+                ("analyst".to_owned(), 2),
+                ("ecologist".to_owned(), 3)
+            ],
+            "{mode}"
+        );
+    }
+    assert_eq!(
+        heard("red-team-blue-team").await,
+        [
+            ("sentinel".to_owned(), vec![]),
+            ("analyst".to_owned(), vec![]),
+            ("builder".to_owned(), vec!["sentinel", "analyst"]),
+            ("ecologist".to_owned(), vec!["sentinel", "analyst"]),
+        ]
+    );
+}
+
+/// M-02: delphi hides who said what, even of a seat that names itself, and shows the group's values as quartiles.
+#[tokio::test]
+async fn m02_delphi_is_anonymous() {
+    let model = changed(story, |request, _, reply| {
+        let seat = seat_of(request);
+        reply["argument"] = json!(format!(
+            "{} I, the {}, say so.",
+            reply["argument"].as_str().unwrap(),
+            seat.to_uppercase()
+        ));
+        reply["estimate"] = json!(if seat == "sentinel" { 40 } else { 60 });
+    });
+    play_to_end(setup("delphi", 3, 5), &model, &Arc::default()).await;
+    let second: Vec<_> = contributions_in(&model, 2);
+    assert_eq!(second.len(), 3);
+    for request in &second {
+        let shared = request.messages[0].text.to_lowercase();
+        let me = seat_of(request);
+        for word in [
+            "sentinel",
+            "builder",
+            "analyst",
+            "risk-attentive",
+            "implementation-focused",
+        ] {
+            assert!(!shared.contains(word), "{me} reads '{word}': {shared}");
+        }
+        assert!(
+            shared.contains("confidence: median 0.70, quartiles 0.65 and 0.70"),
+            "{shared}"
+        );
+        assert!(
+            shared.contains("estimate: median 60, quartiles 50 and 60"),
+            "{shared}"
+        );
+        assert!(shared.contains("i, the a participant, say so"), "{shared}");
+    }
+}
+
+/// C-13: the shared part of the prompt comes first and is byte-identical for all seats of a round.
+#[tokio::test]
+async fn c13_the_shared_part_is_identical_for_all_seats_of_a_round() {
+    for mode in MODES {
+        let model = Scripted::new(story);
+        play_to_end(setup(mode, 4, 5), &model, &Arc::default()).await;
+        let mut rounds: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+        for request in &contributions(&model) {
+            assert!(request.messages[0].shared && !request.messages[1].shared);
+            rounds
+                .entry(round_of(request))
+                .or_default()
+                .insert(format!("{}\n{}", request.system, request.messages[0].text));
+        }
+        assert_eq!(rounds.len(), 2);
+        assert!(rounds.values().all(|prompts| prompts.len() == 1), "{mode}");
+    }
+}
+
+/// M-07: anchors are permanent, and assigned in turn if the cast has none.
+#[test]
+fn m07_every_seat_has_one_perspective() {
+    let mut setup = setup("collaborative", 5, 5);
+    for seated in &mut setup.seats {
+        seated.seat.anchor = None;
+    }
+    let panel = Panel::of(&setup, &rules("collaborative", 5).mode);
+    let anchors: Vec<_> = panel.seats.iter().map(|seat| seat.anchor.name()).collect();
+    assert_eq!(
+        anchors,
+        [
+            "risk-attentive",
+            "implementation-focused",
+            "evidence-calibrated",
+            "systems-aware",
+            "risk-attentive"
+        ]
+    );
+}
+
+/// A model that takes a second for each answer.
+struct Slow(Arc<Scripted>);
+
+impl Model for Slow {
+    fn stream(&self, request: Request) -> Deltas {
+        let inner = Arc::clone(&self.0);
+        let answer = async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            inner.stream(request)
+        };
+        Box::pin(stream::once(answer).flatten())
+    }
+}
+
+/// Wall time is at most 1.05 of the critical path. With 5 seats, 2 rounds and the chair: 3 sequential calls in parallel modes, 5
+/// a round in sequence, 2 a round for red and blue, and one more for the safety evaluator.
+#[tokio::test(start_paused = true)]
+async fn every_mode_takes_no_longer_than_its_critical_path() {
+    for (mode, path) in [
+        ("collaborative", 2 + 1),
+        ("expert-panel", 2 + 1),
+        ("delphi", 2 + 1),
+        ("socratic", 10 + 1),
+        ("adversarial", 10 + 1 + 1),
+        ("devils-advocate", 10 + 1 + 1),
+        ("red-team-blue-team", 4 + 1 + 1),
+    ] {
+        let model = Scripted::new(story);
+        let setup = setup(mode, 5, 5);
+        let mut deps = deps_for(&setup, &model, Arc::<MemoryJournal>::default());
+        for seat_model in deps.seat_models.values_mut() {
+            *seat_model = SeatModel {
+                model: Arc::new(Slow(Arc::clone(&model))),
+                price: None,
+            };
+        }
+        let table = Table::open(setup, Budget::default(), deps).await.unwrap();
+        let started = tokio::time::Instant::now();
+        play(&table, &Modes).await.unwrap();
+        let took = started.elapsed().as_secs_f64();
+        let path = f64::from(path);
+        assert!(
+            took >= path && took <= 1.05 * path,
+            "{mode}: {took} s for a path of {path} s"
+        );
+    }
+}
