@@ -22,7 +22,7 @@ use super::access::Caller;
 use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
-use super::web::{Frame, Visitor, calibration_page};
+use super::web::{self, calibration_page};
 use crate::failure::Fault;
 use crate::setup::DebateSpec;
 use crate::store::{self, DebateRow, Resolution};
@@ -170,13 +170,7 @@ pub(super) async fn page(
     let now = clock::now();
     let scored = forecast_history::scored_debates(&app.store, now).await?;
     let report = calibration_report(&Calibration::of(scored, now));
-    let is_signed_in = caller.is_some_and(|caller| caller.token.is_some());
-    let visitor = if is_signed_in {
-        Visitor::SignedIn
-    } else {
-        Visitor::Local
-    };
-    let frame = Frame::new("calibration", visitor);
+    let frame = web::frame("calibration", caller.as_deref());
     Ok(Html(calibration_page(&report, frame)))
 }
 

@@ -170,7 +170,7 @@ pub(super) async fn list(
     let next = page.debates.last().filter(|_| is_full).map(cursor_of);
     let mut debates = page.debates;
     for row in &mut debates {
-        overlay(&app, row);
+        overlay_queue_state(&app, row);
     }
     Ok(Json(Listed {
         debates,
@@ -259,13 +259,19 @@ pub(super) async fn rating(
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
     let RatingRequest { rating, comment } = sent.content;
-    let rating = Rating::new(rating).ok_or_else(|| {
-        Problem::invalid(vec![Fault::new("/rating", "a rating goes from 1 to 10")])
-    })?;
+    let rating = valid_rating(Some(rating))?;
     app.store
         .rate(row.id, rating, comment, clock::now())
         .await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) fn valid_rating(rating: Option<u8>) -> Result<Rating, Problem> {
+    rating.and_then(Rating::new).ok_or_else(|| {
+        let range = Rating::RANGE;
+        let message = format!("rating must be from {} to {}", range.start(), range.end());
+        Problem::invalid(vec![Fault::new("/rating", message)])
+    })
 }
 
 pub(super) async fn export(
@@ -327,12 +333,12 @@ pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
     };
     let id: Uuid = id.parse().map_err(|_| missing())?;
     let mut row = app.store.get(id).await?.ok_or_else(missing)?;
-    overlay(app, &mut row);
+    overlay_queue_state(app, &mut row);
     Ok(row)
 }
 
 /// A debate that waits for its turn to go on is queued, whatever its journal ended with.
-pub(super) fn overlay(app: &App, row: &mut DebateRow) {
+pub(super) fn overlay_queue_state(app: &App, row: &mut DebateRow) {
     if app.scheduler.queue_position(row.id).is_some() {
         row.state = DebateState::Queued;
     }

@@ -2,10 +2,9 @@
 
 use askama::Template;
 use roundtable_engine::event::State;
-use roundtable_engine::protocols::modes::ANOTHER_ROUND;
 use roundtable_engine::report::Report;
 use roundtable_engine::table::{CONTINUE, STOP};
-use roundtable_engine::transcript::Transcript;
+use roundtable_engine::transcript::{Transcript, capital};
 
 use super::{Choice, Frame};
 use crate::format::{grouped, money};
@@ -69,11 +68,11 @@ impl DebateView {
     pub(crate) fn new(transcript: &Transcript, right: Right) -> Self {
         let roles = Roles::of(transcript);
         let sum = &transcript.totals.debate;
-        let seats = transcript.seats.iter().map(|place| SeatView {
-            name: place.seat.clone(),
-            title: place.title.clone(),
-            model: place.model.clone(),
-            class: roles.class(&place.seat),
+        let seats = transcript.seats.iter().map(|seat| SeatView {
+            name: seat.seat.clone(),
+            title: seat.title.clone(),
+            model: seat.model.clone(),
+            class: roles.class(&seat.seat),
         });
         let rated = transcript.rating.as_ref();
         Self {
@@ -161,12 +160,17 @@ fn status(transcript: &Transcript) -> String {
     }
 }
 
+/// Whether the option is a name such as `another-round`, not a text.
+fn is_identifier(option: &str) -> bool {
+    option.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+}
+
 fn choice(option: &str) -> Choice {
     let label = match option {
         CONTINUE => "Continue".to_owned(),
         STOP => "End debate".to_owned(),
-        ANOTHER_ROUND => "Run another round".to_owned(),
-        other => roundtable_engine::transcript::capital(other),
+        other if is_identifier(other) => capital(&other.replace('-', " ")),
+        other => capital(other),
     };
     Choice {
         value: option.to_owned(),

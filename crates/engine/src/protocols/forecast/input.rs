@@ -56,6 +56,7 @@ pub(super) fn form() -> Vec<FormField> {
         name: "outcomes",
         label: "Outcomes, one per line",
         hint: "Exactly one of them will happen.",
+        placeholder: "Above 3%\n2 to 3%\nBelow 2%",
         kind: FieldKind::Lines,
     }]
 }
