@@ -59,7 +59,7 @@ pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure
         hosts: args.hosts,
         rate: Rate {
             per_second: f64::from(args.rate),
-            at_once: f64::from(args.burst),
+            burst: f64::from(args.burst),
         },
         answer_within: Duration::try_from_secs_f64(args.answer_within).map_err(|_| {
             Failure::usage(format!("--answer-within {} is no time", args.answer_within))

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::server::{self, Working};
+use crate::server::{self, WorkerOptions};
 
 use super::run::interruption;
 use crate::app_context::AppContext;
@@ -25,10 +25,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure> {
-    let working = Working {
+    let options = WorkerOptions {
         concurrency: usize::try_from(args.concurrency).unwrap_or(usize::MAX),
         grace: Duration::from_secs(args.grace),
     };
-    server::work(Arc::new(app), working, interruption).await?;
+    server::work(Arc::new(app), options, interruption).await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
-//! Before anything else looks at a request: is it for us, is it from here, is it not too many, who sends it? And on every
-//! answer: its request's id, and the headers that keep browsers from being made to do harm.
+//! Request middleware: host check, CSRF check, rate limit, authentication, authorization. Adds the request id and the
+//! security headers to every response.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -19,23 +19,22 @@ use super::web;
 use crate::clock;
 use crate::store::{Scope, Store, StoreError, TokenRow};
 
-/// The name of the cookie that a browser gets when it signs in.
-pub(super) const COOKIE: &str = "roundtable_session";
+pub(super) const SESSION_COOKIE: &str = "roundtable_session";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// No inline script or style, nothing from elsewhere, nobody's frame.
+/// No inline scripts or styles, no third-party resources, no framing.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// Where a connection comes from.
+/// The remote address of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// Who sends a request. Handlers find it among the request's extensions.
+/// The authenticated sender of a request, in the request's extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The name of the token; `None` where none is needed.
+    /// The name of the token; `None` if no token is required.
     pub name: Option<String>,
     pub token: Option<Uuid>,
     pub scope: Scope,
@@ -47,46 +46,44 @@ impl Caller {
     }
 }
 
-/// Whom the server lets in.
 pub(crate) struct AccessControl {
     store: Store,
-    /// Only programs of this machine can reach it.
+    /// Bound to a loopback address: only this machine can connect.
     is_loopback: bool,
-    /// Names that it may be called by, beside its addresses.
+    /// Accepted `Host` names, in addition to addresses.
     hosts: Vec<String>,
-    known: Mutex<Option<(Instant, Arc<[TokenRow]>)>>,
-    buckets: Mutex<HashMap<Source, Bucket>>,
+    token_cache: Mutex<Option<(Instant, Arc<[TokenRow]>)>>,
+    buckets: Mutex<HashMap<RateKey, Bucket>>,
     rate: Rate,
 }
 
-/// How many requests one sender may make: so many a second, and so many at once.
+/// Rate limit of one sender, as a token bucket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rate {
     pub per_second: f64,
-    pub at_once: f64,
+    pub burst: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Source {
+enum RateKey {
     Address(IpAddr),
     Token(Uuid),
-    /// Attempts to sign in, or requests with a token that is none.
+    /// Sign-in attempts, and requests with an invalid token.
     Guessing(IpAddr),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
     left: f64,
-    at: Instant,
+    updated_at: Instant,
 }
 
-/// How long a revoked token may still be taken for good.
-const KNOWN_FOR: Duration = Duration::from_secs(1);
-/// More senders than this are not remembered at once.
-const MOST_BUCKETS: usize = 10_000;
-const GUESSES: Rate = Rate {
+/// How long a revoked token may still be accepted.
+const TOKEN_CACHE_TTL: Duration = Duration::from_secs(1);
+const MAX_BUCKETS: usize = 10_000;
+const GUESS_RATE: Rate = Rate {
     per_second: 0.5,
-    at_once: 20.0,
+    burst: 20.0,
 };
 
 impl AccessControl {
@@ -95,7 +92,7 @@ impl AccessControl {
             store,
             is_loopback: bound_to.ip().is_loopback(),
             hosts,
-            known: Mutex::default(),
+            token_cache: Mutex::default(),
             buckets: Mutex::default(),
             rate,
         }
@@ -103,21 +100,23 @@ impl AccessControl {
 
     async fn tokens(&self) -> Result<Arc<[TokenRow]>, StoreError> {
         {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((at, tokens)) = known.as_ref()
-                && at.elapsed() < KNOWN_FOR
+            let cache = self.token_cache.lock();
+            let cache = cache.unwrap_or_else(PoisonError::into_inner);
+            if let Some((read_at, tokens)) = cache.as_ref()
+                && read_at.elapsed() < TOKEN_CACHE_TTL
             {
                 return Ok(Arc::clone(tokens));
             }
         }
         let tokens: Arc<[TokenRow]> = self.store.tokens().await?.into();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Some((Instant::now(), Arc::clone(&tokens)));
+        let cache = self.token_cache.lock();
+        *cache.unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), Arc::clone(&tokens)));
         Ok(tokens)
     }
 
-    /// Who a request comes from: `None` where a token is needed and none is there that counts.
-    pub(super) async fn recognise(
+    /// The sender of a request; `None` if a valid token is required and missing.
+    pub(super) async fn authenticate(
         &self,
         headers: &HeaderMap,
     ) -> Result<Option<Caller>, StoreError> {
@@ -132,7 +131,7 @@ impl AccessControl {
         if let Some(secret) = bearer(headers) {
             return Ok(tokens::find(&tokens, &tokens::hash(secret)).map(caller));
         }
-        let Some(hash) = session_of(headers) else {
+        let Some(hash) = session_hash(headers) else {
             return Ok(None);
         };
         let token = self.store.session(&hash, clock::now()).await?;
@@ -140,7 +139,7 @@ impl AccessControl {
         Ok(row.map(caller))
     }
 
-    /// Opens a session for whoever has this token. Gives what the browser is to hold.
+    /// Opens a session for a valid token. Returns the secret for the session cookie.
     pub(super) async fn sign_in(&self, secret: &str) -> Result<Option<String>, Problem> {
         let tokens = self.tokens().await?;
         let Some(row) = tokens::find(&tokens, &tokens::hash(secret.trim())) else {
@@ -156,42 +155,43 @@ impl AccessControl {
     }
 
     pub(super) async fn sign_out(&self, headers: &HeaderMap) -> Result<(), StoreError> {
-        match session_of(headers) {
+        match session_hash(headers) {
             Some(hash) => self.store.close_session(&hash).await,
             None => Ok(()),
         }
     }
 
-    /// Names and addresses that this server may be called by. A page of another name that leads here is turned away.
-    fn knows(&self, host: &str) -> bool {
+    /// Whether a `Host` is one of this server's. Any other may be DNS rebinding.
+    fn is_own_host(&self, host: &str) -> bool {
         let name = without_port(host).to_ascii_lowercase();
         if name == "localhost" || self.hosts.iter().any(|own| own.eq_ignore_ascii_case(&name)) {
             return true;
         }
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         match bare.parse::<IpAddr>() {
-            // A name that was made to point here is no address.
+            // DNS rebinding needs a name, so any address is safe if the server is not bound to loopback.
             Ok(address) => address.is_loopback() || !self.is_loopback,
             Err(_) => false,
         }
     }
 
-    /// Takes one from what a sender has left; tells after how long there is one again.
-    fn admit(&self, source: Source, rate: Rate) -> Result<(), Duration> {
+    /// Takes one request from the sender's bucket. The error is the time until the next is allowed.
+    fn check_rate(&self, key: RateKey, rate: Rate) -> Result<(), Duration> {
         let now = Instant::now();
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MOST_BUCKETS && !buckets.contains_key(&source) {
-            // Whoever has been quiet has a full bucket again, and is forgotten without harm.
-            let filled = rate.at_once / rate.per_second;
-            buckets.retain(|_, bucket| now.duration_since(bucket.at).as_secs_f64() < filled);
+        if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(&key) {
+            // Idle senders have a full bucket again, so their entries can be removed.
+            let refill = rate.burst / rate.per_second;
+            buckets
+                .retain(|_, bucket| now.duration_since(bucket.updated_at).as_secs_f64() < refill);
         }
-        let bucket = buckets.entry(source).or_insert(Bucket {
-            left: rate.at_once,
-            at: now,
+        let bucket = buckets.entry(key).or_insert(Bucket {
+            left: rate.burst,
+            updated_at: now,
         });
-        let passed = now.duration_since(bucket.at).as_secs_f64();
-        bucket.left = (bucket.left + passed * rate.per_second).min(rate.at_once);
-        bucket.at = now;
+        let passed = now.duration_since(bucket.updated_at).as_secs_f64();
+        bucket.left = (bucket.left + passed * rate.per_second).min(rate.burst);
+        bucket.updated_at = now;
         if bucket.left < 1.0 {
             return Err(Duration::from_secs_f64(
                 (1.0 - bucket.left) / rate.per_second,
@@ -210,7 +210,6 @@ fn caller(row: &TokenRow) -> Caller {
     }
 }
 
-/// Around everything: the id, the checks, the headers.
 pub(super) async fn guard(
     State(app): State<Arc<App>>,
     mut request: Request,
@@ -218,35 +217,35 @@ pub(super) async fn guard(
 ) -> Response {
     let id = request_id(request.headers());
     let is_api = is_api(request.uri());
-    let wants_page = !is_api && accepts_pages(request.headers());
+    let wants_page = !is_api && accepts_html(request.headers());
     let mut caller = None;
     let mut response = match check(&app, &mut request).await {
         Ok(()) => {
             caller = request.extensions().get::<Caller>().cloned();
             next.run(request).await
         }
-        Err(refusal) => *refusal,
+        Err(response) => *response,
     };
     let is_error = response.status().is_client_error() || response.status().is_server_error();
     if is_api && is_error && response.extensions().get::<Problem>().is_none() {
-        // What could not even be read: a path or a query that is no text.
+        // Rejected by an axum extractor: a path or query that is not valid UTF-8.
         let problem = Problem::new(
             response.status(),
             "malformed",
-            "the request's address could not be read",
+            "the path or query string is malformed",
         );
         response.extensions_mut().insert(problem);
     }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        let cause = problem.status();
+        let status = problem.status();
         let rendered = if wants_page {
             web::problem_page(&problem, &id, caller.as_ref())
         } else {
             problem.render(&id)
         };
-        let earlier = std::mem::replace(&mut response, rendered);
-        if cause == StatusCode::METHOD_NOT_ALLOWED
-            && let Some(allow) = earlier.headers().get(header::ALLOW)
+        let original = std::mem::replace(&mut response, rendered);
+        if status == StatusCode::METHOD_NOT_ALLOWED
+            && let Some(allow) = original.headers().get(header::ALLOW)
         {
             response.headers_mut().insert(header::ALLOW, allow.clone());
         }
@@ -259,7 +258,7 @@ pub(super) async fn guard(
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
-        // Not "no-referrer": a browser would then send no Origin with our own forms either.
+        // With "no-referrer", browsers would send `Origin: null` with our own forms.
         (header::REFERRER_POLICY, "same-origin"),
         (
             HeaderName::from_static("cross-origin-opener-policy"),
@@ -279,21 +278,22 @@ pub(super) async fn guard(
     response
 }
 
-/// The client's, where it is harmless; else a new one.
+/// The client's id if it is short and plain ASCII, otherwise a new one.
 fn request_id(headers: &HeaderMap) -> String {
     let given = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok());
-    let is_harmless = |id: &&str| {
+    let is_valid = |id: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         (1..=64).contains(&id.len()) && id.chars().all(is_plain)
     };
     given
-        .filter(is_harmless)
+        .filter(is_valid)
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
-/// Browsers say so; programs get their errors in one form wherever they ask.
-fn accepts_pages(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+/// Browsers get error pages; other clients get problem documents.
+pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT);
+    let accept = accept.and_then(|value| value.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
@@ -301,8 +301,8 @@ fn is_api(uri: &Uri) -> bool {
     uri.path().starts_with("/api/")
 }
 
-/// What needs no token: how the server is, how to sign in, and the files that the sign-in page is made of.
-fn is_open(uri: &Uri) -> bool {
+/// Paths that need no token: health checks, sign-in, and the assets of the sign-in page.
+fn is_public(uri: &Uri) -> bool {
     matches!(
         uri.path(),
         "/healthz" | "/readyz" | "/sign-in" | "/favicon.ico"
@@ -310,78 +310,78 @@ fn is_open(uri: &Uri) -> bool {
 }
 
 async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
-    let refuse = |problem: Problem| Err(Box::new(problem.into_response()));
+    let reject = |problem: Problem| Err(Box::new(problem.into_response()));
     let access = &app.access;
     let headers = request.headers();
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
-    let Some(host) = host.filter(|host| access.knows(host)) else {
-        return refuse(Problem::new(
+    let Some(host) = host.filter(|host| access.is_own_host(host)) else {
+        return reject(Problem::new(
             StatusCode::MISDIRECTED_REQUEST,
             "unknown-host",
-            "this server is not known by that name; call it by its address, or start it with --host NAME",
+            "unknown host name; use the server's address, or start it with --host NAME",
         ));
     };
-    if !is_safe(request.method()) && !is_from_here(headers, host) {
-        return refuse(Problem::new(
+    if !is_safe(request.method()) && !is_same_origin(headers, host) {
+        return reject(Problem::new(
             StatusCode::FORBIDDEN,
             "cross-site",
-            "this comes from a page of another site",
+            "cross-site request rejected",
         ));
     }
     let address = request
         .extensions()
         .get::<Peer>()
         .map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
-    let is_open = is_open(request.uri());
-    // Whether this process lives has nothing to do with the store: who asks for it must not be told to start another.
-    let recognised = if request.uri().path() == "/healthz" {
+    let is_public = is_public(request.uri());
+    // Liveness must not depend on the store: a supervisor would restart a healthy process.
+    let authenticated = if request.uri().path() == "/healthz" {
         Ok(None)
     } else {
-        access.recognise(headers).await
+        access.authenticate(headers).await
     };
-    let caller = match recognised {
+    let caller = match authenticated {
         Ok(caller) => caller,
-        Err(_) if is_open => None,
-        Err(error) => return refuse(error.into()),
+        Err(_) if is_public => None,
+        Err(error) => return reject(error.into()),
     };
-    let source = match caller.as_ref().map(|caller| caller.token) {
-        Some(Some(token)) => Source::Token(token),
-        _ => Source::Address(address),
+    let key = match caller.as_ref().map(|caller| caller.token) {
+        Some(Some(token)) => RateKey::Token(token),
+        _ => RateKey::Address(address),
     };
-    let mut admitted = access.admit(source, access.rate);
-    let guesses = request.uri().path() == "/sign-in" && !is_safe(request.method());
-    if admitted.is_ok() && (guesses || (caller.is_none() && bearer(headers).is_some())) {
-        admitted = access.admit(Source::Guessing(address), GUESSES);
+    let mut allowed = access.check_rate(key, access.rate);
+    let is_sign_in = request.uri().path() == "/sign-in" && !is_safe(request.method());
+    if allowed.is_ok() && (is_sign_in || (caller.is_none() && bearer(headers).is_some())) {
+        allowed = access.check_rate(RateKey::Guessing(address), GUESS_RATE);
     }
-    if let Err(wait) = admitted {
+    if let Err(wait) = allowed {
         let seconds = wait.as_secs() + 1;
-        return refuse(
+        return reject(
             Problem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "too-many-requests",
-                format!("too many requests; try again in {seconds} s"),
+                format!("too many requests; retry in {seconds} s"),
             )
             .with(header::RETRY_AFTER, HeaderValue::from(seconds)),
         );
     }
-    if is_open {
+    if is_public {
         if let Some(caller) = caller {
             request.extensions_mut().insert(caller);
         }
         return Ok(());
     }
     let Some(caller) = caller else {
-        return Err(Box::new(unknown_caller(request)));
+        return Err(Box::new(unauthenticated(request)));
     };
     let needed = scope_for(request.method(), request.uri());
     if !caller.may(needed) {
-        return refuse(Problem::new(
+        return reject(Problem::new(
             StatusCode::FORBIDDEN,
             "scope",
             format!(
-                "this needs a token of the scope '{}'; yours has '{}'",
+                "requires a token with scope '{}'; this token has '{}'",
                 needed.name(),
                 caller.scope.name()
             ),
@@ -391,17 +391,17 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
     Ok(())
 }
 
-/// Programs are told what is missing; people are led to where they can sign in.
-fn unknown_caller(request: &Request) -> Response {
+/// API clients get 401; browsers are redirected to the sign-in page.
+fn unauthenticated(request: &Request) -> Response {
     if !is_api(request.uri()) && is_safe(request.method()) {
-        let wanted = request.uri().path_and_query().map_or("/", |it| it.as_str());
-        let address = format!("/sign-in?next={}", web::percent(wanted));
-        return Redirect::to(&address).into_response();
+        let next = request.uri().path_and_query();
+        let next = web::percent(next.map_or("/", |path| path.as_str()));
+        return Redirect::to(&format!("/sign-in?next={next}")).into_response();
     }
     Problem::new(
         StatusCode::UNAUTHORIZED,
         "no-token",
-        "this server needs a service token: send it as `Authorization: Bearer …` (`roundtable token add` makes one)",
+        "missing or invalid service token: send `Authorization: Bearer …`; create a token with `roundtable token add`",
     )
     .with(
         header::WWW_AUTHENTICATE,
@@ -410,7 +410,7 @@ fn unknown_caller(request: &Request) -> Response {
     .into_response()
 }
 
-/// Looking needs `read`, deleting `admin`, everything else `run`. Anyone may sign out.
+/// Reading needs `read`, deleting `admin`, everything else `run`. Signing out needs only `read`.
 fn scope_for(method: &Method, uri: &Uri) -> Scope {
     if is_safe(method) || uri.path() == "/sign-out" {
         Scope::Read
@@ -425,8 +425,8 @@ fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
-/// Browsers say where a request comes from; programs do not, and hold a token instead of a cookie.
-fn is_from_here(headers: &HeaderMap, host: &str) -> bool {
+/// CSRF check. Only browsers send these headers; other clients authenticate with a token instead of a cookie.
+fn is_same_origin(headers: &HeaderMap, host: &str) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     if let Some(site) = text("sec-fetch-site")
         && !matches!(site, "same-origin" | "none")
@@ -443,7 +443,7 @@ fn is_from_here(headers: &HeaderMap, host: &str) -> bool {
 
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        // The colons of an address in brackets are not before a port.
+        // In a bracketed IPv6 address, the text after the last colon ends with `]` and is not a port.
         Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
         _ => host,
     }
@@ -455,13 +455,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
 }
 
-fn session_of(headers: &HeaderMap) -> Option<Hash> {
+fn session_hash(headers: &HeaderMap) -> Option<Hash> {
     let cookies = headers.get_all(header::COOKIE).iter();
     let mut pairs = cookies
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='));
-    let (_, session) = pairs.find(|(name, _)| *name == COOKIE)?;
+    let (_, session) = pairs.find(|(name, _)| *name == SESSION_COOKIE)?;
     Some(tokens::hash(session))
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn ports_are_told_from_addresses() {
+fn a_port_is_stripped_from_names_and_addresses() {
     for (host, name) in [
         ("localhost", "localhost"),
         ("localhost:80", "localhost"),
@@ -14,7 +14,7 @@ fn ports_are_told_from_addresses() {
 }
 
 #[test]
-fn what_a_method_needs() {
+fn the_required_scope_depends_on_method_and_path() {
     let scope = |method: Method, path: &'static str| scope_for(&method, &Uri::from_static(path));
     assert_eq!(scope(Method::GET, "/api/v1/debates"), Scope::Read);
     assert_eq!(scope(Method::POST, "/api/v1/debates"), Scope::Run);
@@ -25,7 +25,7 @@ fn what_a_method_needs() {
 }
 
 #[test]
-fn a_request_id_of_the_client_is_kept_if_it_is_harmless() {
+fn a_request_id_of_the_client_is_kept_if_it_is_plain() {
     let with = |id: &'static str| {
         let mut headers = HeaderMap::new();
         headers.insert(REQUEST_ID, HeaderValue::from_static(id));

@@ -1,4 +1,4 @@
-//! A debate as a document, in the formats that the command line exports too (C-14).
+//! Export of a debate, in the same formats as the command line (C-14).
 
 use roundtable_engine::event::Entry;
 use roundtable_engine::protocols;
@@ -56,7 +56,7 @@ impl Format {
     }
 }
 
-/// `None` where there is nothing to write yet, or nothing of that sort.
+/// `None` if the debate has no content yet, or the format does not apply to its protocol.
 pub(crate) fn document(row: &DebateRow, entries: &[Entry], format: Format) -> Option<String> {
     let (id, stamp) = (row.id.to_string(), clock::stamp(row.created_at));
     let transcript = || Transcript::of(&id, entries);
@@ -70,8 +70,8 @@ pub(crate) fn document(row: &DebateRow, entries: &[Entry], format: Format) -> Op
             let record = protocols::record(&id, stamp, entries)?;
             serde_saphyr::to_string(&record).ok()
         }
-        Format::Md => transcript().map(|it| export::markdown(&it, &protocols::report(entries))),
-        Format::Html => transcript().map(|it| export::html(&it, &protocols::report(entries))),
+        Format::Md => transcript().map(|t| export::markdown(&t, &protocols::report(entries))),
+        Format::Html => transcript().map(|t| export::html(&t, &protocols::report(entries))),
         Format::Jsonl => {
             let line = serde_json::to_string(&example(&trace()?)?).ok()?;
             Some(line + "\n")

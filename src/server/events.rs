@@ -1,7 +1,7 @@
-//! A debate's events as a stream (P-09, C-09): server-sent events, from the beginning or from where a reader was.
+//! Server-sent events of a debate (P-09, C-09), from the beginning or from the client's last event id.
 //!
-//! The stream takes what there is whenever its connection can take more, and holds nothing back for a slow one: what is not
-//! taken stays where it is, in the journal or in the live part of the debate.
+//! The stream is pulled by the connection, so a slow client needs no buffer: events that it has not read yet stay in the
+//! journal or in the live state of the debate.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -23,27 +23,28 @@ use uuid::Uuid;
 use super::App;
 use super::live::Feed;
 use super::problem::Problem;
-use super::reader::{Cursor, Frame, Reader};
+use super::reader::{Cursor, Frame, InvalidEventId, Reader};
 use super::rest::find;
 use crate::failure::Fault;
 use crate::store::{DebateRow, StoreError};
 
-/// Text is gathered for this long before it goes out.
-const GATHER: Duration = Duration::from_millis(40);
-/// A comment goes out when nothing else has for this long, so that nobody in between takes the connection for dead.
-const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often the journal of a debate is looked at that this server does not run.
-const LOOK: Duration = Duration::from_secs(1);
+/// Text is batched for this long before it is sent.
+const BATCH_INTERVAL: Duration = Duration::from_millis(40);
+/// Idle time after which a comment is sent, so that proxies do not close the connection.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+/// How often the journal of a debate that another process runs is polled.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
-pub(super) struct After {
+pub(super) struct StreamQuery {
     after: Option<String>,
 }
 
 pub(super) async fn stream(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    Query(query): Query<After>,
+    Query(query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
@@ -51,30 +52,30 @@ pub(super) async fn stream(
     let past = app.store.entries(row.id).await?;
     let reader = Reader::resuming(cursor, &past);
     let has_more = past.last().is_some_and(|last| last.seq > reader.seq());
-    if reader.has_ended() && !has_more && !goes_on(&row) && !app.scheduler.has(row.id) {
-        // Tells a browser not to ask again.
+    if reader.has_ended() && !has_more && !is_active(&row) && !app.scheduler.has(row.id) {
+        // Tells an EventSource not to reconnect.
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let following = Following {
-        traffic: app.scheduler.traffic(),
-        bell: app.scheduler.notifiers().listen(row.id),
+    let subscription = Subscription {
+        scheduler_changes: app.scheduler.changes(),
+        remote_changes: app.scheduler.notifiers().subscribe(row.id),
         app,
         id: row.id,
         reader,
         feed: None,
-        is_new: true,
+        is_first: true,
         sent_at: Instant::now(),
     };
-    let body = stream::unfold(following, |mut following| async move {
-        let bytes = following.next().await?;
-        following.sent_at = Instant::now();
-        Some((Ok::<_, std::convert::Infallible>(bytes), following))
+    let body = stream::unfold(subscription, |mut subscription| async move {
+        let bytes = subscription.next().await?;
+        subscription.sent_at = Instant::now();
+        Some((Ok::<_, std::convert::Infallible>(bytes), subscription))
     });
     let mut response = Response::new(Body::from_stream(body));
     let fixed = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // Some proxies would gather what is to stream.
+        // Keeps proxies from buffering the stream.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     for (name, value) in fixed {
@@ -85,12 +86,12 @@ pub(super) async fn stream(
     Ok(response)
 }
 
-/// Whether it is to be run, whatever its journal says: it may have been cancelled, and be about to go on.
-fn goes_on(row: &DebateRow) -> bool {
+/// Whether the debate runs or will run. Its journal may end with `Ended` if it was cancelled and is being resumed.
+fn is_active(row: &DebateRow) -> bool {
     matches!(row.state, RowState::Queued | RowState::Running)
 }
 
-/// What a browser says by itself when it comes back counts before what the address says.
+/// `Last-Event-ID`, which an `EventSource` sends when it reconnects, takes precedence over the query.
 fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
     let last = headers.get("last-event-id").map(|id| id.to_str());
     let (at, text) = match (last, after) {
@@ -99,40 +100,38 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
         (_, Some(after)) if !after.is_empty() => ("after", after),
         _ => return Ok(Cursor::default()),
     };
-    text.parse().map_err(|error: super::reader::NotAnId| {
-        Problem::invalid(vec![Fault::new(at, error.to_string())])
-    })
+    text.parse()
+        .map_err(|error: InvalidEventId| Problem::invalid(vec![Fault::new(at, error.to_string())]))
 }
 
-/// One connection that follows a debate.
-struct Following {
+/// One connection that streams a debate.
+struct Subscription {
     app: Arc<App>,
     id: Uuid,
     reader: Reader,
     feed: Option<(Arc<Feed>, watch::Receiver<()>)>,
-    traffic: watch::Receiver<u64>,
-    /// Rings when others have written something.
-    bell: watch::Receiver<()>,
-    is_new: bool,
-    /// When something last went out.
+    scheduler_changes: watch::Receiver<u64>,
+    /// Changes when another process may have written entries.
+    remote_changes: watch::Receiver<()>,
+    is_first: bool,
     sent_at: Instant,
 }
 
-impl Following {
-    /// The next that goes out; `None` where the debate is over, or the server is closing.
+impl Subscription {
+    /// The next bytes to send; `None` if the debate has ended or the server is closing.
     async fn next(&mut self) -> Option<Bytes> {
         let closing = self.app.scheduler.closing().clone();
-        // The first bytes go out at once, so that the reader knows that it is connected.
+        // Sent at once, so that the client knows that it is connected.
         let mut out = String::new();
-        if std::mem::take(&mut self.is_new) {
+        if std::mem::take(&mut self.is_first) {
             out.push_str("retry: 1000\n\n");
         } else if !self.wait(&closing).await? {
-            return Some(Bytes::from_static(b": still here\n\n"));
+            return Some(Bytes::from_static(KEEP_ALIVE));
         }
         loop {
-            self.traffic.mark_unchanged();
-            self.bell.mark_unchanged();
-            // A store that cannot be read ends the stream; the reader comes back with its last id.
+            self.scheduler_changes.mark_unchanged();
+            self.remote_changes.mark_unchanged();
+            // A store error ends the stream; the client reconnects with its last id.
             for frame in self.collect().await.ok()? {
                 write(&mut out, &frame);
             }
@@ -140,57 +139,57 @@ impl Following {
                 return Some(Bytes::from(out));
             }
             if !self.wait(&closing).await? {
-                return Some(Bytes::from_static(b": still here\n\n"));
+                return Some(Bytes::from_static(KEEP_ALIVE));
             }
         }
     }
 
-    /// Waits for something new and gathers it; `false` when it is time for a sign of life, `None` when all is over.
+    /// Waits for a batch of changes; `false` if a keep-alive is due, `None` if the stream is over.
     async fn wait(&mut self, closing: &CancellationToken) -> Option<bool> {
         if self.is_over().await {
             return None;
         }
-        let sign_of_life = self.sent_at + HEARTBEAT;
+        let keep_alive = self.sent_at + KEEP_ALIVE_INTERVAL;
         tokio::select! {
             biased;
             () = closing.cancelled() => return None,
-            // Before what is looked at every second, or that would always come first.
-            () = tokio::time::sleep_until(sign_of_life) => return Some(false),
+            // Before `change`, which polls every second and would always win.
+            () = tokio::time::sleep_until(keep_alive) => return Some(false),
             () = self.change() => {}
         }
         tokio::select! {
             biased;
             () = closing.cancelled() => None,
-            () = tokio::time::sleep(GATHER) => Some(true),
+            () = tokio::time::sleep(BATCH_INTERVAL) => Some(true),
         }
     }
 
-    /// Whether nothing more will come. A store that cannot say ends the stream too.
+    /// Whether no more events will follow. A store error ends the stream too.
     async fn is_over(&self) -> bool {
         if !self.reader.has_ended() || self.app.scheduler.has(self.id) {
             return false;
         }
         let row = self.app.store.get(self.id).await;
-        !row.is_ok_and(|row| row.is_some_and(|row| goes_on(&row)))
+        !row.is_ok_and(|row| row.is_some_and(|row| is_active(&row)))
     }
 
-    /// Waits until there may be something new.
+    /// Waits until there may be new events.
     async fn change(&mut self) {
         if let Some((_, changed)) = &mut self.feed {
-            // It is told too when the debate leaves the scheduler.
+            // Also changes when the debate leaves the scheduler.
             if changed.changed().await.is_err() {
                 self.feed = None;
             }
             return;
         }
         tokio::select! {
-            _ = self.traffic.changed() => {}
-            _ = self.bell.changed() => {}
-            () = tokio::time::sleep(LOOK) => {}
+            _ = self.scheduler_changes.changed() => {}
+            _ = self.remote_changes.changed() => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 
-    /// Everything that there is and this reader has not got.
+    /// All available events after the reader's position.
     async fn collect(&mut self) -> Result<Vec<Frame>, StoreError> {
         self.attach();
         let mut frames = Vec::new();
@@ -200,11 +199,11 @@ impl Following {
         };
         changed.mark_unchanged();
         let feed = Arc::clone(feed);
-        // At most twice or so: entries that are not at hand come from the store, and by then there may be newer ones.
+        // Repeats if entries are no longer in memory after the journal was read. In practice at most twice.
         loop {
-            let taken = self.reader.take(&feed.lock());
-            if let Some(taken) = taken {
-                frames.extend(taken);
+            let caught_up = self.reader.catch_up(&feed.lock());
+            if let Some(caught_up) = caught_up {
+                frames.extend(caught_up);
                 return Ok(frames);
             }
             self.read_journal(&mut frames).await?;
@@ -219,7 +218,7 @@ impl Following {
         Ok(())
     }
 
-    /// Listens to the debate where it is now.
+    /// Subscribes to the debate's current feed, if this process runs it.
     fn attach(&mut self) {
         let now = self.app.scheduler.feed(self.id);
         let is_same = match (&self.feed, &now) {
@@ -228,7 +227,7 @@ impl Following {
             _ => false,
         };
         if !is_same {
-            self.reader.doubt();
+            self.reader.mark_unverified();
             self.feed = now.map(|feed| {
                 let changed = feed.subscribe();
                 (feed, changed)

@@ -1,4 +1,4 @@
-//! What was learned, for programs and as a page.
+//! Lessons learned from past debates, as JSON and as a page.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::problem::Problem;
 use super::web::{Choice, Frame, Visitor, learning_page};
 use crate::clock;
 
-/// Everything: what is known of each domain, and every change that led to it.
+/// The knowledge of every domain, with the full audit history.
 pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
     let audit = app.store.audit().await?;
     let half_life = app.context.config.learning.half_life;
@@ -29,9 +29,9 @@ pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Value>, Prob
         .collect();
     let entries = audit.iter().zip(in_force(&audit));
     let history: Vec<Value> = entries
-        .map(|(entry, holds)| {
+        .map(|(entry, is_in_force)| {
             let mut value = json!(entry);
-            value["in_force"] = json!(holds);
+            value["in_force"] = json!(is_in_force);
             value
         })
         .collect();
@@ -43,27 +43,27 @@ pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Value>, Prob
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct PageQuery {
     domain: Option<String>,
 }
 
-/// The same for people, one domain at a time.
+/// The page for one domain: the requested one, or the one with the most lessons.
 pub(super) async fn page(
     State(app): State<Arc<App>>,
-    wanted: Result<Query<Wanted>, QueryRejection>,
+    query: Result<Query<PageQuery>, QueryRejection>,
     caller: Option<Extension<Caller>>,
 ) -> Result<Html<String>, Problem> {
     let audit = app.store.audit().await?;
     let half_life = app.context.config.learning.half_life;
     let all = domains(&audit);
-    // An address that cannot be read asks for no domain in particular.
-    let asked = wanted.ok().and_then(|Query(wanted)| wanted.domain);
-    let asked = asked.and_then(|name| Domain::new(&name).ok());
-    let fullest = || {
-        let fullest = all.iter().max_by_key(|it| lessons(&audit, it).len());
-        fullest.cloned()
+    // A malformed query is treated like a missing one.
+    let requested = query.ok().and_then(|Query(query)| query.domain);
+    let requested = requested.and_then(|name| Domain::new(&name).ok());
+    let largest = || {
+        let largest = all.iter().max_by_key(|d| lessons(&audit, d).len());
+        largest.cloned()
     };
-    let chosen = asked.filter(|it| all.contains(it)).or_else(fullest);
+    let chosen = requested.filter(|d| all.contains(d)).or_else(largest);
     let report = chosen.as_ref().map_or_else(Report::default, |domain| {
         knowledge_report(&audit, domain, half_life, clock::now())
     });

@@ -1,8 +1,7 @@
-//! What of a running debate is not in its journal yet: a fold over its notices, so that a reader who comes in the middle of
-//! a turn gets its beginning.
+//! The live state of a running debate that is not in its journal yet, folded from its notices, so that a reader that
+//! connects in the middle of a turn gets the turn's beginning.
 //!
-//! Nothing here waits for a reader. A reader looks at it whenever it is ready; what it missed meanwhile is in here or in
-//! the journal.
+//! Nothing here waits for a reader. A reader polls when it is ready; what it missed is here or in the journal.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,40 +10,33 @@ use roundtable_engine::event::Event;
 use roundtable_engine::table::Notice;
 use tokio::sync::watch;
 
-/// How many journaled entries are kept for readers at hand, so that they need not go to the store for each.
-const RECENT: usize = 32;
+/// Journaled entries kept in memory, so that readers need not query the store for each.
+const MAX_RECENT: usize = 32;
 
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    /// The last entry that is known to be in the journal.
+    /// The last journaled entry.
     pub(super) durable: u64,
-    /// Rounds that have begun, but will be journaled only with what follows.
+    /// Rounds that have begun. They are journaled together with the next entry.
     pub(super) rounds: Vec<Arc<Notice>>,
-    /// Turns under way, in the order in which they began.
-    pub(super) turns: Vec<Speaking>,
+    /// Turns in progress, in the order in which they began.
+    pub(super) turns: Vec<LiveTurn>,
     recent: VecDeque<Arc<Notice>>,
-    /// `recent` has everything after this entry that readers are told of.
+    /// `recent` has all entries after this one.
     recent_after: u64,
 }
 
-/// A turn under way.
+/// A turn in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Speaking {
+pub(super) struct LiveTurn {
     pub(super) step: String,
     pub(super) seat: String,
     pub(super) round: u32,
     pub(super) model: String,
-    /// How often it had to be started again, and why the last time.
     pub(super) restarts: u32,
+    /// Why it was restarted the last time.
     pub(super) reason: String,
     pub(super) text: String,
-}
-
-/// Whether somebody is reading: only then entries are kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Readers {
-    Some,
-    None,
 }
 
 impl Live {
@@ -56,7 +48,8 @@ impl Live {
         }
     }
 
-    pub(super) fn take_up(&mut self, notice: &Arc<Notice>, readers: Readers) {
+    /// Recent entries are kept only if there are readers.
+    pub(super) fn apply(&mut self, notice: &Arc<Notice>, has_readers: bool) {
         match &notice.event {
             Event::RoundStarted { .. } => {
                 self.rounds.push(Arc::clone(notice));
@@ -67,7 +60,7 @@ impl Live {
                 seat,
                 round,
                 model,
-            } => self.turns.push(Speaking {
+            } => self.turns.push(LiveTurn {
                 step: step.clone(),
                 seat: seat.clone(),
                 round: *round,
@@ -103,36 +96,33 @@ impl Live {
             | Event::Decided(_) => {}
         }
         if let Some(seq) = notice.seq {
-            self.journaled(seq, notice, readers);
+            self.journaled(seq, notice, has_readers);
         }
     }
 
-    /// What was waiting for an entry to travel with is in the journal too, now.
-    fn journaled(&mut self, seq: u64, notice: &Arc<Notice>, readers: Readers) {
+    /// The pending rounds were journaled together with this entry.
+    fn journaled(&mut self, seq: u64, notice: &Arc<Notice>, has_readers: bool) {
         self.durable = seq;
-        match readers {
-            Readers::Some => {
-                self.recent.extend(self.rounds.drain(..));
-                self.recent.push_back(Arc::clone(notice));
-                while self.recent.len() > RECENT {
-                    if let Some(dropped) = self.recent.pop_front() {
-                        self.recent_after = dropped.seq.unwrap_or(self.recent_after);
-                    }
-                }
-            }
-            Readers::None => {
-                self.rounds.clear();
-                self.recent.clear();
-                self.recent_after = seq;
+        if !has_readers {
+            self.rounds.clear();
+            self.recent.clear();
+            self.recent_after = seq;
+            return;
+        }
+        self.recent.extend(self.rounds.drain(..));
+        self.recent.push_back(Arc::clone(notice));
+        while self.recent.len() > MAX_RECENT {
+            if let Some(dropped) = self.recent.pop_front() {
+                self.recent_after = dropped.seq.unwrap_or(self.recent_after);
             }
         }
     }
 
-    fn turn(&mut self, step: &str) -> Option<&mut Speaking> {
+    fn turn(&mut self, step: &str) -> Option<&mut LiveTurn> {
         self.turns.iter_mut().find(|turn| turn.step == step)
     }
 
-    /// The journaled entries after `seq`, where they are at hand.
+    /// The journaled entries after `seq`; `None` if they are no longer in memory.
     pub(super) fn entries_after(&self, seq: u64) -> Option<Vec<Arc<Notice>>> {
         (seq >= self.recent_after).then(|| {
             let recent = self.recent.iter();
@@ -144,7 +134,7 @@ impl Live {
     }
 }
 
-/// The live part of one debate, and how its readers learn that there is something new.
+/// The live state of one debate, with a change notification for its readers.
 #[derive(Debug)]
 pub(super) struct Feed {
     live: Mutex<Live>,
@@ -159,26 +149,21 @@ impl Feed {
         })
     }
 
-    /// The debate begins, or goes on after this entry.
+    /// The debate starts, or resumes after this entry.
     pub(super) fn begin(&self, seq: u64) {
         *self.lock() = Live::after(seq);
         self.changed.send_replace(());
     }
 
-    pub(super) fn take_up(&self, notice: &Arc<Notice>) {
-        let is_read = self.changed.receiver_count() > 0;
-        let readers = if is_read {
-            Readers::Some
-        } else {
-            Readers::None
-        };
-        self.lock().take_up(notice, readers);
-        if is_read {
+    pub(super) fn publish(&self, notice: &Arc<Notice>) {
+        let has_readers = self.changed.receiver_count() > 0;
+        self.lock().apply(notice, has_readers);
+        if has_readers {
             self.changed.send_replace(());
         }
     }
 
-    /// Wakes all readers: the debate has left the scheduler.
+    /// Wakes all readers when the debate has left the scheduler.
     pub(super) fn close(&self) {
         self.changed.send_replace(());
     }

@@ -1,5 +1,5 @@
-//! What the server tells whoever runs it: one line each on standard error, with the time. Never a question's text, a
-//! model's words, or a secret.
+//! The server log: one timestamped line per message on standard error. Never contains questions, model output or
+//! secrets.
 
 use std::io::Write;
 

@@ -1,10 +1,9 @@
-//! The server: an API over the debates of one data folder, their events as they happen, and pages for people.
+//! The HTTP server: REST API, server-sent events, and web pages.
 //!
-//! It promises: bound to this machine unless there are tokens; every error in one form; a debate that it has taken is
-//! played to its end, over restarts; readers get every event once.
+//! Invariants: without service tokens it binds to loopback only; every error is a problem document; an accepted debate is
+//! run to its end, across restarts; a client receives every event exactly once.
 
 mod access;
-mod cluster;
 mod documents;
 mod events;
 mod learning;
@@ -47,58 +46,58 @@ use crate::failure::Failure;
 use crate::store::Store;
 pub(crate) use access::Rate;
 use access::{AccessControl, Peer};
-pub(crate) use cluster::Work;
 use problem::Problem;
-pub(crate) use scheduler::Limits;
 use scheduler::Scheduler;
-pub(crate) use worker::{Working, work};
+pub(crate) use scheduler::{Limits, Work};
+pub(crate) use worker::{WorkerOptions, work};
 
-/// How long a client may take to say what it wants.
+/// How long a client may take to send the request header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long requests under way may take when the server is told to end.
-const GRACE: Duration = Duration::from_secs(5);
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+/// How long open requests may take at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct Options {
     pub bind: SocketAddr,
     pub limits: Limits,
     pub work: Work,
-    /// Names beside its addresses that it may be called by.
+    /// Accepted `Host` names, in addition to addresses.
     pub hosts: Vec<String>,
     pub rate: Rate,
-    /// How long a request of the forecasting contract is waited for.
+    /// How long a request of the forecasting API waits for the result.
     pub answer_within: Duration,
 }
 
-/// What every request works with.
+/// Shared state of all request handlers.
 pub(crate) struct App {
     pub context: Arc<AppContext>,
     pub store: Store,
     pub scheduler: Arc<Scheduler>,
     pub access: AccessControl,
-    /// The largest body that is read.
+    /// Maximum size of a request body, in bytes.
     pub body_limit: usize,
-    /// How long a request of the forecasting contract is waited for.
+    /// How long a request of the forecasting API waits for the result.
     pub answer_within: Duration,
 }
 
-/// Serves until it is told to end. What runs then goes on at the next start.
+/// Serves until `shutdown` resolves. Debates that are still running resume at the next start.
 pub(crate) async fn serve(
     context: Arc<AppContext>,
     options: Options,
-    end: impl Future<Output = ()>,
+    shutdown: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
-    allow_many_files();
+    raise_open_file_limit();
     let store = context.store().await?;
     if options.work == Work::Elsewhere && !store.is_shared() {
         return Err(Failure::usage(
-            "--no-work needs workers, and they share a PostgreSQL database: name it with --database",
+            "--no-work needs workers, and workers need a PostgreSQL database: set --database",
         ));
     }
     store.set_up_queue().await?;
     if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
         return Err(Failure::usage(format!(
-            "{} can be reached from other machines, and there is no service token to tell who may; \
-             make one with `roundtable token add NAME --scope run`, or bind to 127.0.0.1",
+            "{} is reachable from other machines, and there is no service token; \
+             create one with `roundtable token add NAME --scope run`, or bind to 127.0.0.1",
             options.bind
         )));
     }
@@ -124,21 +123,21 @@ pub(crate) async fn serve(
     });
     announce(address);
     if store.is_shared() {
-        scheduler.join_others();
+        scheduler.join_cluster();
     } else {
-        let again = scheduler.take_up_again().await?;
-        if again > 0 {
-            log::note(&format!("{again} debates go on where they were"));
+        let resumed = scheduler.resume_interrupted().await?;
+        if resumed > 0 {
+            log::note(&format!("resumed {resumed} interrupted debates"));
         }
     }
     let router = router(app);
     tokio::select! {
         () = accept(&listener, &router, &scheduler) => {}
-        () = end => {}
+        () = shutdown => {}
     }
     drop(listener);
-    log::note("ending: requests under way finish, debates go on at the next start");
-    scheduler.close(GRACE).await;
+    log::note("shutting down: finishing open requests; running debates resume at the next start");
+    scheduler.close(SHUTDOWN_TIMEOUT).await;
     store.close().await;
     Ok(())
 }
@@ -198,40 +197,41 @@ fn router(app: Arc<App>) -> Router {
 }
 
 async fn not_found() -> Problem {
-    Problem::not_found("there is nothing at this address; /api/docs lists what there is")
+    Problem::not_found("no such path; see /api/docs for the API")
 }
 
 async fn method_not_allowed() -> Problem {
     Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method",
-        "this address does not take that method",
+        "method not allowed for this path",
     )
 }
 
-/// How long the length of the queue may take to be counted.
-const HEALTH: Duration = Duration::from_secs(1);
+const QUEUE_LENGTH_TIMEOUT: Duration = Duration::from_secs(1);
 
 async fn health(State(app): State<Arc<App>>) -> Json<Value> {
     let (running, _) = app.scheduler.load();
-    // Whoever asks whether this process lives is not kept waiting by a database.
+    // A slow database must not fail the liveness check.
     let queued = app.scheduler.queue_length();
-    let queued = tokio::time::timeout(HEALTH, queued).await.unwrap_or(0);
+    let queued = tokio::time::timeout(QUEUE_LENGTH_TIMEOUT, queued)
+        .await
+        .unwrap_or(0);
     Json(json!({ "status": "ok", "running": running, "queued": queued }))
 }
 
 async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
     let not_ready = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", why);
     if app.scheduler.closing().is_cancelled() {
-        return Err(not_ready("the server is ending"));
+        return Err(not_ready("the server is shutting down"));
     }
     if app.store.ping().await.is_err() {
-        return Err(not_ready("the database does not answer"));
+        return Err(not_ready("the database is not responding"));
     }
     Ok(Json(json!({ "status": "ready" })))
 }
 
-/// On standard output, for people and for programs that started the server on any free port.
+/// On standard output, so that a program that started the server on port 0 learns the port.
 fn announce(address: SocketAddr) {
     let mut out = anstream::stdout().lock();
     let _ = writeln!(out, "Listening on http://{address}");
@@ -245,10 +245,10 @@ async fn accept(listener: &TcpListener, router: &Router, scheduler: &Arc<Schedul
                 let serving = connection(stream, peer, router.clone(), scheduler.closing().clone());
                 scheduler.tasks().spawn(serving);
             }
-            // Too many open files, or a client that went away: the next one may fare better.
+            // Usually too many open files, or a client that disconnected early. Neither is fatal.
             Err(error) => {
-                log::note(&format!("a connection was not accepted: {error}"));
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                log::note(&format!("cannot accept a connection: {error}"));
+                tokio::time::sleep(ACCEPT_BACKOFF).await;
             }
         }
     }
@@ -260,7 +260,7 @@ async fn connection(
     router: Router,
     closing: CancellationToken,
 ) {
-    // Events are small and must not wait for each other.
+    // Nagle's algorithm would delay small events.
     let _ = stream.set_nodelay(true);
     let service = router.map_request(move |mut request: hyper::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
@@ -271,7 +271,7 @@ async fn connection(
         .header_read_timeout(HEADER_TIMEOUT)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
     tokio::pin!(serving);
-    // How a connection ends is its client's affair.
+    // Connection errors are the client's; nothing to do.
     tokio::select! {
         _ = serving.as_mut() => {}
         () = closing.cancelled() => {
@@ -281,14 +281,14 @@ async fn connection(
     }
 }
 
-/// A debate holds a lock file and a connection to its model: as many open files as the system lets us have.
-fn allow_many_files() {
+/// Raises the limit of open files to its maximum: each debate holds a lock file and a connection to its model.
+fn raise_open_file_limit() {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
         let mut limit = getrlimit(Resource::Nofile);
         limit.current = limit.maximum;
-        // What cannot be had is not needed by most.
+        // Best effort.
         let _ = setrlimit(Resource::Nofile, limit);
     }
 }

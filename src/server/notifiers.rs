@@ -1,5 +1,4 @@
-//! How readers of debates that other processes run learn that there is something new: one bell for each debate that is
-//! read.
+//! Change notifiers: one per debate that has readers here, fired when another process may have written entries.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,25 +13,25 @@ pub(super) struct Notifiers {
 
 impl Notifiers {
     /// Changes whenever the debate may have new entries.
-    pub(super) fn listen(&self, id: Uuid) -> watch::Receiver<()> {
+    pub(super) fn subscribe(&self, id: Uuid) -> watch::Receiver<()> {
         let mut notifiers = self.lock();
-        // Those that nobody listens to any more go on the way.
-        notifiers.retain(|_, bell| bell.receiver_count() > 0);
+        // Remove notifiers without subscribers, so that the map does not grow.
+        notifiers.retain(|_, notifier| notifier.receiver_count() > 0);
         notifiers
             .entry(id)
             .or_insert_with(|| watch::Sender::new(()))
             .subscribe()
     }
 
-    pub(super) fn ring(&self, id: Uuid) {
-        if let Some(bell) = self.lock().get(&id) {
-            bell.send_replace(());
+    pub(super) fn notify(&self, id: Uuid) {
+        if let Some(notifier) = self.lock().get(&id) {
+            notifier.send_replace(());
         }
     }
 
-    pub(super) fn ring_all(&self) {
-        for bell in self.lock().values() {
-            bell.send_replace(());
+    pub(super) fn notify_all(&self) {
+        for notifier in self.lock().values() {
+            notifier.send_replace(());
         }
     }
 

@@ -1,4 +1,4 @@
-//! Errors as programs read them: `application/problem+json` (RFC 9457), for everything that can go wrong.
+//! Error responses: `application/problem+json` (RFC 9457) for every error.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -7,11 +7,11 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::log;
-use super::scheduler::{Full, Unable};
+use super::scheduler::{Full, SchedulerError};
 use crate::failure::{Code, Failure, Fault};
 use crate::store::{LeaseError, StoreError};
 
-/// Why a request was not met. It becomes a body when the id of its request is known.
+/// An error response. The middleware renders it when the request id is known.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     status: StatusCode,
@@ -22,29 +22,29 @@ pub(crate) struct Problem {
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-/// The body of every answer that is an error.
+/// The body of every error response.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ProblemBody {
-    /// Names the sort of problem, for programs: `urn:roundtable:problem:queue-full`.
+    /// Machine-readable problem type, such as `urn:roundtable:problem:queue-full`.
     #[serde(rename = "type")]
     kind: String,
     title: String,
     status: u16,
-    /// What happened and what to do about it, for people.
+    /// Human-readable: what happened and what to do about it.
     detail: String,
-    /// Everything that is wrong with the request, where it can be told in parts.
+    /// All validation errors of the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     faults: Vec<FaultBody>,
-    /// The debate it is about, where there is one.
+    /// The debate concerned, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     debate_id: Option<String>,
-    /// Also in the header `x-request-id`, and in the server's log.
+    /// Also in the header `x-request-id`.
     request_id: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FaultBody {
-    /// A JSON pointer into the request's body, or the name of a parameter.
+    /// JSON pointer into the request body, or the name of a parameter.
     at: String,
     message: String,
 }
@@ -66,7 +66,7 @@ impl Problem {
         self
     }
 
-    /// The debate it is about goes with it.
+    /// Adds the id of the debate concerned.
     pub(crate) fn about(mut self, debate: Uuid) -> Self {
         self.debate = Some(debate);
         self
@@ -76,11 +76,11 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not-found", what)
     }
 
-    /// A request that cannot be met as it is written.
+    /// A request that fails validation.
     pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
         let detail = match faults.as_slice() {
             [one] => one.message.clone(),
-            several => format!("{} things are wrong with this request", several.len()),
+            several => format!("the request has {} errors", several.len()),
         };
         Self {
             faults,
@@ -88,23 +88,23 @@ impl Problem {
         }
     }
 
-    /// Something of ours failed. What exactly is for the log, not for whoever asked.
+    /// The cause goes to the log only, not to the client.
     pub(crate) fn internal(cause: &str) -> Self {
-        log::note(&format!("a request failed: {cause}"));
+        log::note(&format!("request failed: {cause}"));
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
-            "the server could not do this; its log says why",
+            "internal server error; see the server log",
         )
     }
 
-    /// The store is full, locked or away. Why exactly is for the log; whoever asked may come back.
-    pub(crate) fn store_away(cause: &str) -> Self {
-        log::note(&format!("a request found no store: {cause}"));
+    /// The store is full, locked or unreachable. The cause goes to the log only.
+    pub(crate) fn store_unavailable(cause: &str) -> Self {
+        log::note(&format!("request failed: store unavailable: {cause}"));
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "store-unavailable",
-            "debates cannot be read or written just now; what was saved is intact, try again later",
+            "the database is unavailable; saved debates are intact, retry later",
         )
         .with(header::RETRY_AFTER, HeaderValue::from_static("5"))
     }
@@ -113,12 +113,13 @@ impl Problem {
         self.status
     }
 
-    /// Everything that is wrong, for people.
+    /// One message per validation error, or the detail.
     pub(crate) fn messages(&self) -> Vec<String> {
         if self.faults.is_empty() {
             return vec![self.detail.clone()];
         }
-        self.faults.iter().map(|it| it.message.clone()).collect()
+        let messages = self.faults.iter().map(|fault| fault.message.clone());
+        messages.collect()
     }
 
     pub(crate) fn detail(&self) -> &str {
@@ -168,7 +169,7 @@ impl From<Full> for Problem {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "queue-full",
-            "as many debates run and wait here as may; try again later",
+            "the server is at capacity; retry later",
         )
         .with(header::RETRY_AFTER, HeaderValue::from_static("10"))
     }
@@ -177,7 +178,7 @@ impl From<Full> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         if error.is_transient() {
-            Self::store_away(&error.to_string())
+            Self::store_unavailable(&error.to_string())
         } else {
             Self::internal(&error.to_string())
         }
@@ -186,14 +187,14 @@ impl From<StoreError> for Problem {
 
 impl From<LeaseError> for Problem {
     fn from(error: LeaseError) -> Self {
-        Unable::from(error).into()
+        SchedulerError::from(error).into()
     }
 }
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         if failure.is_transient() {
-            return Self::store_away(failure.message());
+            return Self::store_unavailable(failure.message());
         }
         match failure.code() {
             Code::Usage if failure.faults().is_empty() => {
@@ -213,20 +214,22 @@ impl From<Failure> for Problem {
     }
 }
 
-impl From<Unable> for Problem {
-    fn from(unable: Unable) -> Self {
-        let text = unable.to_string();
-        match unable {
-            Unable::NotFound(_) => Self::not_found(&text),
-            Unable::State(state, _) => Self::new(
+impl From<SchedulerError> for Problem {
+    fn from(error: SchedulerError) -> Self {
+        let text = error.to_string();
+        match error {
+            SchedulerError::NotFound(_) => Self::not_found(&text),
+            SchedulerError::WrongState(state, _) => Self::new(
                 StatusCode::CONFLICT,
                 "wrong-state",
-                format!("{text} (it is {})", state.name()),
+                format!("{text} (state: {})", state.name()),
             ),
-            Unable::Elsewhere => Self::new(StatusCode::CONFLICT, "running-elsewhere", text),
-            Unable::Full => Full.into(),
-            Unable::Choice(_) => Self::invalid(vec![Fault::new("/choice", text)]),
-            Unable::Failed(failure) => failure.into(),
+            SchedulerError::RunningElsewhere => {
+                Self::new(StatusCode::CONFLICT, "running-elsewhere", text)
+            }
+            SchedulerError::Full => Full.into(),
+            SchedulerError::InvalidChoice(_) => Self::invalid(vec![Fault::new("/choice", text)]),
+            SchedulerError::Failed(failure) => failure.into(),
         }
     }
 }

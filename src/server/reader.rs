@@ -1,9 +1,9 @@
-//! One reader of a debate's events: what it has got, and what it gets next.
+//! One reader of a debate's events: its position, and the events it gets next.
 //!
-//! The id of every event says all that a reader has got: the last journaled entry, and of every turn under way how much
-//! of which text. So a reader that comes back with the last id it saw is told exactly the rest, by this process or another,
-//! whether the turn is still being spoken, is in the journal by now, or had to be started again meanwhile. The text is
-//! recognised by its hash: what was started again in another process cannot be told otherwise.
+//! An event id encodes the reader's whole position: the last journaled entry, and for every turn in progress the length
+//! and hash of the text received so far. A reader that reconnects with its last id gets exactly the missing events, from
+//! this process or another, whether the turn is still in progress, has been journaled, or was restarted. The hash detects
+//! a turn that was restarted in another process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -11,30 +11,30 @@ use std::fmt;
 use roundtable_engine::envelope::{Envelope, Envelopes};
 use roundtable_engine::event::{Entry, Event, FinishedStep};
 
-use super::live::{Live, Speaking};
+use super::live::{Live, LiveTurn};
 
-/// What a reader has got.
+/// The position of a reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Cursor {
-    /// All entries up to this one.
+    /// All entries up to this one were received.
     seq: u64,
-    /// Rounds that it was told of before they were journaled.
+    /// Rounds that were received before they were journaled.
     rounds: BTreeSet<u32>,
-    /// Turns of which it has got a part, by their step.
-    turns: BTreeMap<String, Heard>,
+    /// Partly received turns, by step.
+    turns: BTreeMap<String, PartialTurn>,
 }
 
-/// The part of a turn that a reader has got.
+/// The received part of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Heard {
+struct PartialTurn {
     restarts: u32,
     length: usize,
     hash: Hash,
-    /// It is known to be of the text that is being spoken here and now.
-    certain: bool,
+    /// The part is known to belong to the text in progress, without comparing hashes.
+    verified: bool,
 }
 
-/// FNV-1a; of a text's beginning, so that it can be carried on.
+/// FNV-1a of a prefix, which can be extended as text arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Hash(u32);
 
@@ -45,23 +45,30 @@ impl Default for Hash {
 }
 
 impl Hash {
-    fn and(self, text: &str) -> Self {
+    fn extend(self, text: &str) -> Self {
         Self(text.bytes().fold(self.0, |hash, byte| {
             (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
         }))
     }
 }
 
-impl Heard {
-    /// What follows in `text`; `None` where what was heard is not its beginning.
-    fn rest<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let (beginning, rest) = text.split_at_checked(self.length)?;
-        (self.certain || Hash::default().and(beginning) == self.hash).then_some(rest)
+impl PartialTurn {
+    fn begin(restarts: u32) -> Self {
+        Self {
+            restarts,
+            ..Self::default()
+        }
     }
 
-    fn take(&mut self, text: &str) {
+    /// The rest of `text`; `None` if the received part is not its prefix.
+    fn rest<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let (prefix, rest) = text.split_at_checked(self.length)?;
+        (self.verified || Hash::default().extend(prefix) == self.hash).then_some(rest)
+    }
+
+    fn receive(&mut self, text: &str) {
         self.length += text.len();
-        self.hash = self.hash.and(text);
+        self.hash = self.hash.extend(text);
     }
 }
 
@@ -72,61 +79,60 @@ impl fmt::Display for Cursor {
         for round in &self.rounds {
             write!(f, "~r{round}")?;
         }
-        for (step, heard) in &self.turns {
-            let (restarts, length) = (heard.restarts, heard.length);
-            write!(f, "~{step}:{restarts}:{length}:{:x}", heard.hash.0)?;
+        for (step, part) in &self.turns {
+            let (restarts, length) = (part.restarts, part.length);
+            write!(f, "~{step}:{restarts}:{length}:{:x}", part.hash.0)?;
         }
         Ok(())
     }
 }
 
-/// An id that none of our events has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not the id of an event")]
-pub(super) struct NotAnId(String);
+#[error("'{0}' is not a valid event id")]
+pub(super) struct InvalidEventId(String);
 
-/// No debate has as many turns at once; a longer id is somebody's attempt at something.
-const LONGEST_ID: usize = 16_384;
+/// Far longer than any id with all turns of a debate in progress.
+const MAX_ID_LENGTH: usize = 16_384;
 
 impl std::str::FromStr for Cursor {
-    type Err = NotAnId;
+    type Err = InvalidEventId;
 
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
-        let wrong = || NotAnId(text.chars().take(80).collect());
-        if text.len() > LONGEST_ID {
-            return Err(wrong());
+    fn from_str(text: &str) -> Result<Self, InvalidEventId> {
+        let invalid = || InvalidEventId(text.chars().take(80).collect());
+        if text.len() > MAX_ID_LENGTH {
+            return Err(invalid());
         }
         let mut parts = text.split('~');
         let seq = parts.next().and_then(|seq| seq.parse().ok());
         let mut cursor = Self {
-            seq: seq.ok_or_else(wrong)?,
+            seq: seq.ok_or_else(invalid)?,
             ..Self::default()
         };
         for part in parts {
-            if let Some((step, heard)) = part.split_once(':') {
-                let heard = parse_heard(heard).ok_or_else(wrong)?;
-                cursor.turns.insert(step.to_owned(), heard);
+            if let Some((step, numbers)) = part.split_once(':') {
+                let turn = parse_turn(numbers).ok_or_else(invalid)?;
+                cursor.turns.insert(step.to_owned(), turn);
             } else {
                 let round = part.strip_prefix('r').and_then(|round| round.parse().ok());
-                cursor.rounds.insert(round.ok_or_else(wrong)?);
+                cursor.rounds.insert(round.ok_or_else(invalid)?);
             }
         }
         Ok(cursor)
     }
 }
 
-fn parse_heard(text: &str) -> Option<Heard> {
+fn parse_turn(text: &str) -> Option<PartialTurn> {
     let mut numbers = text.split(':');
-    let heard = Heard {
+    let turn = PartialTurn {
         restarts: numbers.next()?.parse().ok()?,
         length: numbers.next()?.parse().ok()?,
         hash: Hash(u32::from_str_radix(numbers.next()?, 16).ok()?),
-        certain: false,
+        verified: false,
     };
-    numbers.next().is_none().then_some(heard)
+    numbers.next().is_none().then_some(turn)
 }
 
-/// An event as it goes out.
+/// An event as it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Frame {
     pub(super) id: String,
@@ -141,7 +147,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// One that has got what its id says. `past` is the journal: what of it was told before is only counted.
+    /// A reader at this position. The journaled entries before it only update the running totals.
     pub(super) fn resuming(cursor: Cursor, past: &[Entry]) -> Self {
         let mut reader = Self {
             cursor,
@@ -155,29 +161,29 @@ impl Reader {
         reader
     }
 
-    /// The last journaled entry that it has got.
+    /// The last journaled entry that was received.
     pub(super) fn seq(&self) -> u64 {
         self.cursor.seq
     }
 
-    /// Whether the last that it has got is the end of the debate.
+    /// Whether the reader has received the end of the debate.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// The debate may be spoken by somebody else now: what was heard has to be compared again.
-    pub(super) fn doubt(&mut self) {
-        for heard in self.cursor.turns.values_mut() {
-            heard.certain = false;
+    /// Compares hashes again for turns in progress: another process may be running the debate now.
+    pub(super) fn mark_unverified(&mut self) {
+        for turn in self.cursor.turns.values_mut() {
+            turn.verified = false;
         }
     }
 
-    /// Everything up to this entry was told, or is nothing that readers are told.
+    /// Entries up to this one were received or are not sent to readers.
     fn skip_to(&mut self, seq: u64) {
         self.cursor.seq = self.cursor.seq.max(seq);
     }
 
-    /// What a journaled entry adds to what it has got.
+    /// The events that a journaled entry adds.
     pub(super) fn entry(&mut self, seq: u64, event: &Event) -> Vec<Frame> {
         if seq <= self.cursor.seq {
             return Vec::new();
@@ -195,7 +201,7 @@ impl Reader {
                     .collect()
             }
             Event::StepFinished(step) => {
-                let mut frames = self.finish(step);
+                let mut frames = self.finish_turn(step);
                 self.cursor.turns.remove(&step.call.step);
                 self.cursor.seq = seq;
                 frames.extend(self.wrap(event));
@@ -226,9 +232,9 @@ impl Reader {
         }
     }
 
-    /// What this reader has not got of what is journaled and of what is going on. `None` where entries are no longer at
-    /// hand: then the journal has to be read first.
-    pub(super) fn take(&mut self, live: &Live) -> Option<Vec<Frame>> {
+    /// All events after the reader's position. `None` if entries are no longer in memory and the journal has to be read
+    /// first.
+    pub(super) fn catch_up(&mut self, live: &Live) -> Option<Vec<Frame>> {
         let mut frames = Vec::new();
         if self.cursor.seq < live.durable {
             for notice in live.entries_after(self.cursor.seq)? {
@@ -237,16 +243,16 @@ impl Reader {
             }
             self.skip_to(live.durable);
         }
-        // The journal, where it was read, may be ahead of what was told here: a turn may be finished there that is still
-        // under way here. Then the next thing that is told brings both together.
+        // The journal may be ahead of the live state, with a turn finished there that is still in progress here. The next
+        // notice brings the live state up to date.
         if self.cursor.seq == live.durable {
-            frames.extend(self.live(live));
+            frames.extend(self.live_frames(live));
         }
         Some(frames)
     }
 
-    /// What is going on adds to what it has got. It must have got exactly what is journaled.
-    fn live(&mut self, live: &Live) -> Vec<Frame> {
+    /// Events that are not journaled yet. The reader must be exactly at the last journaled entry.
+    fn live_frames(&mut self, live: &Live) -> Vec<Frame> {
         let mut frames = Vec::new();
         for notice in &live.rounds {
             if let Event::RoundStarted { round, .. } = notice.event
@@ -256,66 +262,62 @@ impl Reader {
             }
         }
         for turn in &live.turns {
-            frames.extend(self.listen(turn));
-            if let Some(heard) = self.cursor.turns.get_mut(&turn.step) {
-                heard.certain = true;
+            frames.extend(self.turn_frames(turn));
+            if let Some(part) = self.cursor.turns.get_mut(&turn.step) {
+                part.verified = true;
             }
         }
         frames
     }
 
-    /// The rest of a turn that is in the journal by now.
-    fn finish(&mut self, step: &FinishedStep) -> Vec<Frame> {
+    /// The rest of a turn that has been journaled.
+    fn finish_turn(&mut self, step: &FinishedStep) -> Vec<Frame> {
         let call = &step.call;
-        if let Some(heard) = self.cursor.turns.get_mut(&call.step) {
-            heard.certain = false;
+        if let Some(part) = self.cursor.turns.get_mut(&call.step) {
+            part.verified = false;
         }
-        let turn = Speaking {
+        let turn = LiveTurn {
             step: call.step.clone(),
             seat: call.seat.clone(),
             round: call.round,
             model: call.model.clone(),
-            restarts: self.heard(&call.step).map_or(0, |heard| heard.restarts),
-            reason: "the turn was spoken anew".into(),
+            restarts: self.part(&call.step).map_or(0, |part| part.restarts),
+            reason: "the turn was restarted".into(),
             text: step.text.clone(),
         };
-        self.listen(&turn)
+        self.turn_frames(&turn)
     }
 
-    fn listen(&mut self, turn: &Speaking) -> Vec<Frame> {
+    fn turn_frames(&mut self, turn: &LiveTurn) -> Vec<Frame> {
         let mut frames = Vec::new();
-        let heard = self.heard(&turn.step);
-        if heard.is_none() {
-            let heard = Heard {
-                restarts: turn.restarts,
-                ..Heard::default()
-            };
-            self.cursor.turns.insert(turn.step.clone(), heard);
+        if self.part(&turn.step).is_none() {
+            self.begin_turn(turn);
             frames.extend(self.wrap(&turn.started()));
         }
-        let heard = self.heard(&turn.step).unwrap_or_default();
-        let same = heard.restarts == turn.restarts;
-        let rest = if let Some(rest) = heard.rest(&turn.text).filter(|_| same) {
+        let part = self.part(&turn.step).unwrap_or_default();
+        let is_same = part.restarts == turn.restarts;
+        let rest = if let Some(rest) = part.rest(&turn.text).filter(|_| is_same) {
             rest
         } else {
-            let heard = Heard {
-                restarts: turn.restarts,
-                ..Heard::default()
-            };
-            self.cursor.turns.insert(turn.step.clone(), heard);
+            self.begin_turn(turn);
             frames.extend(self.wrap(&turn.restarted()));
             &turn.text
         };
         if !rest.is_empty() {
-            if let Some(heard) = self.cursor.turns.get_mut(&turn.step) {
-                heard.take(rest);
+            if let Some(part) = self.cursor.turns.get_mut(&turn.step) {
+                part.receive(rest);
             }
             frames.extend(self.wrap(&turn.chunk(rest)));
         }
         frames
     }
 
-    fn heard(&self, step: &str) -> Option<Heard> {
+    fn begin_turn(&mut self, turn: &LiveTurn) {
+        let part = PartialTurn::begin(turn.restarts);
+        self.cursor.turns.insert(turn.step.clone(), part);
+    }
+
+    fn part(&self, step: &str) -> Option<PartialTurn> {
         self.cursor.turns.get(step).copied()
     }
 
@@ -340,7 +342,7 @@ impl Reader {
     }
 }
 
-impl Speaking {
+impl LiveTurn {
     fn started(&self) -> Event {
         Event::StepStarted {
             step: self.step.clone(),

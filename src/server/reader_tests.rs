@@ -6,10 +6,9 @@ use roundtable_engine::event::{Call, End, FailedStep, FinishedStep, Spent, State
 use roundtable_engine::table::Notice;
 use serde_json::Value;
 
-use super::super::live::Readers;
 use super::*;
 
-/// A debate as its readers see it: a journal that survives, and a live part that dies with its process.
+/// A debate as its readers see it: a journal that survives, and live state that dies with the process.
 #[derive(Default)]
 struct Debate {
     journal: Vec<Entry>,
@@ -19,9 +18,9 @@ struct Debate {
     next_seq: u64,
     steps: u32,
     rounds: u32,
-    readers: bool,
-    /// Journaled, but not told yet.
-    untold: Option<(u64, Event)>,
+    has_readers: bool,
+    /// Journaled, but not published yet.
+    unpublished: Option<(u64, Event)>,
 }
 
 impl Debate {
@@ -32,22 +31,17 @@ impl Debate {
         }
     }
 
-    fn tell(&mut self, seq: Option<u64>, event: Event) {
+    fn publish(&mut self, seq: Option<u64>, event: Event) {
         let notice = Arc::new(Notice { seq, at: 0, event });
-        let readers = if self.readers {
-            Readers::Some
-        } else {
-            Readers::None
-        };
-        self.live.take_up(&notice, readers);
+        self.live.apply(&notice, self.has_readers);
     }
 
     fn record(&mut self, event: Event) {
         let seq = self.journal(event.clone());
-        self.tell(Some(seq), event);
+        self.publish(Some(seq), event);
     }
 
-    /// The moment between journaling and telling.
+    /// Journals without publishing.
     fn journal(&mut self, event: Event) -> u64 {
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -56,9 +50,9 @@ impl Debate {
         seq
     }
 
-    fn catch_up(&mut self) {
-        if let Some((seq, event)) = self.untold.take() {
-            self.tell(Some(seq), event);
+    fn publish_pending(&mut self) {
+        if let Some((seq, event)) = self.unpublished.take() {
+            self.publish(Some(seq), event);
         }
     }
 
@@ -75,7 +69,7 @@ impl Debate {
             at: 0,
             event: event.clone(),
         });
-        self.tell(Some(seq), event);
+        self.publish(Some(seq), event);
     }
 
     fn start(&mut self) {
@@ -86,7 +80,7 @@ impl Debate {
 
     fn start_step(&mut self, step: String) {
         let seat = step.split('/').nth(1).unwrap().to_owned();
-        self.tell(
+        self.publish(
             None,
             Event::StepStarted {
                 step,
@@ -97,8 +91,8 @@ impl Debate {
         );
     }
 
-    /// The step that this choice falls on, of those under way.
-    fn step(&self, choice: usize) -> Option<Speaking> {
+    /// Selects one of the turns in progress.
+    fn step(&self, choice: usize) -> Option<LiveTurn> {
         let turns = &self.live.turns;
         (!turns.is_empty()).then(|| turns[choice % turns.len()].clone())
     }
@@ -112,14 +106,14 @@ impl Debate {
                 round: 1,
                 text: text.into(),
             };
-            self.tell(None, chunk);
+            self.publish(None, chunk);
         }
     }
 
     fn restart(&mut self, choice: usize) {
         if let Some(turn) = self.step(choice) {
             let reason = "a cut connection".into();
-            self.tell(
+            self.publish(
                 None,
                 Event::StepRestarted {
                     step: turn.step,
@@ -135,10 +129,10 @@ impl Debate {
         }
     }
 
-    fn finish_untold(&mut self, choice: usize) {
+    fn finish_unpublished(&mut self, choice: usize) {
         if let Some(finished) = self.finished(choice, "") {
             let seq = self.journal(finished.clone());
-            self.untold = Some((seq, finished));
+            self.unpublished = Some((seq, finished));
         }
     }
 
@@ -164,10 +158,10 @@ impl Debate {
         }
     }
 
-    /// The process dies; another takes the journal up and begins again what was under way.
+    /// The process dies; another continues from the journal and restarts the turns that were in progress.
     fn die(&mut self) {
-        self.untold = None;
-        let finished = |turn: &&Speaking| {
+        self.unpublished = None;
+        let finished = |turn: &&LiveTurn| {
             let mut events = self.journal.iter().map(|entry| &entry.event);
             events.any(
                 |event| matches!(event, Event::StepFinished(step) if step.call.step == turn.step),
@@ -176,7 +170,7 @@ impl Debate {
         let turns = self.live.turns.iter();
         let cut: Vec<String> = turns
             .filter(|turn| !finished(turn))
-            .map(|it| it.step.clone())
+            .map(|turn| turn.step.clone())
             .collect();
         let rounds = std::mem::take(&mut self.deferred);
         self.next_seq = self.journal.last().map_or(1, |last| last.seq + 1);
@@ -190,7 +184,7 @@ impl Debate {
                 at: 0,
                 event: event.clone(),
             });
-            self.tell(Some(seq), event);
+            self.publish(Some(seq), event);
         }
         for step in cut {
             self.start_step(step);
@@ -206,7 +200,7 @@ impl Debate {
     }
 }
 
-fn call(turn: &Speaking) -> Call {
+fn call(turn: &LiveTurn) -> Call {
     Call {
         step: turn.step.clone(),
         seat: turn.seat.clone(),
@@ -218,7 +212,7 @@ fn call(turn: &Speaking) -> Call {
     }
 }
 
-/// A client: it keeps the last id it saw, and puts together what it reads.
+/// A client: it keeps the last id, and assembles the texts of the turns.
 #[derive(Default)]
 struct Client {
     last: String,
@@ -254,12 +248,12 @@ impl Client {
     }
 }
 
-/// What a connection of this client gets next.
+/// The next events of a connection.
 fn collect(reader: &mut Reader, debate: &Debate) -> Vec<Frame> {
     let mut frames = Vec::new();
     loop {
-        if let Some(taken) = reader.take(&debate.live) {
-            frames.extend(taken);
+        if let Some(caught_up) = reader.catch_up(&debate.live) {
+            frames.extend(caught_up);
             return frames;
         }
         let after = reader.seq();
@@ -277,16 +271,16 @@ enum Act {
     Say(usize, String),
     Restart(usize),
     Finish(usize, String),
-    /// It is in the journal, and nobody was told so far.
-    FinishUntold(usize),
+    /// It is journaled, but not published yet.
+    FinishUnpublished(usize),
     Fail(usize),
-    /// The process dies, and every connection with it.
+    /// The process dies, with all connections.
     Die,
-    /// The client takes what there is.
+    /// The client reads all available events.
     Read,
-    /// The connection breaks after so many events of what there is.
+    /// The connection breaks after this many events.
     Break(usize),
-    /// Nobody listens for a while, so that nothing is kept at hand.
+    /// The client disconnects, so that no entries are kept in memory.
     Leave,
 }
 
@@ -298,7 +292,7 @@ fn acts() -> impl Strategy<Value = Act> {
         10 => (any::<usize>(), text).prop_map(|(step, text)| Act::Say(step, text)),
         1 => any::<usize>().prop_map(Act::Restart),
         3 => (any::<usize>(), text).prop_map(|(step, text)| Act::Finish(step, text)),
-        2 => any::<usize>().prop_map(Act::FinishUntold),
+        2 => any::<usize>().prop_map(Act::FinishUnpublished),
         1 => any::<usize>().prop_map(Act::Fail),
         1 => Just(Act::Die),
         5 => Just(Act::Read),
@@ -310,18 +304,18 @@ fn acts() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// P-09: whatever becomes of the connection, of the turn or of the process, what a client has put together in the end
-    /// is what the journal says, and everything else was told once.
+    /// P-09: whatever happens to the connection, the turn or the process, the client ends up with the texts of the
+    /// journal, and receives every other event exactly once.
     #[test]
-    fn p09_what_a_client_puts_together_is_the_log(acts in prop::collection::vec(acts(), 1..120)) {
+    fn p09_a_client_ends_up_with_the_journal(acts in prop::collection::vec(acts(), 1..120)) {
         let mut debate = Debate::new();
         let mut client = Client::default();
         let mut connection: Option<Reader> = None;
         for act in acts.into_iter().chain([Act::Read]) {
-            debate.readers = connection.is_some();
+            debate.has_readers = connection.is_some();
             let only_reads = matches!(act, Act::Read | Act::Break(_) | Act::Leave | Act::Die);
             if !only_reads {
-                debate.catch_up();
+                debate.publish_pending();
             }
             match act {
                 Act::Round => debate.round(),
@@ -329,7 +323,7 @@ proptest! {
                 Act::Say(step, text) => debate.say(step, &text),
                 Act::Restart(step) => debate.restart(step),
                 Act::Finish(step, rest) => debate.finish(step, &rest),
-                Act::FinishUntold(step) => debate.finish_untold(step),
+                Act::FinishUnpublished(step) => debate.finish_unpublished(step),
                 Act::Fail(step) => debate.fail(step),
                 Act::Die => {
                     debate.die();
@@ -359,7 +353,7 @@ proptest! {
                 }
             }
         }
-        debate.catch_up();
+        debate.publish_pending();
         debate.end();
         let cursor: Cursor = if client.last.is_empty() { Cursor::default() } else { client.last.parse().unwrap() };
         let mut reader = Reader::resuming(cursor, &debate.journal);
@@ -381,29 +375,29 @@ proptest! {
         prop_assert_eq!(client.ended, 1);
     }
 
-    /// Any id that a reader was given is read back as what it says, and any other text is refused without harm.
+    /// Event ids round-trip, and parsing any other text does not panic.
     #[test]
-    fn p09_ids_are_read_back(seq in any::<u32>(), rounds in prop::collection::btree_set(1..99_u32, 0..3), length in 0..9999_usize, junk in ".{0,60}") {
+    fn p09_event_ids_round_trip(seq in any::<u32>(), rounds in prop::collection::btree_set(1..99_u32, 0..3), length in 0..9999_usize, junk in ".{0,60}") {
         let mut cursor = Cursor { seq: u64::from(seq), rounds, ..Cursor::default() };
-        let heard = Heard { restarts: 2, length, ..Heard::default() };
-        cursor.turns.insert("r2/skeptic/review".into(), heard);
+        let part = PartialTurn { restarts: 2, length, ..PartialTurn::default() };
+        cursor.turns.insert("r2/skeptic/review".into(), part);
         prop_assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
         let _ = junk.parse::<Cursor>();
     }
 }
 
 #[test]
-fn p09_an_id_reads_like_this() {
-    let heard = Heard {
+fn p09_the_format_of_an_event_id_is_stable() {
+    let part = PartialTurn {
         restarts: 0,
         length: 5,
-        hash: Hash::default().and("hello"),
-        certain: false,
+        hash: Hash::default().extend("hello"),
+        verified: false,
     };
     let cursor = Cursor {
         seq: 12,
         rounds: [3].into(),
-        turns: [("r3/skeptic/review".to_owned(), heard)].into(),
+        turns: [("r3/skeptic/review".to_owned(), part)].into(),
     };
     assert_eq!(cursor.to_string(), "12~r3~r3/skeptic/review:0:5:4f9f2cab");
 }

@@ -1,4 +1,4 @@
-//! Service tokens and browser sessions: made here, recognised here. Only hashes are kept (see the store).
+//! Secrets of service tokens and browser sessions. The store keeps only their hashes.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq;
 
 use crate::store::TokenRow;
 
-/// What a token begins with, so that one that was pasted somewhere is recognised.
+/// Makes a leaked token recognizable, for example to secret scanners.
 const PREFIX: &str = "rt_";
 
 /// How long a browser stays signed in.
@@ -16,12 +16,11 @@ pub(super) const SESSION_MS: Millis = 30 * 24 * 60 * 60 * 1000;
 
 pub(crate) type Hash = [u8; 32];
 
-/// The system has no randomness to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the system gives no random numbers")]
+#[error("the system's random number generator failed")]
 pub(crate) struct NoRandomness;
 
-/// A new secret of 256 bits, to be shown once.
+/// A new random secret of 256 bits.
 pub(crate) fn make() -> Result<String, NoRandomness> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
@@ -37,7 +36,7 @@ pub(crate) fn hash(secret: &str) -> Hash {
     Sha256::digest(secret).into()
 }
 
-/// The token with this hash. Every one is compared, in the same time whatever it holds.
+/// The token with this hash. Compares every token in constant time.
 pub(super) fn find<'t>(tokens: &'t [TokenRow], hash: &Hash) -> Option<&'t TokenRow> {
     let mut found = None;
     for token in tokens {
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_long_distinct_and_marked() {
+    fn tokens_are_long_distinct_and_prefixed() {
         let (one, other) = (make().unwrap(), make().unwrap());
         assert_ne!(one, other);
         assert_eq!(one.len(), PREFIX.len() + 64);

@@ -1,56 +1,55 @@
-//! A worker: it runs debates that servers have taken, and nothing else.
+//! A worker process: runs debates from the shared queue, without an HTTP server.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::cluster::Work;
-use super::scheduler::{Limits, Scheduler};
-use super::{GRACE, allow_many_files, log};
+use super::scheduler::{Limits, Scheduler, Work};
+use super::{SHUTDOWN_TIMEOUT, log, raise_open_file_limit};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-pub(crate) struct Working {
-    /// How many debates at once.
+pub(crate) struct WorkerOptions {
+    /// The maximum number of running debates.
     pub concurrency: usize,
-    /// How long debates may take to come to their end once it is told to end; the others are handed over.
+    /// How long running debates may take to finish at shutdown. The rest is handed over to other processes.
     pub grace: Duration,
 }
 
-/// Works until it is told to end; told so once more, it hands everything over at once.
+/// Runs debates until the first shutdown signal, then drains. A second signal hands everything over at once.
 pub(crate) async fn work<E: Future<Output = ()>>(
     context: Arc<AppContext>,
-    working: Working,
-    end: impl Fn() -> E,
+    options: WorkerOptions,
+    shutdown: impl Fn() -> E,
 ) -> Result<(), Failure> {
-    allow_many_files();
+    raise_open_file_limit();
     let store = context.store().await?;
     if !store.is_shared() {
         return Err(Failure::usage(
-            "workers share a PostgreSQL database: name it with --database or under [data] in roundtable.toml. \
-             On a data folder `roundtable serve` runs the debates itself",
+            "a worker needs a PostgreSQL database: set --database, or [data] in roundtable.toml. \
+             With a data folder, `roundtable serve` runs the debates itself",
         ));
     }
     store.set_up_queue().await?;
     let limits = Limits {
-        running: working.concurrency,
+        running: options.concurrency,
         queued: 0,
     };
     let scheduler = Scheduler::open(context, store.clone(), limits, Work::Here);
-    announce(&store.location(), working.concurrency);
-    scheduler.join_others();
-    end().await;
-    log::note("ending: no more is taken; what does not end soon is handed over");
+    announce(&store.location(), options.concurrency);
+    scheduler.join_cluster();
+    shutdown().await;
+    log::note("shutting down: taking no more debates; unfinished ones are handed over");
     tokio::select! {
-        () = scheduler.drain(working.grace) => {}
-        () = end() => {}
+        () = scheduler.drain(options.grace) => {}
+        () = shutdown() => {}
     }
-    scheduler.close(GRACE).await;
+    scheduler.close(SHUTDOWN_TIMEOUT).await;
     store.close().await;
     Ok(())
 }
 
-/// On standard output, for people and for programs that started it.
+/// On standard output, so that a supervisor can wait for it.
 fn announce(place: &str, concurrency: usize) {
     let mut out = anstream::stdout().lock();
     let _ = writeln!(

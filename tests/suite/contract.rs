@@ -1,4 +1,4 @@
-//! The forecasting contract over real HTTP (F-16, F-17, F-18).
+//! The forecasting API over HTTP (F-16, F-17, F-18).
 
 #![cfg(unix)]
 
@@ -11,7 +11,7 @@ use crate::harness::forecast::{replies, who};
 use crate::harness::{Answer, Home, Server, Serving, schema_name};
 
 const DEBATE: &str = "/api/v1/reasoning/debate";
-/// The contract names no model: it is the server's configuration that does.
+/// Requests of this API name no model, so the configuration has to.
 const MODELS: &str = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
 
 fn request() -> Value {
@@ -57,9 +57,9 @@ fn at(id: &Value, rest: &str) -> String {
     format!("{DEBATE}/{}{rest}", id.as_str().unwrap())
 }
 
-/// F-16, F-17: a golden request, its result, and the four reads, over a restart.
+/// F-16, F-17: a full request, its result, and the four read endpoints after a restart.
 #[test]
-fn f16_a_golden_request_and_all_reads() {
+fn f16_a_full_request_and_all_read_endpoints() {
     let server = good();
     let home = home(&server);
     let serving = Serving::start(&home, &[]);
@@ -111,7 +111,7 @@ fn f16_a_golden_request_and_all_reads() {
     let role = serving.get(&at(id, "/role/historian")).json();
     let arguments = role["arguments"].as_array().unwrap();
     assert_eq!(arguments.len(), 3);
-    assert!(arguments.iter().all(|it| it["role"] == "historian"));
+    assert!(arguments.iter().all(|a| a["role"] == "historian"));
     let consensus = serving.get(&at(id, "/consensus")).json();
     assert_eq!(
         consensus,
@@ -129,9 +129,9 @@ fn f16_a_golden_request_and_all_reads() {
         .problem(404, "not-found");
 }
 
-/// F-01: everything that is wrong with a request is told at once, and nothing is started.
+/// F-01: all validation errors are reported at once, and no debate is started.
 #[test]
-fn f01_every_fault_is_told_over_http() {
+fn f01_all_validation_errors_are_reported_over_http() {
     let server = good();
     let home = home(&server);
     let serving = Serving::start(&home, &[]);
@@ -146,7 +146,7 @@ fn f01_every_fault_is_told_over_http() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| it["at"].as_str().unwrap())
+        .map(|fault| fault["at"].as_str().unwrap())
         .collect();
     assert_eq!(
         at,
@@ -157,10 +157,8 @@ fn f01_every_fault_is_told_over_http() {
             "/config/roles/0",
         ]
     );
-    for nothing in [json!({}), json!([]), json!("x"), Value::Null] {
-        serving
-            .post(DEBATE, &nothing)
-            .problem(422, "invalid-request");
+    for body in [json!({}), json!([]), json!("x"), Value::Null] {
+        serving.post(DEBATE, &body).problem(422, "invalid-request");
     }
     let headers = [("content-type", "application/json")];
     serving
@@ -170,9 +168,9 @@ fn f01_every_fault_is_told_over_http() {
     assert!(home.list().is_empty());
 }
 
-/// F-16: after the limit the caller gets 504 with the debate's id, and the debate goes on to its end.
+/// F-16: after the timeout the client gets 504 with the debate's id, and the debate continues.
 #[test]
-fn f16_after_the_limit_the_debate_goes_on() {
+fn f16_the_debate_continues_after_a_timeout() {
     let server = slow(Duration::from_millis(150));
     let home = home(&server);
     let serving = Serving::start(&home, &["--answer-within", "0.2"]);
@@ -190,7 +188,7 @@ fn f16_after_the_limit_the_debate_goes_on() {
     assert_eq!(server.asked().len(), 31);
 }
 
-/// F-16: `Prefer: respond-async` gives 202 and where the result will be, at once.
+/// F-16: `Prefer: respond-async` returns 202 with the location of the result.
 #[test]
 fn f16_an_asynchronous_request_is_answered_at_once() {
     let server = slow(Duration::from_millis(300));
@@ -205,19 +203,19 @@ fn f16_an_asynchronous_request_is_answered_at_once() {
         started.elapsed()
     );
     assert_eq!(reply.header("preference-applied"), Some("respond-async"));
-    let place = reply.header("location").unwrap().to_owned();
-    let patience = Instant::now();
-    while serving.get(&place).status == 202 {
-        assert!(patience.elapsed() < Duration::from_mins(1));
+    let location = reply.header("location").unwrap().to_owned();
+    let polling = Instant::now();
+    while serving.get(&location).status == 202 {
+        assert!(polling.elapsed() < Duration::from_mins(1));
         thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(
-        serving.get(&place).json()["debate_id"],
+        serving.get(&location).json()["debate_id"],
         reply.json()["debate_id"]
     );
 }
 
-/// F-18: a role that fails leaves a partial result; where nobody answers there is none, and its reason is told.
+/// F-18: if one role fails, the result is partial; if all fail, the response is an error with the reason.
 #[test]
 fn f18_partial_results_are_results_and_failed_ones_are_not() {
     let server = Server::start(|request, _| {
@@ -245,9 +243,9 @@ fn f18_partial_results_are_results_and_failed_ones_are_not() {
     assert!(problem["debate_id"].is_string(), "{problem}");
 }
 
-/// F-16: service tokens: none is refused, one for reading may not start, one for running may.
+/// F-16: starting a debate needs a token with scope `run`.
 #[test]
-fn f16_service_tokens_are_asked_for() {
+fn f16_service_tokens_are_required() {
     let server = good();
     let home = home(&server);
     let token = |name: &str, scope: &str| {
@@ -279,7 +277,7 @@ fn f16_service_tokens_are_asked_for() {
     );
 }
 
-/// What happened is recorded over the API, scored, and learned from.
+/// The actual outcome is recorded over the API, scored, and changes the weights of the next forecast.
 #[test]
 fn a_forecast_is_resolved_over_http() {
     let server = good();
@@ -313,7 +311,7 @@ fn a_forecast_is_resolved_over_http() {
     assert!(
         weights
             .iter()
-            .any(|it| (it["weight"].as_f64().unwrap() - 0.2).abs() > 0.01),
+            .any(|entry| (entry["weight"].as_f64().unwrap() - 0.2).abs() > 0.01),
         "{weights:?}"
     );
 }

@@ -1,5 +1,5 @@
-//! Killed at every position of its journal, and at any moment (C-08): nothing is lost, nothing is journaled twice, and the only
-//! calls made twice are those that were under way at the kill.
+//! Crash recovery (C-08): a debate killed after any journal entry, or at any moment, loses nothing, journals nothing twice,
+//! and repeats only the calls that were in flight.
 
 #![cfg(unix)]
 
@@ -27,7 +27,7 @@ struct Line {
     body: Value,
 }
 
-/// The journal of the one debate of this home, read past the program while it runs.
+/// The journal of the only debate, read directly from the database while the program runs.
 fn journal(home: &Home) -> Vec<Line> {
     let file = home.path().join(".local/share/roundtable/roundtable.db");
     read(&file).unwrap_or_default()
@@ -65,26 +65,26 @@ fn finished(journal: &[Line]) -> usize {
         .count()
 }
 
-/// What a journal says, but for times and the order in which seats that speak at once have answered (C-15).
+/// The content of a journal without times, and without the order of seats that speak in parallel (C-15).
 fn content(journal: &[Line]) -> BTreeMap<String, Value> {
-    fn timeless(value: &Value) -> Value {
+    fn without_times(value: &Value) -> Value {
         match value {
             Value::Object(fields) => fields
                 .iter()
-                .filter(|(key, _)| !TIMES.contains(&key.as_str()))
-                .map(|(key, value)| (key.clone(), timeless(value)))
+                .filter(|(key, _)| !TIME_FIELDS.contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), without_times(value)))
                 .collect(),
-            Value::Array(items) => items.iter().map(timeless).collect(),
+            Value::Array(items) => items.iter().map(without_times).collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
         }
     }
     let lines = journal.iter();
     lines
-        .map(|line| (line.key.clone(), timeless(&line.body)))
+        .map(|line| (line.key.clone(), without_times(&line.body)))
         .collect()
 }
 
-const TIMES: [&str; 6] = [
+const TIME_FIELDS: [&str; 6] = [
     "started_at",
     "latency_ms",
     "timings",
@@ -93,12 +93,12 @@ const TIMES: [&str; 6] = [
     "created_at",
 ];
 
-/// A model server that answers so many calls and holds the others until its gate is opened.
+/// A model server that answers a fixed number of calls and holds the others until its gate opens.
 struct Lab {
     server: Server,
     allowed: Arc<AtomicUsize>,
     gate: Gate,
-    /// The requests that were answered in full.
+    /// Requests that were answered completely.
     answered: Arc<Mutex<Vec<String>>>,
 }
 
@@ -111,9 +111,10 @@ impl Lab {
             let (allowed, answered, gate) =
                 (Arc::clone(&allowed), Arc::clone(&answered), gate.clone());
             move |request, _| {
-                let has_one = allowed
-                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |it| it.checked_sub(1));
-                if has_one.is_err() {
+                let permit = allowed.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                    left.checked_sub(1)
+                });
+                if permit.is_err() {
                     return Answer::Gated(gate.clone(), reply(request));
                 }
                 answered.lock().unwrap().push(request.to_string());
@@ -128,7 +129,7 @@ impl Lab {
         }
     }
 
-    /// From here on it answers everything.
+    /// Answers all held and future calls.
     fn open(&self) {
         self.allowed.store(usize::MAX / 2, Ordering::SeqCst);
         self.gate.open();
@@ -154,8 +155,8 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// How many calls the server has heard, those among them that a dead process had just sent.
-fn at_rest(server: &Server) -> usize {
+/// The number of calls once those in transit from a killed process have arrived.
+fn settled_count(server: &Server) -> usize {
     let mut heard = server.count();
     loop {
         thread::sleep(Duration::from_millis(30));
@@ -167,21 +168,21 @@ fn at_rest(server: &Server) -> usize {
     }
 }
 
-/// A debate that nobody has disturbed.
-struct Undisturbed {
+/// A debate that ran without interruption.
+struct Uninterrupted {
     calls: usize,
     steps: usize,
     content: BTreeMap<String, Value>,
     took: Duration,
 }
 
-fn undisturbed(play: Play) -> Undisturbed {
+fn uninterrupted(play: Play) -> Uninterrupted {
     let lab = Lab::answering(usize::MAX / 2);
     let home = home(&lab.server);
     let began = Instant::now();
     home.run(&play.command()).expect(0, &[]);
     let journal = journal(&home);
-    Undisturbed {
+    Uninterrupted {
         calls: lab.server.count(),
         steps: finished(&journal),
         content: content(&journal),
@@ -189,17 +190,17 @@ fn undisturbed(play: Play) -> Undisturbed {
     }
 }
 
-/// Kills the debate when so many of its steps are in the journal and the next are under way; gives how many calls were repeated.
-fn killed_after(play: Play, steps: usize, whole: &Undisturbed) -> usize {
+/// Kills the debate after this many journaled steps, with the next in flight. Returns the number of repeated calls.
+fn killed_after(play: Play, steps: usize, whole: &Uninterrupted) -> usize {
     let lab = Lab::answering(steps);
     let home = home(&lab.server);
     let child = start(&home, play);
-    let patience = Instant::now();
-    // All that may be answered is journaled, and something more is under way.
+    let started = Instant::now();
+    // All allowed steps are journaled, and another call is in flight.
     while finished(&journal(&home)) < steps || lab.server.count() <= steps {
         assert!(
-            patience.elapsed() < Duration::from_mins(1),
-            "{}: never at {steps} steps",
+            started.elapsed() < Duration::from_mins(1),
+            "{}: did not reach {steps} steps",
             play.name()
         );
         thread::sleep(Duration::from_millis(10));
@@ -216,25 +217,27 @@ fn killed_after(play: Play, steps: usize, whole: &Undisturbed) -> usize {
     assert_eq!(
         after[..before.len()],
         before[..],
-        "what was journaled has changed"
+        "journaled entries have changed"
     );
-    is_whole(&after, whole);
+    assert_whole(&after, whole);
     let later = lab.server.heard().split_off(heard);
     assert!(
-        later.iter().all(|it| !answered.contains(&it.to_string())),
-        "{}: a finished call was made again after {steps} steps",
+        later
+            .iter()
+            .all(|request| !answered.contains(&request.to_string())),
+        "{}: a finished call was repeated after {steps} steps",
         play.name()
     );
     assert_eq!(later.len(), whole.calls - steps);
     heard - steps
 }
 
-/// Every key once, and all that an undisturbed debate says.
-fn is_whole(journal: &[Line], whole: &Undisturbed) {
+/// Every key exactly once, with the content of an uninterrupted debate.
+fn assert_whole(journal: &[Line], whole: &Uninterrupted) {
     let found = content(journal);
-    assert_eq!(found.len(), journal.len(), "a key is there twice");
+    assert_eq!(found.len(), journal.len(), "duplicate key");
     for (key, value) in &whole.content {
-        // What the whole took in time and tries is in its end.
+        // The end contains total time and attempts, which differ.
         if !key.starts_with("ended") {
             assert_eq!(found.get(key), Some(value), "{key}");
         }
@@ -242,9 +245,9 @@ fn is_whole(journal: &[Line], whole: &Undisturbed) {
     assert_eq!(found.len(), whole.content.len());
 }
 
-/// C-08: for one protocol, at every position, or every few of them.
+/// C-08: for one protocol, at every `stride`-th position, or at all of them at full scale.
 fn killed_at_every_position(play: Play, stride: usize) {
-    let whole = undisturbed(play);
+    let whole = uninterrupted(play);
     assert_eq!(whole.calls, whole.steps, "each step is one call");
     let stride = match Scale::asked_for() {
         Scale::Tenth => stride,
@@ -281,11 +284,11 @@ fn c08_a_judgement_is_killed_at_every_position() {
     killed_at_every_position(Play::Judge, 5);
 }
 
-/// C-08: killed at any moment, also while an answer is on its way into the journal.
+/// C-08: killed at a random moment, possibly while a reply is being journaled.
 #[test]
-fn c08_killed_at_any_moment_and_resumed_every_debate_is_whole() {
+fn c08_a_debate_killed_at_any_moment_is_whole_after_resume() {
     let rounds = Scale::asked_for().of(200);
-    let wholes = Play::ALL.map(|play| (play, undisturbed(play)));
+    let wholes = Play::ALL.map(|play| (play, uninterrupted(play)));
     let mut random = fastrand::Rng::with_seed(8);
     let (mut repeated, mut resumed) = (0, 0);
     for round in 0..rounds {
@@ -296,9 +299,9 @@ fn c08_killed_at_any_moment_and_resumed_every_debate_is_whole() {
         let child = start(&home, *play);
         thread::sleep(whole.took.mul_f64(random.f64()));
         kill(child);
-        let (before, heard) = (journal(&home), at_rest(&server));
+        let (before, heard) = (journal(&home), settled_count(&server));
         let Some(state) = home.list().first().map(|row| row["state"].clone()) else {
-            assert_eq!(heard, 0, "something was asked before it was saved");
+            assert_eq!(heard, 0, "a model was called before the debate was saved");
             continue;
         };
         if state == "complete" {
@@ -307,7 +310,7 @@ fn c08_killed_at_any_moment_and_resumed_every_debate_is_whole() {
         home.run(&["resume", "last", "--quiet"]).expect(0, &[]);
         let after = journal(&home);
         assert_eq!(after[..before.len()], before[..]);
-        is_whole(&after, whole);
+        assert_whole(&after, whole);
         assert_eq!(
             server.count() - heard,
             whole.calls - finished(&before),
@@ -317,19 +320,19 @@ fn c08_killed_at_any_moment_and_resumed_every_debate_is_whole() {
         repeated += heard - finished(&before);
         resumed += 1;
     }
-    assert!(resumed > 0, "nobody was killed in the middle");
+    assert!(resumed > 0, "no run was killed while in progress");
     Scale::asked_for().tell(
         "killed at any moment",
         &json!({ "kills": rounds, "resumed": resumed, "entries_lost": 0, "calls_repeated": repeated }),
     );
 }
 
-/// B-04, C-08: a worker with debates of every protocol is killed at any moment; another takes all of them over, loses nothing and
-/// repeats only what was under way.
+/// B-04, C-08: a worker with debates of every protocol is killed at a random moment. Another takes them all over, loses
+/// nothing and repeats only the calls in flight.
 #[test]
 fn b04_a_worker_is_killed_at_any_moment_and_another_takes_over() {
     let rounds = Scale::asked_for().of(10);
-    let wholes = Play::ALL.map(undisturbed);
+    let wholes = Play::ALL.map(uninterrupted);
     let calls: usize = wholes.iter().map(|whole| whole.calls).sum();
     let mut random = fastrand::Rng::with_seed(4);
     let (mut repeated, mut slowest) = (0, Duration::ZERO);
@@ -353,7 +356,7 @@ fn b04_a_worker_is_killed_at_any_moment_and_another_takes_over() {
         first.signal("-KILL");
         let killed = Instant::now();
         let _second = Worker::start(&home, "second", &[]);
-        // What the first had sent has arrived by now.
+        // Calls in transit from the first worker have arrived after this.
         thread::sleep(Duration::from_millis(200));
         let heard = server.count();
         let in_journal = || -> usize {
@@ -362,10 +365,7 @@ fn b04_a_worker_is_killed_at_any_moment_and_another_takes_over() {
         };
         let before = in_journal();
         while server.count() == heard {
-            assert!(
-                killed.elapsed() < Duration::from_secs(30),
-                "nobody takes over"
-            );
+            assert!(killed.elapsed() < Duration::from_secs(30), "no takeover");
             thread::sleep(Duration::from_millis(5));
         }
         slowest = slowest.max(killed.elapsed());
@@ -373,11 +373,11 @@ fn b04_a_worker_is_killed_at_any_moment_and_another_takes_over() {
             serving.until(id, "complete");
         }
         let steps: usize = wholes.iter().map(|whole| whole.steps).sum();
-        assert_eq!(in_journal(), steps, "a step is lost or there twice");
-        let said = std::fs::read_to_string(home.path().join("second.log")).unwrap();
-        // A worker that gets no time for as long as a lease lets go of everything itself, and repeats that too.
-        if !said.contains("stopped:") {
-            assert_eq!(server.count() - heard, calls - before, "{said}");
+        assert_eq!(in_journal(), steps, "a step is lost or duplicated");
+        let log = std::fs::read_to_string(home.path().join("second.log")).unwrap();
+        // A worker that gets no CPU time for the length of a lease loses it, and then repeats more calls.
+        if !log.contains("stopped:") {
+            assert_eq!(server.count() - heard, calls - before, "{log}");
         }
         repeated += heard - before;
     }

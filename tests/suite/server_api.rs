@@ -1,4 +1,4 @@
-//! The API, request by request: what it does, and every way in which it says no.
+//! The REST API: every operation, and every error response.
 
 #![cfg(unix)]
 
@@ -13,12 +13,12 @@ fn path(id: &str, rest: &str) -> String {
     format!("/api/v1/debates/{id}{rest}")
 }
 
-/// A server whose answers take this long.
+/// A model server that delays every reply.
 fn late(wait: Duration) -> Server {
     Server::start(move |request, before| Answer::Late(wait, good(request, before)))
 }
 
-/// A debate from its start to its end, over the API alone.
+/// The whole life of a debate over the API.
 #[test]
 fn c14_a_debate_is_started_shown_rated_exported_and_deleted() {
     let home = Home::with(&Server::good());
@@ -27,9 +27,9 @@ fn c14_a_debate_is_started_shown_rated_exported_and_deleted() {
         json!({ "question": QUESTION, "model": "lab:x", "seed": 7, "rules": { "min_rounds": 3 } });
     let reply = serving.post("/api/v1/debates", &body);
     assert_eq!(reply.status, 202, "{}", reply.text());
-    let standing = reply.json();
-    let id = standing["id"].as_str().unwrap();
-    assert_eq!(standing["state"], "running");
+    let created = reply.json();
+    let id = created["id"].as_str().unwrap();
+    assert_eq!(created["state"], "running");
     assert_eq!(reply.header("location"), Some(path(id, "").as_str()));
     serving.until(id, "complete");
 
@@ -51,7 +51,7 @@ fn c14_a_debate_is_started_shown_rated_exported_and_deleted() {
     assert_eq!(rated.status, 204, "{}", rated.text());
     assert_eq!(serving.get(&path(id, "")).json()["rating"], 9);
 
-    for (format, kind, holds) in [
+    for (format, kind, expected) in [
         ("json", "application/json", "\"final_answer\""),
         ("yaml", "application/yaml", "final_answer:"),
         ("md", "text/markdown; charset=utf-8", "absorbs forty bursts"),
@@ -65,7 +65,7 @@ fn c14_a_debate_is_started_shown_rated_exported_and_deleted() {
         assert_eq!(export.header("content-disposition"), Some(name.as_str()));
         let text = export.text();
         assert!(
-            text.to_lowercase().contains(&holds.to_lowercase()),
+            text.to_lowercase().contains(&expected.to_lowercase()),
             "{text}"
         );
     }
@@ -76,9 +76,9 @@ fn c14_a_debate_is_started_shown_rated_exported_and_deleted() {
         .problem(404, "not-found");
 }
 
-/// `Prefer: wait` waits for the result, and no longer than it was asked to.
+/// `Prefer: wait=N` waits at most N seconds for the result.
 #[test]
-fn waiting_for_the_result() {
+fn prefer_wait_waits_for_the_result() {
     let home = Home::with(&late(Duration::from_millis(100)));
     let serving = Serving::start(&home, &[]);
     let body = json!({ "question": QUESTION, "model": "lab:x" });
@@ -94,9 +94,10 @@ fn waiting_for_the_result() {
     assert!(started.elapsed() < Duration::from_secs(1));
 }
 
-/// The same key and content make one debate, over a restart too; the same key for something else is refused.
+/// A repeated request with the same idempotency key creates one debate, also after a restart. The same key with another
+/// body is rejected.
 #[test]
-fn a_request_with_a_key_makes_one_debate() {
+fn an_idempotency_key_creates_one_debate() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     let body = json!({ "question": QUESTION, "model": "lab:x" });
@@ -122,7 +123,7 @@ fn a_request_with_a_key_makes_one_debate() {
     }
 }
 
-/// Listing: pages one after the other, filters, and every wrong parameter told at once.
+/// Pagination, filters, and all invalid parameters reported at once.
 #[test]
 fn c14_debates_are_listed_by_page_and_filter() {
     let home = Home::with(&Server::good());
@@ -175,7 +176,7 @@ fn c14_debates_are_listed_by_page_and_filter() {
         .problem(422, "invalid-request");
 }
 
-/// E-10, E-09: a person speaks and pauses; the debate waits, over a restart too, and goes on when it is told to.
+/// E-10, E-09: input and pause; the debate waits, also across a restart, and resumes after the decision.
 #[test]
 fn e09_e10_a_person_speaks_pauses_and_decides() {
     let model = late(Duration::from_millis(60));
@@ -200,7 +201,7 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
     serving
         .post(&path(&id, "/decision"), &json!({ "choice": "perhaps" }))
         .problem(422, "invalid-request");
-    // Words are taken while it waits, too.
+    // Input is accepted while the debate waits.
     let heard = serving.post(&path(&id, "/input"), &json!({ "text": "And the people." }));
     assert_eq!(heard.json(), json!({ "number": 2 }));
     serving.terminate();
@@ -210,7 +211,7 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
     assert_eq!(
         serving.state(&id),
         "waiting",
-        "a restarted server leaves it waiting"
+        "a restarted server resumed it"
     );
     let decided = serving.post(
         &path(&id, "/decision"),
@@ -218,7 +219,7 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
     );
     assert_eq!(decided.status, 202, "{}", decided.text());
     serving.until(&id, "complete");
-    assert_eq!(model.asked().len(), 8, "nothing was asked twice");
+    assert_eq!(model.asked().len(), 8, "a call was repeated");
     let revision = model.heard()[2].to_string();
     assert!(revision.contains("Costs matter most.") && revision.contains("And the people."));
     let opening = model.heard()[0].to_string();
@@ -232,10 +233,10 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
     for name in ["user_input", "decision_needed", "decision"] {
         assert!(
             names.iter().any(|own| own == name),
-            "{name} is not in {names:?}"
+            "{name} is missing in {names:?}"
         );
     }
-    // Nobody would hear or decide anything now.
+    // No command is accepted after the end.
     serving
         .post(&path(&id, "/input"), &json!({ "text": "Late." }))
         .problem(409, "wrong-state");
@@ -253,7 +254,7 @@ fn e09_e10_a_person_speaks_pauses_and_decides() {
         .problem(409, "wrong-state");
 }
 
-/// A running debate is cancelled and resumed; nothing that was paid for is asked again.
+/// A running debate is cancelled and resumed; finished calls are not repeated.
 #[test]
 fn c08_a_debate_is_cancelled_and_resumed() {
     let model = late(Duration::from_millis(100));
@@ -276,13 +277,13 @@ fn c08_a_debate_is_cancelled_and_resumed() {
     let resumed = serving.send("POST", &path(&id, "/resume"), &[], b"");
     assert_eq!(resumed.status, 202, "{}", resumed.text());
     serving.until(&id, "complete");
-    // The revision was under way when it was cancelled.
+    // The revision was in flight when the debate was cancelled, and is repeated.
     assert_eq!(model.asked().len(), 9);
 }
 
-/// A budget ends a debate with what there is; resumed with another, it goes on.
+/// An exhausted budget ends a debate with a partial result; a larger budget resumes it.
 #[test]
-fn c07_a_budget_ends_a_debate_and_another_lets_it_go_on() {
+fn c07_a_debate_out_of_budget_resumes_with_a_larger_one() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     let body = json!({ "question": QUESTION, "model": "lab:x", "budget": { "max_tokens": 1300 } });
@@ -298,9 +299,9 @@ fn c07_a_budget_ends_a_debate_and_another_lets_it_go_on() {
     serving.until(id, "complete");
 }
 
-/// As many run as may, the next wait in a queue, and one more is told when to come back.
+/// At most `--max-running` debates run and `--max-queued` wait; further requests get 503 with `Retry-After`.
 #[test]
-fn a_full_server_says_when_to_come_back() {
+fn a_full_server_answers_503_with_retry_after() {
     let model = late(Duration::from_millis(150));
     let home = Home::with(&model);
     let serving = Serving::start(&home, &["--max-running", "1", "--max-queued", "2"]);
@@ -328,7 +329,7 @@ fn a_full_server_says_when_to_come_back() {
         serving.get("/api/v1/debates?state=queued").json()["total"],
         2
     );
-    // One that leaves the queue makes room.
+    // Cancelling a queued debate frees its place.
     assert_eq!(
         serving.post(&path(last, "/cancel"), &json!({})).json()["state"],
         "cancelled"
@@ -339,16 +340,16 @@ fn a_full_server_says_when_to_come_back() {
     }
 }
 
-/// C-08: told to end, the server ends soon, with readers and debates under way; started again it goes on by itself, with
-/// what ran and what was queued, but not with what a command ran.
+/// C-08: the server shuts down promptly although debates are running and clients are connected. The next start resumes
+/// running and queued debates, but not those of the command line.
 #[test]
-fn c08_a_server_that_ends_goes_on_at_its_next_start() {
+fn c08_a_server_resumes_its_debates_at_the_next_start() {
     let model = Server::start(|request, before| match schema_name(request).as_str() {
         "opening" if before < 1 => Answer::Late(Duration::from_secs(3), good(request, before)),
         _ => Answer::Reply(good(request, before)),
     });
     let home = Home::with(&model);
-    // A command's debate that was killed is the command's to resume.
+    // A killed command leaves a debate that only the command line resumes.
     let mut command = home
         .command(&["ask", QUESTION, "--model", "lab:x"])
         .spawn()
@@ -404,9 +405,9 @@ fn c08_a_server_that_ends_goes_on_at_its_next_start() {
     assert_eq!(states, ["complete", "complete", "running"]);
 }
 
-/// Every error in one form: what is not there, what is not so, what is too much, what is not JSON, what is wrong in it.
+/// Unknown paths, wrong methods, oversized bodies, invalid JSON and invalid values all get problem documents.
 #[test]
-fn every_error_is_a_problem() {
+fn every_error_is_a_problem_document() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     serving.get("/nothing").problem(404, "not-found");
@@ -496,30 +497,29 @@ fn chunked(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Without a model the API says so, and what there is to do.
 #[test]
-fn c04_without_a_model_the_api_says_so() {
+fn c04_without_a_model_the_api_says_how_to_get_one() {
     let home = Home::empty();
     let serving = Serving::start(&home, &[]);
     let reply = serving.post("/api/v1/debates", &json!({ "question": "Why?" }));
     let problem = reply.problem(503, "no-model");
-    // With the embedded model built in, it is that one which cannot be had.
+    // With the embedded model built in, the message is about its download and still names the key.
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("ANTHROPIC_API_KEY"), "{detail}");
 }
 
-/// Answers are small on the wire for whoever can unpack them; events are not held back for that.
+/// Compression would buffer events.
 #[test]
-fn answers_are_packed_and_events_are_not() {
+fn responses_are_compressed_and_event_streams_are_not() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     let id = serving.debate();
     serving.until(&id, "complete");
     let gzip = [("accept-encoding", "gzip")];
-    let packed = serving.send("GET", &path(&id, ""), &gzip, b"");
-    assert_eq!(packed.header("content-encoding"), Some("gzip"));
-    assert_eq!(packed.body[..2], [0x1f, 0x8b]);
-    assert!(packed.body.len() < serving.get(&path(&id, "")).body.len() / 2);
+    let compressed = serving.send("GET", &path(&id, ""), &gzip, b"");
+    assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+    assert_eq!(compressed.body[..2], [0x1f, 0x8b]);
+    assert!(compressed.body.len() < serving.get(&path(&id, "")).body.len() / 2);
     let events = serving.events(&id, &gzip);
     assert!(
         events
@@ -531,7 +531,7 @@ fn answers_are_packed_and_events_are_not() {
 }
 
 #[test]
-fn health_readiness_document_and_its_page() {
+fn health_readiness_and_the_openapi_document_are_served() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     assert_eq!(serving.get("/healthz").json()["status"], "ok");
@@ -545,15 +545,18 @@ fn health_readiness_document_and_its_page() {
     );
     let text = page.text();
     for (path, _) in document["paths"].as_object().unwrap() {
-        assert!(text.contains(path.as_str()), "{path} is not on the page");
+        assert!(
+            text.contains(path.as_str()),
+            "{path} is missing on the page"
+        );
     }
     assert!(!text.contains("<script") && !text.contains("http://") && !text.contains("https://"));
     assert_eq!(serving.get("/api/docs.css").status, 200);
 }
 
-/// A reader that takes nothing does not hold anything up.
+/// A client that never reads its stream does not block the debate.
 #[test]
-fn c09_a_reader_that_does_not_read_slows_nothing() {
+fn c09_a_stuck_reader_does_not_slow_the_debate() {
     let model = Server::start(|request, before| {
         Answer::Slow(Duration::from_micros(200), good(request, before))
     });
@@ -565,9 +568,9 @@ fn c09_a_reader_that_does_not_read_slows_nothing() {
     drop(stuck);
 }
 
-/// M-15: sources come with the request, and only debates in modes read any.
+/// M-15: a request may contain sources, but only for protocol `modes`.
 #[test]
-fn m15_sources_come_with_the_request() {
+fn m15_a_request_may_contain_sources() {
     let server =
         Server::start(|request, _| Answer::Reply(crate::debate::reply(request).to_string()));
     let home = Home::with(&server);
@@ -590,7 +593,7 @@ fn m15_sources_come_with_the_request() {
     let first = server
         .heard()
         .into_iter()
-        .find(|it| schema_name(it) == "contribution")
+        .find(|request| schema_name(request) == "contribution")
         .unwrap();
     assert!(
         first["messages"][1]["content"]
@@ -609,9 +612,9 @@ fn m15_sources_come_with_the_request() {
     assert_eq!(problem["faults"].as_array().unwrap().len(), 2, "{problem}");
 }
 
-/// E-21: the document describes every rule that a protocol has, those of enhanced debates among them.
+/// E-21: the OpenAPI document describes every rule of every protocol, including those of enhanced debates.
 #[test]
-fn e21_the_document_describes_every_rule() {
+fn e21_the_openapi_document_describes_every_rule() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     let document = serving.get("/api/openapi.json").json();
@@ -631,9 +634,9 @@ fn e21_the_document_describes_every_rule() {
         ])
     );
     for (name, rule) in rules {
-        assert!(rule["description"].is_string(), "{name} is not described");
+        assert!(rule["description"].is_string(), "{name} has no description");
     }
-    // What a protocol says that it has is what the document has.
+    // Every rule that a protocol lists in its error message is in the document.
     for protocol in ["dialectic", "forecast", "modes"] {
         let wrong = json!({ "protocol": protocol, "question": QUESTION, "model": "lab:x", "rules": { "colour": 1 } });
         let problem = serving
@@ -642,7 +645,7 @@ fn e21_the_document_describes_every_rule() {
         let faults = problem["faults"].as_array().unwrap();
         let fault = faults
             .iter()
-            .find(|it| it["at"] == "/rules/colour")
+            .find(|fault| fault["at"] == "/rules/colour")
             .unwrap();
         let (_, listed) = fault["message"]
             .as_str()
@@ -652,15 +655,15 @@ fn e21_the_document_describes_every_rule() {
         for name in listed.split(", ") {
             assert!(
                 rules.contains_key(name),
-                "{protocol} has '{name}', the document has not"
+                "rule '{name}' of {protocol} is missing in the document"
             );
         }
     }
 }
 
-/// E-21, E-15: an enhanced debate is ordered over the API; what is wrong with its rules names the rule and what it may be.
+/// E-21, E-15: an enhanced debate is started over the API; an invalid rule is reported with its valid values.
 #[test]
-fn e21_an_enhanced_debate_is_ordered_over_the_api() {
+fn e21_an_enhanced_debate_is_started_over_the_api() {
     let server = Server::start(|request, _| {
         crate::enhanced::answer(
             request,
@@ -671,7 +674,7 @@ fn e21_an_enhanced_debate_is_ordered_over_the_api() {
     let home = crate::enhanced::measured(&server);
     let serving = Serving::start(&home, &[]);
     let body = |rules: Value| json!({ "protocol": "modes", "question": QUESTION, "model": "lab:x", "rules": rules });
-    for (rules, at, said) in [
+    for (rules, at, expected) in [
         (
             json!({ "enhanced": "yes" }),
             "/rules/enhanced",
@@ -737,11 +740,11 @@ fn e21_an_enhanced_debate_is_ordered_over_the_api() {
             .post("/api/v1/debates", &body(rules.clone()))
             .problem(422, "invalid-request");
         let faults = problem["faults"].as_array().unwrap();
-        let fault = faults.iter().find(|it| it["at"] == at);
+        let fault = faults.iter().find(|fault| fault["at"] == at);
         let message = fault
-            .and_then(|it| it["message"].as_str())
+            .and_then(|fault| fault["message"].as_str())
             .unwrap_or_default();
-        assert!(message.contains(said), "{rules}: {problem}");
+        assert!(message.contains(expected), "{rules}: {problem}");
     }
     let all = serving
         .post(

@@ -1,4 +1,4 @@
-//! Events as programs read them: every one once, in order, whatever happens to the connection or the server.
+//! The event stream: every event exactly once and in order, whatever happens to the connection or the server.
 
 #![cfg(unix)]
 
@@ -9,23 +9,23 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Answer, Home, Sent, Server, Serving, good, schema_name};
 
-/// What a reader has put together: the text of every turn, and everything else in order.
+/// The state of a client: the text of every turn, and all other events in order.
 #[derive(Debug, Default, PartialEq)]
-struct Read {
+struct ClientState {
     texts: BTreeMap<(u64, String), String>,
     others: Vec<String>,
 }
 
-impl Read {
+impl ClientState {
     fn of(events: &[Sent]) -> Self {
-        let mut read = Self::default();
+        let mut state = Self::default();
         for event in events {
-            read.take(event);
+            state.apply(event);
         }
-        read
+        state
     }
 
-    fn take(&mut self, event: &Sent) {
+    fn apply(&mut self, event: &Sent) {
         let content = event.data["content"].as_str().unwrap();
         let turn = |suffix: &str| {
             let round = event.data["round"].as_u64().unwrap();
@@ -42,7 +42,7 @@ impl Read {
     }
 }
 
-/// A server that takes its time over every reply, so that there is something to be cut off in.
+/// A model server that streams slowly, so that a test can disconnect in the middle of a turn.
 fn slow(wait: Duration) -> Server {
     Server::start(move |request, before| Answer::Slow(wait, good(request, before)))
 }
@@ -63,9 +63,9 @@ fn turns_of(home: &Home) -> BTreeMap<(u64, String), String> {
     texts
 }
 
-/// P-09: the whole of a debate, in the design's envelope and with its names, each event with an id.
+/// P-09: a client gets the whole debate in the specified envelope, each event with an id.
 #[test]
-fn p09_a_reader_gets_the_whole_debate_in_the_designs_envelope() {
+fn p09_a_client_gets_the_whole_debate_in_the_envelope() {
     let model = slow(Duration::from_millis(2));
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
@@ -91,20 +91,20 @@ fn p09_a_reader_gets_the_whole_debate_in_the_designs_envelope() {
     assert_eq!(chunk.data["metadata"]["role"], "skeptic");
     assert_eq!(chunk.data["metadata"]["model"], "lab:x");
 
-    // Whoever comes later gets each finished turn as one chunk, and the same in all.
+    // A late client gets each finished turn as one chunk, and the same content.
     let late = serving.events(&id, &[]).all();
     let mut whole = late.clone();
     whole.retain(|event| event.name.ends_with("_chunk"));
     assert_eq!(whole.len(), 8);
-    assert_eq!(Read::of(&late), Read::of(&live));
-    let mut texts = Read::of(&live).texts;
+    assert_eq!(ClientState::of(&late), ClientState::of(&live));
+    let mut texts = ClientState::of(&live).texts;
     texts.retain(|(_, role), _| role != "judge");
     assert_eq!(texts, turns_of(&home));
 }
 
-/// P-09: cut off after every few events, each reader goes on with the last id it saw; nothing is lost or told twice.
+/// P-09: a client that disconnects after every few events and resumes with its last id loses and repeats nothing.
 #[test]
-fn p09_cut_off_again_and_again_nothing_is_lost_or_repeated() {
+fn p09_reconnecting_loses_and_repeats_nothing() {
     let model = slow(Duration::from_millis(2));
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
@@ -118,29 +118,32 @@ fn p09_cut_off_again_and_again_nothing_is_lost_or_repeated() {
             break;
         }
         connections += 1;
-        // By turns two and five events at a time: in the middle of turns as well as between them.
+        // Alternately two and five events, to disconnect both within and between turns.
         seen.extend(events.take(2 + connections % 2 * 3));
     }
     assert!(connections > 5, "only {connections} connections");
     let ids: std::collections::BTreeSet<_> = seen.iter().map(|event| &event.id).collect();
-    assert_eq!(ids.len(), seen.len(), "an id came twice");
-    assert_eq!(Read::of(&seen), Read::of(&serving.events(&id, &[]).all()));
-    // The address says it as well as the header.
+    assert_eq!(ids.len(), seen.len(), "duplicate event id");
+    assert_eq!(
+        ClientState::of(&seen),
+        ClientState::of(&serving.events(&id, &[]).all())
+    );
+    // The query parameter works like the header.
     let middle = &seen[seen.len() / 2].id;
     let path = format!("/api/v1/debates/{id}/events?after={middle}");
-    let rest = Read::of(&serving.events_at(&path, &[]).all());
+    let rest = ClientState::of(&serving.events_at(&path, &[]).all());
     assert_eq!(
         rest,
-        Read::of(&serving.events(&id, &[("last-event-id", middle)]).all())
+        ClientState::of(&serving.events(&id, &[("last-event-id", middle)]).all())
     );
 }
 
-/// C-08, P-09: killed in the middle of a turn and started again, the server goes on by itself, and a reader that comes back
-/// with its last id is told that the turn began anew.
+/// C-08, P-09: a server killed in the middle of a turn resumes the debate at its next start, and a client that reconnects
+/// with its last id gets a restart event for the turn.
 #[test]
-fn c08_killed_in_a_turn_and_started_again_debate_and_readers_go_on() {
+fn c08_a_killed_server_resumes_and_clients_see_the_turn_restart() {
     let model = Server::start(|request, before| match schema_name(request).as_str() {
-        // The first try is cut off by the kill; its text is another than the second one's.
+        // The kill interrupts the first attempt, whose text differs from the second.
         "review" if before == 0 => Answer::Slow(
             Duration::from_millis(300),
             good(request, before).replace(
@@ -169,16 +172,16 @@ fn c08_killed_in_a_turn_and_started_again_debate_and_readers_go_on() {
     assert_eq!(serving.state(&id), "complete");
     let restarts = seen.iter().filter(|event| event.name == "skeptic_restart");
     assert_eq!(restarts.count(), 1);
-    let mut texts = Read::of(&seen).texts;
+    let mut texts = ClientState::of(&seen).texts;
     texts.retain(|(_, role), _| role != "judge");
     assert_eq!(texts, turns_of(&home));
-    // The call that was under way is the only one that was made twice.
+    // Only the call in flight is repeated.
     assert_eq!(model.asked().len(), 9);
 }
 
-/// A debate that the command line runs can be followed too.
+/// Debates of the command line can be streamed too.
 #[test]
-fn c09_a_debate_of_another_process_can_be_followed() {
+fn c09_a_debate_of_another_process_can_be_streamed() {
     let model = slow(Duration::from_millis(1));
     let home = Home::with(&model);
     home.ask(&[]).expect(0, &[]);
@@ -189,7 +192,7 @@ fn c09_a_debate_of_another_process_can_be_followed() {
 }
 
 #[test]
-fn p09_an_id_that_is_none_is_refused() {
+fn p09_an_invalid_event_id_is_rejected() {
     let model = Server::good();
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
@@ -200,9 +203,9 @@ fn p09_an_id_that_is_none_is_refused() {
     }
 }
 
-/// Nobody in between takes a quiet stream for dead: a comment goes out every now and then.
+/// Keep-alive comments prevent proxies from closing an idle stream.
 #[test]
-fn c09_a_quiet_stream_shows_that_it_lives() {
+fn c09_an_idle_stream_sends_keep_alives() {
     let model = slow(Duration::from_millis(1));
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
@@ -224,15 +227,15 @@ fn c09_a_quiet_stream_shows_that_it_lives() {
     stream.write_all(request.as_bytes()).unwrap();
     let started = Instant::now();
     let mut lines = BufReader::new(stream).lines();
-    let living = lines.find(|line| line.as_ref().unwrap().starts_with(": still here"));
-    assert!(living.is_some());
+    let keep_alive = lines.find(|line| line.as_ref().unwrap().starts_with(": keep-alive"));
+    assert!(keep_alive.is_some());
     let took = started.elapsed();
     assert!(took > Duration::from_secs(10), "{took:?}");
 }
 
-/// Text goes out gathered: a reply of many small pieces makes few events.
+/// A reply of many small chunks is sent as few events.
 #[test]
-fn c09_text_is_gathered() {
+fn c09_text_is_batched() {
     let model = Server::start(|request, before| {
         let long = good(request, before).replace("Use a **queue**.", &"word ".repeat(600));
         Answer::Slow(Duration::from_micros(500), long)
@@ -248,8 +251,11 @@ fn c09_text_is_gathered() {
         }
         chunks += u32::from(event.name == "proposer_chunk");
     }
-    // 250 pieces came in; no more than one event in 40 ms goes out, and one for the rest.
-    let most = started.elapsed().as_millis() / 40 + 2;
+    // 250 chunks arrive; at most one event per 40 ms is sent, and one for the rest.
+    let max = started.elapsed().as_millis() / 40 + 2;
     assert!(chunks > 1, "it did not stream");
-    assert!(u128::from(chunks) <= most, "{chunks} in {most} times 40 ms");
+    assert!(
+        u128::from(chunks) <= max,
+        "{chunks} events, expected at most {max}"
+    );
 }

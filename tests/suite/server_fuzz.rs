@@ -1,4 +1,5 @@
-//! Requests made from the OpenAPI document, good and bad: no answer is a fault of the server, and every one is documented.
+//! Fuzzing: valid and invalid requests generated from the OpenAPI document. Every response must be documented and match
+//! its schema, and none may be a server error.
 
 #![cfg(unix)]
 
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::harness::{Home, Server, Serving};
 
-/// Small numbers in an order that looks random and is the same each time.
+/// A deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -30,14 +31,14 @@ impl Document {
         }
     }
 
-    /// A value that fits.
-    fn good(&self, schema: &Value, dice: &mut Dice) -> Value {
+    /// A value that matches the schema.
+    fn valid(&self, schema: &Value, dice: &mut Dice) -> Value {
         let schema = self.resolve(schema);
         if let Some(choices) = schema["enum"].as_array() {
             return choices[dice.roll(choices.len())].clone();
         }
         if let Some(choices) = schema["anyOf"].as_array() {
-            return self.good(&choices[dice.roll(choices.len())], dice);
+            return self.valid(&choices[dice.roll(choices.len())], dice);
         }
         let kind = match schema["type"].as_array() {
             Some(kinds) => kinds[dice.roll(kinds.len())].as_str(),
@@ -46,17 +47,17 @@ impl Document {
         match kind {
             Some("string") => text(schema, dice),
             Some("integer") => {
-                let least = schema["minimum"].as_i64().unwrap_or(0);
-                let most = schema["maximum"]
+                let min = schema["minimum"].as_i64().unwrap_or(0);
+                let max = schema["maximum"]
                     .as_i64()
-                    .unwrap_or(least + 100)
-                    .min(least + 100_000);
-                let span = usize::try_from(most - least + 1).unwrap();
-                json!(least + i64::try_from(dice.roll(span)).unwrap())
+                    .unwrap_or(min + 100)
+                    .min(min + 100_000);
+                let span = usize::try_from(max - min + 1).unwrap();
+                json!(min + i64::try_from(dice.roll(span)).unwrap())
             }
             Some("number") => json!(schema["minimum"].as_f64().unwrap_or(0.0) + 1.5),
             Some("boolean") => json!(dice.roll(2) == 0),
-            Some("array") => json!([self.good(&schema["items"], dice)]),
+            Some("array") => json!([self.valid(&schema["items"], dice)]),
             Some("object") => self.object(schema, dice),
             _ => Value::Null,
         }
@@ -69,15 +70,15 @@ impl Document {
                 .as_array()
                 .is_some_and(|all| all.contains(&json!(name)));
             if required || dice.roll(3) == 0 {
-                object.insert(name.clone(), self.good(property, dice));
+                object.insert(name.clone(), self.valid(property, dice));
             }
         }
         Value::Object(object)
     }
 
-    /// A value that probably does not fit: one that does, with something done to it.
-    fn bad(&self, schema: &Value, dice: &mut Dice) -> Value {
-        let odd = [
+    /// A mutated valid value, which probably does not match the schema.
+    fn invalid(&self, schema: &Value, dice: &mut Dice) -> Value {
+        let mutations = [
             json!(null),
             json!(-1),
             json!(1e300),
@@ -91,20 +92,20 @@ impl Document {
             json!([[[[[[]]]]]]),
             json!({ "__proto__": 1 }),
         ];
-        let mut value = self.good(schema, dice);
-        let change = odd[dice.roll(odd.len())].clone();
+        let mut value = self.valid(schema, dice);
+        let mutation = mutations[dice.roll(mutations.len())].clone();
         match value.as_object_mut() {
             Some(object) if !object.is_empty() && dice.roll(6) > 0 => {
                 let names: Vec<String> = object.keys().cloned().collect();
                 let name = names[dice.roll(names.len())].clone();
                 match dice.roll(3) {
                     0 => drop(object.remove(&name)),
-                    1 => drop(object.insert("unheard_of".into(), change)),
-                    _ => drop(object.insert(name, change)),
+                    1 => drop(object.insert("unheard_of".into(), mutation)),
+                    _ => drop(object.insert(name, mutation)),
                 }
                 value
             }
-            _ => change,
+            _ => mutation,
         }
     }
 }
@@ -127,7 +128,7 @@ fn text(schema: &Value, dice: &mut Dice) -> Value {
     json!(words[dice.roll(words.len())])
 }
 
-fn encoded(text: &str) -> String {
+fn percent_encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
@@ -144,9 +145,9 @@ fn as_text(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Every operation of the document, many times, with what fits and with what does not.
+/// Every operation of the document, many times, with valid and invalid input.
 #[test]
-fn no_request_made_from_the_document_is_a_fault_of_the_server() {
+fn no_generated_request_causes_a_server_error() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(
         &home,
@@ -167,10 +168,10 @@ fn no_request_made_from_the_document_is_a_fault_of_the_server() {
     let validators = validators(&document);
     for (path, operations) in document.0["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
-            for turn in 0..60 {
-                let is_bad = turn % 3 == 2;
-                let request = make(&document, path, operation, &real, is_bad, &mut dice);
-                // Deleting the only real debate would leave nothing to try.
+            for attempt in 0..60 {
+                let is_invalid = attempt % 3 == 2;
+                let request = generate(&document, path, operation, &real, is_invalid, &mut dice);
+                // The other operations need the only real debate.
                 if method == "delete" && request.path.contains(&real) {
                     continue;
                 }
@@ -193,8 +194,8 @@ fn no_request_made_from_the_document_is_a_fault_of_the_server() {
                     reply.text()
                 );
                 assert!(reply.status < 500 || reply.status == 503, "{what}");
-                let answer = &operation["responses"][reply.status.to_string()];
-                assert!(answer.is_object(), "not documented: {what}");
+                let response = &operation["responses"][reply.status.to_string()];
+                assert!(response.is_object(), "not documented: {what}");
                 check(
                     &validators,
                     path,
@@ -209,7 +210,7 @@ fn no_request_made_from_the_document_is_a_fault_of_the_server() {
             }
         }
     }
-    // It tried what it was to try: good answers and refusals of every operation that can give them.
+    // The generator must reach both success and error responses.
     for expected in [
         "post /api/v1/debates 202",
         "post /api/v1/debates 422",
@@ -221,27 +222,27 @@ fn no_request_made_from_the_document_is_a_fault_of_the_server() {
     ] {
         assert!(
             seen.contains_key(expected),
-            "{expected} is not among {seen:#?}"
+            "{expected} is missing in {seen:#?}"
         );
     }
     assert_eq!(serving.get("/readyz").status, 200);
 }
 
-struct Made {
+struct Generated {
     path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
 }
 
-fn make(
+fn generate(
     document: &Document,
     path: &str,
     operation: &Value,
     real: &str,
-    is_bad: bool,
+    is_invalid: bool,
     dice: &mut Dice,
-) -> Made {
-    let mut made = Made {
+) -> Generated {
+    let mut request = Generated {
         path: path.to_owned(),
         headers: Vec::new(),
         body: Vec::new(),
@@ -253,66 +254,66 @@ fn make(
         if !is_path && dice.roll(4) != 0 {
             continue;
         }
-        let bend = is_bad && dice.roll(2) == 0;
-        let value = if bend {
-            document.bad(&parameter["schema"], dice)
+        let value = if is_invalid && dice.roll(2) == 0 {
+            document.invalid(&parameter["schema"], dice)
         } else if is_path && dice.roll(3) != 0 {
             json!(real)
         } else {
-            document.good(&parameter["schema"], dice)
+            document.valid(&parameter["schema"], dice)
         };
         let value: String = as_text(&value).chars().take(2000).collect();
         match parameter["in"].as_str().unwrap() {
             "path" => {
-                made.path = made.path.replace(
+                request.path = request.path.replace(
                     "{id}",
-                    &encoded(if value.is_empty() { "-" } else { &value }),
+                    &percent_encoded(if value.is_empty() { "-" } else { &value }),
                 );
             }
-            "query" => query.push(format!("{name}={}", encoded(&value))),
+            "query" => query.push(format!("{name}={}", percent_encoded(&value))),
             _ => {
                 let plain: String = value.chars().filter(char::is_ascii_graphic).collect();
-                made.headers.push((name.to_owned(), plain));
+                request.headers.push((name.to_owned(), plain));
             }
         }
     }
     if !query.is_empty() {
-        made.path = format!("{}?{}", made.path, query.join("&"));
+        request.path = format!("{}?{}", request.path, query.join("&"));
     }
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
     if schema.is_object() {
-        let mut value = if is_bad {
-            document.bad(schema, dice)
+        let mut value = if is_invalid {
+            document.invalid(schema, dice)
         } else {
-            document.good(schema, dice)
+            document.valid(schema, dice)
         };
-        if !is_bad && value["question"].is_string() {
+        if !is_invalid && value["question"].is_string() {
             value["model"] = json!("lab:x");
             for other in ["cast", "seats", "rules", "budget"] {
                 value.as_object_mut().unwrap().remove(other);
             }
         }
-        made.body = value.to_string().into_bytes();
-        if is_bad && dice.roll(10) == 0 {
-            made.body.truncate(dice.roll(made.body.len() + 1));
+        request.body = value.to_string().into_bytes();
+        if is_invalid && dice.roll(10) == 0 {
+            request.body.truncate(dice.roll(request.body.len() + 1));
         }
-        if !(is_bad && dice.roll(10) == 0) {
-            made.headers
+        if !(is_invalid && dice.roll(10) == 0) {
+            request
+                .headers
                 .push(("content-type".into(), "application/json".into()));
         }
     }
-    made
+    request
 }
 
 type Validators = BTreeMap<(String, String, String), (String, jsonschema::Validator)>;
 
-/// One for each documented answer that has a schema.
+/// One per documented response that has a schema.
 fn validators(document: &Document) -> Validators {
     let mut all = BTreeMap::new();
     for (path, operations) in document.0["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
-            for (status, answer) in operation["responses"].as_object().unwrap() {
-                for (kind, content) in answer["content"].as_object().into_iter().flatten() {
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                for (kind, content) in response["content"].as_object().into_iter().flatten() {
                     let mut schema = content["schema"].clone();
                     schema["components"] = document.0["components"].clone();
                     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -1,4 +1,4 @@
-//! Who may do what, and what nobody may.
+//! Access control: tokens, scopes, host and CSRF checks, rate limits, and secrets.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ fn token(home: &Home, name: &str, scope: &str) -> String {
     run.out.trim().to_owned()
 }
 
-/// Other addresses than this machine's own need a token.
+/// Binding to any other address needs a token.
 #[test]
 fn without_tokens_only_loopback_is_served() {
     let home = Home::with(&Server::good());
@@ -29,9 +29,9 @@ fn without_tokens_only_loopback_is_served() {
         .expect(2, &["cannot listen"]);
 }
 
-/// With a token in the store every request needs one; what it may do depends on its scope.
+/// If there are tokens, every request needs one with the right scope.
 #[test]
-fn tokens_are_needed_and_scopes_hold() {
+fn tokens_are_required_and_scopes_enforced() {
     let home = Home::with(&Server::good());
     let (reader, runner, admin) = (
         token(&home, "reader", "read"),
@@ -63,13 +63,13 @@ fn tokens_are_needed_and_scopes_hold() {
     serving.token = Some(admin);
     assert_eq!(serving.send("DELETE", &path, &[], b"").status, 204);
 
-    // A revoked token no longer counts.
+    // A revoked token is rejected once the token cache has expired.
     home.run(&["token", "revoke", "boss"]).expect(0, &[]);
     std::thread::sleep(Duration::from_millis(1100));
     serving.get("/api/v1/debates").problem(401, "no-token");
 }
 
-/// Tokens are kept as hashes only, listed without secrets, and named once.
+/// Only hashes are stored, lists contain no secrets, and names are unique.
 #[test]
 fn tokens_are_hashed_at_rest() {
     let home = Home::with_file(&Server::good());
@@ -89,14 +89,14 @@ fn tokens_are_hashed_at_rest() {
     let folder = home.path().join(".local/share/roundtable");
     for file in std::fs::read_dir(folder).unwrap().flatten() {
         let bytes = std::fs::read(file.path()).unwrap_or_default();
-        let found = bytes
+        let is_found = bytes
             .windows(secret.len())
             .any(|part| part == secret.as_bytes());
-        assert!(!found, "{:?} holds the token", file.path());
+        assert!(!is_found, "{:?} contains the token", file.path());
     }
 }
 
-/// A page signs in with a token and gets a cookie that no script reads and no other site sends.
+/// Sign-in sets a cookie that scripts cannot read and other sites cannot use.
 #[test]
 fn a_browser_signs_in_and_out() {
     let home = Home::with(&Server::good());
@@ -106,6 +106,12 @@ fn a_browser_signs_in_and_out() {
     serving
         .send("POST", "/sign-in", &form, b"token=rt_nothing")
         .problem(401, "no-token");
+    serving
+        .send("POST", "/sign-in", &[], b"token=rt_nothing")
+        .problem(415, "malformed");
+    serving
+        .send("POST", "/sign-in", &form, &[b'x'; 5000])
+        .problem(413, "too-large");
     let page = [form[0], ("accept", "text/html")];
     let failed = serving.send("POST", "/sign-in", &page, b"token=rt_nothing");
     assert_eq!(
@@ -127,14 +133,14 @@ fn a_browser_signs_in_and_out() {
     for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
         assert!(cookie.contains(part), "{cookie}");
     }
-    assert!(!cookie.contains(&secret), "the cookie holds the token");
+    assert!(!cookie.contains(&secret), "the cookie contains the token");
     let cookie = cookie.split(';').next().unwrap();
     let with = [("cookie", cookie)];
     assert_eq!(
         serving.send("GET", "/api/v1/debates", &with, b"").status,
         200
     );
-    // People without one are led to where they can sign in.
+    // Without a cookie, pages redirect to sign-in.
     let home_page = serving.send("GET", "/debates", &[], b"");
     assert_eq!(
         (home_page.status, home_page.header("location")),
@@ -146,9 +152,9 @@ fn a_browser_signs_in_and_out() {
         .problem(401, "no-token");
 }
 
-/// A name that somebody made point here is not ours (DNS rebinding); a page of another site cannot post here.
+/// Protection against DNS rebinding and CSRF.
 #[test]
-fn other_hosts_and_other_sites_are_turned_away() {
+fn unknown_hosts_and_cross_site_requests_are_rejected() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &["--host", "debates.example"]);
     let port = serving.address.rsplit(':').next().unwrap();
@@ -186,9 +192,8 @@ fn other_hosts_and_other_sites_are_turned_away() {
     assert_eq!(post(&same).status, 202);
 }
 
-/// Every answer keeps browsers from doing harm, and has an id.
 #[test]
-fn every_answer_has_its_headers() {
+fn every_response_has_security_headers_and_a_request_id() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &[]);
     for path in ["/healthz", "/api/v1/debates", "/api/docs", "/nothing"] {
@@ -206,20 +211,18 @@ fn every_answer_has_its_headers() {
     assert_ne!(bad.header("x-request-id"), Some("a b<c>"));
 }
 
-/// Too many requests of one sender are refused for a while.
 #[test]
-fn one_sender_cannot_take_everything() {
+fn requests_above_the_rate_limit_get_429() {
     let home = Home::with(&Server::good());
     let serving = Serving::start(&home, &["--rate", "1", "--burst", "5"]);
     let statuses: Vec<u16> = (0..8).map(|_| serving.get("/healthz").status).collect();
     assert_eq!(statuses[..5], [200; 5]);
-    let refused = serving.get("/healthz");
-    refused.problem(429, "too-many-requests");
-    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    let limited = serving.get("/healthz");
+    limited.problem(429, "too-many-requests");
+    let wait: u64 = limited.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=3).contains(&wait));
 }
 
-/// Whoever sends a header slowly is not waited for.
 #[test]
 fn a_client_that_never_finishes_its_header_is_dropped() {
     let home = Home::with(&Server::good());
@@ -241,9 +244,8 @@ fn a_client_that_never_finishes_its_header_is_dropped() {
     );
 }
 
-/// Neither log nor answers hold a key or a token.
 #[test]
-fn secrets_are_in_no_log_and_no_answer() {
+fn the_log_contains_no_secrets_and_no_questions() {
     let model = Server::start(|_, _| {
         crate::harness::Answer::Status(
             401,

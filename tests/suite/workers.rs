@@ -254,7 +254,9 @@ fn b04_a_worker_that_shuts_down_finishes_or_hands_over() {
     let id = serving.debate();
     Serving::until_asked(&server, "review");
     patient.signal("-TERM");
-    wait_until("the worker shuts down", || patient.has_logged("ending"));
+    wait_until("the worker shuts down", || {
+        patient.has_logged("shutting down")
+    });
     gate.open();
     let status = patient.child.wait().unwrap();
     assert_eq!(

@@ -78,7 +78,7 @@ fn options(values: &FieldValues) -> FormOptions {
                 24,
             ),
             option(
-                "panel",
+                "modes",
                 "modes",
                 "Seats with <different> eyes debate in a mode.",
                 13,
@@ -114,7 +114,7 @@ fn submitted() -> StartForm {
     ];
     StartForm {
         question: "Why </textarea><script>?".into(),
-        cast: "panel".into(),
+        cast: "modes".into(),
         max_cost: "0.5".into(),
         fields: fields
             .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -1,17 +1,16 @@
-//! Stands between the program and its database, and cuts or silences the line when it is told to.
+//! A TCP proxy in front of the database that can stall or cut connections.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-/// What becomes of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
     Open,
-    /// Nothing gets through, and nobody is told.
+    /// No data gets through, but connections stay open.
     Silent,
-    /// Connections are closed, and new ones too as soon as they are made.
+    /// Existing and new connections are closed.
     Cut,
 }
 
@@ -22,7 +21,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// `url` of a database on loopback; gives one that leads there through here.
+    /// Starts a proxy for a database on loopback. Returns the database URL through the proxy.
     pub(crate) fn before(url: &str) -> (Self, String) {
         let (head, rest) = url.split_once("@127.0.0.1:").unwrap();
         let (port, name) = rest.split_once('/').unwrap();
@@ -40,15 +39,15 @@ impl Proxy {
                 if *line.0.lock().unwrap() == Line::Cut {
                     continue;
                 }
-                let Ok(beyond) = TcpStream::connect(("127.0.0.1", target)) else {
+                let Ok(upstream) = TcpStream::connect(("127.0.0.1", target)) else {
                     continue;
                 };
-                for (from, to) in [(&stream, &beyond), (&beyond, &stream)] {
+                for (from, to) in [(&stream, &upstream), (&upstream, &stream)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
                     let line = Arc::clone(&line);
-                    thread::spawn(move || pass(from, to, &line));
+                    thread::spawn(move || forward(from, to, &line));
                 }
-                streams.lock().unwrap().extend([stream, beyond]);
+                streams.lock().unwrap().extend([stream, upstream]);
             }
         });
         let url = format!("{head}@127.0.0.1:{}/{name}", proxy.port);
@@ -67,11 +66,14 @@ impl Proxy {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, line: &(Mutex<Line>, Condvar)) {
+fn forward(mut from: TcpStream, mut to: TcpStream, line: &(Mutex<Line>, Condvar)) {
     let mut bytes = [0; 16 * 1024];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
         let guard = line.0.lock().unwrap();
-        let guard = line.1.wait_while(guard, |it| *it == Line::Silent).unwrap();
+        let guard = line
+            .1
+            .wait_while(guard, |line| *line == Line::Silent)
+            .unwrap();
         drop(guard);
         if to.write_all(&bytes[..count]).is_err() {
             break;

@@ -1,4 +1,4 @@
-//! An OpenAI-compatible server on a free port. It keeps what it was asked.
+//! A fake OpenAI-compatible model server on a free port. It records all requests.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -11,37 +11,37 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub(crate) enum Answer {
-    /// A whole reply, streamed.
+    /// The complete reply, streamed.
     Reply(String),
-    /// The same in one write, where what the server itself takes of the machine must not count.
+    /// The complete reply in one write, to keep the server's own CPU time out of a measurement.
     #[allow(dead_code, reason = "only a benchmark needs it")]
     AtOnce(String),
-    /// That, exactly so long after the request began to come in: what a call of a server elsewhere looks like from here.
+    /// `AtOnce`, this long after the first byte of the request: simulates a remote server.
     #[allow(dead_code, reason = "only a benchmark needs it")]
     After(Duration, String),
-    /// The same as a reply, after a while.
+    /// `Reply` after a delay.
     Late(Duration, String),
-    /// The same, with a pause after every piece of it.
+    /// `Reply` with a pause after every chunk.
     Slow(Duration, String),
-    /// Half of the reply, and the rest when the gate is opened: whoever watches is as slow as they like.
+    /// Half of the reply, and the rest when the test opens the gate.
     Gated(Gate, String),
-    /// The stream breaks off in the middle of the reply.
+    /// Half of the reply, then the connection closes.
     Half(String),
-    /// Half of the reply, then nothing for this long, then the stream breaks off.
+    /// Half of the reply, then silence for this long, then the connection closes.
     Stall(Duration, String),
-    /// Half of the reply, which the limit of tokens has cut.
+    /// Half of the reply, with finish reason `length`.
     Truncated(String),
-    /// A response of this status with these headers and body.
+    /// A plain response with this status, headers and body.
     Status(u16, &'static str, String),
-    /// The connection is closed without a word.
+    /// The connection is closed without a response.
     Nothing,
     /// The connection is reset.
     Reset,
-    /// The connection stays open without a word.
+    /// The connection stays open without a response.
     Silence,
 }
 
-/// Holds replies back until a test has seen what it wanted to see.
+/// Holds replies back until the test opens it.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<(Mutex<bool>, Condvar)>);
 
@@ -54,11 +54,11 @@ impl Gate {
 
     fn wait(&self) {
         let (is_open, changed) = &*self.0;
-        let most = Duration::from_mins(2);
+        let timeout = Duration::from_mins(2);
         let guard = is_open.lock().unwrap();
         drop(
             changed
-                .wait_timeout_while(guard, most, |is_open| !*is_open)
+                .wait_timeout_while(guard, timeout, |is_open| !*is_open)
                 .unwrap(),
         );
     }
@@ -76,7 +76,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `behaviour` gets the request and how many with the same schema came before it.
+    /// `behaviour` gets the request and the number of earlier requests with the same schema.
     pub(crate) fn start(
         behaviour: impl Fn(&Value, usize) -> Answer + Send + Sync + 'static,
     ) -> Self {
@@ -85,18 +85,18 @@ impl Server {
         let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
         let behaviour: Arc<Behaviour> = Arc::new(behaviour);
         let calls: Arc<Mutex<Vec<Span>>> = Arc::default();
-        let notes = Notes {
+        let recorder = Recorder {
             heard: Arc::clone(&heard),
             counts: Arc::default(),
             calls: Arc::clone(&calls),
         };
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (notes, behaviour) = (notes.clone(), Arc::clone(&behaviour));
+                let (recorder, behaviour) = (recorder.clone(), Arc::clone(&behaviour));
                 thread::spawn(move || {
-                    // A client that goes away ends its own connection and nothing else. A behaviour that panics ends the test: the
-                    // program would take it for a model that is away, and go on.
-                    let serving = AssertUnwindSafe(|| serve(stream, &notes, behaviour.as_ref()));
+                    // A client that disconnects ends only its connection. A panic in `behaviour` aborts the test: the program
+                    // would treat it as an unreachable model and continue.
+                    let serving = AssertUnwindSafe(|| serve(stream, &recorder, behaviour.as_ref()));
                     if catch_unwind(serving).is_err() {
                         std::process::abort();
                     }
@@ -106,7 +106,7 @@ impl Server {
         Self { port, heard, calls }
     }
 
-    /// A server that plays a good debate.
+    /// Replies with `good`.
     pub(crate) fn good() -> Self {
         Self::start(|request, before| Answer::Reply(good(request, before)))
     }
@@ -119,7 +119,7 @@ impl Server {
         self.heard.lock().unwrap().clone()
     }
 
-    /// When each call began and ended, from the first byte of its request to the last of its answer, in the order of beginning.
+    /// Start and end of each call, from the first byte of the request to the last of the reply, ordered by start.
     #[allow(dead_code, reason = "for the benchmarks")]
     pub(crate) fn calls(&self) -> Vec<Span> {
         let mut calls = self.calls.lock().unwrap().clone();
@@ -127,13 +127,13 @@ impl Server {
         calls
     }
 
-    /// How many calls it was asked for.
+    /// The number of calls.
     #[allow(dead_code, reason = "the benchmarks need less of it than the tests")]
     pub(crate) fn count(&self) -> usize {
         self.heard.lock().unwrap().len()
     }
 
-    /// The schema names of all calls, in order.
+    /// The schema names of all requests, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.heard().iter().map(schema_name).collect()
     }
@@ -146,27 +146,26 @@ pub(crate) fn schema_name(request: &Value) -> String {
         .to_owned()
 }
 
-/// What a server writes down.
 #[derive(Clone)]
-struct Notes {
+struct Recorder {
     heard: Arc<Mutex<Vec<Value>>>,
-    /// How many of each schema.
+    /// Requests per schema.
     counts: Arc<Mutex<HashMap<String, usize>>>,
     calls: Arc<Mutex<Vec<Span>>>,
 }
 
-fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Result<()> {
+fn serve(stream: TcpStream, recorder: &Recorder, behaviour: &Behaviour) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = stream.try_clone()?;
     let mut writer = stream;
     loop {
         reader.peek(&mut [0])?;
-        let begun = Instant::now();
+        let started = Instant::now();
         let Some((path, body)) = read_request(&mut reader)? else {
             return Ok(());
         };
         if path.ends_with("/models") {
-            take(&mut reader, LAST.min(body.len()))?;
+            take(&mut reader, UNREAD.min(body.len()))?;
             let list = json!({ "data": [{ "id": "x", "created": 1 }] }).to_string();
             plain(
                 &mut writer,
@@ -179,8 +178,8 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         let request: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
         let name = schema_name(&request);
         let before = {
-            let mut log = notes.heard.lock().unwrap();
-            let mut counts = notes.counts.lock().unwrap();
+            let mut log = recorder.heard.lock().unwrap();
+            let mut counts = recorder.counts.lock().unwrap();
             let count = counts.entry(name).or_default();
             let before = *count;
             *count += 1;
@@ -189,14 +188,14 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
         };
         let answer = behaviour(&request, before);
         if matches!(answer, Answer::Reset) {
-            // The kernel resets a connection that is closed while something on it is unread.
+            // The kernel resets a connection that is closed with unread data.
             return Ok(());
         }
-        take(&mut reader, LAST.min(body.len()))?;
+        take(&mut reader, UNREAD.min(body.len()))?;
         match answer {
             Answer::Reply(text) => streamed(&mut writer, &text, &Pace::Free, Ending::Whole)?,
-            Answer::AtOnce(text) => at_once(&mut writer, &text, begun)?,
-            Answer::After(wait, text) => at_once(&mut writer, &text, begun + wait)?,
+            Answer::AtOnce(text) => at_once(&mut writer, &text, started)?,
+            Answer::After(wait, text) => at_once(&mut writer, &text, started + wait)?,
             Answer::Slow(pause, text) => {
                 streamed(&mut writer, &text, &Pace::Slow(pause), Ending::Whole)?;
             }
@@ -222,7 +221,11 @@ fn serve(stream: TcpStream, notes: &Notes, behaviour: &Behaviour) -> std::io::Re
             Answer::Nothing | Answer::Reset => return Ok(()),
             Answer::Silence => thread::sleep(Duration::from_mins(10)),
         }
-        notes.calls.lock().unwrap().push((begun, Instant::now()));
+        recorder
+            .calls
+            .lock()
+            .unwrap()
+            .push((started, Instant::now()));
     }
 }
 
@@ -240,10 +243,10 @@ fn half(text: &str) -> &str {
     &text[..middle.unwrap_or(0)]
 }
 
-/// So much of a request's body stays with the kernel until it is known how it will be answered.
-const LAST: usize = 1;
+/// Bytes of the body left unread until the answer is known, so that `Reset` can close with unread data.
+const UNREAD: usize = 1;
 
-/// Reads a request, all of it, and takes it from the connection but for the last byte of its body.
+/// Reads a whole request, but only peeks at the last byte of its body.
 fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u8>)>> {
     let Some(head) = read_head(stream)? else {
         return Ok(None);
@@ -255,30 +258,32 @@ fn read_request(stream: &mut TcpStream) -> std::io::Result<Option<(String, Vec<u
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_lowercase(), value.trim()))
         .collect();
-    let length = fields.get("content-length").and_then(|it| it.parse().ok());
+    let length = fields
+        .get("content-length")
+        .and_then(|value| value.parse().ok());
     let length: usize = length.unwrap_or(0);
-    let mut body = take(stream, length.saturating_sub(LAST))?;
+    let mut body = take(stream, length.saturating_sub(UNREAD))?;
     if length > 0 {
-        let mut last = [0; LAST];
+        let mut last = [0; UNREAD];
         stream.peek(&mut last)?;
         body.extend(last);
     }
     Ok(Some((path.unwrap_or_default().to_owned(), body)))
 }
 
-/// Up to the empty line and not a byte further; `None` where the client has gone.
+/// Reads up to the empty line and no further; `None` if the client has disconnected.
 fn read_head(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> {
     const END: &[u8] = b"\r\n\r\n";
     let mut head = Vec::new();
     let mut window = [0; 4096];
     loop {
-        let there = stream.peek(&mut window)?;
-        if there == 0 {
+        let available = stream.peek(&mut window)?;
+        if available == 0 {
             return Ok(None);
         }
         let before = head.len();
-        head.extend_from_slice(&window[..there]);
-        let end = head.windows(END.len()).position(|it| it == END);
+        head.extend_from_slice(&window[..available]);
+        let end = head.windows(END.len()).position(|bytes| bytes == END);
         head.truncate(end.map_or(head.len(), |at| at + END.len()));
         take(stream, head.len() - before)?;
         if end.is_some() {
@@ -296,17 +301,17 @@ fn take(stream: &mut TcpStream, count: usize) -> std::io::Result<Vec<u8>> {
 fn plain(writer: &mut impl Write, status: u16, headers: &str, text: &str) -> std::io::Result<()> {
     write!(
         writer,
-        "HTTP/1.1 {status} so\r\n{headers}content-length: {}\r\n\r\n{text}",
+        "HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n{text}",
         text.len()
     )?;
     writer.flush()
 }
 
-/// When the pieces of a reply go out.
+/// When the chunks of a reply are sent.
 enum Pace {
     Free,
     Slow(Duration),
-    /// The second half only when the gate is open.
+    /// The second half when the gate is open.
     Gated(Gate),
 }
 
@@ -314,7 +319,7 @@ enum Pace {
 enum Ending {
     Whole,
     Cut,
-    /// The limit of tokens is reached.
+    /// Finish reason `length`.
     Limit,
 }
 
@@ -328,21 +333,21 @@ fn streamed(
         writer,
         "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     )?;
-    // One write for each event, as servers do: else each would travel in four packets.
+    // One write per event, like real servers. Several writes would send several packets.
     let mut event = |value: &str| -> std::io::Result<()> {
         let data = format!("data: {value}\n\n");
         writer.write_all(format!("{:x}\r\n{data}\r\n", data.len()).as_bytes())
     };
     let characters: Vec<char> = text.chars().collect();
-    let pieces: Vec<_> = characters.chunks(12).collect();
-    for (index, piece) in pieces.iter().enumerate() {
+    let chunks: Vec<_> = characters.chunks(12).collect();
+    for (index, chunk) in chunks.iter().enumerate() {
         if let Pace::Gated(gate) = pace
-            && index == pieces.len() / 2
+            && index == chunks.len() / 2
         {
             gate.wait();
         }
-        let piece: String = piece.iter().collect();
-        event(&json!({ "choices": [{ "index": 0, "delta": { "content": piece } }] }).to_string())?;
+        let chunk: String = chunk.iter().collect();
+        event(&json!({ "choices": [{ "index": 0, "delta": { "content": chunk } }] }).to_string())?;
         if let Pace::Slow(pause) = pace {
             thread::sleep(*pause);
         }
@@ -365,7 +370,7 @@ fn streamed(
     writer.flush()
 }
 
-/// The replies of a good debate of three rounds.
+/// The replies of a successful debate of three rounds.
 pub(crate) fn good(request: &Value, before: usize) -> String {
     let reply = match (schema_name(request).as_str(), before % 2) {
         ("opening", _) => {

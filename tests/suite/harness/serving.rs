@@ -1,4 +1,4 @@
-//! The program as a server, and a client that says exactly what it is told to.
+//! `roundtable serve` as a child process, and a raw HTTP client for it.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Home;
 
-/// `roundtable serve` on a free port, ended with this value.
+/// `roundtable serve` on a free port, killed when dropped.
 pub(crate) struct Serving {
     child: Option<Child>,
     pub address: String,
@@ -44,7 +44,7 @@ impl Serving {
         Self::spawn(home.command(&args).stderr(errors))
     }
 
-    /// `roundtable serve`, however it is started.
+    /// Starts a command that runs `roundtable serve`.
     pub(crate) fn spawn(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -63,14 +63,14 @@ impl Serving {
         self.child.as_ref().unwrap().id()
     }
 
-    /// As if the machine had lost power.
+    /// SIGKILL.
     pub(crate) fn kill(mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
-    /// As systems end programs; gives its exit code and how long it took.
+    /// SIGTERM. Returns the exit code and the time until exit.
     pub(crate) fn terminate(mut self) -> (i32, Duration) {
         let started = Instant::now();
         let mut child = self.child.take().unwrap();
@@ -91,7 +91,7 @@ impl Serving {
         read_reply(&mut stream).unwrap()
     }
 
-    /// A connection on which this request was sent.
+    /// Opens a connection and sends the request.
     fn open(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream
@@ -101,7 +101,7 @@ impl Serving {
         let has = |name: &str| {
             headers
                 .iter()
-                .any(|(own, _)| own.eq_ignore_ascii_case(name))
+                .any(|(key, _)| key.eq_ignore_ascii_case(name))
         };
         if !has("host") {
             write!(head, "host: {}\r\n", self.address).unwrap();
@@ -120,7 +120,7 @@ impl Serving {
         }
         head += "\r\n";
         stream.write_all(head.as_bytes()).unwrap();
-        // Who is turned away early may not read it all.
+        // The server may reject the request before it has read the body.
         let _ = stream.write_all(body);
         stream
     }
@@ -139,7 +139,7 @@ impl Serving {
         self.send("POST", path, &headers, body.to_string().as_bytes())
     }
 
-    /// Starts a debate on `lab:x` and gives its id.
+    /// Starts a debate on `lab:x` and returns its id.
     pub(crate) fn debate(&self) -> String {
         let body = json!({ "question": super::QUESTION, "model": "lab:x" });
         let reply = self.post("/api/v1/debates", &body);
@@ -155,15 +155,15 @@ impl Serving {
     /// Waits until the debate is in this state.
     #[track_caller]
     pub(crate) fn until(&self, id: &str, state: &str) {
-        let patience = Instant::now();
+        let started = Instant::now();
         loop {
             let now = self.state(id);
             if now == state {
                 return;
             }
             assert!(
-                patience.elapsed() < Duration::from_mins(1),
-                "it is {now}, not {state}"
+                started.elapsed() < Duration::from_mins(1),
+                "debate is {now}, expected {state}"
             );
             thread::sleep(Duration::from_millis(10));
         }
@@ -195,8 +195,9 @@ impl Drop for Serving {
 
 impl Reply {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let mut found = self.headers.iter().filter(|(own, _)| own == name);
-        found.next().map(|(_, value)| value.as_str())
+        let mut headers = self.headers.iter();
+        let (_, value) = headers.find(|(key, _)| key == name)?;
+        Some(value.as_str())
     }
 
     pub(crate) fn text(&self) -> String {
@@ -209,9 +210,9 @@ impl Reply {
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.text()))
     }
 
-    /// An error as programs read it, of this sort.
+    /// Asserts that the reply is a problem document with this status and type.
     #[track_caller]
-    pub(crate) fn problem(&self, status: u16, sort: &str) -> Value {
+    pub(crate) fn problem(&self, status: u16, kind: &str) -> Value {
         assert_eq!(self.status, status, "{}", self.text());
         assert_eq!(
             self.header("content-type"),
@@ -221,7 +222,7 @@ impl Reply {
         assert_eq!(problem["status"], status);
         assert_eq!(
             problem["type"],
-            format!("urn:roundtable:problem:{sort}"),
+            format!("urn:roundtable:problem:{kind}"),
             "{problem}"
         );
         assert_eq!(
@@ -270,7 +271,7 @@ fn read_reply(stream: &mut BufReader<TcpStream>) -> std::io::Result<Reply> {
     })
 }
 
-/// `None` after the last one.
+/// `None` after the last chunk.
 fn read_chunk(stream: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
@@ -285,7 +286,7 @@ fn read_chunk(stream: &mut impl BufRead) -> std::io::Result<Option<Vec<u8>>> {
     Ok((size > 0).then_some(chunk))
 }
 
-/// A stream of events that is being read.
+/// An open event stream.
 pub(crate) struct Events {
     pub status: u16,
     pub headers: Vec<(String, String)>,
@@ -294,20 +295,20 @@ pub(crate) struct Events {
 
 struct Chunked {
     stream: BufReader<TcpStream>,
-    read: String,
+    buffer: String,
 }
 
 impl Chunked {
     fn new(stream: BufReader<TcpStream>) -> Self {
         Self {
             stream,
-            read: String::new(),
+            buffer: String::new(),
         }
     }
 }
 
 impl Events {
-    /// Until the server ends the stream.
+    /// Reads until the server ends the stream.
     pub(crate) fn all(self) -> Vec<Sent> {
         self.collect()
     }
@@ -318,15 +319,17 @@ impl Iterator for Events {
 
     fn next(&mut self) -> Option<Sent> {
         loop {
-            if let Some(end) = self.body.read.find("\n\n") {
-                let block: String = self.body.read.drain(..end + 2).collect();
+            if let Some(end) = self.body.buffer.find("\n\n") {
+                let block: String = self.body.buffer.drain(..end + 2).collect();
                 if let Some(sent) = parse(&block) {
                     return Some(sent);
                 }
                 continue;
             }
             let chunk = read_chunk(&mut self.body.stream).ok()??;
-            self.body.read.push_str(&String::from_utf8(chunk).unwrap());
+            self.body
+                .buffer
+                .push_str(&String::from_utf8(chunk).unwrap());
         }
     }
 }
@@ -344,17 +347,17 @@ fn parse(block: &str) -> Option<Sent> {
 }
 
 impl Serving {
-    /// Waits until the model was asked for a reply of this schema.
+    /// Waits until the model server got a request with this schema.
     pub(crate) fn until_asked(model: &super::Server, schema: &str) {
         Self::wait_until_asked(model, schema, 1);
     }
 
     pub(crate) fn wait_until_asked(model: &super::Server, schema: &str, times: usize) {
-        let patience = Instant::now();
+        let started = Instant::now();
         while model.asked().iter().filter(|name| *name == schema).count() < times {
             assert!(
-                patience.elapsed() < Duration::from_mins(1),
-                "never asked for {schema}"
+                started.elapsed() < Duration::from_mins(1),
+                "no request with schema {schema}"
             );
             thread::sleep(Duration::from_millis(5));
         }

@@ -56,7 +56,7 @@ pub struct Modes;
 impl Protocol for Modes {
     const NAME: &'static str = "modes";
     const TITLE: &'static str = "Debate";
-    const CAST: &'static str = "panel";
+    const CAST: &'static str = "modes";
     const ANSWER_PHASE: &'static str = "conclusion";
     const PHASE_NAMES_EVENTS: bool = false;
     const NEEDS: Needs = Needs {

@@ -38,7 +38,7 @@ fn rules(mode: &str, max_rounds: u32) -> Rules {
 }
 
 fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
-    let cast = Cast::load(&Data::built_in(), "panel").unwrap();
+    let cast = Cast::load(&Data::built_in(), "modes").unwrap();
     let (panel, others): (Vec<_>, Vec<_>) = cast
         .seats
         .into_iter()

@@ -1,0 +1,319 @@
+//! Commands of clients to a debate: say, pause, decide, resume, cancel. A debate that another process runs gets them
+//! through the store, and that process writes the outcome there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use roundtable_engine::event::{End, State};
+use roundtable_engine::table::{
+    Budget, CONTINUE, Table, decide, end_meanwhile, open_question, say_meanwhile,
+};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::{Job, Scheduler, SchedulerError, log};
+use crate::clock;
+use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
+
+/// How long a command waits for a debate to start or stop, or for the outcome from another process.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
+const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+impl Scheduler {
+    /// Adds a person's input. Returns its number.
+    pub(crate) async fn say(
+        &self,
+        id: Uuid,
+        text: String,
+        by: Option<String>,
+    ) -> Result<u32, SchedulerError> {
+        if let Some(table) = self.wait_for_table(id).await {
+            return Ok(table.say(text, by).await?);
+        }
+        let state = self.debate_state(id).await?;
+        if state == State::Running && self.store.is_shared() {
+            return match self.send_command(id, Command::Say { text, by }).await? {
+                CommandOutcome::Heard(number) => Ok(number),
+                CommandOutcome::Done(_) | CommandOutcome::Refused(..) => {
+                    Err(SchedulerError::RunningElsewhere)
+                }
+            };
+        }
+        if state != State::Waiting {
+            let why = if state == State::Queued {
+                "the debate has not started; send input when it is running"
+            } else {
+                "the debate is not running and takes no input"
+            };
+            return Err(SchedulerError::WrongState(state, why.into()));
+        }
+        let lease = self.claim_stopped(id).await?;
+        let journal = lease.journal();
+        Ok(say_meanwhile(journal.as_ref(), clock::now(), text, by).await?)
+    }
+
+    /// Pauses a debate before its next round.
+    pub(crate) async fn pause(&self, id: Uuid) -> Result<State, SchedulerError> {
+        if let Some(table) = self.wait_for_table(id).await {
+            table.pause();
+            return Ok(State::Running);
+        }
+        match self.debate_state(id).await? {
+            State::Waiting => Ok(State::Waiting),
+            State::Running if self.store.is_shared() => {
+                self.send_state_command(id, Command::Pause).await
+            }
+            state @ (State::Queued
+            | State::Running
+            | State::Complete
+            | State::Partial
+            | State::Failed
+            | State::Cancelled) => Err(SchedulerError::WrongState(
+                state,
+                "only a running debate can be paused".into(),
+            )),
+        }
+    }
+
+    /// Whether a pause before the next round was requested.
+    pub(crate) fn is_to_pause(&self, id: Uuid) -> bool {
+        self.table(id).is_some_and(|table| table.is_to_pause())
+    }
+
+    /// Answers the question that a debate waits for, and resumes it.
+    pub(crate) async fn decide(
+        self: &Arc<Self>,
+        id: Uuid,
+        choice: String,
+        by: Option<String>,
+        note: Option<String>,
+    ) -> Result<State, SchedulerError> {
+        let slot = self.reserve()?;
+        let state = self.debate_state(id).await?;
+        if state != State::Waiting {
+            // `continue` withdraws a pause that was requested but has not begun.
+            if let Some(table) = self.table(id).filter(|table| table.is_to_pause())
+                && choice == CONTINUE
+            {
+                table.unpause();
+                return Ok(state);
+            }
+            if state == State::Running && choice == CONTINUE && self.store.is_shared() {
+                return self.send_state_command(id, Command::Continue).await;
+            }
+            return Err(SchedulerError::WrongState(
+                state,
+                "the debate is not waiting for a decision".into(),
+            ));
+        }
+        let lease = self.claim_stopped(id).await?;
+        decide(lease.journal().as_ref(), clock::now(), choice, by, note).await?;
+        drop(lease);
+        let state = slot.state();
+        self.submit(slot, Job::stored(id, None));
+        Ok(state)
+    }
+
+    /// Resumes a debate that ended incomplete, was paused, or was interrupted.
+    pub(crate) async fn resume(
+        self: &Arc<Self>,
+        id: Uuid,
+        budget: Option<Budget>,
+    ) -> Result<State, SchedulerError> {
+        let state = self.debate_state(id).await?;
+        if let Some(table) = self.table(id) {
+            table.unpause();
+            return Ok(State::Running);
+        }
+        if self.has(id) {
+            return Ok(state);
+        }
+        match state {
+            State::Complete => {
+                return Err(SchedulerError::WrongState(
+                    state,
+                    "the debate is complete; there is nothing to resume".into(),
+                ));
+            }
+            State::Waiting => {
+                let entries = self.store.entries(id).await?;
+                let options = open_question(&entries).map(|query| query.options.as_slice());
+                let is_pause = options.is_some_and(|all| all.iter().any(|o| o == CONTINUE));
+                if !is_pause {
+                    let why = "the debate is waiting for a decision; send it to …/decision";
+                    return Err(SchedulerError::WrongState(state, why.into()));
+                }
+                return self.decide(id, CONTINUE.into(), None, None).await;
+            }
+            State::Queued | State::Running | State::Partial | State::Failed | State::Cancelled => {}
+        }
+        let slot = self.reserve()?;
+        // Checked now, so that the client learns of a conflict at once and not when the job starts.
+        match self.store.lease_for_server(id).await {
+            Ok(lease) => drop(lease),
+            Err(LeaseError::Held { .. }) if self.store.is_shared() => {
+                return self.send_state_command(id, Command::Continue).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        if state != State::Running || self.store.is_shared() {
+            self.store.requeue(id, budget.as_ref()).await?;
+        }
+        let state = slot.state();
+        self.submit(slot, Job::stored(id, budget));
+        Ok(state)
+    }
+
+    /// Cancels a debate. Its journal is kept, and it can be resumed.
+    pub(crate) async fn cancel(&self, id: Uuid) -> Result<State, SchedulerError> {
+        if self.remove_from_queue(id) {
+            self.cancel_stopped(id).await?;
+            return Ok(State::Cancelled);
+        }
+        if self.has(id) {
+            return self.cancel_local(id).await;
+        }
+        match self.debate_state(id).await? {
+            State::Waiting | State::Queued | State::Running => {
+                match self.cancel_stopped(id).await {
+                    Ok(()) => Ok(State::Cancelled),
+                    Err(SchedulerError::RunningElsewhere) => {
+                        self.send_state_command(id, Command::Cancel).await
+                    }
+                    Err(error) => Err(error),
+                }
+            }
+            state @ (State::Complete | State::Partial | State::Failed | State::Cancelled) => Err(
+                SchedulerError::WrongState(state, "the debate has already ended".into()),
+            ),
+        }
+    }
+
+    async fn cancel_local(&self, id: Uuid) -> Result<State, SchedulerError> {
+        if let Some(debate) = self.debate(id) {
+            debate.cancel.cancel();
+            self.wait_for(id, COMMAND_TIMEOUT).await;
+        }
+        self.debate_state(id).await
+    }
+
+    async fn cancel_stopped(&self, id: Uuid) -> Result<(), SchedulerError> {
+        let lease = self.claim_stopped(id).await?;
+        let end = End {
+            state: State::Cancelled,
+            reason: Some("cancelled".into()),
+            result: None,
+        };
+        let journal = lease.journal();
+        end_meanwhile(journal.as_ref(), clock::now(), lease.setup(), end).await?;
+        Ok(())
+    }
+
+    /// Waits first if the debate has just stopped and is still being removed from the scheduler.
+    async fn claim_stopped(&self, id: Uuid) -> Result<Lease, SchedulerError> {
+        if let Some(debate) = self.debate(id) {
+            let _ = tokio::time::timeout(COMMAND_TIMEOUT, debate.removed.cancelled()).await;
+        }
+        Ok(self.store.lease_for_server(id).await?)
+    }
+
+    fn table(&self, id: Uuid) -> Option<Arc<Table>> {
+        self.debate(id)?.table.get().cloned()
+    }
+
+    /// Waits if the debate is starting and has no table yet; `None` at once if it is queued or not here.
+    async fn wait_for_table(&self, id: Uuid) -> Option<Arc<Table>> {
+        let debate = {
+            let state = self.lock();
+            if state.queue.iter().any(|job| job.id == id) {
+                return None;
+            }
+            Arc::clone(state.debates.get(&id)?)
+        };
+        tokio::select! {
+            () = debate.table_ready.cancelled() => {}
+            () = debate.removed.cancelled() => return None,
+            () = tokio::time::sleep(COMMAND_TIMEOUT) => {}
+        }
+        debate.table.get().cloned()
+    }
+
+    /// Sends a command to the process that runs the debate, and waits for the outcome.
+    async fn send_command(
+        &self,
+        id: Uuid,
+        command: Command,
+    ) -> Result<CommandOutcome, SchedulerError> {
+        if !self.store.is_shared() {
+            return Err(SchedulerError::RunningElsewhere);
+        }
+        let sent = self.store.send_command(id, &command).await?;
+        let deadline = Instant::now() + COMMAND_TIMEOUT;
+        let outcome = loop {
+            let outcome = self.store.command_outcome(sent).await?;
+            if outcome.is_some() || Instant::now() >= deadline {
+                break outcome;
+            }
+            tokio::time::sleep(OUTCOME_POLL_INTERVAL).await;
+        };
+        self.store.withdraw_command(sent).await?;
+        match outcome {
+            Some(CommandOutcome::Refused(state, why)) => {
+                Err(SchedulerError::WrongState(state, why))
+            }
+            Some(outcome) => Ok(outcome),
+            None => Err(SchedulerError::RunningElsewhere),
+        }
+    }
+
+    /// Like `send_command`, for commands whose outcome is the debate's state.
+    async fn send_state_command(
+        &self,
+        id: Uuid,
+        command: Command,
+    ) -> Result<State, SchedulerError> {
+        match self.send_command(id, command).await? {
+            CommandOutcome::Done(state) | CommandOutcome::Refused(state, _) => Ok(state),
+            CommandOutcome::Heard(_) => self.debate_state(id).await,
+        }
+    }
+
+    /// Executes a command that another process sent, and stores the outcome.
+    pub(super) async fn run_command(&self, pending: PendingCommand) {
+        let outcome = match self.execute(pending.debate, pending.command).await {
+            Ok(outcome) => outcome,
+            Err(SchedulerError::WrongState(state, why)) => CommandOutcome::Refused(state, why),
+            Err(other) => CommandOutcome::Refused(State::Running, other.to_string()),
+        };
+        if let Err(error) = self.store.answer_command(pending.id, &outcome).await {
+            log::note(&format!(
+                "cannot store the outcome of a command to debate {}: {error}",
+                pending.debate
+            ));
+        }
+    }
+
+    async fn execute(&self, id: Uuid, command: Command) -> Result<CommandOutcome, SchedulerError> {
+        if command == Command::Cancel {
+            return Ok(CommandOutcome::Done(self.cancel_local(id).await?));
+        }
+        let Some(table) = self.wait_for_table(id).await else {
+            let why = "the debate is no longer running";
+            return Err(SchedulerError::WrongState(
+                self.debate_state(id).await?,
+                why.into(),
+            ));
+        };
+        Ok(match command {
+            Command::Say { text, by } => CommandOutcome::Heard(table.say(text, by).await?),
+            Command::Pause => {
+                table.pause();
+                CommandOutcome::Done(State::Running)
+            }
+            Command::Continue | Command::Cancel => {
+                table.unpause();
+                CommandOutcome::Done(State::Running)
+            }
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Runs one debate: prepares it, plays it, and records the failure if it cannot be played.
+
+use std::sync::Arc;
+
+use roundtable_engine::event::{End, State};
+use roundtable_engine::protocols;
+use roundtable_engine::table::{Budget, Halt, end_meanwhile};
+use uuid::Uuid;
+
+use super::cluster::BACKOFF;
+use super::{ActiveDebate, Job, JobSource, Scheduler, SchedulerError, log, progress_sink};
+use crate::clock;
+use crate::failure::Failure;
+use crate::setup::{self, PreparedDebate};
+use crate::store::Lease;
+
+enum PlayError {
+    Halt(Halt),
+    Failure(Failure),
+}
+
+impl Scheduler {
+    pub(super) fn start(self: &Arc<Self>, job: Job, debate: Arc<ActiveDebate>) {
+        let scheduler = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let id = job.id;
+            let budget = job.budget();
+            let mut retry = false;
+            tokio::select! {
+                biased;
+                // It stays `running` in the store, and the next server process resumes it.
+                () = scheduler.closing.cancelled() => {}
+                outcome = scheduler.run(job, &debate) => {
+                    if let Err(failure) = &outcome {
+                        scheduler.back_off();
+                        // In a shared store, any process with a free slot retries it.
+                        retry = failure.is_transient() && !scheduler.store.is_shared();
+                    }
+                    report(id, outcome);
+                }
+            }
+            scheduler.release(id, &debate);
+            if retry {
+                scheduler.resume_later(id, budget).await;
+            }
+        });
+    }
+
+    /// Resumes a debate that a transient store error has stopped, once the store answers again.
+    async fn resume_later(self: &Arc<Self>, id: Uuid, budget: Option<Budget>) {
+        loop {
+            tokio::select! {
+                () = self.closing.cancelled() => return,
+                () = tokio::time::sleep(BACKOFF) => {}
+            }
+            match self.debate_state(id).await {
+                Ok(State::Running | State::Queued) if !self.has(id) => {
+                    log::note(&format!("resuming debate {id}"));
+                    return self.submit_stored(id, budget);
+                }
+                // A client has resumed, cancelled or deleted it meanwhile.
+                Ok(_) | Err(SchedulerError::NotFound(_)) => return,
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn run(&self, job: Job, debate: &ActiveDebate) -> Result<State, Failure> {
+        let (lease, prepared) = match job.source {
+            JobSource::Prepared(prepared) => *prepared,
+            JobSource::Leased(lease) => self.prepare(*lease, None).await?,
+            JobSource::Stored { budget } => {
+                let lease = self.store.lease_for_server(job.id).await?;
+                self.prepare(lease, budget).await?
+            }
+        };
+        let lost = lease.lost();
+        let played = tokio::select! {
+            biased;
+            // No further model call: the process that holds the lease now continues from the journal.
+            () = lost.cancelled() => {
+                let why = "lost the lease; another process may be running this debate";
+                return Err(Failure::other(why));
+            }
+            played = self.play(&lease, prepared, debate) => played,
+        };
+        match played {
+            Ok(end) => Ok(end.state),
+            Err(PlayError::Halt(Halt::Waiting { .. })) => Ok(State::Waiting),
+            Err(PlayError::Halt(halt @ Halt::Journal(_))) => Err(halt.into()),
+            Err(PlayError::Halt(halt)) => self.fail(&lease, halt.into()).await,
+            Err(PlayError::Failure(failure)) => self.fail(&lease, failure).await,
+        }
+    }
+
+    async fn prepare(
+        &self,
+        lease: Lease,
+        budget: Option<Budget>,
+    ) -> Result<(Lease, PreparedDebate), Failure> {
+        let id = lease.id();
+        let setup = lease.setup().clone();
+        let past = self.store.entries(id).await?;
+        let requested = self.store.budget(id).await?;
+        let budget = budget.or(requested).unwrap_or(if setup::ran_out(&past) {
+            Budget::default()
+        } else {
+            setup.budget
+        });
+        match setup::prepare_resume(&self.context, setup, budget, &progress_sink()).await {
+            Ok(prepared) => Ok((lease, prepared)),
+            Err(failure) => {
+                self.fail(&lease, failure.clone()).await?;
+                Err(failure)
+            }
+        }
+    }
+
+    async fn play(
+        &self,
+        lease: &Lease,
+        prepared: PreparedDebate,
+        debate: &ActiveDebate,
+    ) -> Result<Arc<End>, PlayError> {
+        let journal = lease.journal();
+        let cancel = debate.cancel.clone();
+        let (table, protocol) = setup::open_table(&self.context, prepared, journal, cancel)
+            .await
+            .map_err(PlayError::Failure)?;
+        let feed = Arc::clone(&debate.feed);
+        feed.begin(table.last_seq());
+        table.set_observer(Box::new(move |notice| feed.publish(notice)));
+        let table = Arc::new(table);
+        let table = debate.table.get_or_init(|| table);
+        debate.table_ready.cancel();
+        protocols::play(table, protocol)
+            .await
+            .map_err(PlayError::Halt)
+    }
+
+    /// Ends a debate that cannot be played as failed, so that it is not retried at every start.
+    async fn fail(&self, lease: &Lease, failure: Failure) -> Result<State, Failure> {
+        let end = End {
+            state: State::Failed,
+            reason: Some(failure.message().to_owned()),
+            result: None,
+        };
+        let journal = lease.journal();
+        end_meanwhile(journal.as_ref(), clock::now(), lease.setup(), end)
+            .await
+            .map_err(|error| Failure::from(error).after(failure.message()))?;
+        Ok(State::Failed)
+    }
+}
+
+fn report(id: Uuid, outcome: Result<State, Failure>) {
+    match outcome {
+        Ok(state) => log::note(&format!("debate {id} is {}", state.name())),
+        Err(failure) => log::note(&format!("debate {id} stopped: {}", failure.message())),
+    }
+}
