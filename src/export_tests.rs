@@ -3,9 +3,9 @@ use roundtable_engine::event::State;
 use super::*;
 use crate::render::samples;
 
-/// C-14: one file with its charts, no script, nothing from elsewhere; C-12: the hostile turn in it is text.
+/// C-14: the file contains its charts, no script and nothing remote; C-12: the hostile turn is text.
 #[test]
-fn c14_the_html_file_needs_nothing_and_runs_nothing() {
+fn c14_the_html_file_is_self_contained_and_has_no_script() {
     let entries = samples::journal(State::Partial);
     let file = html(&samples::transcript(&entries), &samples::report());
     for needed in [
@@ -28,7 +28,7 @@ fn c14_the_html_file_needs_nothing_and_runs_nothing() {
     ] {
         assert!(!file.contains(forbidden), "{forbidden}");
     }
-    // The only addresses are the ones the model linked to.
+    // The only links are those of the model.
     assert!(
         file.split("href=\"")
             .skip(1)
@@ -44,9 +44,8 @@ fn c14_the_markdown_holds_everything_the_page_does() {
     insta::assert_snapshot!(markdown(&samples::transcript(&entries), &samples::report()));
 }
 
-/// A debate that has barely begun has its documents too.
 #[test]
-fn c14_a_debate_without_an_answer_is_exported_as_it_stands() {
+fn c14_a_debate_without_an_answer_can_be_exported() {
     let entries = samples::running();
     let report = Report::default();
     for end in 1..=entries.len() {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{Event, Setup};
@@ -9,9 +10,10 @@ use crate::protocol::AnyProtocol;
 use crate::protocols;
 use crate::tokens;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Envelope {
     #[serde(rename = "type")]
+    #[schemars(extend("const" = "debate_event"))]
     pub kind: &'static str,
     pub event: String,
     pub round: u32,
@@ -19,7 +21,8 @@ pub struct Envelope {
     pub metadata: Metadata,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "EnvelopeMetadata")]
 pub struct Metadata {
     pub model: Option<String>,
     pub role: Option<String>,

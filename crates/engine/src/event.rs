@@ -107,7 +107,7 @@ pub struct Words {
 }
 
 /// A question to a person, with the choices there are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Query {
     pub key: String,
     pub question: String,

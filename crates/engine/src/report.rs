@@ -4,9 +4,10 @@
 //!
 //! Words that a model wrote are [`Block::Text`] and nothing else: a surface sanitises them there.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// The outcome in the model's words, as Markdown. `None` while there is none.
     pub answer: Option<String>,
@@ -15,14 +16,14 @@ pub struct Report {
     pub sections: Vec<Section>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
     pub name: String,
     pub value: String,
     pub tone: Tone,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Section {
     pub title: String,
     pub place: Place,
@@ -30,14 +31,14 @@ pub struct Section {
 }
 
 /// Where a surface with room beside the text puts a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     Main,
     Side,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Block {
     /// Markdown that a model or a person wrote: never trusted.
@@ -66,7 +67,7 @@ pub enum Block {
 }
 
 /// A measure from 0 to 1.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gauge {
     pub label: String,
     /// `None` where it could not be taken.
@@ -80,7 +81,7 @@ pub struct Gauge {
 }
 
 /// How a measure stands to its threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     Reached,
@@ -106,7 +107,7 @@ impl Mark {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Card {
     /// The seat whose colour it takes.
     pub role: String,
@@ -166,7 +167,7 @@ impl Gauge {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
     pub role: String,
     /// Such as its score or its vote.
@@ -174,34 +175,34 @@ pub struct Position {
     pub markdown: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Table {
     pub caption: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Column {
     pub name: String,
     pub align: Align,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Align {
     Text,
     Number,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cell {
     pub text: String,
     pub tone: Tone,
 }
 
 /// What a reader should feel about it; red is for what is open and critical, and for nothing else.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
     #[default]
@@ -212,7 +213,7 @@ pub enum Tone {
     Critical,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Chart {
     /// A length for each row.
@@ -238,14 +239,14 @@ pub enum Chart {
 }
 
 /// The ends of an axis and how its numbers are written.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Scale {
     pub from: f64,
     pub to: f64,
     pub unit: Unit,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// 0.46 is shown as 46%.
@@ -254,7 +255,7 @@ pub enum Unit {
     Decimals(u8),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bar {
     pub label: String,
     pub value: f64,
@@ -262,7 +263,7 @@ pub struct Bar {
     pub role: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     pub label: String,
     pub role: Option<String>,
@@ -270,13 +271,13 @@ pub struct Line {
     pub values: Vec<Option<f64>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Threshold {
     pub label: String,
     pub value: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DotRow {
     pub label: String,
     /// What came out of the dots: the consensus, the debate's probability.
@@ -286,7 +287,7 @@ pub struct DotRow {
     pub remark: Option<Cell>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Dot {
     pub role: String,
     pub value: f64,

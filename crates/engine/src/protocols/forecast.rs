@@ -22,7 +22,9 @@ mod verdict;
 use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
-pub use contract::{DebateRequest, Outcome, Phase, Round};
+pub use contract::{
+    DebateRequest, Disagreement, LoggedArgument, Outcome, OutcomeForecast, Phase, Round,
+};
 pub use debate::{Debate, Heard, Marks, Spoken, point_id};
 pub use input::Input;
 pub use replies::{Argument, Scoring, Synthesis};

@@ -32,6 +32,7 @@ const MAX_QUESTION_TOKENS: u64 = 2500;
 /// The rules of a debate in one of the modes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "ModesInput")]
 pub struct Input {
     /// The mode: how the panel debates.
     #[serde(skip_serializing_if = "Option::is_none")]
