@@ -1,4 +1,4 @@
-use roundtable_engine::event::State;
+use roundtable_engine::event::{Event, State};
 
 use super::*;
 use crate::render::samples;
@@ -53,4 +53,57 @@ fn c14_a_debate_without_an_answer_can_be_exported() {
         assert!(markdown(&transcript, &report).contains("There is no answer."));
         assert!(html(&transcript, &report).contains("Running"));
     }
+}
+
+fn row(protocol: &str) -> DebateRow {
+    DebateRow {
+        id: uuid::Uuid::nil(),
+        protocol: protocol.into(),
+        question: "Why?".into(),
+        state: State::Complete,
+        created_at: 0,
+        updated_at: 0,
+        ended_at: None,
+        totals: Default::default(),
+        rating: None,
+    }
+}
+
+/// Each format has its own content, and a debate without training data says so in place of another format.
+#[test]
+fn c14_every_format_is_rendered_as_itself() {
+    let entries = samples::journal(State::Complete);
+    let rendered = |format| render(format, &row("dialectic"), &entries);
+    assert!(rendered(Format::Json).unwrap().starts_with('{'));
+    assert!(rendered(Format::Yaml).unwrap().contains("\nfinal_answer:"));
+    assert!(rendered(Format::Md).unwrap().starts_with("# "));
+    assert!(
+        rendered(Format::Html)
+            .unwrap()
+            .starts_with("<!doctype html>")
+    );
+    match rendered(Format::Jsonl) {
+        Ok(line) => assert!(line.starts_with("{\"messages\":"), "{line}"),
+        Err(error) => assert_eq!(error, ExportError::NoTrainingData),
+    }
+    for format in Format::ALL {
+        assert_eq!(Format::named(format.name()), Some(format));
+        assert_eq!(
+            render(format, &row("dialectic"), &[]),
+            Err(ExportError::NotStarted)
+        );
+    }
+}
+
+#[test]
+fn a_debate_of_an_unknown_protocol_is_exported_as_a_document_only() {
+    let mut entries = samples::running();
+    let Event::Opened(setup) = &mut entries[0].event else {
+        panic!("the first entry opens the debate");
+    };
+    std::sync::Arc::make_mut(setup).protocol = "newer".into();
+    let unknown = Err(ExportError::UnknownProtocol("newer".into()));
+    assert_eq!(render(Format::Json, &row("newer"), &entries), unknown);
+    assert_eq!(render(Format::Yaml, &row("newer"), &entries), unknown);
+    assert!(render(Format::Md, &row("newer"), &entries).is_ok());
 }

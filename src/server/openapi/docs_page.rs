@@ -27,14 +27,10 @@ pub(super) fn page(document: &Value) -> String {
     }
     out.push_str("<h2>Schemas</h2>");
     let schemas = document["components"]["schemas"].as_object();
-    for (name, schema) in schemas.into_iter().flatten() {
-        let pretty = serde_json::to_string_pretty(schema).unwrap_or_default();
-        let _ = write!(
-            out,
-            "<details id=\"{0}\"><summary><code>{0}</code></summary><pre>{1}</pre></details>",
-            escape(name),
-            escape(&pretty)
-        );
+    let mut schemas: Vec<_> = schemas.into_iter().flatten().collect();
+    schemas.sort_by_key(|(name, _)| *name);
+    for (name, schema) in schemas {
+        write_schema(&mut out, name, schema);
     }
     out.push_str("</main></body></html>");
     out
@@ -55,22 +51,18 @@ fn write_operation(out: &mut String, path: &str, method: &str, operation: &Value
         for parameter in parameters {
             let _ = write!(
                 out,
-                "<dt><code>{}</code> <small>{}</small></dt><dd>{} <code>{}</code></dd>",
+                "<dt><code>{}</code> <small>{}, {}</small></dt><dd>{}</dd>",
                 text(&parameter["name"]),
                 text(&parameter["in"]),
+                type_of(&parameter["schema"]),
                 text(&parameter["description"]),
-                escape(&parameter["schema"].to_string())
             );
         }
         out.push_str("</dl>");
     }
     let body = &operation["requestBody"]["content"][JSON]["schema"];
-    if let Some(name) = referred(body) {
-        let _ = write!(
-            out,
-            "<h3>Body</h3><p><a href=\"#{0}\"><code>{0}</code></a></p>",
-            escape(name)
-        );
+    if body.is_object() {
+        let _ = write!(out, "<h3>Body</h3><p>{}</p>", type_of(body));
     }
     out.push_str("<h3>Responses</h3><dl>");
     for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
@@ -81,22 +73,102 @@ fn write_operation(out: &mut String, path: &str, method: &str, operation: &Value
             text(&answer["description"])
         );
         for (kind, content) in answer["content"].as_object().into_iter().flatten() {
-            let _ = write!(out, " <code>{}</code>", escape(kind));
-            if let Some(name) = referred(&content["schema"]) {
-                let _ = write!(out, " <a href=\"#{0}\"><code>{0}</code></a>", escape(name));
-            }
+            let schema = type_of(&content["schema"]);
+            let _ = write!(out, " <small>{}, {schema}</small>", escape(kind));
         }
         out.push_str("</dd>");
     }
     out.push_str("</dl></details>");
 }
 
-fn referred(schema: &Value) -> Option<&str> {
-    schema["$ref"].as_str()?.rsplit('/').next()
+/// The properties of an object with their types; the type itself for any other schema.
+fn write_schema(out: &mut String, name: &str, schema: &Value) {
+    let _ = write!(
+        out,
+        "<details id=\"{0}\"><summary><code>{0}</code></summary><p>{1}</p>",
+        escape(name),
+        text(&schema["description"])
+    );
+    match schema["properties"].as_object() {
+        None => {
+            let _ = write!(out, "<p>{}</p>", type_of(schema));
+        }
+        Some(properties) => {
+            let required = schema["required"].as_array();
+            out.push_str("<dl>");
+            for (name, property) in properties {
+                let is_required =
+                    required.is_some_and(|names| names.iter().any(|required| required == name));
+                let _ = write!(
+                    out,
+                    "<dt><code>{}</code> <small>{}{}</small></dt><dd>{}</dd>",
+                    escape(name),
+                    type_of(property),
+                    if is_required { ", required" } else { "" },
+                    text(&property["description"])
+                );
+            }
+            out.push_str("</dl>");
+        }
+    }
+    out.push_str("</details>");
 }
 
+/// The type of a value in a few words, with links to named schemas.
+fn type_of(schema: &Value) -> String {
+    let joined = |types: Vec<String>| types.join(" or ");
+    if let Some(name) = schema["$ref"]
+        .as_str()
+        .and_then(|path| path.rsplit('/').next())
+    {
+        return format!("<a href=\"#{0}\"><code>{0}</code></a>", escape(name));
+    }
+    if let Some(value) = schema.get("const") {
+        return format!("<code>{}</code>", escape(&value.to_string()));
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        let values = values.iter().map(|value| escape(&value.to_string()));
+        return joined(
+            values
+                .map(|value| format!("<code>{value}</code>"))
+                .collect(),
+        );
+    }
+    for key in ["anyOf", "oneOf"] {
+        if let Some(choices) = schema[key].as_array() {
+            return joined(choices.iter().map(type_of).collect());
+        }
+    }
+    if let Some(properties) = schema["properties"].as_object() {
+        let fields = properties.iter().map(|(name, property)| {
+            format!("<code>{}</code>: {}", escape(name), type_of(property))
+        });
+        return format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "));
+    }
+    let name = |name: &Value| match name.as_str() {
+        Some("array") => format!("array of {}", type_of(&schema["items"])),
+        Some("object") if schema["additionalProperties"].is_object() => {
+            format!("object of {}", type_of(&schema["additionalProperties"]))
+        }
+        Some(name) => escape(name),
+        None => "any".to_owned(),
+    };
+    match schema["type"].as_array() {
+        Some(names) => joined(names.iter().map(name).collect()),
+        None => name(&schema["type"]),
+    }
+}
+
+/// Text with `code` in backticks.
 fn text(value: &Value) -> String {
-    escape(value.as_str().unwrap_or_default())
+    let escaped = escape(value.as_str().unwrap_or_default());
+    let mut parts = escaped.split('`');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    while let Some(code) = parts.next() {
+        let _ = write!(out, "<code>{code}</code>");
+        out.push_str(parts.next().unwrap_or_default());
+    }
+    out
 }
 
 fn escape(text: &str) -> String {
