@@ -1,21 +1,10 @@
 //! Numbers as people read them, the same on the terminal, in files and on pages.
 
+use roundtable_core::format::truncated;
+pub(crate) use roundtable_core::format::{counted, grouped};
 use roundtable_core::usage::Money;
 use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
 use roundtable_engine::transcript::Transcript;
-
-/// 1234567 → 1,234,567
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// An unknown price is never shown as none.
 pub(crate) fn money(cost: Option<Money>) -> String {
@@ -35,20 +24,9 @@ pub(crate) fn duration(ms: u64) -> String {
     }
 }
 
-/// `1 round`, `3 rounds`
-pub(crate) fn counted(number: usize, thing: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{ending}")
-}
-
 /// The beginning of a text on one line.
 pub(crate) fn short(text: &str, most: usize) -> String {
-    let flat = one_line(text);
-    if flat.chars().count() <= most {
-        return flat;
-    }
-    let head: String = flat.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", head.trim_end())
+    truncated(&one_line(text), most)
 }
 
 /// Without line breaks, and without control characters that could steer whatever shows it.

@@ -58,7 +58,7 @@ pub(crate) mod samples {
     //! An audit of three lessons, a week apart, one of them undone.
 
     use roundtable_core::learning::{Audit, Domain, HalfLife, Lesson, record, undo};
-    use roundtable_engine::retrospective::{AssessmentFile, Course, PostMortem, RecordFile};
+    use roundtable_engine::retrospective::{AssessmentFile, PostMortem, RecordFile, Timeline};
 
     use super::plan_lesson;
 
@@ -69,9 +69,9 @@ pub(crate) mod samples {
         let record: RecordFile = serde_saphyr::from_str(record).unwrap();
         let file = include_str!("../crates/engine/fixtures/dashboard/assessment.yaml");
         let file: AssessmentFile = serde_saphyr::from_str(file).unwrap();
-        let course = Course::new("2024-10-21".parse().unwrap(), file.timeline().to_vec());
+        let timeline = Timeline::new("2024-10-21".parse().unwrap(), file.timeline().to_vec());
         let assessment = file.assessment().unwrap().clone();
-        PostMortem::new(record.debate_record, course, assessment, false).unwrap()
+        PostMortem::new(record.debate_record, timeline, assessment, false).unwrap()
     }
 
     pub(crate) fn audit() -> Vec<Audit> {

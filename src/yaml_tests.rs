@@ -48,12 +48,12 @@ fn e14_a_wrong_field_is_named_with_its_line_and_the_nearest_name() {
         (
             "\"LOGICAL: 50%",
             "\"LOGICL: 50%",
-            "there is no type of evidence 'LOGICL'; did you mean 'LOGICAL'?",
+            "unknown evidence type 'LOGICL'; did you mean 'LOGICAL'?",
         ),
         (
             "\"2 additional days\"",
             "\"a while\"",
-            "'a while' is no time: write a number and hours, days or weeks, such as '3 days'",
+            "invalid time 'a while': expected a number of hours, days or weeks, such as '3 days'",
         ),
     ] {
         let (line, found) = error_after_change(right, wrong);
@@ -129,7 +129,7 @@ fn e14_a_part_of_another_kind_names_what_was_expected() {
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - mark: refuted\n",
-            "4: a mark needs either the 'citation' of a piece of evidence or the id of a 'claim'",
+            "4: a mark needs the 'citation' of a piece of evidence or the id of a 'claim'",
         ),
         (
             "post_mortem_assessment:\n  decision_accuracy: 0.7\n  evidence:\n    - {claim: C1, citation: Log, mark: refuted}\n",

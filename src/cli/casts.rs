@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::Cast;
 use roundtable_engine::cast::councils::CouncilsSpec;
-use roundtable_engine::data::{Origin, Shelf};
+use roundtable_engine::data::{DataKind, Origin};
 use serde_json::json;
 
 use super::output;
@@ -58,7 +58,7 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
 
 fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
-    for (file, text) in app.data.all(Shelf::Casts)? {
+    for (file, text) in app.data.all(DataKind::Casts)? {
         let cast = Cast::load(&app.data, file.trim_end_matches(".toml"))?;
         let origin = match &text.origin {
             Origin::BuiltIn => "built in".to_owned(),
@@ -193,7 +193,7 @@ fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
     }
     // Names the nearest where there is none of this name.
     Cast::load(&app.data, from)?;
-    let Some(text) = app.data.one(Shelf::Casts, &format!("{from}.toml"))? else {
+    let Some(text) = app.data.one(DataKind::Casts, &format!("{from}.toml"))? else {
         return Err(Failure::usage(format!("there is no cast named '{from}'")));
     };
     let folders = app.environment.folders.as_ref().ok_or_else(|| {

@@ -6,7 +6,7 @@ use roundtable_core::bounded::Probability;
 use roundtable_core::learning::Mark;
 use roundtable_engine::retrospective::{
     AgentVerdict, Assessment, DebateRecord, Finding, LessonLearned, Marked, MarkedEvidence,
-    NewQuestion, QuestionAsked, WantedSkill, pieces,
+    NewQuestion, QuestionAsked, WantedSkill, evidence_items,
 };
 
 use super::output;
@@ -85,7 +85,7 @@ impl<R: BufRead> Interview<'_, R> {
     }
 
     fn marks(&mut self, record: &DebateRecord) -> Result<Vec<MarkedEvidence>, Failure> {
-        let pieces = pieces(record);
+        let pieces = evidence_items(record);
         if !pieces.is_empty() {
             (self.say)(
                 "What became of the evidence? [v]alidated, [r]efuted, [d]ismissed but relevant, [i]ncomplete\n",

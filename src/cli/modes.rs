@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use roundtable_core::verification::{HIGH_STAKES, UNIVERSAL};
-use roundtable_engine::data::{Origin, Shelf, Text};
+use roundtable_engine::data::{DataKind, Origin, Text};
 use roundtable_engine::mode::{Mode, SKELETON, Section, SpeakingOrder, Visibility};
 use serde_json::json;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
 
 fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut modes = Vec::new();
-    for text in app.data.all(Shelf::Modes)?.into_values() {
+    for text in app.data.all(DataKind::Modes)?.into_values() {
         let origin = match &text.origin {
             Origin::BuiltIn => "built in".to_owned(),
             Origin::File(path) => path.display().to_string(),
@@ -103,7 +103,7 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
     let folders = app.environment.folders.as_ref();
     let folders = folders
         .ok_or_else(|| Failure::usage("there is no home folder to keep your modes in; set HOME"))?;
-    let folder = folders.config.join(Shelf::Modes.folder());
+    let folder = folders.config.join(DataKind::Modes.folder());
     let target = folder.join(format!("{name}.toml"));
     let content = SKELETON.replacen("name = \"collaborative\"", &format!("name = {name:?}"), 1);
     // A name that is none is refused like one in a file.

@@ -9,8 +9,8 @@ use roundtable_core::learning::{Domain, Knowledge};
 use roundtable_engine::protocols::debate_record;
 use roundtable_engine::report::Report;
 use roundtable_engine::retrospective::{
-    Assessment, AssessmentFile, Course, DebateRecord, LearningUpdates, PostMortem, RecordFile,
-    Tracked, assessment_of, course_of, is_with_learning, report,
+    Assessment, AssessmentFile, DebateRecord, LearningUpdates, PostMortem, RecordFile, Timeline,
+    Tracked, assessment_of, report, timeline_of, used_learning,
 };
 use serde_json::json;
 
@@ -68,7 +68,7 @@ enum Format {
 /// A decision to be assessed, and what is known of it before anybody is asked.
 struct Case {
     record: DebateRecord,
-    course: Course,
+    course: Timeline,
     with_learning: bool,
     /// `None` for a record in a file.
     row: Option<DebateRow>,
@@ -145,7 +145,7 @@ fn from_file(path: &Path, assessment: Option<&AssessmentFile>) -> Result<Case, F
         )));
     }
     let end = record.timestamp_end.unwrap_or(record.timestamp_start);
-    let course = Course::new(end.to_zoned(TimeZone::UTC).date(), Vec::new());
+    let course = Timeline::new(end.to_zoned(TimeZone::UTC).date(), Vec::new());
     Ok(Case {
         record,
         course,
@@ -163,8 +163,8 @@ async fn from_store(store: &Store, id: &str) -> Result<Case, Failure> {
         .ok_or_else(|| Failure::other(format!("debate {} cannot be read", row.id)))?;
     Ok(Case {
         record,
-        course: course_of(&entries),
-        with_learning: is_with_learning(&entries),
+        course: timeline_of(&entries),
+        with_learning: used_learning(&entries),
         assessed: assessment_of(&entries).cloned(),
         row: Some(row),
     })
@@ -180,7 +180,7 @@ fn timeline(case: &mut Case, file: Option<&AssessmentFile>) -> Vec<Tracked> {
         output::note("What was tracked before counts; the timeline of the file is left out.");
         return Vec::new();
     }
-    case.course = Course::new(case.course.decided(), events.to_vec());
+    case.course = Timeline::new(case.course.decided(), events.to_vec());
     events.to_vec()
 }
 
@@ -216,8 +216,8 @@ fn write(
             let all = json!({
                 "project": post_mortem.record.session_id,
                 "post_mortem_assessment": post_mortem.assessment,
-                "evidence": post_mortem.pieces,
-                "timeline": post_mortem.course.events(),
+                "evidence": post_mortem.evidence,
+                "timeline": post_mortem.timeline.events(),
                 "learning_updates": taught.map(|(updates, _)| updates),
             });
             let text = serde_json::to_string_pretty(&all);

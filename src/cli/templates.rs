@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use roundtable_engine::data::{Origin, Shelf, Text};
+use roundtable_engine::data::{DataKind, Origin, Text};
 use roundtable_engine::reasoning::{self, Library, Template, scale_of};
 use serde_json::json;
 
@@ -62,24 +62,24 @@ fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
         let all: Vec<_> = library
             .all()
             .iter()
-            .map(|shelved| {
-                let template = &shelved.template;
+            .map(|entry| {
+                let template = &entry.template;
                 json!({ "id": template.id, "name": template.name, "when": template.when,
-                        "own": shelved.origin != Origin::BuiltIn })
+                        "own": entry.origin != Origin::BuiltIn })
             })
             .collect();
         return output::json(&all);
     }
-    for shelved in library.all() {
-        let own = if shelved.origin == Origin::BuiltIn {
+    for entry in library.all() {
+        let own = if entry.origin == Origin::BuiltIn {
             ""
         } else {
             " (yours)"
         };
         output::line(&format!(
             "{:<30} {}{own}",
-            shelved.template.id,
-            output::short(&shelved.template.name, 60)
+            entry.template.id,
+            output::short(&entry.template.name, 60)
         ));
     }
     Ok(())
@@ -149,7 +149,7 @@ fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
     let folders = app.environment.folders.as_ref().ok_or_else(|| {
         Failure::usage("there is no home folder to keep your templates in; set HOME")
     })?;
-    let folder = folders.config.join(Shelf::Templates.folder());
+    let folder = folders.config.join(DataKind::Templates.folder());
     let target = folder.join(&text.name);
     if target.exists() && !force {
         return Err(Failure::usage(format!(

@@ -9,7 +9,7 @@ use roundtable_engine::data::closest;
 use roundtable_engine::event::State;
 use roundtable_engine::report::Report;
 use roundtable_engine::retrospective::{
-    AssessmentFile, Course, Status, TimeCost, Tracked, course_of,
+    AssessmentFile, Status, TimeCost, Timeline, Tracked, timeline_of,
 };
 
 use crate::store::{DebateRow, FollowUp};
@@ -102,7 +102,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         let events = if count == 1 { "event" } else { "events" };
         output::note(&format!("Added {count} {events} to {}.", row.id));
     }
-    let course = course_of(&store.entries(row.id).await?);
+    let course = timeline_of(&store.entries(row.id).await?);
     store.close().await;
     show(&course, json)?;
     Ok(ExitCode::SUCCESS)
@@ -160,7 +160,7 @@ fn events(args: Args) -> Result<Vec<Tracked>, Failure> {
     }])
 }
 
-fn show(course: &Course, json: bool) -> Result<(), Failure> {
+fn show(course: &Timeline, json: bool) -> Result<(), Failure> {
     if json {
         return output::json(&course.events());
     }

@@ -42,7 +42,7 @@ impl SharedBreaker {
         } else {
             format!("next attempt in {} s", rest_ms.div_ceil(1000))
         };
-        ModelError::LeftAlone {
+        ModelError::BreakerOpen {
             detail: format!("{} keeps failing; {when}", self.provider),
         }
     }
@@ -111,7 +111,7 @@ fn counts_as_failure(error: &ModelError) -> bool {
         | ModelError::TooLong { .. }
         | ModelError::Rejected { .. }
         | ModelError::NotAModelServer { .. }
-        | ModelError::LeftAlone { .. }
+        | ModelError::BreakerOpen { .. }
         | ModelError::Local { .. } => false,
     }
 }

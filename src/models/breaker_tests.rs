@@ -34,7 +34,7 @@ async fn c07_an_open_breaker_rejects_calls_until_a_trial_succeeds() {
     for model in ["a", "b"] {
         let (_, error) = call(&registry, plain_request(model)).await;
         let detail = "lab keeps failing; next attempt in 1 s".to_owned();
-        assert_eq!(Some(ModelError::LeftAlone { detail }), error);
+        assert_eq!(Some(ModelError::BreakerOpen { detail }), error);
     }
     assert_eq!(3, server.seen().len());
     tokio::time::sleep(Duration::from_millis(350)).await;
@@ -58,7 +58,7 @@ async fn c07_rejections_do_not_open_the_breaker() {
     for _ in 0..5 {
         let (_, error) = call(&registry, plain_request("a")).await;
         assert!(
-            !matches!(error, Some(ModelError::LeftAlone { .. })),
+            !matches!(error, Some(ModelError::BreakerOpen { .. })),
             "{error:?}"
         );
     }

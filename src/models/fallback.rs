@@ -101,7 +101,7 @@ fn can_fall_back(error: &ModelError) -> bool {
         | ModelError::Unauthorized { .. }
         | ModelError::UnknownModel { .. }
         | ModelError::NotAModelServer { .. }
-        | ModelError::LeftAlone { .. }
+        | ModelError::BreakerOpen { .. }
         | ModelError::Local { .. } => true,
         ModelError::TooLong { .. } | ModelError::Rejected { .. } => false,
     }

@@ -355,7 +355,7 @@ async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
     let stamp = clock::stamp(row.created_at);
     Ok(DebateDetail {
         queue_position: app.scheduler.place_in_queue(&row).await?,
-        pausing: app.scheduler.is_to_pause(row.id),
+        pausing: app.scheduler.is_pause_requested(row.id),
         waiting_for: open_question(&entries).cloned(),
         seq: entries.last().map_or(0, |last| last.seq),
         record: protocols::record(&row.id.to_string(), stamp, &entries),

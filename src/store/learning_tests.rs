@@ -3,7 +3,7 @@ use roundtable_core::evidence::EvidenceType;
 use roundtable_core::learning::{
     Change, Domain, HalfLife, Knowledge, LearnError, Lesson, TypeObservation, learn, record, undo,
 };
-use roundtable_engine::retrospective::{assessment_of, course_of};
+use roundtable_engine::retrospective::{assessment_of, timeline_of};
 
 use super::*;
 use crate::store::fixtures::setup;
@@ -116,7 +116,7 @@ async fn e14_an_assessment_and_its_lesson_are_written_together(test_store: TestS
         .await
         .unwrap();
     let entries = store.entries(id).await.unwrap();
-    assert_eq!(course_of(&entries).events().len(), 1);
+    assert_eq!(timeline_of(&entries).events().len(), 1);
     assert_eq!(assessment_of(&entries), follow_up().assessment.as_ref());
     assert_eq!(store.audit().await.unwrap().len(), 1);
     let again = store.assess(id, follow_up(), learning(ID), 3_000).await;
@@ -135,7 +135,7 @@ async fn e14_an_assessment_and_its_lesson_are_written_together(test_store: TestS
         .await
         .unwrap();
     let entries = store.entries(id).await.unwrap();
-    assert_eq!(course_of(&entries).events().len(), 2);
+    assert_eq!(timeline_of(&entries).events().len(), 2);
 }
 
 async fn e14_a_deleted_debate_cannot_be_assessed(test_store: TestStore) {

@@ -161,7 +161,7 @@ fn e14_a_claim_that_was_never_made_is_refused() {
         "post_mortem_assessment:\n  decision_accuracy: 0.6\n  evidence:\n    - {claim: C99, mark: refuted}\n",
     );
     home.run(&["post-mortem", "last", "--from", "said.yaml"])
-        .expect(2, &["nobody made a claim 'C99'; there are: C1, C2"]);
+        .expect(2, &["unknown claim 'C99'; known claims: C1, C2"]);
     assert_eq!(
         home.run(&["learning", "history", "--json"]).json(),
         json!([])

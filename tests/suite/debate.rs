@@ -185,7 +185,7 @@ fn m01_modes_are_listed_shown_checked_and_made() {
     home.run(&["modes", "check", broken.to_str().unwrap()])
         .expect(2, &["broken.toml:3:", "chaos"]);
     home.run(&["modes", "new", "My Mode"])
-        .expect(2, &["is no name for a mode"]);
+        .expect(2, &["invalid mode name"]);
     home.run(&["modes", "new", "mine"])
         .expect(0, &["is a copy of 'collaborative'"]);
     home.run(&["modes", "new", "mine"])

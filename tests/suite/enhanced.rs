@@ -376,7 +376,7 @@ fn e15_the_next_debate_of_a_domain_uses_what_was_learned() {
     assert!(questions.contains(question), "{questions}");
     let shown = home.run(&["show", "last"]);
     shown.expect(0, &[]);
-    assert!(shown.out.contains("Learned before"), "{}", shown.out);
+    assert!(shown.out.contains("Lessons applied"), "{}", shown.out);
 
     let other = debate(&home, &["--enhanced", "--domain", "hiring"]);
     other.expect(0, &[]);

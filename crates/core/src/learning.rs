@@ -44,8 +44,7 @@ pub use rounds::RoundYield;
 pub use skills::SkillRecord;
 pub use weights::{LearnedWeight, PRIOR_PROJECTS};
 
-/// Milliseconds since 1970.
-pub type Millis = u64;
+pub use crate::timing::Millis;
 
 /// The subject area of a lesson, such as `api design`. Case and spacing are normalised.
 #[derive(

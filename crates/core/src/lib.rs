@@ -12,6 +12,7 @@ pub mod dataset;
 pub mod evidence;
 pub mod forecast;
 pub mod forensics;
+pub mod format;
 pub mod groupthink;
 pub mod hex;
 pub mod issues;

@@ -1,8 +1,11 @@
 //! Active time of a debate, from the intervals in which calls were running: idle time (a killed process, a night between two
 //! sessions) does not count, and parallel calls count once.
 
+/// Milliseconds since 1970.
+pub type Millis = u64;
+
 /// The length of the union of `[start, end)` intervals.
-pub fn busy(intervals: impl IntoIterator<Item = (u64, u64)>) -> u64 {
+pub fn busy(intervals: impl IntoIterator<Item = (Millis, Millis)>) -> u64 {
     let mut sorted: Vec<_> = intervals
         .into_iter()
         .filter(|(start, end)| end > start)

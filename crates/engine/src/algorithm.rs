@@ -1,14 +1,14 @@
-//! How a panel comes to its decision, as data (`algorithms/NAME.toml`): whether claims carry evidence, what ends the rounds,
-//! who can stop them, and what a majority is worth (E-21). The user's own files work like the built-in ones.
+//! Decision algorithms of panels as data (`algorithms/NAME.toml`): evidence, stopping rule, veto and majority rule (E-21).
+//! The user's files work like the built-in ones.
 
 use roundtable_core::evidence::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Text};
 
-/// The one that counts where nothing is chosen.
+/// Used if none is chosen.
 pub const DEFAULT: &str = "democratic_majority";
-/// The one of enhanced debates.
+/// Used by enhanced debates.
 pub const ENHANCED: &str = "evidence_based_debate";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,12 +19,12 @@ pub struct Algorithm {
     pub evidence: Evidence,
     pub ends_by: EndsBy,
     pub veto: Veto,
-    /// What the number of those who stand apart makes of the outcome.
+    /// The confidence of the outcome by size of the minority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub majority: Option<MajorityRule>,
 }
 
-/// Whether every claim has to carry evidence.
+/// Whether every claim needs evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Evidence {
@@ -32,22 +32,22 @@ pub enum Evidence {
     Required,
 }
 
-/// What ends the rounds.
+/// The stopping rule of the rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndsBy {
-    /// Votes, a plateau, the last round (M-05).
+    /// Votes, a plateau, or the last round (M-05).
     Votes,
-    /// What is measured after each round (E-08), or the last round.
+    /// The measures taken after each round (E-08), or the last round.
     Convergence,
 }
 
-/// Who can halt a debate.
+/// The right to halt a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Veto {
     None,
-    /// A seat that objects on grounds of security; a person overrides it.
+    /// A seat with a security objection; a person can override it.
     Security,
 }
 
@@ -55,35 +55,37 @@ pub enum Veto {
 #[serde(deny_unknown_fields)]
 pub struct MajorityRule {
     pub levels: Vec<MajorityLevel>,
-    /// Where more stand apart than any level allows; then a person is asked.
+    /// If the minority is larger than any level allows; a person then decides.
     pub otherwise: Level,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MajorityLevel {
-    /// So many may stand apart.
+    /// The largest minority for this level.
     pub minority: usize,
     pub confidence: Level,
 }
 
-/// What a count of votes is worth.
+/// The outcome of a count of votes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Count {
     Carried(Level),
-    /// Too many stand apart: a person is asked.
+    /// No sufficient majority: a person decides.
     Open(Level),
 }
 
 impl MajorityRule {
-    /// `majority` who stand together and `minority` who do not. Nobody is no majority.
+    /// Applies the rule. An equal split is not a majority, even if the minority is small enough.
     pub fn count(&self, majority: usize, minority: usize) -> Count {
-        let fitting = self.levels.iter().filter(|it| it.minority >= minority);
-        // One of two is no majority, however few may stand apart.
-        let carries = majority > minority;
-        match fitting.min_by_key(|it| it.minority) {
-            Some(level) if carries => Count::Carried(level.confidence),
+        let levels = self
+            .levels
+            .iter()
+            .filter(|level| level.minority >= minority);
+        let is_majority = majority > minority;
+        match levels.min_by_key(|level| level.minority) {
+            Some(level) if is_majority => Count::Carried(level.confidence),
             Some(_) | None => Count::Open(self.otherwise),
         }
     }
@@ -91,7 +93,7 @@ impl MajorityRule {
 
 impl Algorithm {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(Shelf::Algorithms, &format!("{name}.toml"))? else {
+        let Some(text) = data.one(DataKind::Algorithms, &format!("{name}.toml"))? else {
             return Err(DataError::Unknown {
                 what: "algorithm",
                 name: name.to_owned(),
@@ -102,7 +104,7 @@ impl Algorithm {
     }
 
     pub fn names(data: &Data) -> Result<Vec<String>, DataError> {
-        let files = data.all(Shelf::Algorithms)?.into_keys();
+        let files = data.all(DataKind::Algorithms)?.into_keys();
         Ok(files
             .filter_map(|file| file.strip_suffix(".toml").map(str::to_owned))
             .collect())
@@ -116,7 +118,7 @@ impl Algorithm {
                 file: text.file(),
                 line: text.line_naming(&algorithm.name),
                 message: format!(
-                    "'{}' is no name for an algorithm: use small letters, digits, dashes and underscores",
+                    "invalid algorithm name '{}': use lowercase letters, digits, dashes and underscores",
                     algorithm.name
                 ),
             });

@@ -23,9 +23,9 @@ fn e21_the_algorithms_are_built_in() {
     );
 }
 
-/// E-21: all agree HIGH, all but one MEDIUM, else LOW and a person is asked.
+/// E-21: unanimity is HIGH, all but one MEDIUM, otherwise LOW and a person decides.
 #[test]
-fn e21_a_majority_is_worth_what_its_rule_says() {
+fn e21_the_majority_rule_sets_the_confidence() {
     let rule = Algorithm::load(&Data::built_in(), DEFAULT)
         .unwrap()
         .majority
@@ -49,17 +49,17 @@ fn e21_a_majority_is_worth_what_its_rule_says() {
 }
 
 #[test]
-fn e21_an_unknown_or_broken_algorithm_is_refused_with_what_there_is() {
+fn e21_an_unknown_or_invalid_algorithm_is_refused() {
     let error = Algorithm::load(&Data::built_in(), "democratic_minority").unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no algorithm named 'democratic_minority'; did you mean 'democratic_majority'?"
     );
     let folder = tempfile::tempdir().unwrap();
-    let shelf = folder.path().join("algorithms");
-    std::fs::create_dir_all(&shelf).unwrap();
+    let algorithms = folder.path().join("algorithms");
+    std::fs::create_dir_all(&algorithms).unwrap();
     std::fs::write(
-        shelf.join("mine.toml"),
+        algorithms.join("mine.toml"),
         "name = \"mine\"\nsummary = \"\"\nevidence = \"maybe\"\n",
     )
     .unwrap();

@@ -1,5 +1,5 @@
-//! How a decision came out, in the design's form (E-14). What the form leaves open (each piece of evidence, the agents,
-//! questions and skills by name) can be given beside it.
+//! Assessment of a decision after its implementation, in the design's format (E-14). Optional fields in addition to the design
+//! assess single pieces of evidence, agents, questions and skills.
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::evidence::EvidenceType;
@@ -11,11 +11,11 @@ mod time_cost;
 pub(crate) mod tracking;
 
 pub use time_cost::{TimeCost, TimeCostError};
-pub use tracking::{Course, Status, Tracked};
+pub use tracking::{Status, Timeline, Tracked};
 
 use crate::data::closest;
 
-/// A file of the design: the tracking with the assessment in it, or the assessment alone.
+/// An assessment file: the tracking with the assessment in it, or the assessment alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AssessmentFile {
@@ -26,16 +26,16 @@ pub struct AssessmentFile {
 }
 
 impl AssessmentFile {
-    /// The assessment, wherever it stands.
+    /// The assessment, nested or not.
     pub fn assessment(&self) -> Option<&Assessment> {
-        let inside = self.implementation_tracking.as_ref();
-        let inside = inside.and_then(|it| it.post_mortem_assessment.as_ref());
-        inside.or(self.post_mortem_assessment.as_ref())
+        let tracking = self.implementation_tracking.as_ref();
+        let nested = tracking.and_then(|tracking| tracking.post_mortem_assessment.as_ref());
+        nested.or(self.post_mortem_assessment.as_ref())
     }
 
     pub fn timeline(&self) -> &[Tracked] {
         let tracking = self.implementation_tracking.as_ref();
-        tracking.map_or(&[], |it| &it.timeline)
+        tracking.map_or(&[], |tracking| &tracking.timeline)
     }
 }
 
@@ -54,6 +54,7 @@ pub struct ImplementationTracking {
     pub post_mortem_assessment: Option<Assessment>,
 }
 
+/// The assessor's judgement of a decision: how accurate it was, what went right and wrong, and the lessons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assessment {
@@ -64,19 +65,19 @@ pub struct Assessment {
     pub what_went_wrong: Vec<Finding>,
     #[serde(default)]
     pub lessons_learned: Vec<LessonLearned>,
-    /// What became of single pieces of evidence.
+    /// Outcome of single pieces of evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<MarkedEvidence>,
-    /// How right each agent was.
+    /// Accuracy of each agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentVerdict>,
-    /// What should have been asked before the debate.
+    /// Questions that should have been asked before the debate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_questions: Vec<NewQuestion>,
-    /// Whether what was asked before it helped.
+    /// Whether the questions asked before the debate helped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions_asked: Vec<QuestionAsked>,
-    /// What the panel lacked.
+    /// Skills the panel lacked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<WantedSkill>,
 }
@@ -85,7 +86,7 @@ pub struct Assessment {
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     pub aspect: String,
-    /// `EMPIRICAL evidence validated`: where it names a type and what became of it, that marks the pieces of the type.
+    /// `EMPIRICAL evidence validated`: if it names one type and an outcome, it marks all evidence of that type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,10 +105,10 @@ pub struct LessonLearned {
     pub estimated_impact: Option<String>,
 }
 
-/// What became of a piece of evidence, or of all that a claim rested on.
+/// The outcome of a piece of evidence, or of all evidence for a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "WrittenMark", into = "WrittenMark")]
-#[schemars(with = "WrittenMark")]
+#[serde(try_from = "MarkForm", into = "MarkForm")]
+#[schemars(with = "MarkForm")]
 pub struct MarkedEvidence {
     pub of: Marked,
     pub mark: Mark,
@@ -116,7 +117,7 @@ pub struct MarkedEvidence {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Marked {
-    /// By its words; the type is needed only for evidence that nobody cited.
+    /// By its text. The type is needed only for evidence that was not cited in the debate.
     Citation {
         words: String,
         kind: Option<EvidenceType>,
@@ -125,17 +126,17 @@ pub enum Marked {
     Claim(String),
 }
 
-/// A mark as it is written in a file: one of `citation` and `claim`.
+/// A mark in a file: either `citation` or `claim`.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "MarkedEvidence")]
-struct WrittenMark {
+struct MarkForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     citation: Option<String>,
-    /// The id of a claim of the debate, such as `C3`.
+    /// The id of a claim in the debate, such as `C3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     claim: Option<String>,
-    /// Needed only for evidence that nobody cited.
+    /// Needed only for evidence that was not cited in the debate.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     kind: Option<EvidenceType>,
     mark: Mark,
@@ -144,36 +145,36 @@ struct WrittenMark {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WrittenMarkError {
-    #[error("a mark needs either the 'citation' of a piece of evidence or the id of a 'claim'")]
+pub enum MarkFormError {
+    #[error("a mark needs the 'citation' of a piece of evidence or the id of a 'claim'")]
     Neither,
-    #[error("a mark is of a 'citation' or of a 'claim', not of both")]
+    #[error("a mark has either a 'citation' or a 'claim', not both")]
     Both,
-    #[error("the evidence of a claim has its types already: leave 'type' out")]
+    #[error("'type' is not allowed with 'claim': the evidence of a claim already has types")]
     TypeOfClaim,
 }
 
-impl TryFrom<WrittenMark> for MarkedEvidence {
-    type Error = WrittenMarkError;
+impl TryFrom<MarkForm> for MarkedEvidence {
+    type Error = MarkFormError;
 
-    fn try_from(written: WrittenMark) -> Result<Self, WrittenMarkError> {
-        let kind = written.kind;
-        let of = match (written.citation, written.claim) {
+    fn try_from(form: MarkForm) -> Result<Self, MarkFormError> {
+        let kind = form.kind;
+        let of = match (form.citation, form.claim) {
             (Some(words), None) => Marked::Citation { words, kind },
-            (None, Some(_)) if kind.is_some() => return Err(WrittenMarkError::TypeOfClaim),
+            (None, Some(_)) if kind.is_some() => return Err(MarkFormError::TypeOfClaim),
             (None, Some(claim)) => Marked::Claim(claim),
-            (None, None) => return Err(WrittenMarkError::Neither),
-            (Some(_), Some(_)) => return Err(WrittenMarkError::Both),
+            (None, None) => return Err(MarkFormError::Neither),
+            (Some(_), Some(_)) => return Err(MarkFormError::Both),
         };
         Ok(Self {
             of,
-            mark: written.mark,
-            note: written.note,
+            mark: form.mark,
+            note: form.note,
         })
     }
 }
 
-impl From<MarkedEvidence> for WrittenMark {
+impl From<MarkedEvidence> for MarkForm {
     fn from(marked: MarkedEvidence) -> Self {
         let (citation, claim, kind) = match marked.of {
             Marked::Citation { words, kind } => (Some(words), None, kind),
@@ -237,9 +238,9 @@ pub struct TypeAccuracy {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TypeVerdict {
-    /// So much of it held.
+    /// The share that proved right.
     Held(Probability),
-    /// It was not heeded and should have been.
+    /// Relevant, but ignored in the debate.
     Missed,
 }
 
@@ -255,12 +256,12 @@ impl TypeVerdict {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypeAccuracyError {
     #[error(
-        "'{text}' does not say which type of evidence held how far; write it like 'LOGICAL: 50%' or 'PRECEDENT: missed'"
+        "invalid evidence accuracy '{text}': expected a type and a share, such as 'LOGICAL: 50%', or 'PRECEDENT: missed'"
     )]
     Form { text: String },
-    #[error("there is no type of evidence '{name}'{}", nearest(.name))]
+    #[error("unknown evidence type '{name}'{}", nearest(.name))]
     Type { name: String },
-    #[error("{found}% is no share: it must be from 0% to 100%")]
+    #[error("invalid share {found}%: expected 0% to 100%")]
     Share { found: String },
 }
 
@@ -268,7 +269,7 @@ fn nearest(name: &str) -> String {
     let known = EvidenceType::ALL.map(EvidenceType::name);
     match closest(&name.to_uppercase(), known.into_iter()) {
         Some(close) => format!("; did you mean '{close}'?"),
-        None => format!("; there are: {}", known.join(", ")),
+        None => format!("; known types: {}", known.join(", ")),
     }
 }
 
@@ -317,8 +318,8 @@ impl From<TypeAccuracy> for String {
 }
 
 impl Finding {
-    /// `PRECEDENT evidence was dismissed but relevant` → what became of all pieces of that type. `None` where it says
-    /// nothing of the sort.
+    /// `PRECEDENT evidence was dismissed but relevant` → the mark for all evidence of that type. `None` if the text names no
+    /// single type or no outcome.
     pub(super) fn mark(&self) -> Option<(EvidenceType, Mark)> {
         let text = self.validation.as_ref()?.to_lowercase();
         let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
@@ -326,7 +327,7 @@ impl Finding {
             .into_iter()
             .filter(|kind| words.contains(&kind.name().to_lowercase().as_str()));
         let kind = kinds.next()?;
-        // Of two types in one sentence nobody can tell which is meant.
+        // With two types in one sentence it is unclear which is meant.
         if kinds.next().is_some() {
             return None;
         }

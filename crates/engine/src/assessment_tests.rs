@@ -11,9 +11,9 @@ fn finding(validation: &str) -> Finding {
     }
 }
 
-/// E-14: the four sentences of the design's form mark the pieces of their type.
+/// E-14: the sentences of the design's format mark all evidence of their type.
 #[test]
-fn e14_what_became_of_a_type_is_read_from_the_designs_sentences() {
+fn e14_marks_of_a_type_are_read_from_the_designs_sentences() {
     let read = |text: &str| finding(text).mark();
     assert_eq!(
         read("EMPIRICAL evidence validated"),
@@ -31,23 +31,25 @@ fn e14_what_became_of_a_type_is_read_from_the_designs_sentences() {
         read("Documented evidence was not validated"),
         Some((Documented, Mark::Refuted))
     );
-    for nothing in [
+    for neither in [
         "All went well",
         "EMPIRICAL evidence",
         "LOGICAL and PRECEDENT evidence validated",
     ] {
-        assert_eq!(read(nothing), None, "{nothing}");
+        assert_eq!(read(neither), None, "{neither}");
     }
-    let silent = Finding {
+    let without = Finding {
         validation: None,
         ..finding("")
     };
-    assert_eq!(silent.mark(), None);
+    assert_eq!(without.mark(), None);
 }
 
 #[test]
-fn e14_how_far_a_type_held_is_read_in_percent_or_as_missed() {
-    let read = |text: &str| TypeAccuracy::new(text).map(|it| (it.kind, it.verdict.held()));
+fn e14_accuracy_of_a_type_is_a_percentage_or_missed() {
+    let read = |text: &str| {
+        TypeAccuracy::new(text).map(|accuracy| (accuracy.kind, accuracy.verdict.held()))
+    };
     assert_eq!(read("EMPIRICAL: 100%"), Ok((EvidenceType::Empirical, 1.0)));
     assert_eq!(
         read("LOGICAL: 50% (incomplete reasoning)"),
@@ -58,24 +60,24 @@ fn e14_how_far_a_type_held_is_read_in_percent_or_as_missed() {
         Ok((EvidenceType::Precedent, 1.0))
     );
     assert_eq!(read("LOGICAL: 0%"), Ok((EvidenceType::Logical, 0.0)));
-    let said = |text: &str| TypeAccuracy::new(text).unwrap_err().to_string();
+    let error = |text: &str| TypeAccuracy::new(text).unwrap_err().to_string();
     assert_eq!(
-        said("PRECEDENTS: 50%"),
-        "there is no type of evidence 'PRECEDENTS'; did you mean 'PRECEDENT'?"
+        error("PRECEDENTS: 50%"),
+        "unknown evidence type 'PRECEDENTS'; did you mean 'PRECEDENT'?"
     );
     assert_eq!(
-        said("LOGICAL: 101%"),
-        "101% is no share: it must be from 0% to 100%"
+        error("LOGICAL: 101%"),
+        "invalid share 101%: expected 0% to 100%"
     );
     assert_eq!(
-        said("LOGICAL: half"),
-        "'LOGICAL: half' does not say which type of evidence held how far; write it like 'LOGICAL: 50%' or 'PRECEDENT: missed'"
+        error("LOGICAL: half"),
+        "invalid evidence accuracy 'LOGICAL: half': expected a type and a share, such as 'LOGICAL: 50%', or 'PRECEDENT: missed'"
     );
 }
 
-/// The form with and without the tracking around it; what is written is what was read.
+/// With and without the tracking around the assessment.
 #[test]
-fn e14_the_designs_form_goes_through_yaml_unchanged() {
+fn e14_the_designs_format_round_trips_through_yaml() {
     let text = include_str!("../fixtures/dashboard/assessment.yaml");
     let file: AssessmentFile = serde_saphyr::from_str(text).unwrap();
     let written = serde_saphyr::to_string(&file).unwrap();

@@ -1,15 +1,17 @@
-//! What a debate may spend, and what it has spent (C-07).
+//! Budget of a debate: limits and accounting (C-07).
 //!
-//! A call starts only while there is something left. One already under way is let finish, so the last call may go over the
-//! limit by its own size; the time limit alone also ends a call under way.
+//! A call starts only while the budget has something left. A call in flight is allowed to finish, so the last call may exceed the
+//! limit by its own size; only the time limit also aborts calls in flight.
 
 use std::sync::{Mutex, PoisonError};
 
+use roundtable_core::timing::Millis;
 use roundtable_core::usage::{Money, Price, Usage};
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Millis, Spent};
+use crate::spent::Spent;
 
+/// Limits of a debate; `None` is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     pub max_tokens: Option<u64>,
@@ -17,7 +19,7 @@ pub struct Budget {
     pub max_ms: Option<u64>,
 }
 
-/// Which limit was reached. Callers end the debate with the best result so far.
+/// The limit that was reached. The debate ends with the best result so far.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Exhausted {
     #[error("the limit of {limit} tokens is reached ({spent} used)")]
@@ -28,7 +30,7 @@ pub enum Exhausted {
     Time { limit_ms: u64 },
 }
 
-/// Keeps count while steps run side by side.
+/// Accounting across concurrent steps.
 #[derive(Debug)]
 pub(crate) struct BudgetTracker {
     budget: Budget,
@@ -39,7 +41,7 @@ pub(crate) struct BudgetTracker {
 struct Totals {
     tokens: u64,
     cost: Money,
-    /// Estimated input of calls under way.
+    /// Estimated input of calls in flight.
     reserved_tokens: u64,
     reserved_cost: Money,
 }
@@ -64,15 +66,18 @@ impl BudgetTracker {
         }
     }
 
-    /// Counts what the journal says was spent before.
-    pub(crate) fn recall(&self, spent: &Spent) {
+    /// Adds what was spent, also by earlier runs.
+    pub(crate) fn add(&self, spent: &Spent) {
         self.with(|totals| {
             totals.tokens += spent.usage.total();
             totals.cost = totals.cost + spent.cost.unwrap_or_default();
         });
     }
 
-    /// Whether another call may start; its expected input is set aside until it is settled.
+    /// Reserves the expected input of a call until [`BudgetTracker::settle`].
+    ///
+    /// # Errors
+    /// [`Exhausted`] if a limit is reached.
     pub(crate) fn admit(
         &self,
         expected_input: u64,
@@ -111,7 +116,7 @@ impl BudgetTracker {
         })
     }
 
-    /// Whether a step that has used so much already may go on spending.
+    /// Whether a step that has used `used` so far may make another call.
     pub(crate) fn has_left(&self, used: &Spent) -> bool {
         self.with(|totals| {
             let tokens = totals.tokens + used.usage.total();
@@ -123,7 +128,7 @@ impl BudgetTracker {
 
     pub(crate) fn settle(&self, reservation: Reservation, spent: &Spent) {
         self.release(reservation);
-        self.recall(spent);
+        self.add(spent);
     }
 
     fn release(&self, reservation: Reservation) {
@@ -138,6 +143,7 @@ impl BudgetTracker {
     }
 }
 
+/// Tokens and cost reserved for a call in flight.
 #[must_use]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reservation {

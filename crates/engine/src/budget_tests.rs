@@ -19,9 +19,9 @@ fn c07_a_call_starts_only_below_the_limits() {
         max_cost: Money::from_dollars(1.0),
         max_ms: None,
     });
-    budget_tracker.recall(&spent(99, 0.99));
+    budget_tracker.add(&spent(99, 0.99));
     assert!(budget_tracker.admit(0, None).is_ok());
-    budget_tracker.recall(&spent(1, 0.0));
+    budget_tracker.add(&spent(1, 0.0));
     assert_eq!(
         budget_tracker.admit(0, None).unwrap_err(),
         Exhausted::Tokens {
@@ -34,16 +34,16 @@ fn c07_a_call_starts_only_below_the_limits() {
         max_cost: Money::from_dollars(1.0),
         ..Budget::default()
     });
-    budget_tracker.recall(&spent(5, 1.0));
+    budget_tracker.add(&spent(5, 1.0));
     assert!(matches!(
         budget_tracker.admit(0, None),
         Err(Exhausted::Cost { .. })
     ));
 }
 
-/// C-07: calls side by side know of each other.
+/// C-07: reservations of concurrent calls count.
 #[test]
-fn c07_what_is_under_way_counts_until_it_is_settled() {
+fn c07_a_call_in_flight_counts_until_it_is_settled() {
     let budget_tracker = BudgetTracker::new(Budget {
         max_tokens: Some(100),
         ..Budget::default()

@@ -1,4 +1,4 @@
-//! Who sits at the table: casts are data files (`casts/NAME.toml`), a seat is persona, tier and settings.
+//! Casts: the seats of a debate, from data files (`casts/NAME.toml`).
 
 pub mod councils;
 
@@ -7,26 +7,29 @@ use std::path::Path;
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Text};
 use councils::{CouncilsSpec, Fault};
 
+/// The seats that take part in a debate, made for one protocol.
+///
+/// It is loaded by name from the built-in and the user's data, or from a file. A loaded cast is checked: seat names are unique
+/// and settings are in range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cast {
     pub name: String,
-    /// The protocol it is made for.
     pub protocol: String,
     pub summary: String,
     pub seats: Vec<Seat>,
-    /// Councils and what they judge; for the protocol `councils`.
+    /// Councils and their dimensions, for the protocol `councils`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub panel: Option<CouncilsSpec>,
-    /// What arguments are scored by, where the protocol scores them.
+    /// Criteria for protocols that score arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<Rubric>,
 }
 
-/// How one criterion is scored from 0 to 1, in four bands: to 0.3, to 0.6, to 0.8 and to 1.
+/// A criterion scored from 0 to 1, with a description of each band: up to 0.3, 0.6, 0.8 and 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rubric {
@@ -34,22 +37,26 @@ pub struct Rubric {
     pub bands: [String; 4],
 }
 
+/// A participant of a debate: a persona with the tier and the settings of its model.
+///
+/// The model itself is chosen when the debate is opened, from the tier and the configuration (see
+/// [`Seated`](crate::event::Seated)).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seat {
-    /// The seat's name within its cast: `skeptic`.
+    /// Unique within the cast: `skeptic`.
     pub name: String,
     pub title: String,
     pub tier: Tier,
     pub temperature: f64,
     pub max_output_tokens: u32,
-    /// The model the design names for this seat, taken where an Ollama server has it.
+    /// The model the design names for this seat, used if an Ollama server has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prefers: Option<String>,
-    /// What the seat does in its protocol beside arguing, or instead of it.
+    /// A special task in the protocol, in addition to arguing or instead of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty: Option<Duty>,
-    /// Which way it leans, where its protocol wants seats that lean.
+    /// The seat's leaning, for protocols with biased seats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bias_direction: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +64,7 @@ pub struct Seat {
     pub persona: String,
     #[serde(default, skip_serializing_if = "Part::is_panel")]
     pub part: Part,
-    /// The perspective it keeps for good (M-07).
+    /// Its permanent perspective (M-07).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<Anchor>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,23 +73,23 @@ pub struct Seat {
     pub stance: Option<Stance>,
 }
 
-/// What a seat is there for.
+/// The function of a seat in a deliberation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// It takes part in the debate.
+    /// Takes part in the debate.
     #[default]
     Panel,
-    /// It writes down what came out.
+    /// Writes the conclusion.
     Chair,
-    /// It is called when something may do harm (M-09).
+    /// Called when something may be harmful (M-09).
     SafetyEvaluator,
 }
 
 impl Part {
     #[expect(
         clippy::trivially_copy_pass_by_ref,
-        reason = "the signature is the serializer's"
+        reason = "signature required by serde"
     )]
     fn is_panel(&self) -> bool {
         *self == Self::Panel
@@ -116,7 +123,7 @@ impl Anchor {
         }
     }
 
-    /// What it looks at first.
+    /// What the perspective looks at first. Part of prompts.
     pub const fn view(self) -> &'static str {
         match self {
             Self::RiskAttentive => {
@@ -151,21 +158,21 @@ impl Team {
     }
 }
 
-/// A seat can be renamed; its duty tells the protocol who it is.
+/// The task by which a protocol finds a seat, because seats can be renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Duty {
-    /// Argues like the others, but speaks last in the last round.
+    /// Argues, and speaks last in the last round.
     Judge,
-    /// Argues, and owes precedents with dates.
+    /// Argues, and must give precedents with dates.
     Precedents,
     /// Scores arguments and does not argue.
     Score,
-    /// Sums the debate up and does not argue.
+    /// Summarizes the debate and does not argue.
     Synthesis,
 }
 
-/// Two tiers map to models in the configuration (C-03).
+/// Model tier; the configuration maps each tier to a model (C-03).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
@@ -174,9 +181,13 @@ pub enum Tier {
 }
 
 impl Cast {
+    /// Loads a cast by name.
+    ///
+    /// # Errors
+    /// [`DataError`] if there is no such cast (with the nearest name), or its file is invalid (with the line).
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(Shelf::Casts, &format!("{name}.toml"))? else {
-            let known = data.all(Shelf::Casts)?;
+        let Some(text) = data.one(DataKind::Casts, &format!("{name}.toml"))? else {
+            let known = data.all(DataKind::Casts)?;
             return Err(DataError::Unknown {
                 what: "cast",
                 name: name.to_owned(),
@@ -189,10 +200,12 @@ impl Cast {
         Self::of(&text)
     }
 
-    /// By its name, or by the path of its file: what ends in `.toml` or has a folder in it is a path.
+    /// Loads by name or by path: a path ends in `.toml` or contains a folder.
     pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
         let path = Path::new(name);
-        let is_toml = path.extension().is_some_and(|it| it == "toml");
+        let is_toml = path
+            .extension()
+            .is_some_and(|extension| extension == "toml");
         let has_folder = path.components().count() > 1;
         if is_toml || has_folder {
             Self::load_file(path)
@@ -201,7 +214,6 @@ impl Cast {
         }
     }
 
-    /// A file anywhere, by its path.
     pub fn load_file(path: &Path) -> Result<Self, DataError> {
         Self::of(&Text::read(path)?)
     }
@@ -216,7 +228,7 @@ impl Cast {
         Ok(cast)
     }
 
-    /// Every seat on the fast tier (T-11). The models that a design names are for the full debate, so they are not asked for.
+    /// Puts every seat on the fast tier (T-11). Preferred models are dropped, because they are meant for the full debate.
     #[must_use]
     pub fn on_the_fast_tier(mut self) -> Self {
         for seat in &mut self.seats {
@@ -255,7 +267,7 @@ impl Cast {
                 return Err((
                     &seat.name,
                     format!(
-                        "'{}' is no name for a seat: use small letters, digits and dashes",
+                        "invalid seat name '{}': use lowercase letters, digits and hyphens",
                         seat.name
                     ),
                 ));
@@ -270,7 +282,7 @@ impl Cast {
                 return Err((
                     &seat.name,
                     format!(
-                        "the temperature of '{}' is {}; it must be from 0 to 2",
+                        "the temperature of '{}' must be from 0 to 2, not {}",
                         seat.name, seat.temperature
                     ),
                 ));
@@ -278,7 +290,7 @@ impl Cast {
             if seat.max_output_tokens == 0 {
                 return Err((
                     &seat.name,
-                    format!("'{}' may write no token: max_output_tokens is 0", seat.name),
+                    format!("max_output_tokens of '{}' must be at least 1", seat.name),
                 ));
             }
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// P-01: the built-in cast has the design's seats and temperatures.
+/// P-01
 #[test]
 fn p01_the_built_in_cast_has_the_designs_temperatures_and_models() {
     let cast = Cast::load(&Data::built_in(), "dialectic").unwrap();
@@ -36,7 +36,7 @@ fn an_unknown_cast_or_seat_names_the_nearest() {
     assert!(error.contains("did you mean 'skeptic'"), "{error}");
 }
 
-/// C-02: built-in files with lines cut, doubled, moved and written over: each is read, or refused with its place.
+/// C-02: mutated built-in files are either read, or rejected with a line that exists.
 mod damaged {
     use proptest::prelude::*;
 
@@ -44,13 +44,13 @@ mod damaged {
     use crate::data::Origin;
 
     fn built_in() -> Vec<String> {
-        let casts = Data::built_in().all(Shelf::Casts).unwrap();
+        let casts = Data::built_in().all(DataKind::Casts).unwrap();
         casts.into_values().map(|text| text.content).collect()
     }
 
     proptest! {
         #[test]
-        fn c02_any_cast_file_is_read_or_refused(
+        fn c02_any_cast_file_is_read_or_rejected(
             which in any::<prop::sample::Index>(),
             cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, "[\\[\\]=\"'{}a-z0-9.\n,-]{0,8}|-1|1e999|nan|true"), 1..4),
         ) {

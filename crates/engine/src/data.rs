@@ -1,7 +1,7 @@
-//! Data files: built into the binary, and overridable or extendable from a folder of the user's (C-02).
+//! Data files: built into the binary, and overridden or extended by the user's data folder (C-02).
 //!
-//! A path such as `casts/dialectic.toml` is looked for in the user's folder first. What is broken there is reported with
-//! file, line and what was expected; it never falls back silently to the built-in one.
+//! A path such as `casts/dialectic.toml` is looked up in the user's folder first. An invalid file there is an error with file,
+//! line and what was expected; it never falls back silently to the built-in one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,9 +18,9 @@ static EMBEDDERS: Dir = include_dir!("$CARGO_MANIFEST_DIR/embedders");
 static MODES: Dir = include_dir!("$CARGO_MANIFEST_DIR/modes");
 static ALGORITHMS: Dir = include_dir!("$CARGO_MANIFEST_DIR/algorithms");
 
-/// The kinds of data files there are, each a folder.
+/// A kind of data file; each has its own folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shelf {
+pub enum DataKind {
     Casts,
     Prompts,
     Templates,
@@ -29,7 +29,7 @@ pub enum Shelf {
     Algorithms,
 }
 
-impl Shelf {
+impl DataKind {
     pub const ALL: [Self; 6] = [
         Self::Casts,
         Self::Prompts,
@@ -70,7 +70,7 @@ pub enum DataError {
         line: usize,
         message: String,
     },
-    #[error("there is no {what} named '{name}'{}", nearest(.known, .name))]
+    #[error("there is no {what} named '{name}'{}", suggestion(.known, .name))]
     Unknown {
         what: &'static str,
         name: String,
@@ -80,7 +80,7 @@ pub enum DataError {
     Unreadable { file: String, message: String },
 }
 
-fn nearest(known: &[String], name: &str) -> String {
+fn suggestion(known: &[String], name: &str) -> String {
     if known.is_empty() {
         return String::new();
     }
@@ -90,7 +90,7 @@ fn nearest(known: &[String], name: &str) -> String {
     }
 }
 
-/// The most similar of the known words, where one is similar enough to be meant.
+/// The most similar known word, if one is similar enough to be a typo.
 pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
@@ -99,10 +99,10 @@ pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .map(|(_, candidate)| candidate)
 }
 
-/// A data file and where it came from.
+/// A data file and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// The path relative to the shelf, with `/`: `dialectic/propose.md`.
+    /// The path relative to the folder of its kind, with `/`: `dialectic/propose.md`.
     pub name: String,
     pub origin: Origin,
     pub content: String,
@@ -119,12 +119,12 @@ impl Text {
         read(path, &path.display().to_string())
     }
 
-    /// The last line that holds this word in quotes, or else the first line: where a fault of it is best looked for.
+    /// The last line that contains this word in quotes, otherwise line 1. For error messages.
     pub(crate) fn line_naming(&self, word: &str) -> usize {
         let quoted = format!("\"{word}\"");
         let lines = self.content.lines().enumerate();
-        let holding = lines.filter(|(_, line)| line.contains(&quoted));
-        holding.last().map_or(1, |(index, _)| index + 1)
+        let matching = lines.filter(|(_, line)| line.contains(&quoted));
+        matching.last().map_or(1, |(index, _)| index + 1)
     }
 
     pub fn file(&self) -> String {
@@ -134,7 +134,10 @@ impl Text {
         }
     }
 
-    /// Reads TOML into its type; the error names file and line.
+    /// Parses TOML.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
         toml::from_str(&self.content).map_err(|error| {
             let line = error
@@ -154,7 +157,7 @@ fn line_of(content: &str, offset: usize) -> usize {
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The built-in files with the user's folder laid over them.
+/// The built-in data files, overlaid with the user's folder.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
     folder: Option<PathBuf>,
@@ -171,25 +174,25 @@ impl Data {
         Self::default()
     }
 
-    /// All files of a shelf by name; the user's ones replace built-in ones of the same name.
-    pub fn all(&self, shelf: Shelf) -> Result<BTreeMap<String, Text>, DataError> {
+    /// All files of a kind by name; a file of the user replaces the built-in one of the same name.
+    pub fn all(&self, kind: DataKind) -> Result<BTreeMap<String, Text>, DataError> {
         let mut texts = BTreeMap::new();
-        collect_built_in(shelf.built_in(), &mut texts);
+        collect_built_in(kind.built_in(), &mut texts);
         if let Some(folder) = &self.folder {
-            let root = folder.join(shelf.folder());
+            let root = folder.join(kind.folder());
             collect_folder(&root, &root, &mut texts)?;
         }
         Ok(texts)
     }
 
-    pub fn one(&self, shelf: Shelf, name: &str) -> Result<Option<Text>, DataError> {
+    pub fn one(&self, kind: DataKind, name: &str) -> Result<Option<Text>, DataError> {
         if let Some(folder) = &self.folder {
-            let path = folder.join(shelf.folder()).join(name);
+            let path = folder.join(kind.folder()).join(name);
             if path.is_file() {
                 return read(&path, name).map(Some);
             }
         }
-        Ok(shelf
+        Ok(kind
             .built_in()
             .get_file(name)
             .and_then(include_dir::File::contents_utf8)

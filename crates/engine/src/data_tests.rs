@@ -1,22 +1,22 @@
 use super::*;
 use crate::cast::Cast;
 
-/// C-02: a file of the user's replaces the built-in one of the same name and extends the list.
+/// C-02: a user's file replaces the built-in one of the same name and extends the list.
 #[test]
-fn c02_the_users_folder_lies_over_what_is_built_in() {
+fn c02_the_users_folder_overrides_built_in_files() {
     let folder = tempfile::tempdir().unwrap();
     let casts = folder.path().join("casts");
     fs::create_dir_all(&casts).unwrap();
     fs::write(casts.join("mine.toml"), "broken").unwrap();
     let data = Data::with_folder(folder.path().to_owned());
-    let names: Vec<_> = data.all(Shelf::Casts).unwrap().into_keys().collect();
+    let names: Vec<_> = data.all(DataKind::Casts).unwrap().into_keys().collect();
     assert!(names.contains(&"dialectic.toml".to_owned()), "{names:?}");
     assert!(names.contains(&"mine.toml".to_owned()), "{names:?}");
-    let mine = data.one(Shelf::Casts, "mine.toml").unwrap().unwrap();
+    let mine = data.one(DataKind::Casts, "mine.toml").unwrap().unwrap();
     assert_eq!(mine.origin, Origin::File(casts.join("mine.toml")));
 }
 
-/// C-02: a broken file gets an error with file, line and what was expected.
+/// C-02: an invalid file is reported with file, line and what was expected.
 #[test]
 fn c02_a_broken_file_is_reported_with_file_and_line() {
     let text = Text {
@@ -33,7 +33,7 @@ fn c02_a_broken_file_is_reported_with_file_and_line() {
 }
 
 #[test]
-fn a_misspelt_name_is_answered_with_the_nearest() {
+fn a_misspelt_name_gets_a_suggestion() {
     let error = DataError::Unknown {
         what: "cast",
         name: "dialektic".into(),

@@ -1,4 +1,4 @@
-//! Events in the form that programs outside read: the design's envelope and names (P-09), for every protocol.
+//! The public form of events: the envelope and the event names of the design (P-09), for every protocol.
 
 use std::collections::HashMap;
 
@@ -10,6 +10,8 @@ use crate::protocol::AnyProtocol;
 use crate::protocols;
 use crate::tokens;
 
+/// An event as clients receive it, over SSE and as JSON lines. `event` is named after the seat or the phase, such as
+/// `skeptic_chunk` or `round_start`; `content` is its text. The field names are part of the API.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Envelope {
     #[serde(rename = "type")]
@@ -27,38 +29,38 @@ pub struct Metadata {
     pub model: Option<String>,
     pub role: Option<String>,
     pub tokens_so_far: u64,
-    /// The turn it belongs to, beyond the design: seats may speak side by side.
+    /// The step it belongs to, in addition to the design: steps may run in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
 }
 
 impl Envelope {
-    fn of_step(mut self, step: &str) -> Self {
+    fn with_step(mut self, step: &str) -> Self {
         self.metadata.step = Some(step.to_owned());
         self
     }
 }
 
-/// Puts events into envelopes, in their order. It holds only what the envelope repeats: the round, the models, the tokens.
+/// Wraps events in order. Keeps only the state that envelopes repeat: round, models and token count.
 #[derive(Debug, Default)]
 pub struct Envelopes {
     models: HashMap<String, String>,
-    /// The phase whose events carry its own name.
+    /// The phase whose events are named after it and not after the seat.
     named_phase: Option<&'static str>,
     round: u32,
-    settled: u64,
-    /// Estimated tokens of the turns that are being written.
-    coming_in: HashMap<String, u64>,
+    finished_tokens: u64,
+    /// Estimated tokens of the steps in flight.
+    tokens_in_flight: HashMap<String, u64>,
 }
 
 impl Envelopes {
     pub fn new(setup: &Setup) -> Self {
         let mut envelopes = Self::default();
-        envelopes.seat(setup);
+        envelopes.read_setup(setup);
         envelopes
     }
 
-    fn seat(&mut self, setup: &Setup) {
+    fn read_setup(&mut self, setup: &Setup) {
         let seats = setup.seats.iter();
         let models = seats.map(|seated| (seated.seat.name.clone(), seated.model.clone()));
         self.models = models.collect();
@@ -67,7 +69,7 @@ impl Envelopes {
             .map(AnyProtocol::answer_phase);
     }
 
-    /// `None` for what readers outside are not told.
+    /// `None` for events that are not public. The match lists every event, so that each new one is decided on here.
     pub fn wrap(&mut self, event: &Event) -> Option<Envelope> {
         match event {
             Event::RoundStarted { round, name } => {
@@ -79,7 +81,7 @@ impl Envelopes {
             } => {
                 let name = format!("{}_start", self.subject(step, seat));
                 let envelope = self.envelope(name, *round, String::new(), Some(seat));
-                Some(envelope.of_step(step))
+                Some(envelope.with_step(step))
             }
             Event::Chunk {
                 step,
@@ -88,32 +90,32 @@ impl Envelopes {
                 text,
                 ..
             } => {
-                *self.coming_in.entry(step.clone()).or_default() += tokens::estimate(text);
+                *self.tokens_in_flight.entry(step.clone()).or_default() += tokens::estimate(text);
                 let name = format!("{}_chunk", self.subject(step, seat));
                 let envelope = self.envelope(name, *round, text.clone(), Some(seat));
-                Some(envelope.of_step(step))
+                Some(envelope.with_step(step))
             }
             Event::StepRestarted { step, reason } => {
-                self.coming_in.remove(step);
+                self.tokens_in_flight.remove(step);
                 let seat = step.split('/').nth(1).unwrap_or_default();
                 let name = format!("{}_restart", self.subject(step, seat));
                 let envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
-                Some(envelope.of_step(step))
+                Some(envelope.with_step(step))
             }
             Event::StepFinished(step) => {
-                self.settle(&step.call.step, step.call.spent.usage.total());
+                self.add_tokens(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
                 let name = format!("{}_end", self.subject(&step.call.step, seat));
                 let envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
-                Some(envelope.of_step(&step.call.step))
+                Some(envelope.with_step(&step.call.step))
             }
             Event::StepFailed(step) => {
-                self.settle(&step.call.step, step.call.spent.usage.total());
+                self.add_tokens(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
                 let name = format!("{}_absent", self.subject(&step.call.step, seat));
                 let envelope =
                     self.envelope(name, step.call.round, step.reason.clone(), Some(seat));
-                Some(envelope.of_step(&step.call.step))
+                Some(envelope.with_step(&step.call.step))
             }
             Event::Ended(end) => {
                 let answer = end
@@ -138,7 +140,7 @@ impl Envelopes {
                 Some(self.envelope("reopened".into(), self.round, String::new(), None))
             }
             Event::Opened(setup) => {
-                self.seat(setup);
+                self.read_setup(setup);
                 None
             }
             Event::Noted { .. }
@@ -149,7 +151,7 @@ impl Envelopes {
         }
     }
 
-    /// Events are named after the seat, those of the answer's phase after the phase if the protocol says so.
+    /// The seat, or the answer phase if the protocol names the phase's events after it.
     fn subject<'a>(&self, step: &str, seat: &'a str) -> &'a str {
         match self.named_phase {
             Some(phase) if step.split('/').next() == Some(phase) => phase,
@@ -157,9 +159,9 @@ impl Envelopes {
         }
     }
 
-    fn settle(&mut self, step: &str, tokens: u64) {
-        self.coming_in.remove(step);
-        self.settled += tokens;
+    fn add_tokens(&mut self, step: &str, tokens: u64) {
+        self.tokens_in_flight.remove(step);
+        self.finished_tokens += tokens;
     }
 
     fn envelope(&self, event: String, round: u32, content: String, seat: Option<&str>) -> Envelope {
@@ -171,7 +173,7 @@ impl Envelopes {
             metadata: Metadata {
                 model: seat.and_then(|seat| self.models.get(seat).cloned()),
                 role: seat.map(str::to_owned),
-                tokens_so_far: self.settled + self.coming_in.values().sum::<u64>(),
+                tokens_so_far: self.finished_tokens + self.tokens_in_flight.values().sum::<u64>(),
                 step: None,
             },
         }

@@ -6,9 +6,9 @@ use crate::protocols::{Dialectic, play};
 use crate::scripted::{Scripted, deps, good_script, setup};
 use crate::table::{Budget, Table};
 
-/// P-09: the design's names and envelope, in the order of the debate; the chunks of the synthesis are the final answer.
+/// P-09: event names and envelopes are those of the design; the chunks of the synthesis add up to the final answer.
 #[tokio::test]
-async fn p09_a_debate_in_the_designs_envelopes() {
+async fn p09_envelopes_follow_the_design() {
     let model = Scripted::new(good_script);
     let setup = setup("Why?");
     let mut envelopes = Envelopes::new(&setup);

@@ -1,11 +1,13 @@
-//! Everything that happens at a table is one of these events. Every surface is a fold over them.
+//! The events of a debate. Every view (terminal, server, exports, reports) is a fold over them.
 //!
-//! An event with a [`key`](Event::key) is journaled before anyone hears of it. One without (a chunk of text, a step
-//! that begins) is only announced: whoever was not listening finds the whole in the step that finishes.
+//! An event with a [`key`](Event::key) is journaled before it is announced. An event without one (a chunk of text, the start
+//! of a step) is only announced; its content is also part of the step that finishes.
+//!
+//! This module is at the bottom of the engine: the modules it imports must not import it.
 
 use std::sync::Arc;
 
-use roundtable_core::usage::{Money, Usage};
+pub use roundtable_core::timing::Millis;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,9 +17,7 @@ use crate::budget::Budget;
 use crate::cast::Seat;
 use crate::model::Ability;
 use crate::safety::Withheld;
-
-/// Milliseconds since 1970. The engine never reads a clock itself.
-pub type Millis = u64;
+pub use crate::spent::Spent;
 
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,16 +27,21 @@ pub struct Entry {
     pub event: Event,
 }
 
+/// Everything that can happen in a debate, from its opening to the assessment of its decision months later.
+///
+/// The JSON form is stored in journals and sent to clients, so variants and fields are only ever added. A fold that needs one
+/// or two variants uses an accessor such as [`finished`](Self::finished), or a match with `_`. Only matches that must decide
+/// about every variant list all of them: [`key`](Self::key), the public envelopes and the rows of the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// The first entry: all that is needed to play the debate again.
+    /// The first entry: everything needed to replay the debate.
     Opened(Arc<Setup>),
     RoundStarted {
         round: u32,
         name: String,
     },
-    /// Something the program itself found out and later steps rest on, such as what was retrieved.
+    /// A result the program computed and later steps depend on, such as retrieved sources.
     Noted {
         key: String,
         value: Value,
@@ -48,7 +53,7 @@ pub enum Event {
         round: u32,
         model: String,
     },
-    /// A piece of a turn's text. `offset` counts the bytes of the turn's text before it.
+    /// Part of a turn's text. `offset` is the number of bytes of the turn's text before it.
     Chunk {
         step: String,
         seat: String,
@@ -56,7 +61,7 @@ pub enum Event {
         offset: usize,
         text: String,
     },
-    /// The attempt failed and begins anew: the chunks of this step so far are void.
+    /// The attempt failed and is retried: discard the chunks of this step so far.
     StepRestarted {
         step: String,
         reason: String,
@@ -65,7 +70,7 @@ pub enum Event {
     /// The seat is absent for this step (C-06).
     StepFailed(Arc<FailedStep>),
     Ended(Arc<End>),
-    /// An ended debate goes on: failures after the last good step no longer count.
+    /// An ended debate continues: failures after the last successful step no longer count.
     Reopened {
         generation: u32,
     },
@@ -74,30 +79,30 @@ pub enum Event {
         rating: u8,
         comment: Option<String>,
     },
-    /// What happened in the world; the last one counts. `None` takes back what an earlier one said.
+    /// The real outcome of a forecast; the last event counts. `None` withdraws an earlier one.
     Resolved {
         number: u32,
         outcome: Option<String>,
         by: Option<String>,
     },
-    /// What became of the decision since (E-13).
+    /// Something that happened while the decision was implemented (E-13).
     Tracked {
         number: u32,
         tracked: Arc<Tracked>,
     },
-    /// How it came out in the end (E-14); the last one counts.
+    /// The assessment of the decision (E-14); the last event counts.
     Assessed {
         number: u32,
         assessment: Arc<Assessment>,
     },
-    /// A person speaks (E-10).
+    /// A person added a message (E-10).
     Said(Words),
-    /// A person is to decide; until then the debate waits (E-09).
+    /// The debate waits for a person's decision (E-09).
     Asked(Query),
     Decided(Decision),
 }
 
-/// What a person said while the debate ran.
+/// A message from a person while the debate runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     /// Counted from 1 within the debate.
@@ -106,7 +111,7 @@ pub struct Words {
     pub by: Option<String>,
 }
 
-/// A question to a person, with the choices there are.
+/// A question to a person, with the options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Query {
     pub key: String,
@@ -114,45 +119,96 @@ pub struct Query {
     pub options: Vec<String>,
 }
 
-/// What a person chose.
+/// A person's answer to a [`Query`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Of the question that is answered.
+    /// The key of the query.
     pub key: String,
     pub choice: String,
     pub by: Option<String>,
     pub note: Option<String>,
 }
 
+/// Accessors for folds that need one kind of event.
 impl Event {
-    /// What the debate was started with, in its first event.
     pub fn setup(&self) -> Option<&Setup> {
-        if let Self::Opened(setup) = self {
-            Some(setup)
-        } else {
-            None
+        match self {
+            Self::Opened(setup) => Some(setup),
+            _ => None,
         }
     }
 
     pub fn finished(&self) -> Option<&Arc<FinishedStep>> {
-        if let Self::StepFinished(step) = self {
-            Some(step)
-        } else {
-            None
+        match self {
+            Self::StepFinished(step) => Some(step),
+            _ => None,
+        }
+    }
+
+    pub fn failed(&self) -> Option<&Arc<FailedStep>> {
+        match self {
+            Self::StepFailed(step) => Some(step),
+            _ => None,
         }
     }
 
     pub fn ended(&self) -> Option<&Arc<End>> {
-        if let Self::Ended(end) = self {
-            Some(end)
-        } else {
-            None
+        match self {
+            Self::Ended(end) => Some(end),
+            _ => None,
         }
     }
 
-    /// The place of this event in the journal, unique within a debate; `None` for what is only announced.
+    pub fn said(&self) -> Option<&Words> {
+        match self {
+            Self::Said(words) => Some(words),
+            _ => None,
+        }
+    }
+
+    pub fn asked(&self) -> Option<&Query> {
+        match self {
+            Self::Asked(query) => Some(query),
+            _ => None,
+        }
+    }
+
+    pub fn decided(&self) -> Option<&Decision> {
+        match self {
+            Self::Decided(decision) => Some(decision),
+            _ => None,
+        }
+    }
+
+    pub fn tracked(&self) -> Option<&Tracked> {
+        match self {
+            Self::Tracked { tracked, .. } => Some(tracked),
+            _ => None,
+        }
+    }
+
+    pub fn assessed(&self) -> Option<&Assessment> {
+        match self {
+            Self::Assessed { assessment, .. } => Some(assessment),
+            _ => None,
+        }
+    }
+
+    /// The model call of a step, successful or not.
+    pub fn call(&self) -> Option<&Call> {
+        match self {
+            Self::StepFinished(step) => Some(&step.call),
+            Self::StepFailed(step) => Some(&step.call),
+            _ => None,
+        }
+    }
+}
+
+impl Event {
+    /// The event's key in the journal, unique within a debate; `None` for events that are only announced.
     ///
-    /// `generation` counts how often the debate was reopened: a step may fail, and the debate end, once in each.
+    /// `generation` is the number of times the debate was reopened: in each generation a step can fail once and the debate can
+    /// end once.
     pub fn key(&self, generation: u32) -> Option<String> {
         match self {
             Self::Opened(_) => Some("opened".into()),
@@ -174,14 +230,17 @@ impl Event {
     }
 }
 
-/// All that a debate was started with.
+/// The parameters a debate was started with.
+///
+/// It is the payload of the first journal entry. Together with the recorded replies it determines the debate: a resumed debate
+/// must be opened with an equal setup. [`rules`](crate::rules) has the fields of `rules` that are read across protocols.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Setup {
     pub protocol: String,
     pub question: String,
     pub seed: u64,
     pub seats: Vec<Seated>,
-    /// The rules of the protocol, as its own type wrote them.
+    /// The protocol's rules, serialized from its own type.
     pub rules: Value,
     pub budget: Budget,
     pub embedder: Option<String>,
@@ -189,7 +248,7 @@ pub struct Setup {
     pub program: String,
 }
 
-/// A seat with the model that was found for it.
+/// A seat together with the model assigned to it. The assignment is fixed when the debate is opened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Seated {
     #[serde(flatten)]
@@ -199,7 +258,7 @@ pub struct Seated {
     pub ability: Ability,
 }
 
-/// What is known of every call, whether it went well or not.
+/// A step's request to a model, successful or not: which step and seat, which model, when, and what it used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
     /// The step's position: `r2/skeptic/review`. Never the order of completion.
@@ -207,25 +266,27 @@ pub struct Call {
     pub seat: String,
     pub round: u32,
     pub model: String,
-    /// Hash of the rendered request: on replay another hash is [`JournalDrift`](crate::table::Halt::Drift).
+    /// Hash of the rendered request. A different hash on replay halts the debate, because the recorded reply no longer belongs
+    /// to the request.
     pub request: String,
     pub started_at: Millis,
     pub spent: Spent,
 }
 
+/// A successful step: the validated reply and the text of the turn. On replay it is used instead of a new model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FinishedStep {
     #[serde(flatten)]
     pub call: Call,
     pub reply: Value,
-    /// The turn as people read it; its chunks put together.
+    /// The turn's text for people: its chunks joined.
     pub text: String,
-    /// Rules the reply broke even after it was sent back once.
+    /// Rules the reply still broke after it was sent back once.
     pub remarks: Vec<String>,
-    /// What the safety monitor took out of it: where and why, never what.
+    /// Content the safety monitor removed: position and reason, never the content itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withheld: Vec<Withheld>,
-    /// The model of the call answered in place of this one.
+    /// The model that was asked first, if a fallback model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
 }
@@ -238,54 +299,28 @@ pub struct InsteadOf {
     pub because: String,
 }
 
+/// A step that failed after all retries. The debate continues without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedStep {
     #[serde(flatten)]
     pub call: Call,
     pub reason: String,
-    /// What the model said, where it said something unusable: it was paid for.
+    /// The invalid reply, if the model gave one: it was paid for.
     pub said: Option<String>,
 }
 
-/// The price of one step, all its attempts together (C-11).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spent {
-    #[serde(flatten)]
-    pub usage: Usage,
-    pub calls: u32,
-    /// Of the calls, those that ended in calls of tools.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub tool_turns: u32,
-    pub retries: u32,
-    pub latency_ms: u64,
-    /// `None` where the price is not known.
-    pub cost: Option<Money>,
-    /// The provider told no usage; it was counted here with a tokenizer.
-    pub estimated: bool,
-}
-
-impl Spent {
-    /// Whether the reply was asked for once more; retries of the transport are counted apart.
-    pub fn was_sent_back(&self) -> bool {
-        self.calls > self.tool_turns + 1
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
+/// How a debate ended: its final state and the protocol's result. A reopened debate has one `End` per generation; the last
+/// one counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct End {
     pub state: State,
-    /// Why it ended like this, for people.
+    /// Why it ended in this state, for people.
     pub reason: Option<String>,
     pub result: Option<Value>,
 }
 
 impl End {
-    /// The protocol's stop reason, which every verdict carries.
+    /// The protocol's stop reason, a field of every verdict.
     pub fn stop_reason(&self) -> Option<&str> {
         self.result.as_ref()?["stop_reason"].as_str()
     }
@@ -296,13 +331,14 @@ impl End {
     }
 }
 
+/// The state of a debate. `Queued`, `Running` and `Waiting` are open; the others are final until the debate is reopened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// For a place among the running ones.
+    /// Waiting for a free slot.
     Queued,
     Running,
-    /// For a person's decision.
+    /// Waiting for a person's decision.
     Waiting,
     Complete,
     Partial,

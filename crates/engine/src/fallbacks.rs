@@ -1,4 +1,4 @@
-//! Models that answered in place of those that were asked (C-07), as the journal has them: no answer passes for another's.
+//! Steps answered by a fallback model (C-07), from the journal, so that reports name the model that really answered.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +18,7 @@ pub struct StandIn {
     pub because: String,
 }
 
-/// In the order of the journal.
+/// All such steps, in the order of the journal.
 pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
     let finished = entries.iter().filter_map(|entry| match &entry.event {
         Event::StepFinished(step) => Some(step),
@@ -52,20 +52,20 @@ pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
     replaced.collect()
 }
 
-/// Who stood in for whom, how often and why; `None` where everybody answered who was asked.
+/// The report section on fallbacks; `None` if there were none.
 pub(crate) fn section(entries: &[Entry]) -> Option<Section> {
     let all = fallbacks(entries);
-    let mut told: Vec<(&StandIn, usize)> = Vec::new();
-    for it in &all {
-        let known = told
-            .iter_mut()
-            .find(|(first, _)| (&first.model, &first.instead_of) == (&it.model, &it.instead_of));
+    let mut pairs: Vec<(&StandIn, usize)> = Vec::new();
+    for fallback in &all {
+        let known = pairs.iter_mut().find(|(first, _)| {
+            (&first.model, &first.instead_of) == (&fallback.model, &fallback.instead_of)
+        });
         match known {
             Some((_, count)) => *count += 1,
-            None => told.push((it, 1)),
+            None => pairs.push((fallback, 1)),
         }
     }
-    let notes = told.into_iter().map(|(first, count)| {
+    let notes = pairs.into_iter().map(|(first, count)| {
         let steps = if count == 1 { "step" } else { "steps" };
         let StandIn {
             step,
@@ -82,7 +82,7 @@ pub(crate) fn section(entries: &[Entry]) -> Option<Section> {
         }
     });
     let notes: Vec<Block> = notes.collect();
-    (!notes.is_empty()).then(|| Section::main("Who answered instead", notes))
+    (!notes.is_empty()).then(|| Section::main("Fallback models", notes))
 }
 
 #[cfg(test)]

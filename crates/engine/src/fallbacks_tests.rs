@@ -3,13 +3,14 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
+use crate::budget::Budget;
 use crate::journal::MemoryJournal;
 use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
-use crate::table::{Budget, Table};
+use crate::table::Table;
 
-/// A debate of which these steps were answered by another model.
-async fn debate_with(stood_in: &[(&str, &str)]) -> Vec<Entry> {
+/// A debate in which a fallback model answered these steps.
+async fn debate_with(fallbacks: &[(&str, &str)]) -> Vec<Entry> {
     let journal = Arc::<MemoryJournal>::default();
     let model = Scripted::new(good_script);
     let table = Table::open(
@@ -23,7 +24,7 @@ async fn debate_with(stood_in: &[(&str, &str)]) -> Vec<Entry> {
     let mut entries = entries(&journal);
     for entry in &mut entries {
         if let Event::StepFinished(step) = &mut entry.event
-            && let Some((_, other)) = stood_in.iter().find(|(name, _)| *name == step.call.step)
+            && let Some((_, other)) = fallbacks.iter().find(|(name, _)| *name == step.call.step)
         {
             let step = Arc::make_mut(step);
             step.instead_of = Some(crate::event::InsteadOf {
@@ -35,9 +36,9 @@ async fn debate_with(stood_in: &[(&str, &str)]) -> Vec<Entry> {
     entries
 }
 
-/// C-07: whose words they really are stands in the report and in the record.
+/// C-07: the report and the record name the model that really answered.
 #[tokio::test]
-async fn c07_who_answered_instead_is_in_the_report_and_the_record() {
+async fn c07_fallback_models_are_in_the_report_and_the_record() {
     let entries = debate_with(&[
         ("r1/proposer/propose", "spare:y"),
         ("r1/skeptic/criticise", "spare:y"),
@@ -47,14 +48,14 @@ async fn c07_who_answered_instead_is_in_the_report_and_the_record() {
     let sections = protocols::report(&entries).sections;
     let shown = sections
         .iter()
-        .find(|it| it.title == "Who answered instead");
+        .find(|section| section.title == "Fallback models");
     let because = "test:scripted: the server failed with status 500";
     let note = |text: String| Block::Note {
         text,
         tone: Tone::Caution,
     };
     assert_eq!(
-        shown.map(|it| it.blocks.clone()),
+        shown.map(|section| section.blocks.clone()),
         Some(vec![
             note(format!(
                 "spare:y answered in place of test:scripted in 2 steps, first in r1/proposer/propose: {because}"
@@ -76,9 +77,9 @@ async fn c07_who_answered_instead_is_in_the_report_and_the_record() {
     );
 }
 
-/// C-07: where everybody answered who was asked, nobody reads of it.
+/// C-07: without fallbacks there is no section.
 #[tokio::test]
-async fn c07_without_a_fall_back_nothing_is_said_of_one() {
+async fn c07_without_fallbacks_there_is_no_section() {
     let entries = debate_with(&[]).await;
     assert_eq!(section(&entries), None);
     let record = protocols::record("x", "now".into(), &entries).unwrap();

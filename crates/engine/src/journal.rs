@@ -1,4 +1,4 @@
-//! The port to the journal of one debate: append and load, nothing else.
+//! Port to the journal of one debate: append and load.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,30 +6,40 @@ use futures::future::BoxFuture;
 
 use crate::event::Entry;
 
-/// The append-only record of one debate, held by one claim. When `append` returns, the entries survive a power cut.
+/// The append-only event log of one debate, and the only source of truth about it. The caller holds the debate's lease, so
+/// there is one writer. Once `append` returns `Ok`, the entries survive a power failure.
 pub trait Journal: Send + Sync {
-    /// All or nothing. `keys` are the entries' places in the debate, each used once.
+    /// Appends entries atomically. Each key names the place of an entry in the debate and may be used once.
+    ///
+    /// # Errors
+    /// [`JournalError`]; then none of the entries is in the journal.
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>>;
 
     /// All entries in the order of `seq`.
+    ///
+    /// # Errors
+    /// [`JournalError`] if the journal cannot be read.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>>;
 }
 
+/// An entry with its unique key, such as `r2/skeptic/critique`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keyed {
     pub key: String,
     pub entry: Entry,
 }
 
+/// Why a journal could not be read or written. It halts the debate, which can be resumed from what is in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
-    #[error("another process has taken this debate over")]
+    /// The lease was lost: the fencing token is outdated.
+    #[error("another process has taken over this debate")]
     Fenced,
-    #[error("the journal already holds '{key}'")]
+    #[error("the journal already contains '{key}'")]
     Duplicate { key: String },
     #[error("the disk is full ({detail})")]
     Full { detail: String },
-    #[error("the database cannot be written ({detail})")]
+    #[error("the database is read-only ({detail})")]
     ReadOnly { detail: String },
     #[error("the database is not available ({detail})")]
     Unavailable { detail: String },
@@ -37,7 +47,7 @@ pub enum JournalError {
     Corrupt { detail: String },
 }
 
-/// A journal that forgets: for dry runs and tests of logic.
+/// A journal in memory, for dry runs and tests.
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     entries: Mutex<Vec<Keyed>>,
@@ -61,15 +71,15 @@ impl MemoryJournal {
 impl Journal for MemoryJournal {
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
         Box::pin(async move {
-            let mut held = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut stored = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
             for new in &entries {
-                if held.iter().any(|old| old.key == new.key) {
+                if stored.iter().any(|old| old.key == new.key) {
                     return Err(JournalError::Duplicate {
                         key: new.key.clone(),
                     });
                 }
             }
-            held.extend(entries);
+            stored.extend(entries);
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! Journals that somebody has damaged or a newer version has written: every fold over them ends, and none falls over.
+//! Damaged journals and journals of a newer version: every fold over them terminates without a panic.
 
 use std::sync::Arc;
 
@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::budget::Budget;
 use crate::protocols::{self, Dialectic, play};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
-use crate::table::{Budget, Table};
+use crate::table::Table;
 use crate::transcript::Transcript;
 
 /// Any JSON, of a bounded size.
@@ -20,7 +21,7 @@ pub(crate) fn json() -> impl Strategy<Value = Value> {
         any::<u64>().prop_map(Value::from),
         any::<f64>().prop_map(|number| json!(number)),
         any::<String>().prop_map(Value::from),
-        // Words that mean something here.
+        // Words with a meaning in journals.
         prop::sample::select(vec![
             "complete",
             "r1",
@@ -59,7 +60,7 @@ fn good() -> Vec<Value> {
     entries.iter().map(|entry| json!(entry)).collect()
 }
 
-/// Puts `with` in the place of the `nth` value in it, counted as they stand.
+/// Replaces the `nth` value, in document order.
 fn replace(value: &mut Value, nth: &mut usize, with: &Value) -> bool {
     if *nth == 0 {
         value.clone_from(with);
@@ -73,7 +74,7 @@ fn replace(value: &mut Value, nth: &mut usize, with: &Value) -> bool {
     }
 }
 
-/// Everything that is made of a journal.
+/// Builds every view of a journal.
 fn fold(entries: &[Entry]) {
     let _ = Transcript::of("id", entries);
     let _ = protocols::report(entries);
@@ -83,7 +84,7 @@ fn fold(entries: &[Entry]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// C-08: an entry that is no entry is an error of its own, not a panic.
+    /// C-08: an invalid entry is an error, not a panic.
     #[test]
     fn c08_any_json_is_an_entry_or_an_error(value in json()) {
         if let Ok(entry) = serde_json::from_value::<Entry>(value) {
@@ -91,7 +92,7 @@ proptest! {
         }
     }
 
-    /// C-08: values changed, entries gone, in another order, there twice, or of another protocol.
+    /// C-08: changed values, and missing, reordered, duplicate or foreign entries.
     #[test]
     fn c08_damaged_journals_are_folded_or_refused(
         protocol in prop::sample::select(protocols::ALL.to_vec()),

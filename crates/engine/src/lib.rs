@@ -1,4 +1,5 @@
-//! One engine for every protocol: the table acts, the journal remembers, protocols only decide.
+//! The debate engine. A [`protocol`] decides which step comes next; the [`table`] calls the models and writes the
+//! [`journal`]; every view of a debate is a fold over its [`event`]s.
 
 pub mod algorithm;
 pub mod assessment;
@@ -20,12 +21,16 @@ pub mod reasoning;
 pub mod reply;
 pub mod report;
 pub mod retrospective;
+pub mod rules;
 pub mod safety;
+pub mod spent;
 pub mod table;
 pub mod tokens;
 pub mod tools;
 pub mod totals;
 pub mod transcript;
 
+#[cfg(test)]
+mod module_graph_tests;
 #[cfg(test)]
 mod scripted;

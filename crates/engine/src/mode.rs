@@ -1,11 +1,11 @@
-//! A mode of debate as data (`modes/NAME.toml`): the four layers of its prompt, who speaks when, what they see of each
-//! other, and its two questions of verification (M-01, M-02). The user's own files work like the built-in ones.
+//! Debate modes as data (`modes/NAME.toml`): the four layers of the prompt, speaking order, visibility, and two verification
+//! questions (M-01, M-02). The user's files work like the built-in ones.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Text};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,24 +27,24 @@ pub struct Mode {
     pub contract: Contract,
     pub structure: Structure,
     pub verification: Questions,
-    /// What a team or a stance adds: `red`, `blue`, `yes`, `no`, `neutral`.
+    /// Additions for a team or stance: `red`, `blue`, `yes`, `no`, `neutral`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variants: BTreeMap<String, Variant>,
 }
 
-/// Who speaks when within a round.
+/// Speaking order within a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpeakingOrder {
-    /// All at once; nobody hears the others before the next round.
+    /// All concurrently; seats see each other's turns in the next round.
     Parallel,
-    /// One after the other, each having heard those before.
+    /// One after the other, each seeing the turns before.
     Sequence,
-    /// The red team at once, then the blue team at once, having heard red.
+    /// The red team concurrently, then the blue team, which sees the red team's turns.
     RedThenBlue,
 }
 
-/// Whether seats can tell who said what.
+/// Whether seats see who said what.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Visibility {
@@ -58,7 +58,7 @@ pub enum Visibility {
 pub enum Stances {
     #[default]
     None,
-    /// Each seat is given one and holds to it (M-06).
+    /// Each seat is assigned one and keeps it (M-06).
     Assigned,
 }
 
@@ -67,11 +67,11 @@ pub enum Stances {
 pub enum Estimates {
     #[default]
     None,
-    /// Where the question asks for a number, each seat gives one.
+    /// If the question asks for a number, each seat gives one.
     Asked,
 }
 
-/// Whether the mode itself is a reason to look at safety more closely (M-09).
+/// Whether the mode itself requires the second safety tier (M-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caution {
@@ -80,7 +80,7 @@ pub enum Caution {
     Watched,
 }
 
-/// Whether every weakness that is named needs a mitigation (M-09).
+/// Whether every weakness needs a mitigation (M-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mitigations {
@@ -125,7 +125,7 @@ pub struct Section {
     pub what: String,
 }
 
-/// The fourth layer: the two questions of the mode, beside those of all modes.
+/// The fourth layer: the mode's two verification questions, in addition to the common ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Questions {
@@ -143,12 +143,12 @@ pub struct Variant {
     pub must_not: Vec<String>,
 }
 
-/// The one mode that has stances (M-06).
+/// The only mode with stances (M-06).
 const WITH_STANCES: &str = "devils-advocate";
 
 impl Mode {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(Shelf::Modes, &format!("{name}.toml"))? else {
+        let Some(text) = data.one(DataKind::Modes, &format!("{name}.toml"))? else {
             return Err(DataError::Unknown {
                 what: "mode",
                 name: name.to_owned(),
@@ -159,13 +159,16 @@ impl Mode {
     }
 
     pub fn names(data: &Data) -> Result<Vec<String>, DataError> {
-        let files = data.all(Shelf::Modes)?.into_keys();
+        let files = data.all(DataKind::Modes)?.into_keys();
         Ok(files
             .filter_map(|file| file.strip_suffix(".toml").map(str::to_owned))
             .collect())
     }
 
-    /// Reads one mode file; the error says file, line and what was expected.
+    /// Parses one mode file.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file, line and what was expected.
     pub fn parse(text: &Text) -> Result<Self, DataError> {
         let mode: Self = text.parse()?;
         mode.check().map_err(|(word, message)| DataError::Broken {
@@ -176,19 +179,19 @@ impl Mode {
         Ok(mode)
     }
 
-    /// What the type alone cannot say, with the word in the file that it is about.
+    /// Checks what the type cannot express; an error has the key it is about.
     fn check(&self) -> Result<(), (&'static str, String)> {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.name.is_empty() || !self.name.chars().all(is_name) {
             let message = format!(
-                "'{}' is no name for a mode: use small letters, digits and dashes",
+                "invalid mode name '{}': use lowercase letters, digits and dashes",
                 self.name
             );
             return Err(("name", message));
         }
         if self.stances == Stances::Assigned && self.name != WITH_STANCES {
             let message =
-                format!("only '{WITH_STANCES}' has stances; other modes leave `stances` out");
+                format!("only the mode '{WITH_STANCES}' supports `stances`; remove the key");
             return Err(("stances", message));
         }
         for (word, is_empty) in [
@@ -229,7 +232,7 @@ impl Mode {
         if let Some(name) = missing {
             return Err((
                 "variants",
-                format!("[variants.{name}] is missing: its seats have no role of their own"),
+                format!("missing [variants.{name}]: its seats need a role"),
             ));
         }
         let known = self.needed_variants();
@@ -241,7 +244,7 @@ impl Mode {
             Some(name) => Err((
                 "variants",
                 format!(
-                    "there is no use for [variants.{name}] in a mode with this order and without these stances"
+                    "unused [variants.{name}]: this mode's `order` and `stances` have no such variant"
                 ),
             )),
             None => Ok(()),
@@ -260,7 +263,7 @@ impl Mode {
         }
     }
 
-    /// What an argument of this round consists of.
+    /// The sections of an argument in this round.
     pub fn structure_of(&self, round: u32) -> &[Section] {
         if round <= 1 {
             &self.structure.first
@@ -269,7 +272,7 @@ impl Mode {
         }
     }
 
-    /// Everything a prompt takes from it, for counting.
+    /// All texts that prompts contain, for token counting.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let role = [
             &self.role.identity,
@@ -302,7 +305,7 @@ fn line_with(content: &str, word: &str) -> usize {
         .map_or(1, |index| index + 1)
 }
 
-/// A file to start an own mode from.
+/// A starting point for a new mode file.
 pub const SKELETON: &str = include_str!("../modes/collaborative.toml");
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ fn text(content: &str) -> Text {
     }
 }
 
-/// M-01, M-02: the seven modes, who speaks when, and what is special about each.
+/// M-01, M-02: the seven modes with their speaking order and settings.
 #[test]
-fn m01_the_seven_modes_are_there() {
+fn m01_there_are_seven_modes() {
     use {SpeakingOrder::*, Stances::Assigned, Visibility::*};
 
     let data = Data::built_in();
@@ -43,21 +43,21 @@ fn m01_the_seven_modes_are_there() {
             ("socratic", Sequence, Named, Stances::None),
         ]
     );
-    // M-01: first and later rounds differ in every one.
+    // M-01: the sections of the first and later rounds differ in every mode.
     for mode in &modes {
         assert_ne!(mode.structure.first, mode.structure.later, "{}", mode.name);
     }
-    // M-09: where each weakness needs a mitigation, and where the mode itself is a trigger.
+    // M-09: modes that require mitigations, and modes that trigger the second safety tier.
     let required: Vec<_> = modes
         .iter()
-        .filter(|it| it.mitigations == Mitigations::Required)
-        .map(|it| it.name.as_str())
+        .filter(|mode| mode.mitigations == Mitigations::Required)
+        .map(|mode| mode.name.as_str())
         .collect();
     assert_eq!(required, ["adversarial", "red-team-blue-team"]);
     let watched: Vec<_> = modes
         .iter()
-        .filter(|it| it.caution == Caution::Watched)
-        .map(|it| it.name.as_str())
+        .filter(|mode| mode.caution == Caution::Watched)
+        .map(|mode| mode.name.as_str())
         .collect();
     assert_eq!(
         watched,
@@ -65,7 +65,7 @@ fn m01_the_seven_modes_are_there() {
     );
 }
 
-/// M-01, C-02: a broken file is told with file, line and what was expected.
+/// M-01, C-02: an invalid file is reported with file, line and what was expected.
 #[test]
 fn m01_a_broken_mode_file_says_where_and_why() {
     let cases = [
@@ -75,18 +75,18 @@ fn m01_a_broken_mode_file_says_where_and_why() {
         ),
         (
             SKELETON.replace("order = \"parallel\"", "order = \"red-then-blue\""),
-            "[variants.red] is missing",
+            "missing [variants.red]",
         ),
         (
             SKELETON.replace(
                 "order = \"parallel\"",
                 "order = \"parallel\"\nstances = \"assigned\"",
             ),
-            "modes/mine.toml:4: only 'devils-advocate' has stances",
+            "modes/mine.toml:4: only the mode 'devils-advocate' supports",
         ),
         (
             SKELETON.replace("name = \"collaborative\"", "name = \"My Mode\""),
-            "modes/mine.toml:1: 'My Mode' is no name",
+            "modes/mine.toml:1: invalid mode name 'My Mode'",
         ),
         (
             SKELETON.replace(
@@ -97,7 +97,7 @@ fn m01_a_broken_mode_file_says_where_and_why() {
         ),
         (
             format!("{SKELETON}\n[variants.red]\nrole = \"x\"\n"),
-            "there is no use for [variants.red]",
+            "unused [variants.red]",
         ),
         (SKELETON.replace("mission", "misson"), "misson"),
     ];
@@ -124,7 +124,7 @@ fn m01_the_users_own_mode_works_like_a_built_in_one() {
     );
 }
 
-/// C-02: built-in files with pieces cut out and written over: each is read, or refused with its place.
+/// C-02: a randomly damaged built-in file is read, or refused with file and line.
 mod damaged {
     use proptest::prelude::*;
 
@@ -136,8 +136,8 @@ mod damaged {
             which in any::<prop::sample::Index>(),
             cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize, "[\\[\\]=\"'{}a-z0-9.\n,-]{0,8}|-1|1e999|nan|true"), 1..4),
         ) {
-            let shelf = Data::built_in().all(Shelf::Modes).unwrap();
-            let texts: Vec<String> = shelf.into_values().map(|it| it.content).collect();
+            let files = Data::built_in().all(DataKind::Modes).unwrap();
+            let texts: Vec<String> = files.into_values().map(|text| text.content).collect();
             let mut content: Vec<char> = texts[which.index(texts.len())].chars().collect();
             for (at, length, with) in cuts {
                 let at = at.index(content.len() + 1);

@@ -1,7 +1,7 @@
-//! The port to language models. A model is something that streams; a completion is a fold of that stream.
+//! Port to language models. A model streams deltas; a completion is a fold of that stream.
 //!
-//! Adapters live outside the engine. They promise: every stream ends with [`Delta::Finish`] or an error, usage is
-//! reported before the end where the provider tells it, and text arrives in order.
+//! Adapters live outside the engine. Their contract: every stream ends with [`Delta::Finish`] or an error, usage is reported
+//! before the end if the provider sends it, and text arrives in order.
 
 use std::fmt;
 use std::ops::Deref;
@@ -15,19 +15,20 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// One call. What the seats of a round share comes first and is marked, so that prompt caches hit (C-13).
+/// One call of a model, independent of the provider. The table renders it and adapters translate it. The prefix that seats of a
+/// round have in common comes first and is marked, for prompt caches (C-13). Its hash identifies a step on replay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Request {
-    /// The provider's own name of the model, without the provider.
+    /// The provider's name of the model, without the provider.
     pub model: String,
     pub system: String,
-    /// Neighbouring messages of one speaker are one message to the provider.
+    /// Adapters join consecutive messages of one speaker.
     pub messages: Vec<Message>,
-    /// Pictures that belong to the first message of the user. Only models that [see](Model::sees) are sent any.
+    /// Images of the first user message. Only sent to models that [accept images](Model::sees).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
     pub schema: Option<Schema>,
-    /// Only models that [call tools](Model::calls_tools) are sent any.
+    /// Only sent to models that [support tools](Model::calls_tools).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Tools>,
     pub temperature: f64,
@@ -36,7 +37,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Everything the model is given to read.
+    /// All prompt texts.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(Message::texts))
     }
@@ -46,9 +47,9 @@ impl Request {
 pub struct Message {
     pub speaker: Speaker,
     pub text: String,
-    /// Everything up to the end of this message is the same for other calls: a cache breakpoint belongs here.
+    /// Other calls have the same prefix up to the end of this message: place a cache breakpoint here.
     pub shared: bool,
-    /// What the assistant asked of tools after its text, or what the tools answered before the user's.
+    /// The assistant's tool calls after its text, or the tools' results before the user's text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolPart>,
 }
@@ -72,21 +73,22 @@ impl Message {
 pub enum ToolPart {
     Call(ToolCall),
     Result {
-        /// Of the call that is answered.
+        /// Id of the answered call.
         id: String,
         name: String,
         text: String,
     },
 }
 
-/// The tools a model may call.
+/// The tools offered to a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tools {
     pub list: Vec<Tool>,
     pub offer: Offer,
 }
 
-/// Whether the model may still call tools. Some providers want to know them as long as the conversation mentions them.
+/// Whether the model may still call tools. Closed tools are still listed, because some providers require the definitions as
+/// long as the conversation contains calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offer {
@@ -102,28 +104,28 @@ pub struct Tool {
     pub parameters: Arc<RawJson>,
 }
 
-/// What a model asks of a tool, as it said it: nothing is checked yet.
+/// A tool call as the model wrote it, unchecked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The provider's, or made up where it gives none; unique within a reply.
+    /// The provider's id, or a generated one if it sends none; unique within a reply.
     pub id: String,
     pub name: String,
-    /// JSON, if the model kept to it.
+    /// JSON, if the model wrote valid JSON.
     pub arguments: String,
-    /// What the provider wants back with the call, and nobody else understands.
+    /// Opaque data that the provider requires to be sent back with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// A picture as providers take it.
+/// An image in the form providers accept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
-    /// What people call it.
+    /// Display name.
     pub name: String,
     /// Such as `image/png`.
     pub media_type: String,
-    /// In base64. Shared: it is the same in every call.
+    /// Base64. Shared between calls.
     pub data: Arc<str>,
 }
 
@@ -134,16 +136,15 @@ pub enum Speaker {
     Assistant,
 }
 
-/// The JSON schema a reply has to fit, self-contained (no `$ref`), every object closed and every property required.
+/// The JSON schema of a reply: self-contained (no `$ref`), every object closed, every property required.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Schema {
     pub name: String,
-    /// Shared: it is the same for every call of its kind, and often longer than what is said.
+    /// Shared between calls: it is often longer than the prompt.
     pub json: Arc<RawJson>,
 }
 
-/// JSON and its text, each made from the other once it is asked for: what is sent with every call is written out once, and
-/// what is only sent is never read.
+/// JSON as a value and as text; each is computed from the other on first use. A schema is serialized once for all calls.
 #[derive(Debug, Clone, Default)]
 pub struct RawJson {
     value: OnceLock<Value>,
@@ -200,7 +201,7 @@ impl RawJson {
         self.text.get_or_init(write).as_deref()
     }
 
-    /// As it is sent.
+    /// The JSON text.
     pub fn text(&self) -> &str {
         self.raw().map_or("", RawValue::get)
     }
@@ -215,25 +216,26 @@ impl Serialize for RawJson {
     }
 }
 
+/// One item of a model's stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delta {
     Text(String),
-    /// Thinking that the provider sends apart from the reply. It is not part of the text.
+    /// Reasoning that the provider sends separately; not part of the text.
     Reasoning(String),
-    /// A whole call of a tool. Calls come after the text and before the end.
+    /// A complete tool call. Calls come after the text and before the end.
     Call(ToolCall),
-    /// What the call has used. Adapters send it once per attempt; the table adds attempts up.
+    /// Usage of one attempt; the table adds up attempts.
     Usage(Usage),
-    /// The attempt failed and the call begins anew: all text so far is void.
+    /// The attempt failed and is retried: discard all text so far.
     Restart {
         reason: String,
     },
-    /// Another model answers from here on: all text so far is void.
+    /// A fallback model takes over: discard all text so far.
     Instead(Box<Instead>),
     Finish(Finish),
 }
 
-/// Who answers in place of the model that was asked, and why.
+/// The fallback model that answers instead of the requested one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instead {
     /// `provider:model`
@@ -246,13 +248,13 @@ pub struct Instead {
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     Stop,
-    /// The reply hit the token limit and is cut.
+    /// The reply was truncated at the token limit.
     Length,
     /// The provider withheld the reply.
     Refused,
 }
 
-/// Why a call failed. Variants are what callers branch on; `detail` is for people and never holds a secret.
+/// Why a call failed. Callers branch on the variant; `detail` is for people and never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     #[error("rate limited ({detail})")]
@@ -282,14 +284,14 @@ pub enum ModelError {
     Rejected { status: u16, detail: String },
     #[error("this is not the answer of a model server ({detail})")]
     NotAModelServer { detail: String },
-    #[error("not asked ({detail})")]
-    LeftAlone { detail: String },
+    #[error("skipped: circuit breaker open ({detail})")]
+    BreakerOpen { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
 }
 
 impl ModelError {
-    /// Whether the same call may well succeed a little later (C-07).
+    /// Whether a retry may succeed (C-07).
     pub fn is_transient(&self) -> bool {
         match self {
             Self::RateLimited { .. }
@@ -302,7 +304,7 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
-            | Self::LeftAlone { .. }
+            | Self::BreakerOpen { .. }
             | Self::Local { .. } => false,
         }
     }
@@ -320,16 +322,16 @@ impl ModelError {
             | Self::TooLong { .. }
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
-            | Self::LeftAlone { .. }
+            | Self::BreakerOpen { .. }
             | Self::Local { .. } => None,
         }
     }
 }
 
-/// What the engine must know about a model before it asks.
+/// What the engine needs to know about a model before a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
-    /// Input and output together, where it is known.
+    /// Input and output together; `None` if unknown.
     pub context_tokens: Option<u32>,
     pub ability: Ability,
 }
@@ -351,21 +353,24 @@ pub enum Ability {
     Small,
 }
 
+/// The stream of one call.
 pub type Deltas = BoxStream<'static, Result<Delta, ModelError>>;
 
+/// A language model. Implementations include retries and fallbacks and report them in the stream.
 pub trait Model: Send + Sync {
+    /// Starts a call. The stream ends with [`Delta::Finish`] or an error; dropping it cancels the call.
     fn stream(&self, request: Request) -> Deltas;
 
     fn profile(&self) -> Profile {
         Profile::default()
     }
 
-    /// Whether it can be sent pictures.
+    /// Whether the model accepts images.
     fn sees(&self) -> bool {
         false
     }
 
-    /// Whether it can be offered tools.
+    /// Whether the model supports tools.
     fn calls_tools(&self) -> bool {
         false
     }

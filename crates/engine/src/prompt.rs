@@ -1,8 +1,8 @@
-//! Prompts are data: templates with three parts, rendered strictly.
+//! Prompt templates: Jinja files with three parts; an undefined variable is an error.
 //!
-//! A prompt file has the parts `=== system`, `=== shared` and `=== own`, each on a line of its own. `shared` is what other
-//! calls of the same round or debate begin with too, so that caches hit; `own` is this call's (C-13). Whatever a model
-//! said reaches another model only through the filter `quoted` (C-12).
+//! A prompt file has the parts `=== system`, `=== shared` and `=== own`, each on its own line. `shared` is the common prefix of
+//! the calls of a round or debate, for prompt caches; `own` is specific to this call (C-13). Text of a model reaches another
+//! model only through the filter `quoted` (C-12).
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
@@ -12,8 +12,9 @@ use minijinja::value::{Rest, Serde};
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
 use serde::Serialize;
 
-use crate::data::{Data, DataError, Shelf};
+use crate::data::{Data, DataError, DataKind};
 
+/// A rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
     pub system: String,
@@ -25,12 +26,11 @@ pub struct Prompt {
 pub enum PromptError {
     #[error(transparent)]
     Data(#[from] DataError),
-    #[error("prompt '{name}' cannot be rendered: {message}")]
+    #[error("cannot render prompt '{name}': {message}")]
     Unrenderable { name: String, message: String },
 }
 
-/// What a template is filled with, written like JSON but without taking the way through it: long histories are most of
-/// what a debate has to handle.
+/// Template context with the syntax of `json!`, but without converting long histories to JSON values.
 macro_rules! given {
     ({ $($key:literal: $value:expr),* $(,)? }) => {
         ::minijinja::Value::from_pairs([
@@ -40,11 +40,17 @@ macro_rules! given {
 }
 pub(crate) use given;
 
+/// The loaded prompt templates: the built-in ones and the user's, which take precedence. Loaded once and shared by all
+/// debates; rendering is deterministic.
 pub struct Prompts {
     environment: Environment<'static>,
 }
 
 impl Prompts {
+    /// Loads and compiles all templates.
+    ///
+    /// # Errors
+    /// [`PromptError::Data`] with file and line if a template cannot be read or compiled.
     pub fn load(data: &Data) -> Result<Self, PromptError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -58,7 +64,7 @@ impl Prompts {
             message: error.to_string(),
         })?);
         environment.add_filter("quoted", quoted);
-        for (name, text) in data.all(Shelf::Prompts)? {
+        for (name, text) in data.all(DataKind::Prompts)? {
             let broken = |line, message| DataError::Broken {
                 file: text.file(),
                 line,
@@ -79,7 +85,10 @@ impl Prompts {
         Ok(Self { environment })
     }
 
-    /// Renders a file without parts.
+    /// Renders `NAME.md`, a file without parts.
+    ///
+    /// # Errors
+    /// [`PromptError::Unrenderable`] if the template is missing or uses an undefined variable.
     pub fn render_plain(&self, name: &str, context: impl Serialize) -> Result<String, PromptError> {
         self.environment
             .get_template(&format!("{name}.md"))
@@ -91,7 +100,10 @@ impl Prompts {
             })
     }
 
-    /// Renders the three parts of `NAME.md` with the given context.
+    /// Renders the three parts of `NAME.md`.
+    ///
+    /// # Errors
+    /// See [`Prompts::render_plain`].
     pub fn render(&self, name: &str, context: &Value) -> Result<Prompt, PromptError> {
         let part = |part: &str| {
             self.environment
@@ -111,29 +123,29 @@ impl Prompts {
     }
 }
 
-/// The parts of a prompt file with the number of lines before each. A file without parts is one piece, to be included.
+/// Splits a prompt file into its parts, each with the number of lines before it. A file without parts is one piece, to be included.
 ///
-/// Parts are told apart before anything is filled in, so no question and no reply can add one.
+/// The split happens before rendering, so no question and no reply can add a part.
 fn parts(content: &str) -> Vec<(Option<String>, usize, String)> {
-    let mut found = vec![(None, 0, String::new())];
+    let mut parts = vec![(None, 0, String::new())];
     for (number, line) in content.lines().enumerate() {
         if let Some(part) = line.strip_prefix("=== ") {
-            found.push((Some(part.trim().to_owned()), number + 1, String::new()));
-        } else if let Some((_, _, source)) = found.last_mut() {
+            parts.push((Some(part.trim().to_owned()), number + 1, String::new()));
+        } else if let Some((_, _, source)) = parts.last_mut() {
             source.push_str(line);
             source.push('\n');
         }
     }
-    if found.len() > 1 {
-        found.remove(0);
+    if parts.len() > 1 {
+        parts.remove(0);
     }
-    found
+    parts
 }
 
-/// Puts words of a model into a block that they cannot close: any tag of the block inside is made harmless.
+/// Wraps untrusted text in a `<quote>` block that it cannot close: such tags inside are escaped.
 ///
-/// `{{ text | quoted("the skeptic, round ", round) }}`: who said it may be put together from several pieces. They are written in
-/// their place at once; joined by the template engine first, they would take longer than all the rest of a quote.
+/// `{{ text | quoted("the skeptic, round ", round) }}`: the attribution may have several pieces. Concatenating them in the template
+/// would cost more than the rest of the filter.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the signature is the template engine's"
@@ -154,21 +166,21 @@ pub fn quote(text: &str, by: &str) -> String {
 }
 
 fn block(text: &str, by: &[impl Display]) -> String {
-    // More than who says it takes, so that the block seldom has to be moved.
-    const AROUND: usize = 100;
-    let mut block = String::with_capacity(text.len() + AROUND);
+    // Room for the tags and the attribution, to avoid a reallocation.
+    const OVERHEAD: usize = 100;
+    let mut block = String::with_capacity(text.len() + OVERHEAD);
     block.push_str("<quote by=\"");
     for piece in by {
-        // Writing to a string cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(Attribute(&mut block), "{piece}");
     }
     block.push_str("\">\n");
-    push_harmless(&mut block, text.trim());
+    push_escaped(&mut block, text.trim());
     block.push_str("\n</quote>");
     block
 }
 
-/// What stands between the quotation marks of a tag and cannot end it.
+/// Writes into an attribute of a tag; characters that could end it are replaced.
 struct Attribute<'a>(&'a mut String);
 
 impl Write for Attribute<'_> {
@@ -183,7 +195,7 @@ impl Write for Attribute<'_> {
     }
 }
 
-fn push_harmless(safe: &mut String, text: &str) {
+fn push_escaped(safe: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);

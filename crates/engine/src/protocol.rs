@@ -318,7 +318,7 @@ impl<P: Protocol> AnyProtocol for P {
             let message = format!("{} does not read sources", P::NAME);
             return Err(vec![Fault::new("/sources", message)]);
         }
-        let plan = match read_input::<P>(input) {
+        let plan = match read_input::<P>(&input) {
             Ok(input) => P::validate(input, request, context)?,
             // The rest of the request is checked too, with default input.
             Err(mut faults) => {
@@ -395,12 +395,12 @@ fn corrupt(error: &serde_json::Error) -> Halt {
 const INPUT: &str = "/rules";
 
 /// Reads the input; if it is invalid, its schema says everything that is wrong with it.
-fn read_input<P: Protocol>(input: Value) -> Result<P::Input, Vec<Fault>> {
-    P::Input::deserialize(&input).map_err(|error| {
+fn read_input<P: Protocol>(input: &Value) -> Result<P::Input, Vec<Fault>> {
+    P::Input::deserialize(input).map_err(|error| {
         let schema = schemars::schema_for!(P::Input).to_value();
         let mut faults = Vec::new();
         if let Ok(validator) = jsonschema::validator_for(&schema) {
-            for fault in validator.iter_errors(&input) {
+            for fault in validator.iter_errors(input) {
                 if let ValidationErrorKind::AdditionalProperties { unexpected } = fault.kind() {
                     faults.extend(unexpected.iter().map(|key| unknown(P::NAME, key, &schema)));
                 } else {

@@ -1,4 +1,4 @@
-//! The library of reasoning templates and their retrieval by meaning (P-02).
+//! Library of reasoning templates and their retrieval by embedding similarity (P-02).
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use roundtable_core::scale::{Scale, Similarity};
 use roundtable_core::similarity::{Index, WrongDimension, normalise};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, Origin, Shelf, Text};
+use crate::data::{Data, DataError, DataKind, Origin, Text};
 use crate::embedder::Embedder;
 use crate::model::ModelError;
 
-/// A way of thinking about a kind of question.
+/// A reasoning template: steps and pitfalls for one kind of question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
     pub id: String,
     pub name: String,
-    /// What kind of questions it serves, in the words such questions use.
+    /// The kind of questions it is for, in the words such questions use.
     pub when: String,
-    /// Examples of such questions. What is compared with the user's question is the middle of these and of `when`.
+    /// Example questions. The template's embedding is the mean of these and of `when`.
     #[serde(default)]
     pub questions: Vec<String>,
     pub steps: Vec<String>,
@@ -27,8 +27,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// The texts that stand for it when it is compared with a question.
-    fn described(&self) -> impl Iterator<Item = String> + '_ {
+    /// The texts whose mean embedding represents the template.
+    fn embedded_texts(&self) -> impl Iterator<Item = String> + '_ {
         let what = format!("{}. {}", self.name, self.when);
         std::iter::once(what).chain(self.questions.iter().cloned())
     }
@@ -37,7 +37,7 @@ impl Template {
         let is_id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if self.id.is_empty() || !self.id.chars().all(is_id) {
             return Err(format!(
-                "'{}' is no id for a template: use small letters, digits and dashes",
+                "invalid template id '{}': use lowercase letters, digits and dashes",
                 self.id
             ));
         }
@@ -47,14 +47,14 @@ impl Template {
             ("steps", self.steps.is_empty()),
         ] {
             if empty {
-                return Err(format!("template '{}' has an empty '{field}'", self.id));
+                return Err(format!("template '{}': '{field}' is empty", self.id));
             }
         }
         Ok(())
     }
 }
 
-/// One template to a file, or many as `[[template]]`.
+/// A file holds one template, or several as `[[template]]`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum File {
@@ -62,7 +62,10 @@ enum File {
     One(Template),
 }
 
-/// Reads the templates of one file; ids must be proper, the rest as the type says.
+/// Parses the templates of one file.
+///
+/// # Errors
+/// [`DataError::Broken`] with file and line.
 pub fn parse(text: &Text) -> Result<Vec<Template>, DataError> {
     let has_many = text.content.contains("[[template]]");
     let templates = if has_many {
@@ -83,24 +86,25 @@ pub fn parse(text: &Text) -> Result<Vec<Template>, DataError> {
     Ok(templates)
 }
 
-/// A template and where it came from.
+/// A template and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shelved {
+pub struct LibraryEntry {
     pub template: Template,
     pub origin: Origin,
 }
 
+/// All reasoning templates, the built-in ones and the user's, ordered by id. Loaded once and shared by all debates.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
-    templates: Vec<Shelved>,
+    templates: Vec<LibraryEntry>,
 }
 
-/// What was found for a question, as it is journaled.
+/// The result of a search, as it is journaled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Retrieval {
     pub embedder: Option<String>,
     pub hits: Vec<Found>,
-    /// Why nothing could be looked up, where that is so.
+    /// Why the search failed.
     pub failure: Option<String>,
 }
 
@@ -112,20 +116,23 @@ pub struct Found {
 }
 
 impl Library {
-    /// Built-in templates and the user's; one of the user's with the same id replaces the built-in one.
+    /// Loads all templates. A template of the user replaces the built-in one with the same id.
+    ///
+    /// # Errors
+    /// [`DataError`] if a file cannot be read or is invalid.
     pub fn load(data: &Data) -> Result<Self, DataError> {
         let mut by_id = BTreeMap::new();
-        let files = data.all(Shelf::Templates)?;
+        let files = data.all(DataKind::Templates)?;
         let (built_in, own): (Vec<_>, Vec<_>) = files
             .into_values()
             .partition(|text| text.origin == Origin::BuiltIn);
         for text in built_in.into_iter().chain(own) {
             for template in parse(&text)? {
-                let shelved = Shelved {
+                let entry = LibraryEntry {
                     template,
                     origin: text.origin.clone(),
                 };
-                by_id.insert(shelved.template.id.clone(), shelved);
+                by_id.insert(entry.template.id.clone(), entry);
             }
         }
         Ok(Self {
@@ -133,27 +140,34 @@ impl Library {
         })
     }
 
-    pub fn all(&self) -> &[Shelved] {
+    pub fn all(&self) -> &[LibraryEntry] {
         &self.templates
     }
 
+    /// The template with this id.
+    ///
+    /// # Errors
+    /// [`DataError::Unknown`] with the known ids.
     pub fn get(&self, id: &str) -> Result<&Template, DataError> {
         self.templates
             .iter()
-            .find(|shelved| shelved.template.id == id)
-            .map(|shelved| &shelved.template)
+            .find(|entry| entry.template.id == id)
+            .map(|entry| &entry.template)
             .ok_or_else(|| DataError::Unknown {
                 what: "template",
                 name: id.to_owned(),
                 known: self
                     .templates
                     .iter()
-                    .map(|shelved| shelved.template.id.clone())
+                    .map(|entry| entry.template.id.clone())
                     .collect(),
             })
     }
 
-    /// The `count` most similar templates, whatever their similarity, best first.
+    /// The `count` most similar templates, best first, without a threshold.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the embedder fails.
     pub async fn search(
         &self,
         question: &str,
@@ -162,8 +176,8 @@ impl Library {
         scale: &Scale,
     ) -> Result<Vec<Found>, ModelError> {
         let mut texts = vec![question.to_owned()];
-        for shelved in &self.templates {
-            texts.extend(shelved.template.described());
+        for entry in &self.templates {
+            texts.extend(entry.template.embedded_texts());
         }
         let vectors = embedder.embed(texts).await?;
         let mut rest = vectors.as_slice();
@@ -175,9 +189,9 @@ impl Library {
             detail: error.to_string(),
         };
         let mut index = Index::new(query.len());
-        for (item, shelved) in self.templates.iter().enumerate() {
+        for (item, entry) in self.templates.iter().enumerate() {
             let own = rest
-                .split_off(..=shelved.template.questions.len())
+                .split_off(..=entry.template.questions.len())
                 .unwrap_or_default();
             index.add(item, &mean(own)).map_err(mismatch)?;
         }
@@ -192,9 +206,8 @@ impl Library {
     }
 }
 
-/// One vector for a template: the middle of its description and example questions. Measured on 74 questions that no
-/// template was written for (by the templates' own author), this put the right one first for 89%, the best single match
-/// for 72%.
+/// One vector for a template: the mean of its description and example questions. On 74 held-out questions (written by the
+/// templates' author) it ranked the right template first for 89%; the best single match did so for 72%.
 fn mean(vectors: &[Vec<f32>]) -> Vec<f32> {
     let mut sum = vectors.first().cloned().unwrap_or_default();
     for vector in vectors.iter().skip(1) {
@@ -206,7 +219,10 @@ fn mean(vectors: &[Vec<f32>]) -> Vec<f32> {
     sum
 }
 
-/// How an embedder's cosine is read: from its data file, and as it is where there is none (C-16).
+/// The scale of an embedder's cosines from its data file, or the identity if it has none (C-16).
+///
+/// # Errors
+/// [`DataError`] if a data file cannot be read or is invalid.
 pub fn scale_of(data: &Data, embedder: &str) -> Result<Scale, DataError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -214,7 +230,7 @@ pub fn scale_of(data: &Data, embedder: &str) -> Result<Scale, DataError> {
         name: String,
         scale: Scale,
     }
-    for text in data.all(Shelf::Embedders)?.values() {
+    for text in data.all(DataKind::Embedders)?.values() {
         let file: File = text.parse()?;
         if file.name == embedder {
             return Ok(file.scale);

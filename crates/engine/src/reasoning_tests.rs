@@ -14,7 +14,7 @@ fn text(content: &str) -> Text {
 fn p02_the_built_in_library_is_large_and_complete() {
     let library = Library::load(&Data::built_in()).unwrap();
     assert!(library.all().len() >= 24, "{}", library.all().len());
-    for Shelved { template, .. } in library.all() {
+    for LibraryEntry { template, .. } in library.all() {
         assert!(template.steps.len() >= 3, "{}", template.id);
         assert!(!template.pitfalls.is_empty(), "{}", template.id);
         assert!(template.example.len() > 100, "{}", template.id);
@@ -36,7 +36,7 @@ async fn p02_a_templates_own_questions_find_it() {
     assert!(found[0].similarity.raw >= found[1].similarity.raw);
 }
 
-/// P-02: users add their own, one to a file or many.
+/// P-02: a user's file has one template or several.
 #[test]
 fn p02_users_files_hold_one_template_or_many() {
     let one =
@@ -56,7 +56,7 @@ fn p02_users_files_hold_one_template_or_many() {
     );
 }
 
-/// C-16: the built-in scale of the embedded embedder, and none for one without a file.
+/// C-16: the embedded embedder has a built-in scale; an embedder without a file has the identity.
 #[test]
 fn c16_each_embedder_has_its_own_scale() {
     let data = Data::built_in();

@@ -1,17 +1,19 @@
-//! What a debate has to show, as data: the same report becomes the terminal's closing view, the page, the Markdown and
-//! the HTML file. A protocol folds its journal into one of these at any moment, finished or not; no surface knows more
-//! about a protocol than this.
+//! Reports as data. One report is rendered in the terminal, on the web page, as Markdown and as HTML; renderers know nothing
+//! else about a protocol.
 //!
-//! Words that a model wrote are [`Block::Text`] and nothing else: a surface sanitises them there.
+//! Text written by a model or a person appears only where its type says so, above all in [`Block::Text`]; renderers sanitize
+//! it there.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+/// What a debate has to show. A protocol folds its journal into a report at any moment, finished or not; the same journal
+/// always gives the same report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// The outcome in the model's words, as Markdown. `None` while there is none.
     pub answer: Option<String>,
-    /// Figures to be seen at a glance: `("Confidence", "7 of 10")`.
+    /// Key figures: `("Confidence", "7 of 10")`.
     pub facts: Vec<Fact>,
     pub sections: Vec<Section>,
 }
@@ -30,7 +32,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// Where a surface with room beside the text puts a section.
+/// Where a renderer with a side column puts a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -41,26 +43,26 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Block {
-    /// Markdown that a model or a person wrote: never trusted.
+    /// Markdown written by a model or a person: untrusted.
     Text {
         markdown: String,
     },
-    /// A sentence of the program's own.
+    /// A sentence written by the program.
     Note {
         text: String,
         tone: Tone,
     },
     Table(Table),
     Chart(Chart),
-    /// Positions that stand against each other, side by side and never averaged.
+    /// Opposing positions, shown side by side and never averaged.
     Opposed {
         positions: Vec<Position>,
     },
-    /// Measures as they stand, each with its threshold, what it was and where it goes.
+    /// Current measures, each with threshold, previous value and trend.
     Gauges {
         gauges: Vec<Gauge>,
     },
-    /// Where each seat stands and on what.
+    /// The position of each seat and its evidence.
     Cards {
         cards: Vec<Card>,
     },
@@ -70,7 +72,7 @@ pub enum Block {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gauge {
     pub label: String,
-    /// `None` where it could not be taken.
+    /// `None` if it could not be measured.
     pub value: Option<f64>,
     pub threshold: Option<Threshold>,
     pub previous: Option<f64>,
@@ -80,7 +82,7 @@ pub struct Gauge {
     pub mark: Mark,
 }
 
-/// How a measure stands to its threshold.
+/// A measure relative to its threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -109,19 +111,19 @@ impl Mark {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Card {
-    /// The seat whose colour it takes.
+    /// The seat, which also sets the colour.
     pub role: String,
-    /// In the seat's own words.
+    /// In the seat's words.
     pub position: String,
     /// Type and source of each piece.
     pub evidence: Vec<(String, String)>,
     pub confidence: Cell,
-    /// Sentences of the program's own.
+    /// Sentences written by the program.
     pub remarks: Vec<Cell>,
 }
 
 impl Card {
-    /// The same for surfaces that show positions side by side.
+    /// The card as a position, for renderers without cards.
     pub fn as_position(&self) -> Position {
         let mut lines = vec![self.position.clone(), String::new()];
         for (kind, source) in &self.evidence {
@@ -139,7 +141,7 @@ impl Card {
 }
 
 impl Gauge {
-    /// The same figures for surfaces that draw no bars.
+    /// The gauges as a table, for renderers without gauges.
     pub fn table(caption: &str, gauges: &[Self]) -> Table {
         let columns = [
             "measure",
@@ -150,18 +152,18 @@ impl Gauge {
             "what it means",
         ];
         let write = |value: Option<f64>| {
-            value.map_or_else(|| "–".to_owned(), |it| Unit::Decimals(2).write(it))
+            value.map_or_else(|| "–".to_owned(), |value| Unit::Decimals(2).write(value))
         };
         gauges
             .iter()
-            .fold(Table::new(caption, &columns), |table, it| {
+            .fold(Table::new(caption, &columns), |table, gauge| {
                 table.row(vec![
-                    Cell::new(it.label.clone()),
-                    Cell::new(write(it.value)).toned(it.mark.tone()),
-                    Cell::new(write(it.threshold.as_ref().map(|it| it.value))),
-                    Cell::new(write(it.previous)),
-                    Cell::new(it.trend.clone().unwrap_or_else(|| "–".into())),
-                    Cell::new(it.status.clone()),
+                    Cell::new(gauge.label.clone()),
+                    Cell::new(write(gauge.value)).toned(gauge.mark.tone()),
+                    Cell::new(write(gauge.threshold.as_ref().map(|t| t.value))),
+                    Cell::new(write(gauge.previous)),
+                    Cell::new(gauge.trend.clone().unwrap_or_else(|| "–".into())),
+                    Cell::new(gauge.status.clone()),
                 ])
             })
     }
@@ -170,7 +172,7 @@ impl Gauge {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
     pub role: String,
-    /// Such as its score or its vote.
+    /// Its score or vote, for example.
     pub stand: String,
     pub markdown: String,
 }
@@ -201,7 +203,7 @@ pub struct Cell {
     pub tone: Tone,
 }
 
-/// What a reader should feel about it; red is for what is open and critical, and for nothing else.
+/// Emphasis of a value. `Critical` (red) is only for open critical items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
@@ -216,13 +218,13 @@ pub enum Tone {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Chart {
-    /// A length for each row.
+    /// One bar per row.
     Bars {
         title: String,
         unit: String,
         bars: Vec<Bar>,
     },
-    /// Values over rounds, with thresholds drawn in.
+    /// Values over rounds, with thresholds.
     Lines {
         title: String,
         scale: Scale,
@@ -230,7 +232,7 @@ pub enum Chart {
         lines: Vec<Line>,
         thresholds: Vec<Threshold>,
     },
-    /// One row for each thing judged, one dot for each who judged it, a line for what came out.
+    /// One row per item judged, one dot per judge, a line for the result.
     Dots {
         title: String,
         scale: Scale,
@@ -238,7 +240,7 @@ pub enum Chart {
     },
 }
 
-/// The ends of an axis and how its numbers are written.
+/// Range of an axis and number format.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Scale {
     pub from: f64,
@@ -251,7 +253,7 @@ pub struct Scale {
 pub enum Unit {
     /// 0.46 is shown as 46%.
     Percent,
-    /// Shown with as many decimals.
+    /// Shown with this many decimals.
     Decimals(u8),
 }
 
@@ -267,7 +269,7 @@ pub struct Bar {
 pub struct Line {
     pub label: String,
     pub role: Option<String>,
-    /// One for each round; `None` where there is no value.
+    /// One per round; `None` if there is no value.
     pub values: Vec<Option<f64>>,
 }
 
@@ -280,10 +282,10 @@ pub struct Threshold {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DotRow {
     pub label: String,
-    /// What came out of the dots: the consensus, the debate's probability.
+    /// The result of the dots: the consensus, the debate's probability.
     pub line: Option<f64>,
     pub dots: Vec<Dot>,
-    /// Said beside the row: "36 apart".
+    /// Shown next to the row: "36 apart".
     pub remark: Option<Cell>,
 }
 
@@ -340,7 +342,7 @@ impl Cell {
 }
 
 impl Table {
-    /// Column names that begin with `#` hold numbers.
+    /// A leading `#` in a column name marks a column of numbers.
     pub fn new(caption: &str, columns: &[&str]) -> Self {
         Self {
             caption: caption.to_owned(),
@@ -386,7 +388,7 @@ impl Chart {
         }
     }
 
-    /// The same figures as a table, for those who do not see the picture.
+    /// The chart as a table, for accessibility and text output.
     pub fn table(&self) -> Table {
         match self {
             Self::Bars { title, unit, bars } => {

@@ -4,7 +4,7 @@ fn cells(row: &[Cell]) -> Vec<&str> {
     row.iter().map(|cell| cell.text.as_str()).collect()
 }
 
-/// C-14: whoever cannot see the picture reads the same figures, gaps among them.
+/// C-14: the table of a chart has the same figures, gaps included.
 #[test]
 fn c14_a_chart_of_dots_is_also_a_table() {
     let dot = |role: &str, value| Dot {
@@ -34,7 +34,11 @@ fn c14_a_chart_of_dots_is_also_a_table() {
         ],
     };
     let table = chart.table();
-    let names: Vec<&str> = table.columns.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
     assert_eq!(names, ["", "result", "optimist", "judge", ""]);
     assert_eq!(cells(&table.rows[0]), ["Above 3%", "46%", "62%", "47%", ""]);
     assert_eq!(

@@ -1,8 +1,7 @@
-//! The first tier of safety (M-09): a light monitor over everything a model says, always on.
+//! Safety tier 1 (M-09): a pattern monitor over all model output, always on.
 //!
-//! What it withholds never leaves the step in which it was said: not to another seat, not to a listener, not into the
-//! journal. The journal says that something was withheld, where and why. It knows patterns, not meaning: the later tiers
-//! are for what it cannot see.
+//! Withheld text never leaves its step: not to other seats, not to listeners, not into the journal, which records only that
+//! something was withheld, where and why. The monitor matches patterns, not meaning; later tiers cover the rest.
 
 use std::fmt::Write;
 use std::sync::{LazyLock, Once, OnceLock};
@@ -11,7 +10,7 @@ use regex::{Regex, RegexSet, RegexSetBuilder, SetMatches, bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something that was said and is not passed on.
+/// A text that was withheld.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withheld {
     pub rule: String,
@@ -20,7 +19,7 @@ pub struct Withheld {
     pub at: String,
 }
 
-/// Why a debate is looked at more closely (the second tier).
+/// Why a debate gets the second safety tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "what")]
 pub enum Alarm {
@@ -69,19 +68,18 @@ struct Pattern {
 struct Rule {
     name: String,
     why: String,
-    begin: Late,
-    then: Late,
+    begin: LazyRegex,
+    then: LazyRegex,
 }
 
-/// A pattern that is compiled when it is first needed: nearly all debates need none of them, and compiling all would hold
-/// up the first words of each.
+/// A regex compiled on first use. Most debates need none, and compiling all of them would delay the first token.
 #[derive(Debug)]
-struct Late {
+struct LazyRegex {
     pattern: String,
     compiled: OnceLock<Regex>,
 }
 
-impl From<String> for Late {
+impl From<String> for LazyRegex {
     fn from(pattern: String) -> Self {
         Self {
             pattern,
@@ -90,36 +88,36 @@ impl From<String> for Late {
     }
 }
 
-impl Late {
+impl LazyRegex {
     #[expect(
         clippy::expect_used,
-        reason = "the rules are part of the program and a test compiles each; without them nothing may run"
+        reason = "the rules are built in and a test compiles each; nothing may run without them"
     )]
     fn regex(&self) -> &Regex {
         self.compiled
-            .get_or_init(|| Regex::new(&self.pattern).expect("a built-in rule of safety"))
+            .get_or_init(|| Regex::new(&self.pattern).expect("a valid built-in safety rule"))
     }
 }
 
 struct Monitor {
-    /// All beginnings at once: nearly every text is done with after this.
+    /// All `begin` patterns in one set: most texts match none and are done.
     begins: RegexSet,
     rules: Vec<Rule>,
-    topics: Named,
-    intents: Named,
-    vulnerable: Named,
+    topics: NamedPatterns,
+    intents: NamedPatterns,
+    vulnerable: NamedPatterns,
 }
 
-/// Patterns that are only asked whether they match, all at once.
-struct Named {
+/// Named patterns that are matched as one set.
+struct NamedPatterns {
     names: Vec<String>,
     patterns: bytes::RegexSet,
 }
 
-impl Named {
-    fn read(all: Vec<Pattern>) -> Result<Self, String> {
+impl NamedPatterns {
+    fn compile(all: Vec<Pattern>) -> Result<Self, String> {
         let (names, patterns): (Vec<_>, Vec<_>) =
-            all.into_iter().map(|it| (it.name, it.pattern)).unzip();
+            all.into_iter().map(|p| (p.name, p.pattern)).unzip();
         let patterns = bytes::RegexSetBuilder::new(patterns).unicode(false).build();
         Ok(Self {
             names,
@@ -127,35 +125,35 @@ impl Named {
         })
     }
 
-    fn found<'a>(&'a self, text: &str) -> impl Iterator<Item = &'a str> {
-        let found = self.patterns.matches(text.as_bytes());
-        found
+    fn matches<'a>(&'a self, text: &str) -> impl Iterator<Item = &'a str> {
+        let matches = self.patterns.matches(text.as_bytes());
+        matches
             .into_iter()
             .filter_map(|index| self.names.get(index).map(String::as_str))
     }
 }
 
-/// How far `then` may begin after `begin`.
+/// In how many bytes after `begin` a match of `then` counts.
 const SPAN: usize = 240;
-/// The longest beginning.
+/// The longest match of a `begin` pattern, in bytes.
 const LOOKBACK: usize = 64;
 
 #[expect(
     clippy::expect_used,
-    reason = "the rules are part of the program and a test reads them; without them nothing may run"
+    reason = "the rules are built in and a test parses them; nothing may run without them"
 )]
 static MONITOR: LazyLock<Monitor> = LazyLock::new(|| {
-    Monitor::read(include_str!("safety.toml")).expect("the built-in rules of safety")
+    Monitor::parse(include_str!("safety.toml")).expect("valid built-in safety rules")
 });
 
 static READY: Once = Once::new();
 
-/// Whether the rules have been read.
+/// Whether the rules are loaded.
 pub fn is_ready() -> bool {
     READY.is_completed()
 }
 
-/// Reads the rules, which takes some milliseconds: better while a model is waited for than when it has answered.
+/// Loads the rules, which takes some milliseconds, so that the first reply does not have to wait for it.
 pub fn prepare() {
     READY.call_once(|| {
         LazyLock::force(&MONITOR);
@@ -163,38 +161,40 @@ pub fn prepare() {
 }
 
 impl Monitor {
-    fn read(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let begins = file.withhold.iter().map(|it| it.begin.as_str());
-        // The rules are written for English: without the tables of Unicode the set is ready at once.
+        let begins = file.withhold.iter().map(|rule| rule.begin.as_str());
+        // The rules are English; without Unicode tables the set compiles much faster.
         let begins = RegexSetBuilder::new(begins).unicode(false).build();
         Ok(Self {
             begins: begins.map_err(|error| error.to_string())?,
-            topics: Named::read(file.topic)?,
-            intents: Named::read(file.intent)?,
-            vulnerable: Named::read(file.vulnerable)?,
+            topics: NamedPatterns::compile(file.topic)?,
+            intents: NamedPatterns::compile(file.intent)?,
+            vulnerable: NamedPatterns::compile(file.vulnerable)?,
             rules: file
                 .withhold
                 .into_iter()
-                .map(|it| Rule {
-                    begin: it.begin.into(),
-                    then: it.then.into(),
-                    name: it.name,
-                    why: it.why,
+                .map(|rule| Rule {
+                    begin: rule.begin.into(),
+                    then: rule.then.into(),
+                    name: rule.name,
+                    why: rule.why,
                 })
                 .collect(),
         })
     }
 
-    /// Which rules begin in a text. Nearly always none does, and that is told sooner than which.
-    fn begun(&self, text: &str) -> Option<SetMatches> {
+    /// The rules whose `begin` matches. `is_match` comes first because it is faster and usually false.
+    fn matching_begins(&self, text: &str) -> Option<SetMatches> {
         let any = self.begins.is_match(text);
         any.then(|| self.begins.matches(text))
     }
 
-    fn broken(&self, text: &str) -> Option<&Rule> {
-        let begun = self.begun(text)?;
-        let mut rules = begun.into_iter().filter_map(|index| self.rules.get(index));
+    fn violated(&self, text: &str) -> Option<&Rule> {
+        let matches = self.matching_begins(text)?;
+        let mut rules = matches
+            .into_iter()
+            .filter_map(|index| self.rules.get(index));
         rules.find(|rule| {
             rule.begin
                 .regex()
@@ -204,13 +204,13 @@ impl Monitor {
     }
 }
 
-/// What follows within the span.
+/// The text within the span after `from`.
 fn after(text: &str, from: usize) -> &str {
     let rest = &text[from..];
     &rest[..rest.floor_char_boundary(SPAN)]
 }
 
-/// Takes out of a reply every text that must not be passed on, and says which.
+/// Replaces every string of a reply that violates a rule, and returns which ones.
 pub fn withhold(reply: &mut Value) -> Vec<Withheld> {
     let mut withheld = Vec::new();
     walk(reply, &mut String::new(), &mut withheld);
@@ -221,7 +221,7 @@ fn walk(value: &mut Value, at: &mut String, withheld: &mut Vec<Withheld>) {
     let length = at.len();
     match value {
         Value::String(text) => {
-            if let Some(rule) = MONITOR.broken(text) {
+            if let Some(rule) = MONITOR.violated(text) {
                 *text = note(rule);
                 withheld.push(Withheld {
                     rule: rule.name.clone(),
@@ -253,15 +253,15 @@ fn note(rule: &Rule) -> String {
     format!("[withheld: {}]", rule.why)
 }
 
-/// The same for a text that is no reply, such as one that could not be read. What is hidden in escapes is seen too.
+/// Like [`withhold`] for a text that is not a valid reply. It also looks behind JSON escapes.
 pub fn withhold_text(text: &str) -> String {
-    let broken = MONITOR
-        .broken(text)
-        .or_else(|| MONITOR.broken(&unescaped(text)));
-    broken.map_or_else(|| text.to_owned(), note)
+    let rule = MONITOR
+        .violated(text)
+        .or_else(|| MONITOR.violated(&unescaped(text)));
+    rule.map_or_else(|| text.to_owned(), note)
 }
 
-/// `\u0041` and `\n` as JSON would read them; everything else as it is.
+/// Decodes `\u0041`; other escapes become a space.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -276,7 +276,7 @@ fn unescaped(text: &str) -> String {
             plain.push(decoded);
             rest = &tail[5..];
         } else {
-            // A line break or a quotation mark is a gap like any other.
+            // A line break or a quote separates words like a space.
             plain.push(' ');
             let skipped = tail.chars().next().map_or(0, char::len_utf8);
             rest = &tail[skipped..];
@@ -286,49 +286,49 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// How much of a text that is still growing may be heard.
+/// How much of a streamed text may be announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Release {
-    /// So many bytes: what follows may turn out to be the beginning of something else.
+    /// This many bytes; the rest is undecided.
     UpTo(usize),
-    /// Something in it is withheld.
+    /// The text violates a rule.
     Nothing,
 }
 
-/// `heard` bytes of `text` have been passed on already.
-pub fn release(text: &str, heard: usize) -> Release {
-    // A beginning may have been heard in part, before it was one.
-    let from = text.floor_char_boundary(heard.saturating_sub(LOOKBACK));
+/// `released` bytes of `text` have been announced already.
+pub fn release(text: &str, released: usize) -> Release {
+    // Part of a `begin` match may have been released before it matched.
+    let from = text.floor_char_boundary(released.saturating_sub(LOOKBACK));
     let Some(fresh) = text.get(from..) else {
-        return Release::UpTo(heard);
+        return Release::UpTo(released);
     };
-    let begun = MONITOR.begun(fresh);
-    if begun.is_some() && MONITOR.broken(fresh).is_some() {
+    let matches = MONITOR.matching_begins(fresh);
+    if matches.is_some() && MONITOR.violated(fresh).is_some() {
         return Release::Nothing;
     }
-    let beginnings = begun
+    let begins = matches
         .into_iter()
         .flatten()
         .filter_map(|index| MONITOR.rules.get(index))
         .flat_map(|rule| {
             let found = rule.begin.regex().find_iter(fresh);
-            found.map(|it| (it.start(), it.end()))
+            found.map(|m| (m.start(), m.end()))
         });
-    // A beginning stays undecided until its whole span, and room for what `then` may match, has been seen.
-    let undecided = beginnings.filter(|(_, end)| fresh.len() < end + 2 * SPAN);
+    // A `begin` match is undecided until its span and a whole match of `then` would have been seen.
+    let undecided = begins.filter(|(_, end)| fresh.len() < end + 2 * SPAN);
     let first = undecided.map(|(start, _)| from + start).min();
-    // So does a word that is still being written.
+    // So is an incomplete word.
     let is_word = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     let whole = text.trim_end_matches(is_word).len();
-    Release::UpTo(first.map_or(whole, |start| start.min(whole)).max(heard))
+    Release::UpTo(first.map_or(whole, |start| start.min(whole)).max(released))
 }
 
-/// What about a question makes it worth looking at more closely.
+/// The reasons in a question for the second safety tier.
 pub fn alarms(question: &str) -> Vec<Alarm> {
     let monitor = &*MONITOR;
-    let named = |patterns: &Named, alarm: fn(String) -> Alarm| -> Vec<Alarm> {
-        let found = patterns.found(question);
-        found.map(|name| alarm(name.to_owned())).collect()
+    let named = |patterns: &NamedPatterns, alarm: fn(String) -> Alarm| -> Vec<Alarm> {
+        let names = patterns.matches(question);
+        names.map(|name| alarm(name.to_owned())).collect()
     };
     [
         named(&monitor.topics, Alarm::Topic),

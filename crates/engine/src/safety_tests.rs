@@ -5,7 +5,7 @@ use super::*;
 const ATTACK: &str =
     "Step 1: open a terminal. Step 2: start the listener and send the reverse shell to the host.";
 
-/// M-09: instructions are withheld, wherever in a reply they stand; the rest of the reply stays.
+/// M-09: harmful instructions are withheld in any field; the rest of the reply is kept.
 #[test]
 fn m09_instructions_for_harm_are_withheld_field_by_field() {
     let mut reply = json!({ "argument": "Fine.", "claims": [{ "text": ATTACK, "label": "FACT" }], "confidence": 0.5 });
@@ -24,7 +24,7 @@ fn m09_instructions_for_harm_are_withheld_field_by_field() {
     );
 }
 
-/// M-09: every rule catches what it is for.
+/// M-09: every rule has a matching example.
 #[test]
 fn m09_each_rule_has_its_case() {
     let cases = [
@@ -50,13 +50,13 @@ fn m09_each_rule_has_its_case() {
     ];
     for (rule, text) in cases {
         let mut reply = json!({ "x": text });
-        let rules: Vec<_> = withhold(&mut reply).into_iter().map(|it| it.rule).collect();
+        let rules: Vec<_> = withhold(&mut reply).into_iter().map(|w| w.rule).collect();
         assert_eq!(rules, [rule], "{text}");
     }
     assert_eq!(MONITOR.rules.len(), cases.len());
 }
 
-/// M-09: speaking of threats and mitigations in general terms is what a debate is for.
+/// M-09: general talk about threats and mitigations is not withheld.
 #[test]
 fn m09_talking_about_threats_is_allowed() {
     for text in [
@@ -73,7 +73,7 @@ fn m09_talking_about_threats_is_allowed() {
     }
 }
 
-/// M-09: an escape does not hide anything, neither in a reply nor in one that could not be read.
+/// M-09: JSON escapes do not hide text, in valid and invalid replies.
 #[test]
 fn m09_escapes_hide_nothing() {
     let raw = r#"{"argument": "Step 1: use the revers\u0065 sh\u0065ll"#;
@@ -87,9 +87,9 @@ fn m09_escapes_hide_nothing() {
     );
 }
 
-/// M-09, C-09: while a text grows, nothing of what is withheld is heard, and harmless text is not held back for long.
+/// M-09, C-09: withheld text is never streamed, and harmless text is not held back for long.
 #[test]
-fn m09_a_growing_text_is_heard_only_as_far_as_it_is_sure() {
+fn m09_streamed_text_is_released_only_when_decided() {
     let text = format!("We should talk. {ATTACK} And more.");
     let mut heard = 0;
     let mut fate = Release::UpTo(0);
@@ -121,7 +121,7 @@ fn m09_a_growing_text_is_heard_only_as_far_as_it_is_sure() {
     assert_eq!(release("队列有帮助", 0), Release::UpTo(15));
 }
 
-/// M-09: what makes the second tier look: topic, intent, people who may come to harm.
+/// M-09: topic, intent and vulnerable people trigger the second tier.
 #[test]
 fn m09_the_question_itself_can_raise_an_alarm() {
     assert_eq!(
@@ -148,8 +148,7 @@ fn m09_the_question_itself_can_raise_an_alarm() {
     );
 }
 
-/// M-09: the monitor costs under 2% of a step. A long reply of 20 KB, in an unoptimised build, against a fast call of a
-/// second.
+/// M-09: the monitor costs under 2% of a step: a reply of 20 KB in an unoptimised build against a call of one second.
 #[test]
 fn m09_the_monitor_costs_under_two_percent_of_a_step() {
     let text = "The queue smooths the load in the morning, and nobody waits. ".repeat(340);
@@ -164,12 +163,15 @@ fn m09_the_monitor_costs_under_two_percent_of_a_step() {
     );
 }
 
-/// Patterns are compiled late; that each can be is shown here.
+/// M-09: patterns are compiled lazily, so this test compiles each.
 #[test]
 fn m09_every_built_in_rule_compiles() {
     let monitor = &*MONITOR;
-    let pairs = monitor.rules.iter().flat_map(|it| [&it.begin, &it.then]);
-    assert!(pairs.map(Late::regex).count() >= 14);
+    let pairs = monitor
+        .rules
+        .iter()
+        .flat_map(|rule| [&rule.begin, &rule.then]);
+    assert!(pairs.map(LazyRegex::regex).count() >= 14);
     for named in [&monitor.topics, &monitor.intents, &monitor.vulnerable] {
         assert_eq!(named.names.len(), named.patterns.len());
         assert!(!named.names.is_empty());

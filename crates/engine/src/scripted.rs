@@ -1,4 +1,4 @@
-//! Scripted parts for tests of logic: a model that says what it is told, a clock that ticks, an embedder of words.
+//! Test doubles: a scripted model, a ticking clock, a journal that dies, a bag-of-words embedder.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::Budget;
 use crate::cast::Cast;
 use crate::data::Data;
 use crate::embedder::Embedder;
@@ -22,17 +23,17 @@ use crate::model::{Ability, Delta, Deltas, Finish, Model, ModelError, Request, T
 use crate::prompt::Prompts;
 use crate::protocols::dialectic::Rules;
 use crate::reasoning::Library;
-use crate::table::{Budget, Clock, SeatModel, TableDeps};
+use crate::table::{Clock, SeatModel, TableDeps};
 
 type Script = dyn Fn(&Request, usize) -> Result<String, ModelError> + Send + Sync;
 
-/// What a script begins with where it calls tools: then follow lines of a name and its arguments.
+/// First character of a scripted reply with tool calls, one per line: a name and its arguments.
 pub(crate) const CALLS: char = '\u{1}';
 
-/// What a script begins with where the limit of tokens cuts it: then follows what was said until there.
+/// First character of a scripted reply that the token limit truncates.
 pub(crate) const CUT: char = '\u{2}';
 
-/// Answers by script; the second argument counts the earlier calls with the same schema.
+/// A model that answers by script; the script's second argument is the number of earlier calls with the same schema.
 pub(crate) struct Scripted {
     script: Box<Script>,
     heard: Mutex<Vec<Request>>,
@@ -52,7 +53,7 @@ impl Scripted {
         self.heard.lock().unwrap().clone()
     }
 
-    /// The names of the schemas that were asked for, in order.
+    /// The schema names of all requests, in order.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.heard().iter().map(name).collect()
     }
@@ -139,7 +140,7 @@ impl Clock for Ticking {
     }
 }
 
-/// A journal whose process dies right after the entry with this number is safe.
+/// A journal whose process dies right after this many entries are written.
 pub(crate) struct Dying {
     inner: Arc<MemoryJournal>,
     after: usize,
@@ -147,7 +148,7 @@ pub(crate) struct Dying {
 }
 
 impl Dying {
-    /// The journal, and who is told of the death.
+    /// The journal, and a notification of the death.
     pub(crate) fn after(after: usize, inner: &Arc<MemoryJournal>) -> (Self, Arc<Notify>) {
         let dead = Arc::new(Notify::new());
         let dying = Self {
@@ -162,7 +163,6 @@ impl Dying {
 impl Journal for Dying {
     fn append(&self, entries: Vec<Keyed>) -> BoxFuture<'_, Result<(), JournalError>> {
         Box::pin(async move {
-            // The dead write nothing.
             if self.inner.keyed().len() >= self.after {
                 std::future::pending::<()>().await;
             }
@@ -232,7 +232,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
 }
 
 pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDeps {
-    let chair = SeatModel {
+    let seat_model = SeatModel {
         model: Arc::clone(model) as Arc<dyn Model>,
         price: Some(Price {
             input: 1.0,
@@ -244,7 +244,7 @@ pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDep
     TableDeps {
         seat_models: seats
             .iter()
-            .map(|seat| ((*seat).to_owned(), chair.clone()))
+            .map(|seat| ((*seat).to_owned(), seat_model.clone()))
             .collect::<HashMap<_, _>>(),
         embedder: Some(Arc::new(Words)),
         scale: Scale::identity(),
@@ -256,7 +256,7 @@ pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDep
     }
 }
 
-/// The journal without what may differ between two runs: times and ids (C-15).
+/// The journal without what differs between two runs: times and sequence numbers (C-15).
 pub(crate) fn timeless(journal: &MemoryJournal) -> Vec<Value> {
     let mut values: Vec<Value> = journal
         .keyed()
@@ -265,6 +265,27 @@ pub(crate) fn timeless(journal: &MemoryJournal) -> Vec<Value> {
         .collect();
     values.iter_mut().for_each(strip_times);
     values
+}
+
+/// The journal as snapshots pin it: without the request hashes either, which change with every prompt. The stored debates of the
+/// test suite pin the hashes.
+pub(crate) fn snapshot(journal: &MemoryJournal) -> Vec<Value> {
+    let mut values = timeless(journal);
+    values.iter_mut().for_each(hide_hashes);
+    values
+}
+
+fn hide_hashes(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            if let Some(request @ Value::String(_)) = object.get_mut("request") {
+                *request = json!("…");
+            }
+            object.values_mut().for_each(hide_hashes);
+        }
+        Value::Array(items) => items.iter_mut().for_each(hide_hashes),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 pub(crate) fn strip_times(value: &mut Value) {
@@ -292,7 +313,7 @@ pub(crate) fn entries(journal: &MemoryJournal) -> Vec<Entry> {
     clippy::unnecessary_wraps,
     reason = "a script may fail; this one does not"
 )]
-/// A whole debate in good order: three rounds, a critical issue resolved in the third.
+/// A complete debate: three rounds, a critical issue resolved in the third.
 pub(crate) fn good_script(request: &Request, before: usize) -> Result<String, ModelError> {
     Ok(match (name(request).as_str(), before) {
         ("opening", _) => json!({ "answer": "Use a **queue**.", "assumptions": ["Writes come in bursts."] }),
@@ -347,7 +368,7 @@ pub(crate) fn good_script(request: &Request, before: usize) -> Result<String, Mo
             "marks": { "correctness": 8, "completeness": 7, "clarity": 9, "depth": 6 },
             "would_benefit_from_finetune": true,
         }),
-        (other, _) => panic!("nobody should ask for '{other}'"),
+        (other, _) => panic!("unexpected schema '{other}'"),
     }
     .to_string())
 }

@@ -1,4 +1,4 @@
-//! Counting tokens. A real tokenizer where the number matters, a cheap estimate where it only guards a budget.
+//! Token counting: a real tokenizer for prompt limits, a cheap estimate for budget checks.
 
 /// Exact for OpenAI's models, close for others.
 pub fn count(text: &str) -> u64 {
@@ -8,28 +8,28 @@ pub fn count(text: &str) -> u64 {
     bpe_openai::o200k_base().count(text) as u64
 }
 
-/// Loads the vocabulary, which takes a tenth of a second: better while somebody waits for a model than when it is needed.
+/// Loads the vocabulary (about 0.1 s), so that the first count does not have to.
 pub fn load() {
     bpe_openai::o200k_base();
 }
 
-/// The same beside whatever else is done. Later calls do nothing.
-pub fn load_meanwhile() {
-    static BEGUN: std::sync::Once = std::sync::Once::new();
-    BEGUN.call_once(|| drop(std::thread::spawn(load)));
+/// Runs [`load`] on a background thread, once.
+pub fn load_in_background() {
+    static STARTED: std::sync::Once = std::sync::Once::new();
+    STARTED.call_once(|| drop(std::thread::spawn(load)));
 }
 
-/// Whether a text has at most so many tokens. A token has at least one byte, so a short text needs no counting.
+/// Whether a text has at most `limit` tokens. A token has at least one byte, so a short text is not tokenized.
 pub fn fits(text: &str, limit: u64) -> bool {
     text.len() as u64 <= limit || count(text) <= limit
 }
 
-/// About four bytes a token. Costs nothing, and loads no vocabulary.
+/// About four bytes per token; does not load the vocabulary.
 pub fn estimate(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
-/// As much of the beginning of a text as fits into so many tokens, with a mark where something is left out.
+/// Truncates a text to `limit` tokens, preferably at the end of a word, and marks the cut with `…`.
 pub fn shorten(text: &str, limit: u64) -> String {
     if fits(text, limit) {
         return text.to_owned();
@@ -40,12 +40,11 @@ pub fn shorten(text: &str, limit: u64) -> String {
         .unwrap_or(usize::MAX)
         .min(tokens.len());
     loop {
-        // The mark takes a token or two; and a token may be part of a character, which then goes with it.
+        // The mark takes one or two tokens, and a token may end within a character.
         kept = kept.saturating_sub(1);
         let Some(head) = tokenizer.decode(&tokens[..kept]) else {
             continue;
         };
-        // Rather at the end of a word than within one.
         let whole = head
             .rsplit_once(char::is_whitespace)
             .map_or("", |(whole, _)| whole);

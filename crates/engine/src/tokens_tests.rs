@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn m12_a_long_text_is_cut_at_a_word() {
+fn m12_a_long_text_is_truncated_at_a_word() {
     assert_eq!(shorten("short", 5), "short");
     assert_eq!(
         shorten("one two three four five six seven eight", 5),
@@ -12,7 +12,7 @@ fn m12_a_long_text_is_cut_at_a_word() {
 }
 
 proptest! {
-    /// M-12: whatever the text, it fits; what fits already is left alone.
+    /// M-12: a shortened text is within the limit; a text within it is unchanged.
     #[test]
     fn m12_a_shortened_text_fits(text in "(\\PC| |\n){0,300}", limit in 4_u64..60) {
         let short = shorten(&text, limit);

@@ -1,8 +1,8 @@
-//! The tools that seats may use (M-15): searching and reading the sources that the user gave, and a calculator.
+//! Tools for seats (M-15): search and read the user's sources, and a calculator.
 //!
-//! Whatever a model asks for, it gets an answer: what was found, or what was wrong with the call. Tools see the given
-//! sources and nothing else, change nothing, and are the same on every replay. How often they may be called in a step and
-//! how much they may say is bounded; texts of sources are quoted, because they are data and no instructions (C-12).
+//! Every tool call gets an answer: the result, or what is wrong with the call. Tools are read-only, deterministic, and see
+//! only the given sources. Calls and answer tokens per step are bounded. Source texts are quoted, because they are data, not
+//! instructions (C-12).
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -18,32 +18,33 @@ use crate::prompt::quote;
 use crate::safety::withhold_text;
 use crate::tokens;
 
-/// How many calls of tools one step may make.
-pub const MOST_CALLS: usize = 6;
-/// What all answers of a step may take together, in tokens: what lies between the target and the hard limit of a prompt.
-pub const MOST_TOKENS: u64 = 2000;
-/// What one answer may take.
-const ANSWER_TOKENS: u64 = 800;
-/// So many passages are told at once.
-const PASSAGES: usize = 3;
-/// A reply that calls more at once is cut here.
-const MOST_AT_ONCE: usize = 16;
-/// Less room than this is none.
-const LEAST_ROOM: u64 = 40;
+/// Tool calls that one step may make.
+pub const MAX_CALLS: usize = 6;
+/// Tokens for all tool answers of a step: the difference between the target and the hard limit of a prompt.
+pub const MAX_TOKENS: u64 = 2000;
+/// Tokens for one answer.
+const MAX_ANSWER_TOKENS: u64 = 800;
+/// Passages in one search result.
+const MAX_PASSAGES: usize = 3;
+/// Tool calls in one reply; further ones are dropped.
+const MAX_CALLS_PER_REPLY: usize = 16;
+/// With fewer tokens left, tools are closed.
+const MIN_ROOM: u64 = 40;
 
 pub const SEARCH: &str = "search_sources";
 pub const READ: &str = "read_source";
 pub const CALCULATE: &str = "calculate";
 
-/// What a reference to a calculation begins with.
+/// Prefix of a reference to a calculation.
 pub const CALCULATION: &str = "calc:";
 
+/// The tools offered to a seat, over one set of sources.
 #[derive(Debug, Clone)]
 pub struct Toolbox {
     sources: Sources,
 }
 
-/// What a tool said, and which passages it told.
+/// A tool's answer and the ids of the passages in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub text: String,
@@ -86,7 +87,7 @@ impl Toolbox {
                 .sources
                 .list()
                 .iter()
-                .map(|it| it.name.as_str())
+                .map(|source| source.name.as_str())
                 .collect();
             let names = names.join(", ");
             list.push(tool(
@@ -114,28 +115,27 @@ impl Toolbox {
         }
     }
 
-    /// Answers a call in at most so many tokens.
+    /// Answers a call in at most `room` tokens.
     pub fn answer(&self, call: &ToolCall, room: u64) -> Answer {
-        let room = room.min(ANSWER_TOKENS);
-        if room < LEAST_ROOM {
+        let room = room.min(MAX_ANSWER_TOKENS);
+        if room < MIN_ROOM {
             return Answer::plain("No room is left for answers of tools in this turn. Reply now.");
         }
         match call.name.as_str() {
             SEARCH => match arguments::<Query>(call, "{\"query\": \"a few words\"}") {
-                Ok(asked) => self.search(&asked.query, room),
-                Err(wrong) => wrong,
+                Ok(Query { query }) => self.search(&query, room),
+                Err(answer) => answer,
             },
             READ => match arguments::<From>(call, "{\"from\": \"an id of a passage\"}") {
-                Ok(asked) => self.read(&asked.from, room),
-                Err(wrong) => wrong,
+                Ok(From { from }) => self.read(&from, room),
+                Err(answer) => answer,
             },
             CALCULATE => match arguments::<Expression>(call, "{\"expression\": \"2 + 3\"}") {
-                Ok(asked) => calculate(&asked.expression),
-                Err(wrong) => wrong,
+                Ok(Expression { expression }) => calculate(&expression),
+                Err(answer) => answer,
             },
             _ => {
-                let known: Vec<String> =
-                    self.offered().list.into_iter().map(|it| it.name).collect();
+                let known: Vec<String> = self.offered().list.into_iter().map(|t| t.name).collect();
                 Answer::plain(format!(
                     "There is no such tool; there are: {}.",
                     known.join(", ")
@@ -145,12 +145,12 @@ impl Toolbox {
     }
 
     fn search(&self, query: &str, room: u64) -> Answer {
-        let found = self.sources.search(query, PASSAGES);
+        let found = self.sources.search(query, MAX_PASSAGES);
         if found.is_empty() {
             return Answer::plain("Nothing was found. Try other words.");
         }
         let head = "Cite a passage by its id, as the title of a reference.";
-        told(head, found.into_iter(), room)
+        quote_passages(head, found.into_iter(), room)
     }
 
     fn read(&self, from: &str, room: u64) -> Answer {
@@ -159,14 +159,14 @@ impl Toolbox {
                 .sources
                 .list()
                 .iter()
-                .map(|it| it.name.as_str())
+                .map(|source| source.name.as_str())
                 .collect();
             return Answer::plain(format!(
                 "There is no such source or passage. The sources are: {}.",
                 names.join(", ")
             ));
         };
-        let mut answer = told("", passages.iter(), room);
+        let mut answer = quote_passages("", passages.iter(), room);
         if let Some(next) = passages.get(answer.passages.len()) {
             // Writing to a String cannot fail.
             let _ = write!(answer.text, "\n\nIt goes on at {}.", next.id);
@@ -175,17 +175,21 @@ impl Toolbox {
     }
 }
 
-/// Passages with their ids, as far as they fit.
-fn told<'p>(head: &str, passages: impl Iterator<Item = &'p Passage>, room: u64) -> Answer {
+/// Quotes passages with their ids, as many as fit.
+fn quote_passages<'p>(
+    head: &str,
+    passages: impl Iterator<Item = &'p Passage>,
+    room: u64,
+) -> Answer {
     let mut answer = Answer::plain(head);
     let mut left = room.saturating_sub(tokens::count(head));
     for passage in passages {
         let quoted = quoted(passage, left);
-        let takes = tokens::count(&quoted);
-        if takes > left || (left < LEAST_ROOM && !answer.passages.is_empty()) {
+        let size = tokens::count(&quoted);
+        if size > left || (left < MIN_ROOM && !answer.passages.is_empty()) {
             break;
         }
-        left -= takes;
+        left -= size;
         if !answer.text.is_empty() {
             answer.text.push('\n');
         }
@@ -195,10 +199,10 @@ fn told<'p>(head: &str, passages: impl Iterator<Item = &'p Passage>, room: u64) 
     answer
 }
 
-/// A passage as seats read it: its id, and its words as somebody else's.
+/// A passage as seats read it: quoted, with its id.
 pub fn quoted(passage: &Passage, room: u64) -> String {
-    const AROUND: u64 = 24;
-    let text = tokens::shorten(&passage.text, room.saturating_sub(AROUND));
+    const QUOTE_TOKENS: u64 = 24;
+    let text = tokens::shorten(&passage.text, room.saturating_sub(QUOTE_TOKENS));
     quote(&text, &format!("the source {}", passage.id))
 }
 
@@ -214,16 +218,16 @@ fn calculate(expression: &str) -> Answer {
     })
 }
 
-/// What the call says, or an answer that says how it should.
+/// The parsed arguments, or an answer that explains the expected form.
 fn arguments<T: for<'de> Deserialize<'de>>(call: &ToolCall, form: &str) -> Result<T, Answer> {
     let value: Option<Value> = serde_json::from_str(&call.arguments).ok();
-    // Some models write the object as a text within a text.
+    // Some models encode the object twice.
     let value = match value {
         Some(Value::String(inner)) => serde_json::from_str(&inner).ok(),
         value => value,
     };
-    let read = value.and_then(|value| serde_json::from_value(value).ok());
-    read.ok_or_else(|| {
+    let parsed = value.and_then(|value| serde_json::from_value(value).ok());
+    parsed.ok_or_else(|| {
         Answer::plain(format!(
             "The arguments cannot be read; they must be {form}."
         ))
@@ -251,12 +255,12 @@ fn tool(name: &str, description: &str, parameter: &str, what: &str) -> Tool {
     }
 }
 
-/// One reply of a model that called tools, and what it was answered: an entry of the journal.
+/// A reply of a model with tool calls, and their answers. Journaled as one note.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Hash of the step's request.
     pub request: String,
-    /// What it said beside the calls.
+    /// Text of the reply in addition to the calls.
     pub said: String,
     pub calls: Vec<Answered>,
     pub spent: Spent,
@@ -266,13 +270,13 @@ pub struct Exchange {
 pub struct Answered {
     pub call: ToolCall,
     pub answer: String,
-    /// The passages that were told, by their ids.
+    /// Ids of the passages in the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passages: Vec<String>,
 }
 
 impl Exchange {
-    /// As the model reads it afterwards.
+    /// The exchange as messages of the next request.
     pub fn messages(&self) -> [Message; 2] {
         let message = |speaker, text: &str, tools: Vec<ToolPart>| Message {
             speaker,
@@ -280,11 +284,11 @@ impl Exchange {
             shared: false,
             tools,
         };
-        let calls = self.calls.iter().map(|it| ToolPart::Call(it.call.clone()));
-        let answers = self.calls.iter().map(|it| ToolPart::Result {
-            id: it.call.id.clone(),
-            name: it.call.name.clone(),
-            text: it.answer.clone(),
+        let calls = self.calls.iter().map(|c| ToolPart::Call(c.call.clone()));
+        let answers = self.calls.iter().map(|c| ToolPart::Result {
+            id: c.call.id.clone(),
+            name: c.call.name.clone(),
+            text: c.answer.clone(),
         });
         [
             message(Speaker::Assistant, &self.said, calls.collect()),
@@ -292,7 +296,7 @@ impl Exchange {
         ]
     }
 
-    /// The exchange behind a note of the journal, with the step that it belongs to.
+    /// Reads an exchange from a note of the journal, and the step it belongs to.
     pub fn of<'k>(key: &'k str, value: &Value) -> Option<(&'k str, Self)> {
         let (step, number) = key.rsplit_once("/tools-")?;
         number.parse::<u32>().ok()?;
@@ -300,7 +304,7 @@ impl Exchange {
     }
 }
 
-/// How much of the tools a step has used.
+/// Tool usage of one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Session {
     calls: usize,
@@ -308,18 +312,18 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn take_up(&mut self, exchange: &Exchange) {
+    pub fn add(&mut self, exchange: &Exchange) {
         self.calls += exchange.calls.len();
-        let answers = exchange.calls.iter().map(|it| tokens::count(&it.answer));
+        let answers = exchange.calls.iter().map(|c| tokens::count(&c.answer));
         self.tokens += answers.sum::<u64>();
     }
 
-    /// Nothing more may be called.
+    /// Whether the limits are reached.
     pub fn is_over(&self) -> bool {
-        self.calls >= MOST_CALLS || self.tokens + LEAST_ROOM > MOST_TOKENS
+        self.calls >= MAX_CALLS || self.tokens + MIN_ROOM > MAX_TOKENS
     }
 
-    /// Answers all calls of one reply; those beyond the limit are told so.
+    /// Answers all calls of one reply; calls beyond the limit get an answer that says so.
     pub fn answer(
         &self,
         toolbox: &Toolbox,
@@ -328,13 +332,13 @@ impl Session {
         mut calls: Vec<ToolCall>,
         spent: Spent,
     ) -> Exchange {
-        calls.truncate(MOST_AT_ONCE);
-        let mut left = MOST_TOKENS.saturating_sub(self.tokens);
+        calls.truncate(MAX_CALLS_PER_REPLY);
+        let mut left = MAX_TOKENS.saturating_sub(self.tokens);
         let answered = (self.calls + 1..).zip(calls).map(|(number, mut call)| {
             call.arguments = withhold_text(&call.arguments);
-            let answer = if number > MOST_CALLS {
+            let answer = if number > MAX_CALLS {
                 Answer::plain(format!(
-                    "Not done: at most {MOST_CALLS} calls can be made in a turn. Reply now."
+                    "Not done: at most {MAX_CALLS} calls can be made in a turn. Reply now."
                 ))
             } else {
                 toolbox.answer(&call, left)

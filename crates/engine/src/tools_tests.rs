@@ -1,4 +1,4 @@
-//! M-15: what tools answer, whatever is asked of them.
+//! M-15: answers of tools to valid and invalid calls.
 
 use proptest::prelude::*;
 use roundtable_core::sources::{Source, of_text};
@@ -42,12 +42,12 @@ fn m15_tools_are_offered_with_their_schemas() {
         .offered()
         .list
         .into_iter()
-        .map(|it| it.name)
+        .map(|tool| tool.name)
         .collect();
     assert_eq!(vec![CALCULATE], only);
 }
 
-/// Good calls and bad ones; what a source says stays in its quotation.
+/// Valid and invalid calls are answered; source text stays quoted.
 #[test]
 fn m15_every_call_is_answered() {
     let asked = [
@@ -78,13 +78,13 @@ fn m15_every_call_is_answered() {
 }
 
 #[test]
-fn m15_reading_tells_where_it_goes_on_until_the_end() {
+fn m15_reading_names_the_next_passage_until_the_end() {
     let toolbox = toolbox();
     let mut from = "tides.txt".to_owned();
     let mut read = 0;
     loop {
         let answer = toolbox.answer(&call(READ, &json!({ "from": from }).to_string()), 800);
-        assert!(tokens::count(&answer.text) <= ANSWER_TOKENS + 20);
+        assert!(tokens::count(&answer.text) <= MAX_ANSWER_TOKENS + 20);
         assert!(!answer.passages.is_empty());
         read += answer.passages.len();
         match answer.text.rsplit_once("It goes on at ") {
@@ -109,10 +109,10 @@ fn m15_six_calls_are_answered_and_the_seventh_is_not() {
         let done = exchange
             .calls
             .iter()
-            .filter(|it| it.answer.starts_with("1 + 1 = 2"))
+            .filter(|c| c.answer.starts_with("1 + 1 = 2"))
             .count();
         let mut session = Session::default();
-        session.take_up(&exchange);
+        session.add(&exchange);
         (exchange.calls.len(), done, session.is_over())
     };
     assert_eq!((5, 5, false), done(5));
@@ -128,20 +128,20 @@ fn m15_answers_of_a_step_stay_within_their_tokens() {
     while !session.is_over() {
         let calls = vec![call(READ, r#"{"from": "tides.txt"}"#)];
         let exchange = session.answer(&toolbox, "h", String::new(), calls, Spent::default());
-        session.take_up(&exchange);
+        session.add(&exchange);
     }
     assert!(
-        session.calls < MOST_CALLS,
+        session.calls < MAX_CALLS,
         "long answers use up the room first"
     );
-    assert!(session.tokens <= MOST_TOKENS + 20, "{}", session.tokens);
+    assert!(session.tokens <= MAX_TOKENS + 20, "{}", session.tokens);
 }
 
 proptest! {
     #[test]
-    fn m15_no_name_and_no_arguments_make_it_panic_or_talk_too_much(name in "search_sources|read_source|calculate|\\PC{0,12}", arguments in "\\PC{0,80}|\\{\"(query|from|expression)\": ?\"\\PC{0,40}\"\\}", room in 0_u64..1000) {
+    fn m15_arbitrary_calls_neither_panic_nor_exceed_the_limit(name in "search_sources|read_source|calculate|\\PC{0,12}", arguments in "\\PC{0,80}|\\{\"(query|from|expression)\": ?\"\\PC{0,40}\"\\}", room in 0_u64..1000) {
         let answer = toolbox().answer(&call(&name, &arguments), room);
         prop_assert!(!answer.text.is_empty());
-        prop_assert!(tokens::count(&answer.text) <= ANSWER_TOKENS + 60);
+        prop_assert!(tokens::count(&answer.text) <= MAX_ANSWER_TOKENS + 60);
     }
 }

@@ -1,4 +1,4 @@
-//! What a debate used, added up from its journal: per seat, per round and in all (C-11).
+//! Usage and cost of a debate, summed up from its journal: per seat, per round and in total (C-11).
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl Totals {
     }
 }
 
-/// The call behind an event, where there is one.
+/// The call behind an event, if there is one.
 pub fn call_of(event: &Event) -> Option<&Call> {
     match event {
         Event::StepFinished(step) => Some(&step.call),

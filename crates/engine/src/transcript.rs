@@ -1,5 +1,4 @@
-//! A debate as every surface reads it, whatever its protocol: who sat there, what was said in which round, what it used,
-//! how it stands. Folded from the journal, at any moment of it.
+//! A debate in the form that the terminal, the pages and the exports show, for every protocol. A fold over the journal.
 
 use std::collections::HashMap;
 
@@ -10,9 +9,14 @@ use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
 };
+pub use crate::rules::Planned;
 use crate::table::span_of;
 use crate::totals::Totals;
 
+/// Seats, rounds, turns, usage and state of a debate.
+///
+/// It can be built from any prefix of a journal, so it also shows a debate that is running, and it never needs the protocol:
+/// turns are grouped by the first part of their step names.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Transcript {
     pub id: String,
@@ -21,87 +25,81 @@ pub struct Transcript {
     pub state: State,
     /// Why it is not complete, for people.
     pub reason: Option<String>,
-    /// The protocol's own word for why it ended, where it gives one.
+    /// The protocol's stop reason, if it has one.
     pub stop_reason: Option<String>,
     pub opened_at: Millis,
     /// When the last entry was written.
     pub changed_at: Millis,
     pub ended_at: Option<Millis>,
-    /// Time in which something ran: pauses between two halves do not count.
+    /// Active time. Pauses between two sessions do not count.
     pub busy_ms: u64,
-    pub seats: Vec<Place>,
+    pub seats: Vec<SeatSummary>,
     pub embedder: Option<String>,
-    /// How many rounds there may be, where the rules say so.
     pub planned: Option<Planned>,
     pub rounds: Vec<Round>,
     pub totals: Totals,
     pub rating: Option<Rating>,
-    /// What a person is to decide before it goes on.
+    /// The decision the debate waits for.
     pub waiting_for: Option<Query>,
-    /// The last entry of the journal that is told here.
+    /// The last journal entry included.
     pub seq: u64,
 }
 
-/// A seat and the model in it.
+/// A seat and its model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct SeatSummary {
     pub seat: String,
     pub title: String,
     pub model: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Planned {
-    pub least: u32,
-    pub most: u32,
-}
-
 /// A round, or a phase outside the rounds such as the synthesis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Round {
-    /// What its steps' names begin with: `r2`, `synthesis`.
+    /// The prefix of its step names: `r2`, `synthesis`.
     pub key: String,
     /// `None` for a phase outside the rounds.
     pub number: Option<u32>,
-    /// The protocol's word for it: `opening`.
+    /// The protocol's name for it: `opening`.
     pub name: String,
     pub busy_ms: u64,
-    /// In the order in which they began.
+    /// By start time.
     pub turns: Vec<Turn>,
-    /// What people said and decided meanwhile.
+    /// Messages and decisions of people during the round.
     pub voices: Vec<Voice>,
 }
 
-/// A person's words or decision.
+/// A message or a decision of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Voice {
     pub at: Millis,
     pub seq: u64,
     pub by: Option<String>,
-    /// The question that was decided, where it was a decision.
+    /// The question, if this is a decision.
     pub decides: Option<String>,
     pub text: String,
 }
 
-/// What a transcript goes through.
+/// An item of a round, see [`Round::items`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Item<'a> {
     Turn(&'a Turn),
     Voice(&'a Voice),
 }
 
+/// A step as readers see it: a seat's text, or the reason for its absence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
     pub step: String,
     pub seat: String,
     pub title: String,
     pub model: String,
-    /// The model that was asked, where another answered, and why.
+    /// The model that was asked first, if a fallback model answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
     pub round: u32,
     pub started_at: Millis,
-    /// Where the journal has it.
+    /// Of its journal entry.
     pub seq: u64,
     pub spent: Spent,
     #[serde(flatten)]
@@ -113,7 +111,7 @@ pub struct Turn {
 pub enum Outcome {
     Said {
         text: String,
-        /// Rules the reply broke even after it was sent back.
+        /// Rules the reply still broke after it was sent back.
         remarks: Vec<String>,
     },
     /// The seat was absent for this step (C-06).
@@ -127,23 +125,23 @@ pub struct Rating {
 }
 
 impl Transcript {
-    /// `None` for a journal without its first entry.
+    /// `None` if the journal has no first entry.
     pub fn of(id: &str, entries: &[Entry]) -> Option<Self> {
         let (opening, setup) = entries
             .iter()
             .find_map(|entry| Some((entry, entry.event.setup()?)))?;
         let mut transcript = Self::opened(id, opening.at, setup);
         for entry in entries {
-            transcript.take_up(entry);
+            transcript.apply(entry);
         }
         transcript.totals = Totals::of(entries);
         transcript.busy_ms = busy(entries.iter().filter_map(span_of));
-        transcript.settle(entries);
+        transcript.finish(entries);
         Some(transcript)
     }
 
     fn opened(id: &str, at: Millis, setup: &Setup) -> Self {
-        let places = setup.seats.iter().map(|seated| Place {
+        let seats = setup.seats.iter().map(|seated| SeatSummary {
             seat: seated.seat.name.clone(),
             title: seated.seat.title.clone(),
             model: seated.model.clone(),
@@ -159,7 +157,7 @@ impl Transcript {
             changed_at: at,
             ended_at: None,
             busy_ms: 0,
-            seats: places.collect(),
+            seats: seats.collect(),
             embedder: setup.embedder.clone(),
             planned: Planned::of(setup),
             rounds: Vec::new(),
@@ -170,15 +168,15 @@ impl Transcript {
         }
     }
 
-    fn take_up(&mut self, entry: &Entry) {
+    fn apply(&mut self, entry: &Entry) {
         self.seq = entry.seq;
         self.changed_at = entry.at;
         match &entry.event {
             Event::RoundStarted { round, name } => {
                 name.clone_into(&mut self.round_of(&format!("r{round}")).name);
             }
-            Event::StepFinished(step) => self.said(step),
-            Event::StepFailed(step) => self.absent(step),
+            Event::StepFinished(step) => self.finished(step),
+            Event::StepFailed(step) => self.failed(step),
             Event::Ended(end) => self.ended(entry.at, end),
             Event::Reopened { .. } => self.reopened(),
             Event::Rated {
@@ -189,7 +187,7 @@ impl Transcript {
                     comment: comment.clone(),
                 });
             }
-            Event::Said(words) => self.voice(Voice {
+            Event::Said(words) => self.add_voice(Voice {
                 at: entry.at,
                 seq: entry.seq,
                 by: words.by.clone(),
@@ -201,14 +199,7 @@ impl Transcript {
                 self.waiting_for = Some(query.clone());
             }
             Event::Decided(decision) => self.decided(entry, decision),
-            Event::Opened(_)
-            | Event::Noted { .. }
-            | Event::StepStarted { .. }
-            | Event::Chunk { .. }
-            | Event::StepRestarted { .. }
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. } => {}
+            _ => {}
         }
     }
 
@@ -216,7 +207,7 @@ impl Transcript {
         let query = self.waiting_for.take();
         self.state = State::Running;
         let note = decision.note.as_deref().map(|note| format!(": {note}"));
-        self.voice(Voice {
+        self.add_voice(Voice {
             at: entry.at,
             seq: entry.seq,
             by: decision.by.clone(),
@@ -225,8 +216,8 @@ impl Transcript {
         });
     }
 
-    /// In the round that is being played.
-    fn voice(&mut self, voice: Voice) {
+    /// Adds to the current round.
+    fn add_voice(&mut self, voice: Voice) {
         if self.rounds.is_empty() {
             self.round_of("r1");
         }
@@ -235,21 +226,21 @@ impl Transcript {
         }
     }
 
-    fn said(&mut self, step: &FinishedStep) {
+    fn finished(&mut self, step: &FinishedStep) {
         let outcome = Outcome::Said {
             text: step.text.clone(),
             remarks: step.remarks.clone(),
         };
-        self.put(&step.call, step.instead_of.clone(), outcome);
+        self.add_turn(&step.call, step.instead_of.clone(), outcome);
     }
 
-    fn absent(&mut self, step: &FailedStep) {
+    fn failed(&mut self, step: &FailedStep) {
         let reason = step.reason.clone();
-        self.put(&step.call, None, Outcome::Absent { reason });
+        self.add_turn(&step.call, None, Outcome::Absent { reason });
     }
 
-    /// A step that is tried again takes the place of its failure.
-    fn put(&mut self, call: &Call, instead_of: Option<InsteadOf>, outcome: Outcome) {
+    /// A retried step replaces its failure.
+    fn add_turn(&mut self, call: &Call, instead_of: Option<InsteadOf>, outcome: Outcome) {
         let title = self.title_of(&call.seat);
         let turn = Turn {
             step: call.step.clone(),
@@ -275,17 +266,16 @@ impl Transcript {
         self.reason.clone_from(&end.reason);
         self.ended_at = Some(at);
         self.waiting_for = None;
-        let word = end.result.as_ref().map(|result| &result["stop_reason"]);
-        self.stop_reason = word.and_then(|word| word.as_str()).map(str::to_owned);
+        self.stop_reason = end.stop_reason().map(str::to_owned);
     }
 
-    /// Failures after the last good step no longer count: they are about to be tried again.
+    /// Drops failures after the last successful step: they are about to be retried.
     fn reopened(&mut self) {
         self.state = State::Running;
         self.reason = None;
         self.stop_reason = None;
         self.ended_at = None;
-        let last_good = self
+        let last_success = self
             .turns()
             .filter(|turn| turn.text().is_some())
             .map(|turn| turn.seq)
@@ -293,7 +283,7 @@ impl Transcript {
         for round in &mut self.rounds {
             round
                 .turns
-                .retain(|turn| turn.text().is_some() || Some(turn.seq) < last_good);
+                .retain(|turn| turn.text().is_some() || Some(turn.seq) < last_success);
         }
     }
 
@@ -318,11 +308,11 @@ impl Transcript {
         &mut self.rounds[index]
     }
 
-    /// Seats that speak side by side are journaled as they finish; they are told in the order in which they began.
-    fn settle(&mut self, entries: &[Entry]) {
+    /// Sorts turns by start time, because parallel steps are journaled as they finish, and measures the rounds.
+    fn finish(&mut self, entries: &[Entry]) {
         let order: HashMap<String, usize> = (0..)
             .zip(&self.seats)
-            .map(|(index, place)| (place.seat.clone(), index))
+            .map(|(index, summary)| (summary.seat.clone(), index))
             .collect();
         let mut spans: HashMap<String, Vec<(Millis, Millis)>> = HashMap::new();
         for entry in entries {
@@ -350,20 +340,20 @@ impl Transcript {
         self.turns().find(|turn| turn.step == step)
     }
 
-    /// `Skeptic`, as its cast writes it.
+    /// The seat's title in its cast, such as `Skeptic`.
     pub fn title_of(&self, seat: &str) -> String {
         self.seats
             .iter()
-            .find(|place| place.seat == seat)
-            .map_or_else(|| capital(seat), |place| place.title.clone())
+            .find(|summary| summary.seat == seat)
+            .map_or_else(|| capital(seat), |summary| summary.title.clone())
     }
 
     pub fn model_of(&self, seat: &str) -> Option<&str> {
-        let place = self.seats.iter().find(|place| place.seat == seat)?;
-        Some(&place.model)
+        let summary = self.seats.iter().find(|summary| summary.seat == seat)?;
+        Some(&summary.model)
     }
 
-    /// Whether a limit on tokens, money or time ended it.
+    /// Whether a limit on tokens, cost or time ended it.
     pub fn ran_out(&self) -> bool {
         self.stop_reason.as_deref() == Some("budget")
     }
@@ -376,18 +366,6 @@ impl Transcript {
     }
 }
 
-impl Planned {
-    /// Protocols that play in rounds name the least and the greatest number of them in their rules.
-    pub fn of(setup: &Setup) -> Option<Self> {
-        let number = |key: &str| u32::try_from(setup.rules[key].as_u64()?).ok();
-        let most = number("max_rounds").or_else(|| number("rounds"))?;
-        Some(Self {
-            least: number("min_rounds").unwrap_or(most),
-            most,
-        })
-    }
-}
-
 impl Round {
     /// `Round 2`, `Synthesis`
     pub fn title(&self) -> String {
@@ -395,7 +373,7 @@ impl Round {
             .map_or_else(|| capital(&self.name), |number| format!("Round {number}"))
     }
 
-    /// Turns and what people said between them, in order of time.
+    /// Turns and voices by time.
     pub fn items(&self) -> Vec<Item<'_>> {
         let mut items: Vec<(Millis, Item<'_>)> = self
             .turns
@@ -407,12 +385,12 @@ impl Round {
                     .map(|voice| (voice.at, Item::Voice(voice))),
             )
             .collect();
-        // Stable: turns that began together keep their order.
+        // Stable: turns that started together keep their order.
         items.sort_by_key(|(at, _)| *at);
         items.into_iter().map(|(_, item)| item).collect()
     }
 
-    /// The protocol's word for a numbered round.
+    /// The protocol's name for a numbered round.
     pub fn epithet(&self) -> Option<&str> {
         (self.number.is_some() && !self.name.is_empty()).then_some(self.name.as_str())
     }
@@ -435,7 +413,7 @@ impl Turn {
     }
 }
 
-/// The round or phase that a step's name begins with.
+/// The round or phase of a step: the first part of its name.
 fn group_of(step: &str) -> &str {
     step.split('/').next().unwrap_or(step)
 }

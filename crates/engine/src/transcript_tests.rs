@@ -23,17 +23,17 @@ async fn good_debate() -> Vec<Entry> {
     entries(&journal)
 }
 
-/// C-09: whatever of the journal is there, there is an transcript of it, and nothing told is taken back.
+/// C-09: every prefix of the journal has a transcript, and no turn disappears.
 #[tokio::test]
-async fn c09_there_is_an_account_at_every_moment_of_a_debate() {
+async fn c09_every_prefix_of_the_journal_has_a_transcript() {
     let entries = good_debate().await;
     assert_eq!(Transcript::of("d", &[]), None);
-    let mut told = 0;
+    let mut turns = 0;
     for end in 1..=entries.len() {
         let transcript = Transcript::of("d", &entries[..end]).unwrap();
         assert_eq!(transcript.seq, entries[end - 1].seq);
-        assert!(transcript.turns().count() >= told, "after {end} entries");
-        told = transcript.turns().count();
+        assert!(transcript.turns().count() >= turns, "after {end} entries");
+        turns = transcript.turns().count();
     }
     let mut whole = json!(Transcript::of("d", &entries).unwrap());
     strip_times(&mut whole);
@@ -94,16 +94,16 @@ fn journal(events: Vec<Event>) -> Vec<Entry> {
         .collect()
 }
 
-fn told(transcript: &Transcript) -> Vec<(&str, Option<&str>)> {
+fn turns(transcript: &Transcript) -> Vec<(&str, Option<&str>)> {
     transcript
         .turns()
         .map(|turn| (turn.step.as_str(), turn.text()))
         .collect()
 }
 
-/// The order of completion is chance; the page must look the same while it streams and when one comes back.
+/// The order of completion is random; the page must look the same live and after a reload.
 #[test]
-fn c15_turns_stand_in_the_order_in_which_they_began() {
+fn c15_turns_are_sorted_by_start_time() {
     let transcript = Transcript::of(
         "d",
         &journal(vec![
@@ -115,12 +115,15 @@ fn c15_turns_stand_in_the_order_in_which_they_began() {
     .unwrap();
     let seats: Vec<_> = transcript.turns().map(|turn| turn.seat.as_str()).collect();
     assert_eq!(seats, ["proposer", "judge", "skeptic"]);
-    assert_eq!(transcript.rounds[0].busy_ms, 11, "side by side counts once");
+    assert_eq!(
+        transcript.rounds[0].busy_ms, 11,
+        "parallel turns count once"
+    );
 }
 
-/// C-06: an absent seat is told; when the debate goes on, what is tried again is not.
+/// C-06: a failed step is shown as absent until the debate is reopened to retry it.
 #[test]
-fn c06_a_failure_is_told_until_it_is_tried_again() {
+fn c06_a_failure_is_shown_until_it_is_retried() {
     let mut events = vec![
         failed("r1/proposer/propose", "proposer", 1),
         said("r1/skeptic/criticise", "skeptic", 2),
@@ -129,7 +132,7 @@ fn c06_a_failure_is_told_until_it_is_tried_again() {
     ];
     let transcript = Transcript::of("d", &journal(events.clone())).unwrap();
     assert_eq!(
-        told(&transcript),
+        turns(&transcript),
         [
             ("r1/proposer/propose", None),
             ("r1/skeptic/criticise", Some("skeptic at 2")),
@@ -142,7 +145,7 @@ fn c06_a_failure_is_told_until_it_is_tried_again() {
     events.push(Event::Reopened { generation: 1 });
     let transcript = Transcript::of("d", &journal(events.clone())).unwrap();
     assert_eq!(
-        told(&transcript),
+        turns(&transcript),
         [
             ("r1/proposer/propose", None),
             ("r1/skeptic/criticise", Some("skeptic at 2")),
@@ -153,14 +156,14 @@ fn c06_a_failure_is_told_until_it_is_tried_again() {
 
     events.push(said("synthesis/synthesizer/synthesise", "synthesizer", 9));
     let transcript = Transcript::of("d", &journal(events)).unwrap();
-    assert_eq!(told(&transcript)[2].1, Some("synthesizer at 9"));
+    assert_eq!(turns(&transcript)[2].1, Some("synthesizer at 9"));
     let titles: Vec<_> = transcript.rounds.iter().map(Round::title).collect();
     assert_eq!(titles, ["Round 1", "Synthesis"]);
 }
 
-/// E-09, E-10: a person's words and decisions stand between the turns, and what is to be decided is told until it is.
+/// E-09, E-10: messages and decisions of people are listed between the turns; an open question is shown until it is decided.
 #[test]
-fn e09_words_and_decisions_of_people_are_told_where_they_fell() {
+fn e09_messages_and_decisions_of_people_are_listed_by_time() {
     let mut events = vec![
         said("r1/proposer/propose", "proposer", 1),
         Event::Said(Words {
@@ -208,21 +211,4 @@ fn e09_words_and_decisions_of_people_are_told_where_they_fell() {
             "skeptic"
         ]
     );
-}
-
-#[test]
-fn the_number_of_rounds_is_told_where_the_rules_have_it() {
-    let planned = |rules| {
-        let mut setup = setup("Why?");
-        setup.rules = rules;
-        Planned::of(&setup).map(|planned| (planned.least, planned.most))
-    };
-    assert_eq!(
-        planned(json!({ "min_rounds": 2, "max_rounds": 4 })),
-        Some((2, 4))
-    );
-    assert_eq!(planned(json!({ "max_rounds": 4 })), Some((4, 4)));
-    assert_eq!(planned(json!({ "rounds": 3 })), Some((3, 3)));
-    assert_eq!(planned(json!({ "rounds": "many" })), None);
-    assert_eq!(planned(json!(null)), None);
 }

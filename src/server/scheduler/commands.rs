@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use roundtable_engine::event::{End, State};
 use roundtable_engine::table::{
-    Budget, CONTINUE, Table, decide, end_meanwhile, open_question, say_meanwhile,
+    Budget, CONTINUE, Table, decide, end_offline, open_question, say_offline,
 };
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -49,7 +49,7 @@ impl Scheduler {
         }
         let lease = self.claim_stopped(id).await?;
         let journal = lease.journal();
-        Ok(say_meanwhile(journal.as_ref(), clock::now(), text, by).await?)
+        Ok(say_offline(journal.as_ref(), clock::now(), text, by).await?)
     }
 
     /// Pauses a debate before its next round.
@@ -76,8 +76,9 @@ impl Scheduler {
     }
 
     /// Whether a pause before the next round was requested.
-    pub(crate) fn is_to_pause(&self, id: Uuid) -> bool {
-        self.table(id).is_some_and(|table| table.is_to_pause())
+    pub(crate) fn is_pause_requested(&self, id: Uuid) -> bool {
+        self.table(id)
+            .is_some_and(|table| table.is_pause_requested())
     }
 
     /// Answers the question that a debate waits for, and resumes it.
@@ -92,10 +93,10 @@ impl Scheduler {
         let state = self.debate_state(id).await?;
         if state != State::Waiting {
             // `continue` withdraws a pause that was requested but has not begun.
-            if let Some(table) = self.table(id).filter(|table| table.is_to_pause())
+            if let Some(table) = self.table(id).filter(|table| table.is_pause_requested())
                 && choice == CONTINUE
             {
-                table.unpause();
+                table.cancel_pause();
                 return Ok(state);
             }
             if state == State::Running && choice == CONTINUE && self.store.is_shared() {
@@ -122,7 +123,7 @@ impl Scheduler {
     ) -> Result<State, SchedulerError> {
         let state = self.debate_state(id).await?;
         if let Some(table) = self.table(id) {
-            table.unpause();
+            table.cancel_pause();
             return Ok(State::Running);
         }
         if self.has(id) {
@@ -205,7 +206,7 @@ impl Scheduler {
             result: None,
         };
         let journal = lease.journal();
-        end_meanwhile(journal.as_ref(), clock::now(), lease.setup(), end).await?;
+        end_offline(journal.as_ref(), clock::now(), lease.setup(), end).await?;
         Ok(())
     }
 
@@ -311,7 +312,7 @@ impl Scheduler {
                 CommandOutcome::Done(State::Running)
             }
             Command::Continue | Command::Cancel => {
-                table.unpause();
+                table.cancel_pause();
                 CommandOutcome::Done(State::Running)
             }
         })

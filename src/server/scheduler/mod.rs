@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use roundtable_engine::event::State;
 use roundtable_engine::journal::JournalError;
-use roundtable_engine::table::{Budget, Table, Unheard};
+use roundtable_engine::table::{Budget, DecisionError, Table};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -143,7 +143,7 @@ pub(crate) enum SchedulerError {
     #[error("the server is at capacity")]
     Full,
     #[error(transparent)]
-    InvalidChoice(Unheard),
+    InvalidChoice(DecisionError),
     #[error("{}", .0.message())]
     Failed(Failure),
 }
@@ -176,11 +176,13 @@ impl From<LeaseError> for SchedulerError {
     }
 }
 
-impl From<Unheard> for SchedulerError {
-    fn from(error: Unheard) -> Self {
+impl From<DecisionError> for SchedulerError {
+    fn from(error: DecisionError) -> Self {
         match error {
-            Unheard::Journal(error) => error.into(),
-            Unheard::NothingAsked | Unheard::NoSuchOption { .. } => Self::InvalidChoice(error),
+            DecisionError::Journal(error) => error.into(),
+            DecisionError::NotWaiting | DecisionError::NoSuchOption { .. } => {
+                Self::InvalidChoice(error)
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roundtable_engine::event::{End, State};
 use roundtable_engine::protocols;
-use roundtable_engine::table::{Budget, Halt, end_meanwhile};
+use roundtable_engine::table::{Budget, Halt, end_offline};
 use uuid::Uuid;
 
 use super::cluster::BACKOFF;
@@ -146,7 +146,7 @@ impl Scheduler {
             result: None,
         };
         let journal = lease.journal();
-        end_meanwhile(journal.as_ref(), clock::now(), lease.setup(), end)
+        end_offline(journal.as_ref(), clock::now(), lease.setup(), end)
             .await
             .map_err(|error| Failure::from(error).after(failure.message()))?;
         Ok(State::Failed)

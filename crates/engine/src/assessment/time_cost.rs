@@ -1,9 +1,9 @@
-//! Time that something cost, in words with a number: `3 additional days`.
+//! Lost time, written as text with a number: `3 additional days`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// As it was said, and what that is in working days.
+/// The text as given, and its value in working days.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -13,7 +13,7 @@ pub struct TimeCost {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is no time: write a number and hours, days or weeks, such as '3 days'")]
+#[error("invalid time '{text}': expected a number of hours, days or weeks, such as '3 days'")]
 pub struct TimeCostError {
     text: String,
 }
@@ -23,22 +23,27 @@ pub(super) const DAYS_IN_A_WEEK: f64 = 5.0;
 
 impl TimeCost {
     pub fn new(text: &str) -> Result<Self, TimeCostError> {
-        let wrong = || TimeCostError {
+        let invalid = || TimeCostError {
             text: text.to_owned(),
         };
         let text = text.trim();
-        let digits = text.find(|c: char| c.is_ascii_digit()).ok_or_else(wrong)?;
+        let digits = text
+            .find(|c: char| c.is_ascii_digit())
+            .ok_or_else(invalid)?;
         let rest = &text[digits..];
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
         let (number, words) = rest.split_at(end.unwrap_or(rest.len()));
-        let number: f64 = number.trim_end_matches('.').parse().map_err(|_| wrong())?;
+        let number: f64 = number
+            .trim_end_matches('.')
+            .parse()
+            .map_err(|_| invalid())?;
         let mut units = words
             .split(|c: char| !c.is_alphabetic())
             .filter_map(in_days);
-        let days = number * units.next().ok_or_else(wrong)?;
-        // A minus would be time that was saved; that is no cost.
+        let days = number * units.next().ok_or_else(invalid)?;
+        // Negative would be time saved, which is not a cost.
         if text[..digits].contains('-') || !days.is_finite() {
-            return Err(wrong());
+            return Err(invalid());
         }
         Ok(Self {
             text: text.to_owned(),
@@ -50,7 +55,7 @@ impl TimeCost {
         &self.text
     }
 
-    /// Working days of eight hours, five in a week.
+    /// In working days: 8 hours a day, 5 days a week.
     pub const fn days(&self) -> f64 {
         self.days
     }

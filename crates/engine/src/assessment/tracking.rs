@@ -1,4 +1,4 @@
-//! What became of a decision, event by event (E-13).
+//! Events during the implementation of a decision (E-13).
 
 use jiff::civil::Date;
 use roundtable_core::bounded::Probability;
@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::time_cost::{DAYS_IN_A_WEEK, TimeCost};
 use crate::report::{Block, Cell, Section, Table, Tone};
 
+/// One event during the implementation, by week or by date.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tracked {
-    /// Counted from 1, the week of the decision.
+    /// Week 1 is the week of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub week: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,10 +26,10 @@ pub struct Tracked {
     pub impact: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_cost: Option<TimeCost>,
-    /// What it says about the debate.
+    /// How it reflects on the debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_impacted: Option<String>,
-    /// 0: as expected; 1: nobody thought of it.
+    /// From 0 (expected) to 1 (not foreseen at all).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surprise_factor: Option<Probability>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +60,7 @@ impl Status {
         Self::Abandoned,
     ];
 
-    /// As it is written in files and on the command line.
+    /// The name in files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::OnTrack => "on_track",
@@ -74,7 +75,7 @@ impl Status {
 
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_lowercase().replace(['-', ' '], "_");
-        Self::ALL.into_iter().find(|it| it.name() == name)
+        Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
     fn tone(self) -> Tone {
@@ -87,19 +88,19 @@ impl Status {
     }
 }
 
-/// From this on an event was a surprise.
+/// An event with at least this surprise factor counts as a surprise.
 pub(crate) const SURPRISING: f64 = 0.6;
 
-/// All events of a decision, in the order in which they happened.
+/// The events since a decision, in chronological order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Course {
+pub struct Timeline {
     decided: Date,
     events: Vec<Tracked>,
 }
 
-impl Course {
+impl Timeline {
     pub fn new(decided: Date, mut events: Vec<Tracked>) -> Self {
-        // Stable: events of one day stay in the order in which they were told.
+        // Stable: events of the same day keep the order in which they were reported.
         events.sort_by_key(|event| event.day(decided));
         Self { decided, events }
     }
@@ -112,25 +113,28 @@ impl Course {
         self.decided
     }
 
-    /// Working days that were lost, together.
+    /// Total of working days lost.
     pub fn days_lost(&self) -> f64 {
-        let costs = self.events.iter().filter_map(|it| it.time_cost.as_ref());
+        let costs = self
+            .events
+            .iter()
+            .filter_map(|event| event.time_cost.as_ref());
         costs.map(TimeCost::days).sum::<f64>() + 0.0
     }
 
     /// Weeks from the decision to the last event.
     pub fn weeks(&self) -> u32 {
-        let weeks = self.events.iter().map(|it| it.in_week(self.decided));
+        let weeks = self.events.iter().map(|event| event.in_week(self.decided));
         weeks.max().unwrap_or(0)
     }
 
-    /// What share of the working days so far they were.
+    /// Days lost as a share of the working days since the decision.
     pub fn share_lost(&self) -> Option<f64> {
         let days = f64::from(self.weeks()) * DAYS_IN_A_WEEK;
         (days > 0.0).then(|| self.days_lost() / days)
     }
 
-    /// `None` without events.
+    /// The report section; `None` without events.
     pub fn section(&self) -> Option<Section> {
         if self.events.is_empty() {
             return None;
@@ -153,12 +157,11 @@ impl Course {
                 Cell::new(event.event.clone()),
                 Cell::new(event.status.name().replace('_', " ")).toned(event.status.tone()),
                 Cell::new(event.time_cost.as_ref().map_or("", TimeCost::text)),
-                Cell::new(surprise.map_or_else(String::new, |it| format!("{it:.1}"))).toned(
-                    match surprise {
+                Cell::new(surprise.map_or_else(String::new, |factor| format!("{factor:.1}")))
+                    .toned(match surprise {
                         Some(surprise) if surprise >= SURPRISING => Tone::Caution,
                         Some(_) | None => Tone::Plain,
-                    },
-                ),
+                    }),
                 Cell::new(notes.join("; ")),
             ])
         });
@@ -167,14 +170,14 @@ impl Course {
         Some(Section::main("Since the decision", blocks))
     }
 
-    /// `5 additional days (12.5% of 8 weeks)`
+    /// The report's note on lost time, if there was any.
     pub fn cost(&self) -> Option<Block> {
         let (lost, share) = (self.days_lost(), self.share_lost()?);
         (lost > 0.0).then(|| Block::Note {
             text: format!(
                 "Impact: {} additional working days, {}% of the {} since the decision.",
-                short(lost),
-                short(share * 100.0),
+                one_decimal(lost),
+                one_decimal(share * 100.0),
                 match self.weeks() {
                     1 => "week".to_owned(),
                     weeks => format!("{weeks} weeks"),
@@ -185,14 +188,14 @@ impl Course {
     }
 }
 
-/// At most one decimal, none where it is 0.
-pub(crate) fn short(number: f64) -> String {
+/// With one decimal, omitted if it is 0.
+pub(crate) fn one_decimal(number: f64) -> String {
     let text = format!("{number:.1}");
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 impl Tracked {
-    /// The day it happened; of a week that is its first.
+    /// The date, or the first day of the week.
     fn day(&self, decided: Date) -> Date {
         let weeks = i64::from(self.week.unwrap_or(1).saturating_sub(1));
         self.date
@@ -207,7 +210,7 @@ impl Tracked {
         })
     }
 
-    /// `Week 3`, or the date.
+    /// `week 3`, or the date.
     pub fn when(&self) -> String {
         match (self.week, self.date) {
             (Some(week), Some(date)) => format!("{date}, week {week}"),

@@ -1,5 +1,5 @@
-//! Councils, judges and what they score: the part of a cast file that the protocol `councils` needs (T-01). A user writes
-//! another one to have an RFC or a grant proposal judged instead; `docs/casts.md` has an example.
+//! The `panel` table of a cast file: councils, judges and dimensions of the protocol `councils` (T-01). Users can write their
+//! own, for example to judge RFCs or grant proposals; see `docs/casts.md`.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Seat;
 
-/// The seats that the protocol itself needs, beside judges and leads.
+/// Seats that the protocol needs in addition to judges and leads.
 pub const CRITIC: &str = "critic";
 pub const ORCHESTRATOR: &str = "orchestrator";
 
-const MOST_COUNCILS: usize = 4;
+const MAX_COUNCILS: usize = 4;
 
+/// The panel of a cast: the dimensions that are scored, and the councils of judges that score them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CouncilsSpec {
-    /// What is judged, as it reads after "You judge": `a piece of content for social media`.
+    /// What is judged, to follow "You judge": `a piece of content for social media`.
     pub subject: String,
     /// The name of the overall score.
     pub overall: String,
@@ -27,7 +28,7 @@ pub struct CouncilsSpec {
     pub tension: String,
     pub dimensions: Vec<Dimension>,
     pub councils: Vec<Council>,
-    /// What the orchestrator writes beyond what every result has.
+    /// Additional fields of the result, written by the orchestrator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub extras: Vec<Extra>,
 }
@@ -37,15 +38,15 @@ pub struct CouncilsSpec {
 pub struct Dimension {
     pub name: String,
     pub title: String,
-    /// Its part in the overall score; without one it is judged and shown, but no component.
+    /// Weight in the overall score. A dimension without a weight is judged and shown, but not part of the overall score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// What the score answers.
+    /// The question that the score answers.
     pub question: String,
     pub anchors: Anchors,
 }
 
-/// What the scale means at five points. Without them everything is a seventy.
+/// The meaning of the scale at five points. Without anchors, models give 70 to everything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Anchors {
@@ -66,9 +67,9 @@ pub struct Anchors {
 pub struct Council {
     pub name: String,
     pub title: String,
-    /// What it looks at, in one sentence.
+    /// What the council looks at, in one sentence.
     pub concern: String,
-    /// The seat that speaks for it.
+    /// The seat that speaks for the council.
     pub lead: String,
     pub judges: Vec<Judge>,
 }
@@ -78,22 +79,22 @@ pub struct Council {
 pub struct Judge {
     pub seat: String,
     pub dimensions: Vec<String>,
-    /// Finer marks of its own, without a consensus.
+    /// The judge's own finer scores; no consensus is formed on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sub_scores: Vec<String>,
     #[serde(default)]
     pub part: Part,
 }
 
-/// What a judge's scores are for.
+/// How a judge's scores are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     #[default]
     Scored,
-    /// Takes part in every round, but its scores enter no consensus.
+    /// Takes part in every round; its scores are not part of a consensus.
     Unscored,
-    /// Unscored, and given the statistics of the text: its output is the result's `authenticity` (T-02).
+    /// Unscored; receives the statistics of the text and writes the result's `authenticity` (T-02).
     Authenticity,
 }
 
@@ -103,7 +104,7 @@ pub struct Extra {
     pub name: String,
     pub title: String,
     pub kind: ExtraKind,
-    /// What to write there.
+    /// The instruction for this field.
     pub ask: String,
 }
 
@@ -114,9 +115,10 @@ pub enum ExtraKind {
     List,
 }
 
-/// What is wrong with a panel, and the word of the file by which its line is found.
+/// An invalid cast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
+    /// A word of the file, to find the line.
     pub word: Option<String>,
     pub message: String,
 }
@@ -130,7 +132,9 @@ fn fault(word: &str, message: String) -> Fault {
 
 impl CouncilsSpec {
     pub fn dimension(&self, name: &str) -> Option<&Dimension> {
-        self.dimensions.iter().find(|it| it.name == name)
+        self.dimensions
+            .iter()
+            .find(|dimension| dimension.name == name)
     }
 
     pub fn judges(&self) -> impl Iterator<Item = (&Council, &Judge)> {
@@ -139,7 +143,7 @@ impl CouncilsSpec {
             .flat_map(|council| council.judges.iter().map(move |judge| (council, judge)))
     }
 
-    /// Every rule that types alone cannot hold; the first that is broken.
+    /// Checks the rules that types cannot express; returns the first violation.
     pub(crate) fn check(&self, seats: &[Seat]) -> Result<(), Fault> {
         self.check_dimensions()?;
         self.check_councils(seats)?;
@@ -147,7 +151,7 @@ impl CouncilsSpec {
         let mut extras = BTreeSet::new();
         for extra in &self.extras {
             if !is_name(&extra.name) {
-                return Err(unnamed(&extra.name, "an extra"));
+                return Err(invalid_name(&extra.name, "an extra"));
             }
             if !extras.insert(&extra.name) {
                 return Err(fault(
@@ -164,18 +168,18 @@ impl CouncilsSpec {
         for dimension in &self.dimensions {
             let name = &dimension.name;
             if !is_name(name) {
-                return Err(unnamed(name, "a dimension"));
+                return Err(invalid_name(name, "a dimension"));
             }
             if !seen.insert(name) {
                 return Err(fault(name, format!("two dimensions are named '{name}'")));
             }
             if dimension
                 .weight
-                .is_some_and(|it| !(it > 0.0 && it.is_finite()))
+                .is_some_and(|weight| !(weight > 0.0 && weight.is_finite()))
             {
                 return Err(fault(
                     name,
-                    format!("the weight of '{name}' must be above 0; leave it out for no weight"),
+                    format!("the weight of '{name}' must be above 0; omit it for no weight"),
                 ));
             }
             let judges: Vec<_> = self
@@ -195,7 +199,7 @@ impl CouncilsSpec {
                 return Err(fault(
                     name,
                     format!(
-                        "the dimension '{name}' is judged by two councils, '{}' and '{}': give it to one",
+                        "the dimension '{name}' is judged by two councils, '{}' and '{}': assign it to one",
                         first.name, other.name
                     ),
                 ));
@@ -205,7 +209,7 @@ impl CouncilsSpec {
                 return Err(fault(
                     name,
                     format!(
-                        "the dimension '{name}' has scored and unscored judges: give the unscored ones their own"
+                        "the dimension '{name}' has scored and unscored judges: give the unscored judges a dimension of their own"
                     ),
                 ));
             }
@@ -216,7 +220,11 @@ impl CouncilsSpec {
                 ));
             }
         }
-        if self.dimensions.iter().all(|it| it.weight.is_none()) {
+        if self
+            .dimensions
+            .iter()
+            .all(|dimension| dimension.weight.is_none())
+        {
             return Err(Fault {
                 word: None,
                 message: "no dimension has a weight, so there is no overall score".into(),
@@ -226,11 +234,11 @@ impl CouncilsSpec {
     }
 
     fn check_councils(&self, seats: &[Seat]) -> Result<(), Fault> {
-        if self.councils.is_empty() || self.councils.len() > MOST_COUNCILS {
+        if self.councils.is_empty() || self.councils.len() > MAX_COUNCILS {
             return Err(Fault {
                 word: None,
                 message: format!(
-                    "there are {} councils; there must be 1 to {MOST_COUNCILS}",
+                    "a cast needs 1 to {MAX_COUNCILS} councils, not {}",
                     self.councils.len()
                 ),
             });
@@ -240,7 +248,7 @@ impl CouncilsSpec {
         for council in &self.councils {
             let name = &council.name;
             if !is_name(name) {
-                return Err(unnamed(name, "a council"));
+                return Err(invalid_name(name, "a council"));
             }
             if !names.insert(name) {
                 return Err(fault(name, format!("two councils are named '{name}'")));
@@ -248,14 +256,14 @@ impl CouncilsSpec {
             if council.judges.is_empty() {
                 return Err(fault(
                     name,
-                    format!("the council '{name}' has no judge; it needs at least one"),
+                    format!("the council '{name}' needs at least one judge"),
                 ));
             }
             if !council.judges.iter().any(Judge::is_scored) {
                 return Err(fault(
                     name,
                     format!(
-                        "all judges of the council '{name}' are unscored; it needs at least one that is not"
+                        "all judges of the council '{name}' are unscored; at least one must be scored"
                     ),
                 ));
             }
@@ -276,12 +284,14 @@ impl CouncilsSpec {
         for (_, judge) in self.judges() {
             let seat = &judge.seat;
             known_seat(seats, seat)?;
-            let is_taken = [CRITIC, ORCHESTRATOR].contains(&seat.as_str())
+            let has_other_role = [CRITIC, ORCHESTRATOR].contains(&seat.as_str())
                 || self.councils.iter().any(|council| council.lead == *seat);
-            if is_taken {
+            if has_other_role {
                 return Err(fault(
                     seat,
-                    format!("'{seat}' is lead, critic or orchestrator and cannot judge as well"),
+                    format!(
+                        "'{seat}' is a lead, critic or orchestrator and cannot also be a judge"
+                    ),
                 ));
             }
             if !seen.insert(seat) {
@@ -290,7 +300,7 @@ impl CouncilsSpec {
             if judge.dimensions.is_empty() {
                 return Err(fault(
                     seat,
-                    format!("the judge '{seat}' has no dimension to score"),
+                    format!("the judge '{seat}' needs at least one dimension"),
                 ));
             }
             let mut own = BTreeSet::new();
@@ -298,9 +308,7 @@ impl CouncilsSpec {
                 if self.dimension(name).is_none() {
                     return Err(fault(
                         name,
-                        format!(
-                            "the judge '{seat}' scores '{name}', which is no dimension of this cast"
-                        ),
+                        format!("the judge '{seat}' scores the unknown dimension '{name}'"),
                     ));
                 }
                 if !own.insert(name) {
@@ -331,15 +339,16 @@ impl Judge {
 }
 
 fn is_name(name: &str) -> bool {
-    let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    !name.is_empty() && name.chars().all(is_fine)
+    let is_allowed =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    !name.is_empty() && name.chars().all(is_allowed)
 }
 
-fn unnamed(name: &str, what: &str) -> Fault {
+fn invalid_name(name: &str, what: &str) -> Fault {
     fault(
         name,
         format!(
-            "'{name}' is no name for {what}: use small letters, digits, dashes and underscores"
+            "invalid name '{name}' for {what}: use lowercase letters, digits, hyphens and underscores"
         ),
     )
 }
@@ -350,7 +359,7 @@ fn known_seat(seats: &[Seat], name: &str) -> Result<(), Fault> {
     } else {
         Err(fault(
             name,
-            format!("there is no seat named '{name}'; add a [[seats]] for it"),
+            format!("unknown seat '{name}': add a [[seats]] table for it"),
         ))
     }
 }

@@ -1,5 +1,5 @@
-//! What seats are given to read of a long debate, within bounds (M-12): the state, summaries of older rounds, the previous
-//! round. Everything is counted with a real tokenizer, and nothing contested and no BLOCKER is ever left out.
+//! Bounded prompt context of long debates (M-12): the state, summaries of older rounds, the previous round. Sizes are counted
+//! with a real tokenizer; contested claims and BLOCKERs are never left out.
 
 mod state;
 mod summaries;

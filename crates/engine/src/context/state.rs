@@ -1,8 +1,7 @@
-//! The debate state as text within a budget.
+//! Renders the debate state within a token budget.
 //!
-//! Every item can be told at several lengths. As long as the whole is too long, the next item in a fixed order is told
-//! shorter: what is settled first, the oldest first. The last length of a contested claim is its id; a BLOCKER always
-//! keeps its first words.
+//! Every item has several lengths. While the text is too long, the next item in a fixed order is shortened: settled items
+//! first, oldest first. The shortest form of a contested claim is its id; a BLOCKER always keeps its first words.
 
 use std::fmt::Write;
 
@@ -13,19 +12,19 @@ use roundtable_core::votes::Vote;
 use crate::mode::Visibility;
 use crate::tokens;
 
-/// How long a claim's or a piece of evidence's own words may be, in tokens.
+/// Token limits for the words of a claim and of a piece of evidence.
 const CLAIM_TEXT: u64 = 30;
 pub const EVIDENCE_TEXT: u64 = 25;
 const SHORT: u64 = 12;
 const BRIEF: u64 = 7;
 
-/// The lengths at which an item can be told, the longest first. A step below the last leaves it out.
+/// An item with its texts, the longest first.
 struct Item {
     group: Group,
     lengths: Vec<String>,
+    /// Index into `lengths`; past the end, the item is left out.
     chosen: usize,
-    /// Whether it may be left out at the end.
-    may_go: bool,
+    is_optional: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,8 +49,8 @@ impl Group {
         Self::Evidence,
     ];
 
-    /// What is told shorter first.
-    const GIVING_WAY: [Self; 7] = [
+    /// The order in which groups are shortened.
+    const SHORTENING_ORDER: [Self; 7] = [
         Self::Retracted,
         Self::Evidence,
         Self::Accepted,
@@ -75,12 +74,12 @@ impl Group {
 }
 
 impl Item {
-    fn new(group: Group, lengths: Vec<String>, may_go: bool) -> Self {
+    fn new(group: Group, lengths: Vec<String>, is_optional: bool) -> Self {
         Self {
             group,
             lengths,
             chosen: 0,
-            may_go,
+            is_optional,
         }
     }
 
@@ -88,25 +87,25 @@ impl Item {
         self.lengths.get(self.chosen).map(String::as_str)
     }
 
-    /// One more than its text for the line break.
+    /// Size of its text plus one for the line break.
     fn cost(&self, measure: fn(&str) -> u64) -> u64 {
         self.text().map_or(0, |text| measure(text) + 1)
     }
 
-    /// Whether it could be told shorter, and was.
+    /// Selects the next shorter text; false if there is none.
     fn shorten(&mut self) -> bool {
-        let last = if self.may_go {
+        let last = if self.is_optional {
             self.lengths.len()
         } else {
             self.lengths.len().saturating_sub(1)
         };
-        let can = self.chosen < last;
-        self.chosen += usize::from(can);
-        can
+        let can_shorten = self.chosen < last;
+        self.chosen += usize::from(can_shorten);
+        can_shorten
     }
 }
 
-/// The state in at most `budget` tokens, as far as that is possible without leaving out what is contested or blocks.
+/// The state in at most `budget` tokens, unless the contested claims and BLOCKERs alone are longer.
 pub fn render_state(state: &DebateState, visibility: Visibility, budget: u64) -> String {
     let head = standings(state, visibility);
     let mut items = items(state, visibility);
@@ -115,13 +114,13 @@ pub fn render_state(state: &DebateState, visibility: Visibility, budget: u64) ->
         let items = items.iter().map(|item| item.cost(measure));
         measure(&head) + titles.chain(items).sum::<u64>()
     };
-    // A token has at least one byte, so what is short needs no counting.
+    // A token has at least one byte, so a short text needs no tokenizer.
     if size(|text| text.len() as u64) <= budget {
-        return written(&head, &items);
+        return join(&head, &items);
     }
     let mut total = size(tokens::count);
-    'fitting: for group in Group::GIVING_WAY {
-        // Each length is gone through from the oldest to the newest before the next shorter one.
+    'fitting: for group in Group::SHORTENING_ORDER {
+        // Shorten all items of the group by one length, oldest first, before the next length.
         loop {
             let mut changed = false;
             for item in items.iter_mut().filter(|item| item.group == group) {
@@ -139,10 +138,10 @@ pub fn render_state(state: &DebateState, visibility: Visibility, budget: u64) ->
             }
         }
     }
-    written(&head, &items)
+    join(&head, &items)
 }
 
-fn written(head: &str, items: &[Item]) -> String {
+fn join(head: &str, items: &[Item]) -> String {
     let mut text = head.to_owned();
     for group in Group::ALL {
         let of_group: Vec<&str> = items
@@ -155,22 +154,22 @@ fn written(head: &str, items: &[Item]) -> String {
         }
         text.push_str("\n\n");
         text.push_str(group.title());
-        // Bare ids go together on one line.
-        let (bare, told): (Vec<&str>, Vec<&str>) =
-            of_group.into_iter().partition(|it| !it.contains(' '));
-        for line in told {
+        // Bare ids share one line.
+        let (ids, lines): (Vec<&str>, Vec<&str>) =
+            of_group.into_iter().partition(|text| !text.contains(' '));
+        for line in lines {
             text.push('\n');
             text.push_str(line);
         }
-        if !bare.is_empty() {
+        if !ids.is_empty() {
             text.push_str("\nearlier: ");
-            text.push_str(&bare.join(" "));
+            text.push_str(&ids.join(" "));
         }
     }
     text.trim().to_owned()
 }
 
-/// Where the seats stand; for an anonymous panel, as a group.
+/// Vote and confidence of each seat; for an anonymous panel, of the group.
 fn standings(state: &DebateState, visibility: Visibility) -> String {
     if state.agent_status.is_empty() {
         return String::new();
@@ -209,7 +208,7 @@ fn group_figures(state: &DebateState) -> String {
             let count = state
                 .agent_status
                 .iter()
-                .filter(|it| it.vote == vote)
+                .filter(|status| status.vote == vote)
                 .count();
             format!("{} {count}", vote.name())
         })
@@ -218,8 +217,8 @@ fn group_figures(state: &DebateState) -> String {
         format!("The group: {} participants", state.agent_status.len()),
         format!("Votes: {}", votes.join(", ")),
     ];
-    let confidences = state.agent_status.iter().map(|it| it.confidence.value());
-    let estimates = state.agent_status.iter().filter_map(|it| it.estimate);
+    let confidences = state.agent_status.iter().map(|s| s.confidence.value());
+    let estimates = state.agent_status.iter().filter_map(|s| s.estimate);
     for (name, spread) in [
         ("Confidence", Spread::of(confidences)),
         ("Estimate", Spread::of(estimates)),
@@ -245,8 +244,8 @@ fn figure(value: f64) -> String {
 }
 
 fn items(state: &DebateState, visibility: Visibility) -> Vec<Item> {
-    let blockers = state.open_blockers().map(|it| blocker_item(it, visibility));
-    let claims = state.claims.iter().map(|it| claim_item(it, visibility));
+    let blockers = state.open_blockers().map(|b| blocker_item(b, visibility));
+    let claims = state.claims.iter().map(|c| claim_item(c, visibility));
     let decisions = state.decisions.iter().map(decision_item);
     let evidence = state.evidence.iter().map(evidence_item);
     blockers
@@ -300,14 +299,14 @@ fn claim_item(claim: &Claim, visibility: Visibility) -> Item {
     Item::new(group, lengths, group == Group::Retracted)
 }
 
-/// Who stands for and against it, and the newest objection.
+/// Supporters, opponents and the newest objection.
 fn sides(claim: &Claim, visibility: Visibility) -> String {
-    let last = claim.opponents.iter().max_by_key(|it| it.round);
-    let objection = last.map_or_else(String::new, |it| {
+    let last = claim.opponents.iter().max_by_key(|opponent| opponent.round);
+    let objection = last.map_or_else(String::new, |opponent| {
         format!(
             "; {}: {}",
-            it.ground.name(),
-            tokens::shorten(&it.because, EVIDENCE_TEXT)
+            opponent.ground.name(),
+            tokens::shorten(&opponent.because, EVIDENCE_TEXT)
         )
     });
     let against = if claim.opposition.is_empty() {
@@ -318,7 +317,7 @@ fn sides(claim: &Claim, visibility: Visibility) -> String {
     match visibility {
         Visibility::Named => {
             let supporters: Vec<&str> = claim.supporters.iter().map(String::as_str).collect();
-            let opponents: Vec<&str> = claim.opponents.iter().map(|it| it.seat.as_str()).collect();
+            let opponents: Vec<&str> = claim.opponents.iter().map(|o| o.seat.as_str()).collect();
             format!(
                 " | for: {} | against: {}{objection}{against}",
                 supporters.join(", "),

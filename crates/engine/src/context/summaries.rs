@@ -1,5 +1,5 @@
-//! A round's structured summary, made by the program from the state (M-13): consensus status, agreements, unresolved
-//! disagreements by agent, the table of positions, new evidence. No model is asked for it.
+//! Structured summary of a round, computed from the state without a model call (M-13): consensus, agreements, unresolved
+//! disagreements by agent, positions, new evidence.
 
 use roundtable_core::state::{ClaimStatus, DebateState, Taken};
 use roundtable_core::votes::{Figures, Vote};
@@ -43,7 +43,7 @@ pub struct RoundSummary {
     pub consensus: Consensus,
     /// The share of ACCEPT and MINOR.
     pub agreement: f64,
-    /// Accepted claims that this round brought or settled.
+    /// Accepted claims that this round introduced or settled.
     pub agreements: Vec<Point>,
     pub disagreements: Vec<Disagreement>,
     pub positions: Vec<PositionRow>,
@@ -83,19 +83,19 @@ impl RoundSummary {
         let round = figures.round;
         let agreement = figures.agreement().unwrap_or(0.0);
         let touched = |id: &String| {
-            taken.touched.values().any(|it| {
-                let mut all = it
+            taken.touched.values().any(|claims| {
+                let mut all = claims
                     .introduced
                     .iter()
-                    .chain(&it.reinforced)
-                    .chain(&it.challenged);
+                    .chain(&claims.reinforced)
+                    .chain(&claims.challenged);
                 all.any(|touched| touched == id)
             })
         };
         let accepted = state
             .claims
             .iter()
-            .filter(|it| it.status == ClaimStatus::Accepted);
+            .filter(|claim| claim.status == ClaimStatus::Accepted);
         Self {
             round,
             consensus: Consensus::of(agreement),
@@ -135,7 +135,7 @@ impl RoundSummary {
         }
     }
 
-    /// As text in at most `budget` tokens. The claims behind the ids are in the state; so ids stay and words give way.
+    /// The summary in at most `budget` tokens. Words are shortened before ids, because the state has the claims behind the ids.
     pub fn text(&self, visibility: Visibility, budget: u64) -> String {
         let mut text = String::new();
         for words in [EVIDENCE_TEXT, 16, 10, 6, 0] {
@@ -144,14 +144,14 @@ impl RoundSummary {
                 return text;
             }
         }
-        // So many ids in one round: the beginning says the most.
+        // Too many ids in one round: keep the beginning.
         tokens::shorten(&text, budget)
     }
 
     fn at(&self, visibility: Visibility, words: u64) -> String {
         let share = (self.agreement * 100.0).round();
         let mut lines = vec![format!("Consensus {} ({share}%)", self.consensus.name())];
-        let told = |id: &str, text: &str| {
+        let point = |id: &str, text: &str| {
             if words == 0 {
                 id.to_owned()
             } else {
@@ -164,49 +164,49 @@ impl RoundSummary {
                 lines.push(format!("{title}: {}", points.join(separator)));
             }
         };
-        // What is contested is in the state in full; here its id says where it stood.
+        // The state has contested claims in full, so ids are enough here.
         list(
             "Unresolved",
             self.disagreements
                 .iter()
-                .map(|it| it.told(visibility))
+                .map(|disagreement| disagreement.text(visibility))
                 .collect(),
         );
         list(
             "Agreed",
             self.agreements
                 .iter()
-                .map(|it| told(&it.id, &it.text))
+                .map(|p| point(&p.id, &p.text))
                 .collect(),
         );
         list(
             "New evidence",
             self.new_evidence
                 .iter()
-                .map(|it| told(&it.id, &it.text))
+                .map(|p| point(&p.id, &p.text))
                 .collect(),
         );
         list(
             "New claims",
             vec![self.new_claims.join(", ")]
                 .into_iter()
-                .filter(|it| !it.is_empty())
+                .filter(|ids| !ids.is_empty())
                 .collect(),
         );
         list(
             "New decisions",
             vec![self.new_decisions.join(", ")]
                 .into_iter()
-                .filter(|it| !it.is_empty())
+                .filter(|ids| !ids.is_empty())
                 .collect(),
         );
         match visibility {
             Visibility::Named => {
                 for row in &self.positions {
-                    lines.push(row.told(words));
+                    lines.push(row.text(words));
                 }
             }
-            // Whose position it was must not be told, and an order would tell: only how many.
+            // Only the number: an order of positions would reveal who they belong to.
             Visibility::Anonymous => {
                 lines.push(format!("{} participants spoke", self.positions.len()));
             }
@@ -220,17 +220,17 @@ fn disagreement(claim: &roundtable_core::state::Claim) -> Disagreement {
         claim: claim.id.clone(),
         text: claim.text.clone(),
         supporters: claim.supporters.iter().cloned().collect(),
-        opponents: claim.opponents.iter().map(|it| it.seat.clone()).collect(),
+        opponents: claim.opponents.iter().map(|o| o.seat.clone()).collect(),
         best_con: claim
             .opponents
             .iter()
-            .max_by_key(|it| it.round)
-            .map_or_else(String::new, |it| it.because.clone()),
+            .max_by_key(|opponent| opponent.round)
+            .map_or_else(String::new, |opponent| opponent.because.clone()),
     }
 }
 
 impl Disagreement {
-    fn told(&self, visibility: Visibility) -> String {
+    fn text(&self, visibility: Visibility) -> String {
         match visibility {
             Visibility::Named => {
                 format!(
@@ -253,7 +253,7 @@ impl Disagreement {
 }
 
 impl PositionRow {
-    fn told(&self, words: u64) -> String {
+    fn text(&self, words: u64) -> String {
         let stance = self
             .stance
             .as_deref()

@@ -1,4 +1,4 @@
-//! How much of what is shown (M-12): targets, hard limits, and what gives way first.
+//! Token limits of the prompt context (M-12): targets, hard limits, and the order in which parts are shortened.
 
 use roundtable_core::state::DebateState;
 use serde::Serialize;
@@ -8,20 +8,20 @@ use super::summaries::RoundSummary;
 use crate::mode::Visibility;
 use crate::tokens;
 
-/// Tokens for each part. The first of a pair is what is aimed at, the second is never exceeded.
+/// Tokens for each part. A pair is the target and the hard limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub state_floor: u64,
     pub state: (u64, u64),
     pub summary: (u64, u64),
     pub previous: (u64, u64),
-    /// Of the previous round's share, what may go to this round's earlier speakers.
+    /// For the earlier speakers of the current round.
     pub current: u64,
     pub total: (u64, u64),
 }
 
 impl Limits {
-    /// The limits of the design, with targets inside its ranges: 800–2,000, 150–300, 2,500–4,000.
+    /// The limits of the specification, with targets inside its ranges: 800–2,000, 150–300, 2,500–4,000.
     pub const FULL: Self = Self {
         state_floor: 800,
         state: (1600, 2500),
@@ -31,7 +31,7 @@ impl Limits {
         total: (8000, 10_000),
     };
 
-    /// For a model whose whole context is a few thousand tokens.
+    /// For models with a context of a few thousand tokens.
     pub const SMALL: Self = Self {
         state_floor: 200,
         state: (350, 500),
@@ -42,14 +42,14 @@ impl Limits {
     };
 }
 
-/// The round from which on the context does not grow any more.
-const SETTLED: u32 = 4;
+/// From this round on the state does not grow.
+const SETTLED_ROUND: u32 = 4;
 
-/// One turn of a round, as others read it.
+/// A turn as other seats see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PastTurn {
     pub by: String,
-    /// Vote, confidence, position, BLOCKER: never cut.
+    /// Vote, confidence, position, BLOCKER: never shortened.
     pub head: String,
     pub argument: String,
 }
@@ -60,7 +60,7 @@ pub struct Shown {
     pub text: String,
 }
 
-/// What there is to be shown before a round.
+/// The input of [`Window::compose`].
 #[derive(Debug, Clone, Copy)]
 pub struct Material<'a> {
     pub round: u32,
@@ -69,19 +69,19 @@ pub struct Material<'a> {
     pub summaries: &'a [RoundSummary],
     pub previous: &'a [PastTurn],
     pub visibility: Visibility,
-    /// Everything else in the prompt: the mode, the question, the instructions.
+    /// The rest of the prompt: the mode, the question, the instructions.
     pub fixed: &'a Fixed<'a>,
 }
 
-/// What does not give way.
+/// Parts of the prompt that are never shortened.
 #[derive(Debug, Clone, Default)]
 pub struct Fixed<'a> {
     pub texts: Vec<&'a str>,
-    /// Tokens of what is not at hand as text.
+    /// Tokens of parts that are not available as text.
     pub others: u64,
 }
 
-/// What is shown: the same for every seat of the round.
+/// The context shown to every seat of a round.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Context {
     pub state: String,
@@ -90,27 +90,31 @@ pub struct Context {
 }
 
 impl Context {
-    /// As it stands in the prompt, by a measure of texts.
+    /// Size in the prompt, by a measure of texts.
     fn size(&self, measure: impl Fn(&str) -> u64) -> u64 {
         let quoted = self.summaries.iter().chain(&self.previous);
-        measure(&self.state) + quoted.map(|it| measure(&it.text) + QUOTE).sum::<u64>()
+        measure(&self.state)
+            + quoted
+                .map(|shown| measure(&shown.text) + QUOTE_TOKENS)
+                .sum::<u64>()
     }
 
-    /// Whether it has at most so many tokens together with what does not give way.
+    /// Whether it has at most `limit` tokens together with the fixed parts.
     fn fits(&self, fixed: &Fixed<'_>, limit: u64) -> bool {
         let size = |measure: fn(&str) -> u64| {
             let texts = fixed.texts.iter().map(|text| measure(text));
             self.size(measure) + fixed.others + texts.sum::<u64>()
         };
-        // A token has at least one byte, so what is short needs no counting.
+        // A token has at least one byte, so a short text needs no tokenizer.
         size(|text| text.len() as u64) <= limit || size(tokens::count) <= limit
     }
 }
 
+/// Composes the context of each round within the limits.
 #[derive(Debug, Clone)]
 pub struct Window {
     limits: Limits,
-    /// How long the state was when the debate had settled: it grows no further.
+    /// Tokens of the state in [`SETTLED_ROUND`]; later states are not longer.
     settled_state: Option<u64>,
 }
 
@@ -122,7 +126,7 @@ impl Window {
         }
     }
 
-    /// What every seat sees before this round: rounds N−2 and N−3 summarised, N−1 in full, older ones in the state only.
+    /// The context before round N: the state, summaries of rounds N−2 and N−3, and round N−1 in full.
     pub fn compose(&mut self, material: &Material<'_>) -> Context {
         let limits = self.limits;
         let mut budget = Budget {
@@ -131,11 +135,11 @@ impl Window {
             previous: limits.previous.0,
         };
         let mut context = shown(material, &budget);
-        // Over the target the oldest gives way first: summaries, then the previous round, then the state.
+        // Over the target, shorten the summaries first, then the previous round, then the state.
         while !context.fits(material.fixed, limits.total.0) && budget.tighten(&limits) {
             context = shown(material, &budget);
         }
-        if material.round == SETTLED {
+        if material.round == SETTLED_ROUND {
             self.settled_state = Some(tokens::count(&context.state));
         }
         context
@@ -148,35 +152,39 @@ impl Window {
         })
     }
 
-    /// What those who spoke before in the same round said.
+    /// The earlier turns of the current round.
     pub fn current(&self, turns: &[PastTurn]) -> Vec<Shown> {
-        fitted(turns, self.limits.current)
+        shorten_turns(turns, self.limits.current)
     }
 
-    /// A whole round for somebody who reads nothing else.
+    /// A whole round, for a reader who gets no other context.
     pub fn in_full(&self, turns: &[PastTurn]) -> Vec<Shown> {
-        fitted(turns, self.limits.previous.1)
+        shorten_turns(turns, self.limits.previous.1)
     }
 }
 
 struct Budget {
     state: u64,
-    /// The oldest first.
+    /// Oldest first.
     summaries: Vec<u64>,
     previous: u64,
 }
 
 impl Budget {
-    /// Takes a little from whatever is to give way next. False: nothing is left to give.
+    /// Reduces the budget of the next part; false if nothing can be reduced.
     fn tighten(&mut self, limits: &Limits) -> bool {
-        let least_summary = limits.summary.0 * 2 / 5;
-        if let Some(oldest) = self.summaries.iter_mut().find(|it| **it > least_summary) {
-            *oldest = least_summary;
+        let min_summary = limits.summary.0 * 2 / 5;
+        if let Some(oldest) = self
+            .summaries
+            .iter_mut()
+            .find(|tokens| **tokens > min_summary)
+        {
+            *oldest = min_summary;
             return true;
         }
-        let least_previous = limits.previous.0 / 4;
-        if self.previous > least_previous {
-            self.previous = (self.previous * 4 / 5).max(least_previous);
+        let min_previous = limits.previous.0 / 4;
+        if self.previous > min_previous {
+            self.previous = (self.previous * 4 / 5).max(min_previous);
             return true;
         }
         if self.state > limits.state_floor {
@@ -190,7 +198,7 @@ impl Budget {
 /// The rounds that are shown as summaries.
 fn older<'a>(material: &Material<'a>) -> impl Iterator<Item = &'a RoundSummary> + use<'a> {
     let round = material.round;
-    let is_shown = move |it: &&RoundSummary| it.round + 3 >= round && it.round + 2 <= round;
+    let is_shown = move |s: &&RoundSummary| s.round + 3 >= round && s.round + 2 <= round;
     material.summaries.iter().filter(is_shown)
 }
 
@@ -206,16 +214,18 @@ fn shown(material: &Material<'_>, budget: &Budget) -> Context {
     Context {
         state,
         summaries,
-        previous: fitted(material.previous, budget.previous),
+        previous: shorten_turns(material.previous, budget.previous),
     }
 }
 
-/// What the marks around a quotation take.
-const QUOTE: u64 = 24;
+/// Tokens of the tags around a quote.
+const QUOTE_TOKENS: u64 = 24;
 
-/// Turns within a budget that they share: what short ones leave over goes to the longer ones.
-fn fitted(turns: &[PastTurn], budget: u64) -> Vec<Shown> {
-    let bytes = turns.iter().map(|it| it.head.len() + it.argument.len());
+/// Shortens turns to a common budget; what short turns leave goes to longer ones.
+fn shorten_turns(turns: &[PastTurn], budget: u64) -> Vec<Shown> {
+    let bytes = turns
+        .iter()
+        .map(|turn| turn.head.len() + turn.argument.len());
     let share = if bytes.sum::<usize>() as u64 <= budget {
         budget
     } else {
@@ -236,7 +246,7 @@ fn fitted(turns: &[PastTurn], budget: u64) -> Vec<Shown> {
         .collect()
 }
 
-/// The largest length that each may have so that all together stay within the budget.
+/// The largest length per item with which all items together stay within the budget.
 fn fair_share(lengths: &[u64], budget: u64) -> u64 {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable();

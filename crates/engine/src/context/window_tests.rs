@@ -9,7 +9,7 @@ use super::*;
 
 const FIXED: u64 = 1500;
 
-/// One reply as a test draws it: how many claims, which earlier ones it objects to, its vote.
+/// A generated reply: number of claims, objections to earlier ones, vote.
 #[derive(Debug, Clone)]
 struct Drawn {
     claims: usize,
@@ -95,7 +95,7 @@ struct Played {
     contexts: Vec<Context>,
 }
 
-/// A debate of so many seats; each seat's arguments are equally long in every round.
+/// A debate of `seats` seats; a seat's arguments have the same length in every round.
 fn played(
     rounds: &[Vec<Drawn>],
     words: &[usize],
@@ -151,7 +151,7 @@ fn played(
 }
 
 fn check_limits(round: u32, state: &DebateState, context: &Context) {
-    let all = |shown: &[Shown]| shown.iter().map(|it| tokens::count(&it.text)).sum::<u64>();
+    let all = |shown: &[Shown]| shown.iter().map(|s| tokens::count(&s.text)).sum::<u64>();
     assert!(
         tokens::count(&context.state) <= 2500,
         "state in round {round}"
@@ -160,7 +160,7 @@ fn check_limits(round: u32, state: &DebateState, context: &Context) {
         context
             .summaries
             .iter()
-            .all(|it| tokens::count(&it.text) <= 400),
+            .all(|s| tokens::count(&s.text) <= 400),
         "summaries in round {round}"
     );
     assert!(context.summaries.len() <= 2);
@@ -194,8 +194,8 @@ fn check_limits(round: u32, state: &DebateState, context: &Context) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(6))]
 
-    /// M-12: 5 seats and 12 rounds of whatever they do. Every limit holds in every round, nothing contested and no
-    /// BLOCKER is missing, and round 12 is read in no more than 1.1 times what round 4 took.
+    /// M-12: 5 seats and 12 rounds of arbitrary moves. Every limit holds in every round, no contested claim or BLOCKER is
+    /// missing, and the context of round 12 is at most 1.1 times that of round 4.
     #[test]
     fn m12_the_context_is_bounded_and_loses_nothing_that_is_open(
         rounds in prop::collection::vec(prop::collection::vec(drawn(), 5), 12),
@@ -211,7 +211,7 @@ proptest! {
     }
 }
 
-/// M-12: eight seats and twenty rounds in which everybody contests everything still fit.
+/// M-12: eight seats that contest everything for twenty rounds still fit.
 #[test]
 fn m12_the_worst_debate_still_fits() {
     let hostile = Drawn {
@@ -259,9 +259,9 @@ fn m12_the_worst_debate_still_fits() {
     }
 }
 
-/// M-02: nothing that an anonymous panel is shown names a seat, and numbers come as median and quartiles.
+/// M-02: an anonymous context contains no seat names, and numbers as median and quartiles.
 #[test]
-fn m02_an_anonymous_context_names_nobody() {
+fn m02_an_anonymous_context_contains_no_seat_names() {
     let everyone = Drawn {
         claims: 2,
         opposes: Vec::new(),
@@ -298,7 +298,7 @@ fn m02_an_anonymous_context_names_nobody() {
     }
 }
 
-/// M-12: after round N, round N−2 is a summary; older ones live in the state only; the previous round is there in full.
+/// M-12: before round N, rounds N−2 and N−3 are summaries, older ones only in the state, and N−1 is in full.
 #[test]
 fn m12_rounds_before_the_last_three_are_in_the_state_only() {
     let calm = Drawn {
@@ -314,7 +314,7 @@ fn m12_rounds_before_the_last_three_are_in_the_state_only() {
     let summarised: Vec<Vec<&str>> = played
         .contexts
         .iter()
-        .map(|context| context.summaries.iter().map(|it| it.by.as_str()).collect())
+        .map(|context| context.summaries.iter().map(|s| s.by.as_str()).collect())
         .collect();
     assert_eq!(
         summarised,
@@ -334,7 +334,7 @@ fn m12_rounds_before_the_last_three_are_in_the_state_only() {
     );
 }
 
-/// M-12: a share is fair; what short turns leave over goes to the long ones.
+/// M-12: what short turns leave of the budget goes to longer ones.
 #[test]
 fn m12_short_turns_leave_room_for_long_ones() {
     assert_eq!(fair_share(&[10, 10, 1000], 500), 480);
@@ -343,7 +343,7 @@ fn m12_short_turns_leave_room_for_long_ones() {
     assert_eq!(fair_share(&[], 500), 0);
 }
 
-/// M-13: status, agreements, disagreements by agent, positions and new evidence come from the state; no model is asked.
+/// M-13: status, agreements, disagreements by agent, positions and new evidence come from the state without a model call.
 #[test]
 fn m13_a_rounds_summary_is_made_from_the_state() {
     let seats = ["ada".to_owned(), "ben".to_owned()];
@@ -386,7 +386,7 @@ fn m13_a_rounds_summary_is_made_from_the_state() {
     insta::assert_json_snapshot!(RoundSummary::of(&state, &taken, &figures));
 }
 
-/// M-12: what fits by its bytes fits by its tokens; what does not is counted, on both sides of the limit.
+/// M-12: a text within the limit in bytes is not tokenized; a longer one is, on both sides of the limit.
 #[test]
 fn m12_short_contexts_are_not_counted_and_long_ones_are() {
     let words = "queue ".repeat(100);
@@ -402,8 +402,8 @@ fn m12_short_contexts_are_not_counted_and_long_ones_are() {
         texts: vec![&words],
         others: 10,
     };
-    let bytes = 3 * words.len() as u64 + QUOTE + 10;
-    let counted = 3 * tokens::count(&words) + QUOTE + 10;
+    let bytes = 3 * words.len() as u64 + QUOTE_TOKENS + 10;
+    let counted = 3 * tokens::count(&words) + QUOTE_TOKENS + 10;
     assert!(counted < bytes / 2);
     for (limit, fits) in [
         (bytes, true),
@@ -415,9 +415,9 @@ fn m12_short_contexts_are_not_counted_and_long_ones_are() {
     }
 }
 
-/// M-12: turns that fit together are told as they are, whichever way that was found out.
+/// M-12: turns within the budget are unchanged, by bytes or by tokens.
 #[test]
-fn m12_turns_that_fit_are_left_alone() {
+fn m12_turns_within_the_budget_are_unchanged() {
     let turn = |words: usize| PastTurn {
         by: "seat".into(),
         head: "MINOR 0.60".into(),
@@ -426,18 +426,18 @@ fn m12_turns_that_fit_are_left_alone() {
     let turns = [turn(10), turn(200)];
     let whole: Vec<String> = turns
         .iter()
-        .map(|it| format!("{}\n\n{}", it.head, it.argument))
+        .map(|turn| format!("{}\n\n{}", turn.head, turn.argument))
         .collect();
     let texts = |budget| {
-        let fitted = fitted(&turns, budget).into_iter();
-        fitted.map(|it| it.text).collect::<Vec<_>>()
+        let fitted = shorten_turns(&turns, budget).into_iter();
+        fitted.map(|shown| shown.text).collect::<Vec<_>>()
     };
     let bytes: usize = turns
         .iter()
-        .map(|it| it.head.len() + it.argument.len())
+        .map(|turn| turn.head.len() + turn.argument.len())
         .sum();
-    let heads = turns.iter().map(|it| tokens::count(&it.head));
-    let arguments = turns.iter().map(|it| tokens::count(&it.argument));
+    let heads = turns.iter().map(|turn| tokens::count(&turn.head));
+    let arguments = turns.iter().map(|turn| tokens::count(&turn.argument));
     let counted = heads.chain(arguments).sum::<u64>();
     assert_eq!(texts(bytes as u64), whole);
     assert_eq!(texts(counted), whole);

@@ -83,7 +83,7 @@ impl Protocol for Councils {
 }
 
 pub async fn councils(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
-    table.meanwhile(|| {
+    table.in_background(|| {
         reply::prepare::<Revision>();
         reply::prepare::<Narrative>();
         reply::prepare::<Response>();

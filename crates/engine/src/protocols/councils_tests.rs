@@ -18,12 +18,12 @@ use crate::event::{Event, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::{self, play};
-use crate::scripted::{Dying, entries, name, timeless};
+use crate::scripted::{Dying, entries, name, snapshot, timeless};
 use crate::table::Budget;
 
 /// The journal without what the cast says again in its first entry.
 fn told(journal: &MemoryJournal) -> Vec<Value> {
-    let mut told = timeless(journal);
+    let mut told = snapshot(journal);
     told[0]["entry"]["event"]["rules"] = json!("…");
     told[0]["entry"]["event"]["seats"] = json!("…");
     told

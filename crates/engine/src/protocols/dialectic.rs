@@ -58,7 +58,7 @@ impl Protocol for Dialectic {
         request: Request,
         context: Context<'_>,
     ) -> Result<Plan<Rules>, Vec<Fault>> {
-        input::validate(&input, request, &context)
+        input::validate(&input, &request, &context)
     }
 
     async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {

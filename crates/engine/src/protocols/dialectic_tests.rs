@@ -9,7 +9,7 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, ModelError, Request};
 use crate::protocols::play;
 use crate::scripted::{
-    Dying, Scripted, deps, entries, good_script, name, setup, setup_with, timeless,
+    Dying, Scripted, deps, entries, good_script, name, setup, setup_with, snapshot, timeless,
 };
 use crate::table::Budget;
 
@@ -50,7 +50,7 @@ async fn a_whole_debate_leaves_this_journal() {
         ]
     );
     assert_eq!(trace.state, State::Complete);
-    insta::assert_json_snapshot!(timeless(&journal));
+    insta::assert_json_snapshot!(snapshot(&journal));
 }
 
 /// P-07: every field of the design is there, under its name, and the timings are those of the journal.

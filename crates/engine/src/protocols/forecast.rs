@@ -98,7 +98,7 @@ impl Protocol for Forecast {
 }
 
 pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
-    table.meanwhile(|| {
+    table.in_background(|| {
         reply::prepare::<Scoring>();
         reply::prepare::<Synthesis>();
     });

@@ -12,7 +12,7 @@ use crate::event::{Event, Millis, Seated, Setup, State};
 use crate::journal::{Journal, MemoryJournal};
 use crate::model::{Ability, Deltas, Model, ModelError, Request};
 use crate::protocols::{play, record};
-use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
+use crate::scripted::{Dying, Scripted, deps, entries, name, snapshot, timeless};
 use crate::table::{Budget, Clock, SeatModel, TableDeps};
 use crate::tokens;
 
@@ -252,7 +252,7 @@ async fn f15_a_whole_debate_takes_31_calls() {
     assert_eq!(result.metadata.sonnet_calls, 31);
     assert_eq!(result.metadata.total_arguments, 15);
     assert_eq!(result.roundtable.state, State::Complete);
-    insta::assert_json_snapshot!(timeless(&journal));
+    insta::assert_json_snapshot!(snapshot(&journal));
 }
 
 /// F-14, F-08, F-10, F-11: the whole result as other services get it, with what stays disputed and what was learned.

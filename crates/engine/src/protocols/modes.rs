@@ -130,7 +130,7 @@ async fn argue(
     debate: &mut Debate,
     alarms: &mut Vec<Groupthink>,
 ) -> Result<Ending, Halt> {
-    table.meanwhile(|| {
+    table.in_background(|| {
         reply::prepare::<Ballot>();
         reply::prepare::<Evaluation>();
         reply::prepare::<Conclusion>();

@@ -13,7 +13,7 @@ use crate::mode::Mode;
 use crate::model::{Deltas, Model, ModelError, Request};
 use crate::protocols::{self, play};
 use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
-use crate::table::{Budget, SeatModel, TableDeps, decide, say_meanwhile};
+use crate::table::{Budget, SeatModel, TableDeps, decide, say_offline};
 use crate::tokens;
 
 #[path = "modes/tools_tests.rs"]
@@ -1038,7 +1038,7 @@ async fn e10_a_person_is_heard_between_rounds() {
         .map(|it| text_of(it).contains("Costs matter most."))
         .collect();
     assert_eq!(hears, [false, false, false, true, true, true, true]);
-    let waiting = say_meanwhile(journal.as_ref(), 0, "Late.".into(), None).await;
+    let waiting = say_offline(journal.as_ref(), 0, "Late.".into(), None).await;
     assert_eq!(waiting, Ok(2));
 }
 

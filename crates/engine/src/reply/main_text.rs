@@ -1,8 +1,8 @@
-//! Reads the main text out of JSON that is still being written (C-09).
+//! Incremental extraction of the main text from streamed JSON (C-09).
 
-/// Fed with pieces of a JSON object, it gives out the decoded pieces of one top-level string field as they come.
+/// Fed with pieces of a JSON object, returns the decoded pieces of one top-level string field as they arrive.
 ///
-/// It never fails: on anything that is no JSON it gives nothing, and the whole is judged when it is complete.
+/// It never fails: on invalid JSON it returns nothing, and the complete reply is validated at the end.
 #[derive(Debug)]
 pub struct MainText {
     field: &'static str,
@@ -21,7 +21,7 @@ enum Place {
     Value,
     InKey,
     InMain,
-    /// In a string that is neither.
+    /// In any other string.
     InOther,
     Done,
 }
@@ -30,7 +30,7 @@ enum Place {
 enum Escape {
     None,
     Backslash,
-    /// Hex digits read so far, their value, and a high surrogate that waits for its partner.
+    /// Hex digits read so far, their value, and a preceding high surrogate.
     Unicode {
         digits: u8,
         value: u32,
@@ -195,10 +195,10 @@ impl MainText {
 
     fn close(&mut self) {
         self.place = match self.place {
-            // The main field is read once: a second one of the same name is not the reply's.
+            // A duplicate main field is ignored.
             Place::InMain => Place::Done,
             Place::InKey => Place::Key,
-            // Strings inside nested values do not matter, and after a value of the top level comes a comma.
+            // At the top level the next comma switches back to `Key`.
             Place::InOther | Place::Key | Place::Value | Place::Done => Place::Value,
         };
     }

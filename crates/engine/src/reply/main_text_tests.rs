@@ -21,9 +21,9 @@ fn read_in_pieces(json: &str, cuts: &[usize]) -> String {
     out
 }
 
-/// C-09: the main field streams wherever it stands; fields of the same name deeper down are not it.
+/// C-09: the main field is found at any position; nested fields of the same name are ignored.
 #[test]
-fn c09_the_main_field_is_read_wherever_it_stands() {
+fn c09_the_main_field_is_found_at_any_position() {
     let cases = [
         (r#"{"answer": "yes"}"#, "yes"),
         (
@@ -49,7 +49,7 @@ fn c09_the_main_field_is_read_wherever_it_stands() {
 }
 
 proptest! {
-    /// C-09: however the network cuts it, the pieces put together are the field.
+    /// C-09: the concatenated pieces are the field, however the network splits the stream.
     #[test]
     fn any_cut_gives_the_same_text(
         answer in any::<String>(),
@@ -80,9 +80,9 @@ fn escaped(json: &str) -> String {
 }
 
 proptest! {
-    /// C-09: whatever comes, in whatever pieces, no more is given out than came in.
+    /// C-09: arbitrary input never yields more than was fed.
     #[test]
-    fn c09_nothing_makes_it_give_out_more_than_came_in(pieces in proptest::collection::vec("[{}\\[\\]\",:\\\\a-z0-9é😀 ]{0,8}|\"answer\"|\\\\u[0-9a-f]{0,4}", 0..60)) {
+    fn c09_output_is_never_longer_than_input(pieces in proptest::collection::vec("[{}\\[\\]\",:\\\\a-z0-9é😀 ]{0,8}|\"answer\"|\\\\u[0-9a-f]{0,4}", 0..60)) {
         let mut reader = MainText::new("answer");
         let (mut came, mut given) = (0, 0);
         for piece in &pieces {

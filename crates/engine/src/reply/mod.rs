@@ -1,7 +1,5 @@
-//! Structured replies (C-05): one Rust type each, from which the schema that is sent, the parser and the validator are
-//! derived.
+//! Structured replies (C-05): the schema that is sent, the parser and the validator are derived from one Rust type.
 
-mod fast_validate;
 mod main_text;
 mod normalize;
 mod read;
@@ -17,17 +15,19 @@ pub use main_text::MainText;
 pub use read::{ReplyError, read, without_reasoning};
 pub use schema::{Refinement, schema_for};
 
-/// Derives what is needed for replies of this type, once: better while models are waited for than when one is to be asked.
+/// Derives and caches the schema and validator of a reply type, so that they are ready before the first call that needs them.
 pub fn prepare<T: Reply>() {
     schema::derived::<T>();
 }
 
+/// A structured reply of a model. Its `JsonSchema` (doc comments included) is sent with the request; the reply is validated
+/// against it and deserialized into the type.
 pub trait Reply: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {
-    /// The name under which the schema is sent.
+    /// The name of the schema in requests.
     const NAME: &'static str;
-    /// The field whose text streams while the reply is written (C-09).
+    /// The top-level string field that is streamed to listeners (C-09).
     const MAIN: &'static str;
 
-    /// The turn as people read it. It begins with the main field, verbatim.
+    /// The text people read. It begins with the main field, verbatim.
     fn text(&self) -> String;
 }

@@ -27,39 +27,39 @@ fn with(change: impl FnOnce(&mut Value)) -> Value {
     changed
 }
 
-/// C-05: what was asked for and is only spelled otherwise is not asked for again.
+/// C-05: a reply that deviates only in spelling is accepted without a retry.
 #[test]
-fn c05_the_same_in_another_spelling_fits() {
+fn c05_a_different_spelling_is_accepted() {
     let cases = [
         ("within one more object", json!({ "review": review() })),
         (
             "a whole number with a point",
-            with(|it| it["quality_score"] = json!(7.0)),
+            with(|reply| reply["quality_score"] = json!(7.0)),
         ),
         (
             "a choice in another case",
-            with(|it| it["verdicts"][0]["status"] = json!("Partially resolved")),
+            with(|reply| reply["verdicts"][0]["status"] = json!("Partially resolved")),
         ),
         (
             "one thing for a list",
-            with(|it| it["verdicts"] = it["verdicts"][0].clone()),
+            with(|reply| reply["verdicts"] = reply["verdicts"][0].clone()),
         ),
         (
             "nothing for a list",
-            with(|it| it["new_issues"] = Value::Null),
+            with(|reply| reply["new_issues"] = Value::Null),
         ),
         (
             "more than was asked for",
-            with(|it| it["thoughts"] = json!(["Hm."])),
+            with(|reply| reply["thoughts"] = json!(["Hm."])),
         ),
         (
             "more, further down",
-            with(|it| it["verdicts"][0]["note"] = json!("Hm.")),
+            with(|reply| reply["verdicts"][0]["note"] = json!("Hm.")),
         ),
         (
             "a name in another case",
-            with(|it| {
-                let fields = it.as_object_mut().unwrap();
+            with(|reply| {
+                let fields = reply.as_object_mut().unwrap();
                 let score = fields.remove("quality_score").unwrap();
                 fields.insert("qualityScore".into(), score);
             }),
@@ -70,10 +70,10 @@ fn c05_the_same_in_another_spelling_fits() {
     }
 }
 
-/// C-05: what was asked for and is not there, or is something else, is still asked for once more, in the words of the reply as it was.
+/// C-05: missing or wrong values are still errors, with the messages of the original reply.
 #[test]
-fn c05_what_is_missing_or_something_else_does_not_fit() {
-    let without_score = with(|it| drop(it.as_object_mut().unwrap().remove("quality_score")));
+fn c05_missing_or_wrong_values_are_errors() {
+    let without_score = with(|reply| drop(reply.as_object_mut().unwrap().remove("quality_score")));
     let misspelt = {
         let mut it = without_score.clone();
         it["qualty_score"] = json!(7);
@@ -81,26 +81,26 @@ fn c05_what_is_missing_or_something_else_does_not_fit() {
     };
     let cases = [
         (without_score, "quality_score"),
-        // What nobody asked for may be what is missing.
+        // The unknown property may be the missing one.
         (misspelt, "qualty_score"),
         (
-            with(|it| it["quality_score"] = json!("7")),
+            with(|reply| reply["quality_score"] = json!("7")),
             "at /quality_score",
         ),
         (
-            with(|it| it["quality_score"] = json!(11)),
+            with(|reply| reply["quality_score"] = json!(11)),
             "at /quality_score",
         ),
         (
-            with(|it| it["quality_score"] = json!(7.5)),
+            with(|reply| reply["quality_score"] = json!(7.5)),
             "at /quality_score",
         ),
         (
-            with(|it| it["ready_for_synthesis"] = json!("false")),
+            with(|reply| reply["ready_for_synthesis"] = json!("false")),
             "at /ready_for_synthesis",
         ),
         (
-            with(|it| it["verdicts"][0]["status"] = json!("half")),
+            with(|reply| reply["verdicts"][0]["status"] = json!("half")),
             "at /verdicts/0/status",
         ),
         (json!({ "thoughts": { "mood": "good" } }), "thoughts"),
@@ -111,28 +111,28 @@ fn c05_what_is_missing_or_something_else_does_not_fit() {
     }
 }
 
-/// C-05: a choice is only taken for another spelling where one alone can be meant.
+/// C-05: a choice is normalized only if exactly one matches.
 #[test]
-fn c05_of_two_choices_that_are_alike_none_is_guessed() {
+fn c05_an_ambiguous_choice_is_not_guessed() {
     let schema = json!({ "type": "string", "enum": ["C1", "c-1", "C2"] });
-    assert_eq!(fitted(&json!("c1"), &schema), None);
-    assert_eq!(fitted(&json!("C1"), &schema), None);
-    assert_eq!(fitted(&json!("c2"), &schema), Some(json!("C2")));
+    assert_eq!(normalized(&json!("c1"), &schema), None);
+    assert_eq!(normalized(&json!("C1"), &schema), None);
+    assert_eq!(normalized(&json!("c2"), &schema), Some(json!("C2")));
 }
 
-/// C-05: things by name, and what may also be nothing.
+/// C-05: maps and nullable values are normalized too.
 #[test]
-fn c05_maps_and_what_may_be_nothing_are_spelled_too() {
+fn c05_maps_and_nullable_values_are_normalized() {
     let choices = json!({ "type": "string", "enum": ["YES", "NO"] });
     let schema = json!({ "type": "object", "additionalProperties": choices });
     let value = json!({ "first": "yes", "Second": "NO" });
     let meant = json!({ "first": "YES", "Second": "NO" });
-    assert_eq!(fitted(&value, &schema), Some(meant.clone()));
+    assert_eq!(normalized(&value, &schema), Some(meant.clone()));
     let optional = json!({ "anyOf": [schema, { "type": "null" }] });
-    assert_eq!(fitted(&value, &optional), Some(meant.clone()));
-    assert_eq!(fitted(&Value::Null, &optional), None);
+    assert_eq!(normalized(&value, &optional), Some(meant.clone()));
+    assert_eq!(normalized(&Value::Null, &optional), None);
     let list = json!({ "anyOf": [{ "type": "array", "items": schema }, { "type": "null" }] });
-    assert_eq!(fitted(&Value::Null, &list), None);
-    assert_eq!(fitted(&json!("none"), &list), None);
-    assert_eq!(fitted(&value, &list), Some(json!([meant])));
+    assert_eq!(normalized(&Value::Null, &list), None);
+    assert_eq!(normalized(&json!("none"), &list), None);
+    assert_eq!(normalized(&value, &list), Some(json!([meant])));
 }

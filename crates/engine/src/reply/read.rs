@@ -1,21 +1,21 @@
-//! From what a model wrote to a value that can be trusted: strip reasoning → parse → fenced or balanced block → repair →
-//! validate, and once more where only the spelling was off. What does not fit is said in words the model can act on.
+//! Parses and validates the text of a reply: strip reasoning, parse, extract a fenced or balanced block, repair, validate;
+//! if that fails, normalize the spelling and validate again. Errors are written for the model, which gets them with the retry.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::normalize::fitted;
+use super::normalize::normalized;
 use super::repair::repaired;
 use super::{Reply, schema};
 use crate::model::{Finish, RawJson};
 
-/// Why a reply does not fit; the message goes back to the model, once.
+/// Why a reply is invalid. The message is sent to the model with the retry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
     #[error("The reply was empty.")]
     Empty,
-    /// The call did not finish: nobody is told of it but people.
+    /// Truncated by the token limit. Retried with a higher limit; this message is never sent to a model.
     #[error("The reply was cut off at the limit of tokens.")]
     CutOff,
     #[error("The provider withheld the reply.")]
@@ -24,14 +24,14 @@ pub enum ReplyError {
     NotJson(String),
     #[error("The reply does not fit the schema: {}", .0.join("; "))]
     Invalid(Vec<String>),
-    /// It fits the schema, but what it says cannot be used.
+    /// Matches the schema but violates a demand of the step.
     #[error("The reply cannot be used: {}", .0.join("; "))]
     Unusable(Vec<String>),
 }
 
 impl ReplyError {
-    /// Whether the old reply is of no use to the model when it is asked again.
-    pub fn leaves_nothing_to_mend(&self) -> bool {
+    /// Whether there is no reply that the model could correct in a retry.
+    pub fn has_no_reply(&self) -> bool {
         match self {
             Self::Empty | Self::CutOff | Self::Refused => true,
             Self::NotJson(_) | Self::Invalid(_) | Self::Unusable(_) => false,
@@ -39,9 +39,12 @@ impl ReplyError {
     }
 }
 
-const MOST_FAULTS: usize = 8;
+const MAX_FAULTS: usize = 8;
 
-/// `sent` is the schema that the model was given for this reply.
+/// Reads a reply of type `T`. `sent` is the schema that was sent with the request.
+///
+/// # Errors
+/// [`ReplyError`] if the text is not a valid `T`.
 pub fn read<T: Reply>(text: &str, finish: Finish, sent: &RawJson) -> Result<T, ReplyError> {
     let text = without_reasoning(text);
     let text = text.trim();
@@ -57,20 +60,22 @@ pub fn read<T: Reply>(text: &str, finish: Finish, sent: &RawJson) -> Result<T, R
         });
     }
     let value = object_in(text, finish)?;
-    validated(&value).or_else(|misfit| {
-        let spelled = fitted(&value, sent);
-        spelled.and_then(|it| validated(&it).ok()).ok_or(misfit)
+    validated(&value).or_else(|error| {
+        let normalized = normalized(&value, sent);
+        normalized
+            .and_then(|value| validated(&value).ok())
+            .ok_or(error)
     })
 }
 
 fn validated<T: Reply>(value: &Value) -> Result<T, ReplyError> {
-    let faults = schema::derived::<T>().faults(value, MOST_FAULTS);
+    let faults = schema::derived::<T>().faults(value, MAX_FAULTS);
     if !faults.is_empty() {
-        let said = faults.iter().map(|fault| {
+        let messages = faults.iter().map(|fault| {
             let place = Some(fault.place.as_str()).filter(|place| !place.is_empty());
             format!("at {}: {}", place.unwrap_or("/"), short(&fault.what))
         });
-        return Err(ReplyError::Invalid(said.collect()));
+        return Err(ReplyError::Invalid(messages.collect()));
     }
     T::deserialize(value)
         .map_err(|error: serde_json::Error| ReplyError::Invalid(vec![error.to_string()]))
@@ -97,7 +102,7 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     {
         return Ok(value);
     }
-    // A cut reply repaired would be a reply that its author never finished.
+    // Repairing a truncated reply would invent its end.
     if finish == Finish::Length {
         return Err(ReplyError::CutOff);
     }
@@ -110,7 +115,7 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     object.ok_or_else(|| ReplyError::NotJson(short(&error)))
 }
 
-/// Some models think aloud inside the reply.
+/// Removes a leading reasoning block, which some models write into the reply.
 pub fn without_reasoning(text: &str) -> Cow<'_, str> {
     let start = text.trim_start();
     for (open, close) in [
@@ -128,7 +133,7 @@ pub fn without_reasoning(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
-/// The inside of the last code fence.
+/// The content of the last code fence.
 fn fenced(text: &str) -> Option<&str> {
     let end = text.rfind("```")?;
     let start = text[..end].rfind("```")? + 3;
@@ -136,7 +141,7 @@ fn fenced(text: &str) -> Option<&str> {
     Some(inside.strip_prefix("json").unwrap_or(inside).trim())
 }
 
-/// The first balanced `{…}`, strings respected.
+/// The first balanced `{…}`; braces in strings do not count.
 fn balanced(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const GOOD: &str = r#"{"answer": "Yes 😀 \"so\".", "assumptions": []}"#;
 
-/// As `read` in the words of the table: with the schema that is sent for it.
+/// `read` with the schema that is sent for the type.
 fn read<T: Reply>(text: &str, finish: Finish) -> Result<T, ReplyError> {
     let sent = schema::schema_for::<T>(&schema::Refinement::default(), Ability::Full);
     super::read(text, finish, &sent.json)
@@ -15,9 +15,9 @@ fn good() -> Opening {
     serde_json::from_str(GOOD).unwrap()
 }
 
-/// C-05: what models put around and into their JSON.
+/// C-05: a reply is found in the text that models put around it.
 #[test]
-fn c05_a_reply_is_found_in_what_surrounds_it() {
+fn c05_a_reply_is_found_in_surrounding_text() {
     let cases = [
         GOOD.to_owned(),
         format!("<think>{{\"answer\": \"draft\"}}</think>\n{GOOD}"),
@@ -26,7 +26,7 @@ fn c05_a_reply_is_found_in_what_surrounds_it() {
         GOOD.replace("[]}", "[],}"),
         GOOD.replace("\"answer\"", "answer"),
         GOOD.replace("\"assumptions\"", "'assumptions'"),
-        // Broken, and with something around it.
+        // Broken JSON with text around it.
         format!("Sure! {} Hope that helps.", GOOD.replace("[]}", "[],}")),
         format!("```json\n{}\n```", GOOD.replace("[]}", "[]")),
         GOOD.replace("[]}", "[]"),
@@ -36,9 +36,9 @@ fn c05_a_reply_is_found_in_what_surrounds_it() {
     }
 }
 
-/// C-05: what does not fit is named in words the model can act on.
+/// C-05: errors are messages the model can act on.
 #[test]
-fn c05_what_does_not_fit_says_why() {
+fn c05_an_invalid_reply_says_why() {
     let read = |text: &str, finish| read::<Opening>(text, finish).unwrap_err();
     assert_eq!(read("", Finish::Stop), ReplyError::Empty);
     assert_eq!(read("<think>on and on", Finish::Stop), ReplyError::Empty);
@@ -57,9 +57,9 @@ fn c05_what_does_not_fit_says_why() {
     assert!(unknown.contains("extra"), "{unknown}");
 }
 
-/// A reply cut at the limit is never repaired, but one that was complete before the limit is taken.
+/// A truncated reply is never repaired; one that was complete at the limit is accepted.
 #[test]
-fn a_cut_reply_is_not_repaired() {
+fn a_truncated_reply_is_not_repaired() {
     assert_eq!(
         read::<Opening>(&GOOD[..GOOD.len() - 4], Finish::Length),
         Err(ReplyError::CutOff)
@@ -81,9 +81,9 @@ proptest! {
     }
 }
 
-/// What is nested without end, opened and never closed, or one long escape: it is read in bounded time, or not at all.
+/// C-05: deep nesting, unclosed braces and long escapes are read or refused in bounded time.
 #[test]
-fn c05_nothing_that_is_nested_without_end_breaks_the_reader() {
+fn c05_deep_nesting_does_not_break_the_reader() {
     const DEEP: usize = 100_000;
     let pieces = [
         "{",
@@ -115,7 +115,7 @@ fn c05_nothing_that_is_nested_without_end_breaks_the_reader() {
 }
 
 proptest! {
-    /// The whole of JSON, where a reply of one shape is expected.
+    /// C-05: arbitrary JSON is read or refused.
     #[test]
     fn c05_any_json_is_read_or_refused(value in crate::journal::tests::json(), finish in prop::sample::select(vec![Finish::Stop, Finish::Length])) {
         if let Err(misfit) = read::<Opening>(&value.to_string(), finish) {

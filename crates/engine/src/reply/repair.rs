@@ -1,16 +1,15 @@
-//! JSON that a model meant and did not quite write. What is mended is how it is written, never what it says: a value that
-//! breaks off, is left out or stands for more is not filled in, and a reply that has one is refused.
+//! Lenient JSON parser for replies that are almost JSON. It repairs syntax and never invents content: a reply with a missing or
+//! truncated value is refused.
 //!
-//! Read as if they were not wrong: commas too many or too few, single or no quotation marks, quotation marks, line breaks and
-//! backslashes within texts that are not escaped, comments, Python's words, and braces and brackets that are missing after a whole
-//! value.
+//! Accepted: extra or missing commas, single or no quotes, unescaped quotes, line breaks and backslashes within strings,
+//! comments, Python's `True`/`False`/`None`, and missing closing braces after a complete value.
 
 use serde_json::{Map, Number, Value};
 
-/// The object that was meant.
+/// The repaired object; `None` if the text cannot be repaired.
 pub(super) fn repaired(text: &str) -> Option<Value> {
     let text = text.trim();
-    if text.matches(['{', '[']).count() > MOST_OPENED {
+    if text.matches(['{', '[']).count() > MAX_NESTING {
         return None;
     }
     let mut reader = Reader {
@@ -21,15 +20,16 @@ pub(super) fn repaired(text: &str) -> Option<Value> {
     reader.rest.is_empty().then_some(object)
 }
 
-/// Each opens one level more on the stack.
-const MOST_OPENED: usize = 256;
+/// Bounds the recursion, as each brace or bracket may be one level.
+const MAX_NESTING: usize = 256;
 
 struct Reader<'t> {
     rest: &'t str,
 }
 
 impl<'t> Reader<'t> {
-    /// After its brace. What closes something further out closes it too, and so does the end, but only after a whole property.
+    /// Reads an object after its brace. A closing bracket of an outer list, or the end of the text after a complete property,
+    /// closes it too.
     fn object(&mut self) -> Option<Value> {
         let mut fields = Map::new();
         loop {
@@ -53,7 +53,7 @@ impl<'t> Reader<'t> {
         Some(Value::Object(fields))
     }
 
-    /// After its bracket.
+    /// Reads a list after its bracket.
     fn list(&mut self) -> Option<Value> {
         let mut items = Vec::new();
         loop {
@@ -96,14 +96,14 @@ impl<'t> Reader<'t> {
                 "true" | "True" => Some(Value::Bool(true)),
                 "false" | "False" => Some(Value::Bool(false)),
                 "null" | "None" => Some(Value::Null),
-                // At the very end it may lack digits.
+                // A number at the very end may be truncated.
                 number if !self.rest.is_empty() => number.parse::<Number>().ok().map(Value::Number),
                 _ => None,
             },
         }
     }
 
-    /// Up to whatever cannot be part of a word or number.
+    /// An unquoted word or number.
     fn bare(&mut self) -> &'t str {
         let ends = |c: char| c.is_whitespace() || "{}[],:\"'/#".contains(c);
         let length = self.rest.find(ends).unwrap_or(self.rest.len());
@@ -112,7 +112,7 @@ impl<'t> Reader<'t> {
         word
     }
 
-    /// A text in these quotation marks. One that does not stand where a text can end is the text's own.
+    /// A quoted string. A quote that cannot be the end of a string belongs to its content.
     fn text(&mut self, quote: char) -> Option<String> {
         let mut text = String::new();
         let mut characters = self.rest.chars();
@@ -124,18 +124,18 @@ impl<'t> Reader<'t> {
                 return Some(text);
             }
             match escaped(after).filter(|_| c == '\\') {
-                Some((meant, length)) => {
-                    text.push(meant);
+                Some((decoded, length)) => {
+                    text.push(decoded);
                     characters = after[length..].chars();
                 }
-                // A backslash that escapes nothing is the text's own too, as in `\alpha` or `C:\data`.
+                // A backslash that escapes nothing is content, as in `\alpha` or `C:\data`.
                 None => text.push(c),
             }
         }
         None
     }
 
-    /// Passes over blanks, comments, and commas where `over` has one.
+    /// Skips whitespace, comments and the characters in `over`.
     fn skip(&mut self, over: &str) {
         loop {
             let passes = |c: char| c.is_whitespace() || over.contains(c);
@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Whether this may come after the end of a text: what closes or separates, a comment, or the next text where a comma is missing.
+/// Whether a string may end before `rest`: at a closing brace or separator, a comment, or the next string if a comma is missing.
 fn may_follow_text(rest: &str) -> bool {
     let rest = rest.trim_start();
     match rest.chars().next() {
@@ -165,9 +165,9 @@ fn may_follow_text(rest: &str) -> bool {
     }
 }
 
-/// What is meant after a backslash, and how many bytes say so; `None` where nothing is escaped.
+/// The character escaped after a backslash and its length in bytes; `None` if it is not a valid escape.
 fn escaped(after: &str) -> Option<(char, usize)> {
-    let meant = match after.chars().next()? {
+    let decoded = match after.chars().next()? {
         c @ ('"' | '\'' | '\\' | '/') => c,
         'b' => '\u{8}',
         'f' => '\u{c}',
@@ -177,10 +177,10 @@ fn escaped(after: &str) -> Option<(char, usize)> {
         'u' => return unicode(after),
         _ => return None,
     };
-    Some((meant, 1))
+    Some((decoded, 1))
 }
 
-/// `u00e9`, or two halves of a character beyond: `ud83d\ude00`.
+/// `u00e9`, or a surrogate pair: `ud83d\ude00`.
 fn unicode(after: &str) -> Option<(char, usize)> {
     let unit = |text: &str| {
         let digits = text.strip_prefix('u')?.get(..4)?;

@@ -2,17 +2,17 @@ use serde_json::json;
 
 use super::*;
 
-/// C-05: what models get wrong in writing JSON is mended without asking again, and says the same as before.
+/// C-05: common JSON syntax errors are repaired without a retry and without changing the content.
 #[test]
-fn c05_what_is_only_written_wrongly_is_mended() {
+fn c05_syntax_errors_are_repaired() {
     let yes = json!({ "answer": "Yes.", "list": [1, 2] });
     let flags = json!({ "answer": "True or None", "ok": true, "no": false, "none": null });
     let nested = json!({ "list": [{ "a": 1 }, { "a": "2" }] });
     let cases = [
-        // Commas too many and too few.
+        // Extra and missing commas.
         (r#"{"answer": "Yes.", "list": [1, 2,],}"#, &yes),
         (r#"{"answer": "Yes." "list": [1 2]}"#, &yes),
-        // Quotation marks of other kinds, and none.
+        // Other quotes, and none.
         (r"{'answer': 'Yes.', 'list': [1, 2]}", &yes),
         (r#"{answer: "Yes.", list: [1, 2]}"#, &yes),
         // Comments.
@@ -21,12 +21,12 @@ fn c05_what_is_only_written_wrongly_is_mended() {
             &yes,
         ),
         ("{\"answer\": \"Yes.\", # it's so\n \"list\": [1, 2]}", &yes),
-        // Python's words.
+        // Python literals.
         (
             r#"{"answer": "True or None", "ok": True, "no": False, "none": None}"#,
             &flags,
         ),
-        // What closes is missing, after a whole value.
+        // Missing closing braces after a complete value.
         (r#"{"answer": "Yes.", "list": [1, 2]"#, &yes),
         (r#"{"answer": "Yes.", "list": [1, 2,"#, &yes),
         (
@@ -43,9 +43,9 @@ fn c05_what_is_only_written_wrongly_is_mended() {
     }
 }
 
-/// C-05: texts keep every character: line breaks, marks within marks, backslashes, commas and braces, what is beyond ASCII.
+/// C-05: strings keep every character: line breaks, inner quotes, backslashes, commas, braces, non-ASCII.
 #[test]
-fn c05_a_mended_text_says_the_same() {
+fn c05_a_repaired_string_keeps_its_content() {
     let cases = [
         ("{\"a\": \"one\ntwo\tthree\"}", "one\ntwo\tthree"),
         (r#"{"a": "x, y: z, {w} [v]",}"#, "x, y: z, {w} [v]"),
@@ -70,11 +70,11 @@ fn c05_a_mended_text_says_the_same() {
     assert_eq!(repaired(r#"{"größer": 1,}"#), Some(json!({ "größer": 1 })));
 }
 
-/// C-05: what is not there is not made up.
+/// C-05: missing content is not invented.
 #[test]
-fn c05_what_breaks_off_or_is_left_out_is_refused() {
+fn c05_truncated_or_missing_values_are_refused() {
     let cases = [
-        // Within a text, a number, a word, a name, before a value, before anything.
+        // Truncated within a string, number, word or name, or before a value.
         r#"{"answer": "Yes, and"#,
         r#"{"answer": "Yes, and}"#,
         r#"{"answer": "Yes.", "score": 7"#,
@@ -91,7 +91,7 @@ fn c05_what_breaks_off_or_is_left_out_is_refused() {
         r#"{"list": [], "answer": }"#,
         r#"{"answer": "Yes.", ...}"#,
         r#"{"answer": "Yes.", "list": [1, …]}"#,
-        // No JSON in any way.
+        // Not JSON.
         r#"{"answer": """Yes.""", "list": []}"#,
         r#"{"answer" = "Yes."}"#,
         r#"{"answer": yes}"#,

@@ -1,4 +1,4 @@
-//! The JSON schema of a reply type, in the form that every provider takes: self-contained, closed, all required.
+//! JSON schemas of reply types, in the form that every provider accepts: self-contained, objects closed, properties required.
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -8,39 +8,36 @@ use jsonschema::{ValidationError, Validator};
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use super::fast_validate::fits;
 use super::{Reply, schema_templates};
 use crate::model::{Ability, RawJson, Schema};
 
-/// What is known only when the question is put: which ids exist, how much the model can write.
+/// Restrictions of a schema that are known only per call, such as which ids exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refinement {
-    /// Properties of this name, at any depth, may only take these values; where the property is a list, its items may.
+    /// Allowed values of properties of this name, at any depth; for a list, of its items.
     pub choices: Vec<(&'static str, Vec<String>)>,
     /// Properties of this name are objects with exactly these keys.
     pub keys: Vec<(&'static str, Vec<String>)>,
-    /// Properties of the reply itself that are not asked for in this call; their type must have a default.
+    /// Top-level properties to leave out; their type needs a default.
     pub omitted: Vec<&'static str>,
-    /// Lists of this name, at any depth, have exactly so many items.
+    /// Exact length of lists of this name, at any depth.
     pub items: Vec<(&'static str, usize)>,
 }
 
-/// A property whose schema has this key accepts more than is asked for: what is sent is the value of the key.
-pub(super) const SENT: &str = "x-sent";
+/// Key in a property's schema whose value is sent instead: the type accepts more than is requested.
+const SENT: &str = "x-sent";
 
 pub(super) struct Derived {
-    accepted: Value,
-    /// Made when it has to say what is wrong with a reply.
-    validator: OnceLock<Option<Validator>>,
-    /// As it is sent.
+    validator: Option<Validator>,
+    /// The schema that is sent.
     json: Arc<RawJson>,
-    /// With the bounds of a small model.
+    /// The schema that is sent to small models.
     bounded: OnceLock<Arc<RawJson>>,
 }
 
 static DERIVED: LazyLock<RwLock<HashMap<TypeId, Arc<Derived>>>> = LazyLock::new(RwLock::default);
 
-/// The schema of a type is made once.
+/// The schema and validator of a type, cached for the process. Building a validator takes 10 to 120 µs, validating 0.2 to 1 µs.
 pub(super) fn derived<T: Reply>() -> Arc<Derived> {
     let id = TypeId::of::<T>();
     let known = DERIVED
@@ -49,17 +46,17 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
         .get(&id)
         .cloned();
     known.unwrap_or_else(|| {
-        let made = Arc::new(Derived::of::<T>());
+        let derived = Arc::new(Derived::of::<T>());
         DERIVED
             .write()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, Arc::clone(&made));
-        made
+            .insert(id, Arc::clone(&derived));
+        derived
     })
 }
 
-/// What a reply of this type must be at least.
-pub(super) fn accepted<T: Reply>() -> Value {
+/// The schema that a reply is validated against.
+fn accepted<T: Reply>() -> Value {
     let mut accepted = SchemaSettings::draft2020_12()
         .with(|settings| {
             settings.inline_subschemas = true;
@@ -78,8 +75,7 @@ impl Derived {
         let mut json = accepted.clone();
         demand(&mut json);
         Self {
-            accepted,
-            validator: OnceLock::new(),
+            validator: jsonschema::validator_for(&accepted).ok(),
             json: Arc::new(json.into()),
             bounded: OnceLock::new(),
         }
@@ -95,30 +91,24 @@ impl Derived {
         })
     }
 
-    /// What keeps a value from being such a reply, as far as the schema says it, and at most so much of it.
-    pub(super) fn faults(&self, value: &Value, most: usize) -> Vec<Fault> {
-        if fits(value, &self.accepted) == Some(true) {
-            return Vec::new();
-        }
-        let validator = self
-            .validator
-            .get_or_init(|| jsonschema::validator_for(&self.accepted).ok());
-        let errors = validator.iter().flat_map(|it| it.iter_errors(value));
+    /// The first `max` violations of the schema.
+    pub(super) fn faults(&self, value: &Value, max: usize) -> Vec<Fault> {
+        let errors = self.validator.iter().flat_map(|v| v.iter_errors(value));
         let fault = |error: ValidationError<'_>| Fault {
             place: error.instance_path().to_string(),
             what: error.to_string(),
         };
-        errors.take(most).map(fault).collect()
+        errors.take(max).map(fault).collect()
     }
 }
 
 pub(super) struct Fault {
-    /// A pointer into the reply; empty for the whole of it.
+    /// JSON pointer into the reply; empty for the root.
     pub(super) place: String,
     pub(super) what: String,
 }
 
-/// Titles and number formats are noise to a model, and some servers refuse them.
+/// Removes titles and number formats, which some servers reject, and line breaks in descriptions.
 fn tidy(schema: &mut Value) {
     if let Some(object) = schema.as_object_mut() {
         let is_schema = object.contains_key("type") || object.contains_key("anyOf");
@@ -137,7 +127,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// The schema as it is sent for one call.
+/// The schema to send with one call.
 pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema {
     let derived = derived::<T>();
     let json = match ability {
@@ -149,7 +139,7 @@ pub fn schema_for<T: Reply>(refinement: &Refinement, ability: Ability) -> Schema
         json: if *refinement == Refinement::default() {
             Arc::clone(json)
         } else {
-            schema_templates::filled(TypeId::of::<T>(), ability, json, refinement)
+            schema_templates::refined(TypeId::of::<T>(), ability, json, refinement)
         },
     }
 }
@@ -168,7 +158,7 @@ pub(super) fn refine(json: &mut Value, refinement: &Refinement) {
             } else if name == *property && !values.is_empty() {
                 *schema = json!({ "type": "string", "enum": values });
             }
-            // Where there is nothing to choose from there is nothing to list.
+            // A list of objects with a property that has no choices must be empty.
             if values.is_empty() && schema["items"]["properties"].get(property).is_some() {
                 schema["maxItems"] = json!(0);
             }
@@ -182,7 +172,7 @@ pub(super) fn refine(json: &mut Value, refinement: &Refinement) {
             }
         });
     }
-    // Last, because these names come from outside and may be the same as those of properties.
+    // Last, because keys are user input and may equal property names.
     for (property, keys) in &refinement.keys {
         each_property(json, &mut |name, schema| {
             if name == *property {
@@ -204,7 +194,7 @@ fn closed_object(value: &Value, keys: &[String]) -> Value {
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
-/// More is asked for than must be there: a reply without some part may still be worth having.
+/// Turns the accepted schema into the one that is sent: all properties required, although a reply without some is accepted.
 fn demand(schema: &mut Value) {
     if let Some(sent) = schema.get(SENT) {
         let mut sent = sent.clone();
@@ -226,10 +216,10 @@ fn demand(schema: &mut Value) {
     }
 }
 
-/// No estimate of a small model is larger: left alone it writes digits until no number can hold them.
-const LARGEST: f64 = 1e12;
+/// Bound of numbers for small models, which otherwise write digits without end.
+const MAX_NUMBER: f64 = 1e12;
 
-/// A small model writes until it is stopped, so every text and list gets a bound it can fill within its reply.
+/// Bounds strings, lists and numbers for small models, which otherwise write until the token limit.
 fn shorten(schema: &mut Value, is_main: bool) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -246,8 +236,8 @@ fn shorten(schema: &mut Value, is_main: bool) {
         is_number(kind) || kind.as_array().is_some_and(|all| all.iter().any(is_number))
     });
     if may_be_number && !object.contains_key("minimum") && !object.contains_key("maximum") {
-        object.insert("minimum".to_owned(), json!(-LARGEST));
-        object.insert("maximum".to_owned(), json!(LARGEST));
+        object.insert("minimum".to_owned(), json!(-MAX_NUMBER));
+        object.insert("maximum".to_owned(), json!(MAX_NUMBER));
     }
     match object.get("type").and_then(Value::as_str) {
         Some("string") if !object.contains_key("enum") => {

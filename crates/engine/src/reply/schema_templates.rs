@@ -1,8 +1,8 @@
-//! Refined schemas as forms: text with gaps.
+//! Cache of refined schemas as text templates with placeholders.
 //!
-//! From call to call little changes in the schema of a reply but which values may be chosen. Taking a whole schema apart for that,
-//! and writing it out again, costs more than all else that is done for a call. So it is done once with a mark in place of the
-//! values, and for each call the values are put where the marks stand.
+//! From call to call only the allowed values change. Refining and serializing the whole schema takes 54 µs for the largest reply
+//! (`Contribution`, 8.5 KB), filling in a template 6 µs. That is 8% of the CPU of a call (about 0.6 ms) in the modes, where the
+//! values change with every turn, and under 1% in the dialectic.
 
 use std::any::TypeId;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
@@ -13,118 +13,119 @@ use serde_json::value::RawValue;
 use super::schema::{Refinement, refine};
 use crate::model::{Ability, RawJson};
 
-struct Form {
+struct Template {
     reply: TypeId,
     ability: Ability,
-    /// The refinement, with marks for values.
-    marked: Refinement,
-    /// The text before each mark with the number of the choice whose values follow.
-    before: Vec<(String, usize)>,
-    /// The text after the last.
-    rest: String,
-    /// What it was filled with last, and what came of it: all seats of a round choose from the same.
+    /// The refinement, with placeholders for the values of each choice.
+    refinement: Refinement,
+    /// The text before each placeholder, and the index of the choice whose values replace it.
+    segments: Vec<(String, usize)>,
+    /// The text after the last placeholder.
+    tail: String,
+    /// The last result: all seats of a round usually get the same choices.
     last: Mutex<Option<(Choices, Arc<RawJson>)>>,
 }
 
 type Choices = Vec<(&'static str, Vec<String>)>;
 
-/// There are few of them, and most differ in the first thing that is looked at.
-static FORMS: LazyLock<RwLock<Vec<Arc<Form>>>> = LazyLock::new(RwLock::default);
+/// Searched linearly: there are few, and most differ in the type.
+static TEMPLATES: LazyLock<RwLock<Vec<Arc<Template>>>> = LazyLock::new(RwLock::default);
 
-/// Keys come from questions, so there is no end to forms.
-const MOST: usize = 256;
+/// Bounds the cache, because keys are user input.
+const MAX_TEMPLATES: usize = 256;
 
-/// No name of ours begins with it. One from outside that does gets no form.
-const MARK: &str = "\u{1}values of ";
+/// Prefix of a placeholder. A key from user input that begins with it is not cached.
+const PLACEHOLDER: &str = "\u{1}values of ";
 
-/// The schema with the refinement applied.
-pub(super) fn filled(
+/// The schema `json` with the refinement applied.
+pub(super) fn refined(
     reply: TypeId,
     ability: Ability,
     json: &Value,
     refinement: &Refinement,
 ) -> Arc<RawJson> {
     let mut keys = refinement.keys.iter().flat_map(|(_, keys)| keys);
-    if keys.any(|key| key.starts_with(MARK)) {
-        return Arc::new(refined(json, refinement).into());
+    if keys.any(|key| key.starts_with(PLACEHOLDER)) {
+        return Arc::new(refined_value(json, refinement).into());
     }
-    let known = FORMS
+    let known = TEMPLATES
         .read()
         .unwrap_or_else(PoisonError::into_inner)
         .iter()
-        .find(|form| form.serves(reply, ability, refinement))
+        .find(|template| template.matches(reply, ability, refinement))
         .cloned();
-    let form = known.unwrap_or_else(|| {
-        let form = Arc::new(Form::of(reply, ability, json, refinement));
-        let mut forms = FORMS.write().unwrap_or_else(PoisonError::into_inner);
-        if forms.len() >= MOST {
-            forms.clear();
+    let template = known.unwrap_or_else(|| {
+        let template = Arc::new(Template::new(reply, ability, json, refinement));
+        let mut templates = TEMPLATES.write().unwrap_or_else(PoisonError::into_inner);
+        if templates.len() >= MAX_TEMPLATES {
+            templates.clear();
         }
-        forms.push(Arc::clone(&form));
-        form
+        templates.push(Arc::clone(&template));
+        template
     });
-    let mut last = form.last.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((choices, filled)) = &*last
+    let mut last = template.last.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((choices, schema)) = &*last
         && *choices == refinement.choices
     {
-        return Arc::clone(filled);
+        return Arc::clone(schema);
     }
-    let filled = Arc::new(match RawValue::from_string(form.fill(refinement)) {
+    let schema = Arc::new(match RawValue::from_string(template.fill(refinement)) {
         Ok(text) => text.into(),
-        Err(_) => refined(json, refinement).into(),
+        Err(_) => refined_value(json, refinement).into(),
     });
-    *last = Some((refinement.choices.clone(), Arc::clone(&filled)));
-    filled
+    *last = Some((refinement.choices.clone(), Arc::clone(&schema)));
+    schema
 }
 
-fn refined(json: &Value, refinement: &Refinement) -> Value {
+fn refined_value(json: &Value, refinement: &Refinement) -> Value {
     let mut json = json.clone();
     refine(&mut json, refinement);
     json
 }
 
-fn marked(refinement: &Refinement) -> Refinement {
-    let mut marked = refinement.clone();
-    for (number, (_, values)) in marked.choices.iter_mut().enumerate() {
+fn with_placeholders(refinement: &Refinement) -> Refinement {
+    let mut refinement = refinement.clone();
+    for (index, (_, values)) in refinement.choices.iter_mut().enumerate() {
         if !values.is_empty() {
-            *values = vec![format!("{MARK}{number}")];
+            *values = vec![format!("{PLACEHOLDER}{index}")];
         }
     }
-    marked
+    refinement
 }
 
-impl Form {
-    fn of(reply: TypeId, ability: Ability, json: &Value, refinement: &Refinement) -> Self {
-        let marked = marked(refinement);
-        let text = refined(json, &marked).to_string();
-        let mark = Value::from(MARK).to_string();
-        let mark = mark.trim_end_matches('"');
-        let mut before = Vec::new();
-        let mut pieces = text.split(mark);
+impl Template {
+    fn new(reply: TypeId, ability: Ability, json: &Value, refinement: &Refinement) -> Self {
+        let refinement = with_placeholders(refinement);
+        let text = refined_value(json, &refinement).to_string();
+        let placeholder = Value::from(PLACEHOLDER).to_string();
+        let placeholder = placeholder.trim_end_matches('"');
+        let mut segments = Vec::new();
+        let mut pieces = text.split(placeholder);
         let mut piece = pieces.next().unwrap_or_default();
         for next in pieces {
-            let (number, rest) = next.split_once('"').unwrap_or_default();
-            before.push((piece.to_owned(), number.parse().unwrap_or_default()));
+            let (index, rest) = next.split_once('"').unwrap_or_default();
+            segments.push((piece.to_owned(), index.parse().unwrap_or_default()));
             piece = rest;
         }
         Self {
             reply,
             ability,
-            marked,
-            before,
-            rest: piece.to_owned(),
+            refinement,
+            segments,
+            tail: piece.to_owned(),
             last: Mutex::default(),
         }
     }
 
-    /// Whether there is anything to choose from decides more than the values.
-    fn serves(&self, reply: TypeId, ability: Ability, refinement: &Refinement) -> bool {
+    /// Whether the template is for this type and refinement, up to the values of choices. A choice without values refines the
+    /// schema differently, so emptiness counts.
+    fn matches(&self, reply: TypeId, ability: Ability, refinement: &Refinement) -> bool {
         let Refinement {
             choices,
             keys,
             omitted,
             items,
-        } = &self.marked;
+        } = &self.refinement;
         let shape = |(name, values): &(&'static str, Vec<String>)| (*name, values.is_empty());
         self.reply == reply
             && self.ability == ability
@@ -138,16 +139,16 @@ impl Form {
     }
 
     fn fill(&self, refinement: &Refinement) -> String {
-        let mut text = String::with_capacity(self.rest.len() * 4);
-        for (before, number) in &self.before {
+        let mut text = String::with_capacity(self.tail.len() * 4);
+        for (before, index) in &self.segments {
             text.push_str(before);
-            let values = refinement.choices.get(*number);
+            let values = refinement.choices.get(*index);
             let values = values.map(|(_, values)| serde_json::to_string(values));
             if let Some(Ok(list)) = values {
                 text.push_str(list.trim_start_matches('[').trim_end_matches(']'));
             }
         }
-        text.push_str(&self.rest);
+        text.push_str(&self.tail);
         text
     }
 }

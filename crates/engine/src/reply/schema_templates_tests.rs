@@ -12,9 +12,9 @@ fn choosing(values: &[&str]) -> Refinement {
     }
 }
 
-/// C-05: a form that is filled in is the schema that was refined, whatever the values look like.
+/// C-05: a filled template equals the refined schema for any values.
 #[test]
-fn c05_a_filled_form_is_the_refined_schema() {
+fn c05_a_filled_template_is_the_refined_schema() {
     let plain = schema_for::<Revision>(&Refinement::default(), Ability::Full).json;
     for values in [
         &["S1"][..],
@@ -24,17 +24,17 @@ fn c05_a_filled_form_is_the_refined_schema() {
     ] {
         let refinement = choosing(values);
         let schema = schema_for::<Revision>(&refinement, Ability::Full).json;
-        assert_eq!(**schema, refined(&plain, &refinement), "{values:?}");
+        assert_eq!(**schema, refined_value(&plain, &refinement), "{values:?}");
         assert_eq!(
             serde_json::to_string(&*schema).unwrap(),
-            refined(&plain, &refinement).to_string()
+            refined_value(&plain, &refinement).to_string()
         );
     }
 }
 
-/// A name from outside that looks like a mark does no harm.
+/// C-05: a key that looks like a placeholder is kept.
 #[test]
-fn c05_a_key_that_looks_like_a_mark_stays_a_key() {
+fn c05_a_key_that_looks_like_a_placeholder_is_kept() {
     let json = serde_json::json!({ "type": "object", "properties": {
         "scores": { "type": "object", "additionalProperties": { "type": "number" } },
         "issue": { "type": "string" },
@@ -45,24 +45,24 @@ fn c05_a_key_that_looks_like_a_mark_stays_a_key() {
             keys: vec![("scores", vec![key.to_owned(), "b".into()])],
             ..Refinement::default()
         };
-        let filled = filled(TypeId::of::<()>(), Ability::Full, &json, &refinement);
-        assert_eq!(**filled, refined(&json, &refinement), "{key:?}");
+        let schema = refined(TypeId::of::<()>(), Ability::Full, &json, &refinement);
+        assert_eq!(**schema, refined_value(&json, &refinement), "{key:?}");
     }
 }
 
-/// What all seats of a round choose from is filled in once, and anew as soon as it is something else.
+/// C-05: the last schema is reused for the same choices and rebuilt for others.
 #[test]
-fn c05_what_was_filled_in_last_is_not_filled_in_again() {
+fn c05_the_last_schema_is_cached() {
     struct OfThisTest;
     let json =
         serde_json::json!({ "type": "object", "properties": { "issue": { "type": "string" } } });
     let fill = |values: &[&str]| {
         let reply = TypeId::of::<OfThisTest>();
-        filled(reply, Ability::Full, &json, &choosing(values))
+        refined(reply, Ability::Full, &json, &choosing(values))
     };
     let first = fill(&["S1", "S2"]);
     assert!(Arc::ptr_eq(&first, &fill(&["S1", "S2"])));
     let next = fill(&["S1"]);
-    assert_eq!(**next, refined(&json, &choosing(&["S1"])));
-    assert_eq!(**first, refined(&json, &choosing(&["S1", "S2"])));
+    assert_eq!(**next, refined_value(&json, &choosing(&["S1"])));
+    assert_eq!(**first, refined_value(&json, &choosing(&["S1", "S2"])));
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::protocols::dialectic::{Critique, Marking, Opening, Review, Revision, Synthesis};
 
-/// C-05: the schema every provider gets, derived from the type.
+/// C-05: the schema that every provider gets is derived from the type.
 #[test]
 fn c05_schemas_are_derived_from_the_types() {
     let plain = Refinement::default();
@@ -22,9 +22,9 @@ fn shown<T: Reply>(refinement: &Refinement, ability: Ability) -> Value {
     serde_json::to_value(schema_for::<T>(refinement, ability)).unwrap()
 }
 
-/// P-04: with no issue open there is none to answer.
+/// P-04: without open issues the list must be empty.
 #[test]
-fn p04_where_nothing_can_be_chosen_nothing_can_be_listed() {
+fn p04_a_list_without_choices_must_be_empty() {
     let choices = Refinement {
         choices: vec![("issue", Vec::new())],
         ..Refinement::default()
@@ -33,7 +33,7 @@ fn p04_where_nothing_can_be_chosen_nothing_can_be_listed() {
     assert_eq!(schema["properties"]["responses"]["maxItems"], json!(0));
 }
 
-/// Strict modes of providers want every object closed and every property required.
+/// Strict modes of providers require closed objects and required properties.
 #[test]
 fn every_object_is_closed_and_complete() {
     fn check(schema: &Value, place: &str) {
@@ -74,9 +74,9 @@ fn every_object_is_closed_and_complete() {
     );
 }
 
-/// C-05: the one reply of all modes is sent without what a mode does not ask for, and lists name only ids that exist.
+/// C-05: properties that a mode does not use are left out, and lists of ids allow only existing ids.
 #[test]
-fn c05_lists_of_ids_are_narrowed_and_unasked_properties_left_out() {
+fn c05_lists_of_ids_are_narrowed_and_unused_properties_left_out() {
     use crate::protocols::modes::Contribution;
     let refinement = |ids: &[&str]| Refinement {
         choices: vec![("supports", ids.iter().map(|id| (*id).to_owned()).collect())],
@@ -93,9 +93,9 @@ fn c05_lists_of_ids_are_narrowed_and_unasked_properties_left_out() {
     assert_eq!(none["properties"]["supports"]["maxItems"], 0);
 }
 
-/// M-02: a number that a small model may choose freely has an end.
+/// M-02: unbounded numbers get bounds for small models.
 #[test]
-fn m02_numbers_of_small_models_have_an_end() {
+fn m02_numbers_of_small_models_are_bounded() {
     use crate::protocols::modes::Contribution;
     let plain = Refinement::default();
     let bounds = |ability| {
@@ -103,5 +103,40 @@ fn m02_numbers_of_small_models_have_an_end() {
         (estimate["minimum"].clone(), estimate["maximum"].clone())
     };
     assert_eq!(bounds(Ability::Full), (Value::Null, Value::Null));
-    assert_eq!(bounds(Ability::Small), (json!(-LARGEST), json!(LARGEST)));
+    assert_eq!(
+        bounds(Ability::Small),
+        (json!(-MAX_NUMBER), json!(MAX_NUMBER))
+    );
+}
+
+/// C-05: every reply type is validated: without a validator, only the parser would check its replies.
+#[test]
+fn c05_every_reply_type_has_a_validator() {
+    use crate::protocols::{councils, dialectic, forecast, modes};
+    macro_rules! check {
+        ($($reply:ty),* $(,)?) => {
+            $(assert!(derived::<$reply>().validator.is_some(), stringify!($reply));)*
+        };
+    }
+    check!(
+        dialectic::Opening,
+        dialectic::Revision,
+        dialectic::Critique,
+        dialectic::Review,
+        dialectic::Synthesis,
+        dialectic::Marking,
+        councils::Evaluation,
+        councils::Revision,
+        councils::Narrative,
+        councils::Response,
+        councils::Critique,
+        councils::Synthesis,
+        forecast::Argument,
+        forecast::Scoring,
+        forecast::Synthesis,
+        modes::Contribution,
+        modes::Ballot,
+        modes::Conclusion,
+        modes::Evaluation,
+    );
 }

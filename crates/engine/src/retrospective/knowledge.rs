@@ -1,17 +1,17 @@
-//! What was learned of a domain as a report: where it stands, with intervals, and how it got there.
+//! The learning report of a domain: current values with intervals, and the history of changes.
 
+use roundtable_core::format::counted;
 use roundtable_core::learning::{
     Audit, Change, Domain, Estimate, HalfLife, Knowledge, Millis, Move, Topic, in_force,
 };
 
-use super::journaled::day_of;
-use super::report::projects;
-use crate::assessment::tracking::short;
+use super::follow_up::date_of;
+use crate::assessment::tracking::one_decimal;
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
 };
 
-/// All that is known of a domain at a moment.
+/// The report on everything learned in a domain, as of `now`.
 pub fn knowledge_report(
     audit: &[Audit],
     domain: &Domain,
@@ -21,25 +21,25 @@ pub fn knowledge_report(
     let known = Knowledge::from_audit(audit, domain, half_life, now);
     let own: Vec<Audit> = audit
         .iter()
-        .filter(|it| it.domain == *domain)
+        .filter(|entry| entry.domain == *domain)
         .cloned()
         .collect();
-    let course: Vec<(Millis, Knowledge)> = (0..own.len())
-        .map(|place| {
-            let at = own[place].at;
-            let then = Knowledge::from_audit(&own[..=place], domain, half_life, at);
+    let history: Vec<(Millis, Knowledge)> = (0..own.len())
+        .map(|index| {
+            let at = own[index].at;
+            let then = Knowledge::from_audit(&own[..=index], domain, half_life, at);
             (at, then)
         })
         .collect();
-    let mut sections = vec![Section::main("Weights of evidence", weights(&known))];
-    sections.extend(over_time(&course));
+    let mut sections = vec![Section::main("Evidence weights", weights(&known))];
+    sections.extend(over_time(&history));
     sections.extend(agents(&known));
     sections.extend(questions(&known));
     sections.extend(skills(&known));
     sections.extend(rounds(&known));
     if !own.is_empty() {
         let table = Block::Table(history_table(&own));
-        sections.push(Section::side("Every change", vec![table]));
+        sections.push(Section::side("Change history", vec![table]));
     }
     Report {
         answer: None,
@@ -54,25 +54,28 @@ fn facts(known: &Knowledge, half_life: HalfLife) -> Vec<Fact> {
         Fact::new(
             "Post-mortems",
             format!(
-                "{} (worth {} by their age)",
+                "{} ({} weighted by age)",
                 known.projects,
-                short(known.effective_projects)
+                one_decimal(known.effective_projects)
             ),
         ),
-        Fact::new("Half-life", format!("{} days", short(half_life.in_days()))),
+        Fact::new(
+            "Half-life",
+            format!("{} days", one_decimal(half_life.in_days())),
+        ),
     ];
     if let Some(accuracy) = known.decision_accuracy {
-        facts.push(Fact::new("Decisions came out", told(accuracy)));
+        facts.push(Fact::new("Decision accuracy", with_interval(accuracy)));
     }
     facts
 }
 
 /// `0.75 (0.53 to 0.91)`
-fn told(estimate: Estimate) -> String {
-    format!("{:.2} ({})", estimate.mean, between(estimate))
+fn with_interval(estimate: Estimate) -> String {
+    format!("{:.2} ({})", estimate.mean, interval(estimate))
 }
 
-fn between(estimate: Estimate) -> String {
+fn interval(estimate: Estimate) -> String {
     format!("{:.2} to {:.2}", estimate.low, estimate.high)
 }
 
@@ -83,69 +86,79 @@ const SHARE: Scale = Scale {
 };
 
 fn weights(known: &Knowledge) -> Vec<Block> {
-    let columns = ["Type", "#At first", "#Now", "95%", "#Projects", "#They say"];
-    let mut table = Table::new("Weights of evidence", &columns);
+    let columns = [
+        "Type",
+        "#Initial",
+        "#Current",
+        "95% interval",
+        "#Projects",
+        "#Observed",
+    ];
+    let mut table = Table::new("Evidence weights", &columns);
     let mut rows = Vec::new();
-    for it in &known.weights {
-        let has_moved = (it.weight.mean - it.prior).abs() >= 0.005;
+    for learned in &known.weights {
+        let (weight, prior) = (learned.weight, learned.prior);
+        let has_moved = (weight.mean - prior).abs() >= 0.005;
         let tone = match has_moved {
-            true if it.weight.mean > it.prior => Tone::Good,
+            true if weight.mean > prior => Tone::Good,
             true => Tone::Caution,
             false => Tone::Plain,
         };
-        let observed = it
-            .observed
-            .map_or_else(|| "–".into(), |it| format!("{it:.2}"));
         table = table.row(vec![
-            Cell::new(it.kind.name()),
-            Cell::new(format!("{:.2}", it.prior)),
-            Cell::new(format!("{:.2}", it.weight.mean)).toned(tone),
-            Cell::new(between(it.weight)),
-            Cell::new(it.weight.cases.to_string()),
-            Cell::new(observed),
+            Cell::new(learned.kind.name()),
+            Cell::new(format!("{prior:.2}")),
+            Cell::new(format!("{:.2}", weight.mean)).toned(tone),
+            Cell::new(interval(weight)),
+            Cell::new(weight.cases.to_string()),
+            Cell::new(optional(learned.observed, 2)),
         ]);
         let dot = |role: &str, value: f64| Dot {
             role: role.to_owned(),
             value,
         };
         rows.push(DotRow {
-            label: it.kind.name().to_owned(),
-            line: Some(it.weight.mean),
+            label: learned.kind.name().to_owned(),
+            line: Some(weight.mean),
             dots: vec![
-                dot("low", it.weight.low),
-                dot("at first", it.prior),
-                dot("high", it.weight.high),
+                dot("low", weight.low),
+                dot("initial", prior),
+                dot("high", weight.high),
             ],
-            remark: Some(Cell::new(format!("from {}", projects(it.weight.cases)))),
+            remark: Some(Cell::new(format!(
+                "from {}",
+                counted(weight.cases, "project")
+            ))),
         });
     }
     let chart = Chart::Dots {
-        title: "Where each weight lies with 95% probability".to_owned(),
+        title: "Evidence weights with 95% intervals".to_owned(),
         scale: SHARE,
         rows,
     };
     vec![Block::Table(table), Block::Chart(chart)]
 }
 
-/// The weights that ever moved, and how right decisions were, entry by entry.
-fn over_time(course: &[(Millis, Knowledge)]) -> Option<Section> {
-    if course.len() < 2 {
+/// The weights that changed, and the decision accuracy, after each entry.
+fn over_time(history: &[(Millis, Knowledge)]) -> Option<Section> {
+    if history.len() < 2 {
         return None;
     }
-    let labels: Vec<String> = course
+    let labels: Vec<String> = history
         .iter()
-        .map(|(at, _)| day_of(*at).to_string())
+        .map(|(at, _)| date_of(*at).to_string())
         .collect();
     let mut lines: Vec<Line> = Vec::new();
-    for place in 0..course[0].1.weights.len() {
-        let values = course
+    for (index, first) in history[0].1.weights.iter().enumerate() {
+        let values: Vec<f64> = history
             .iter()
-            .map(|(_, known)| known.weights[place].weight.mean);
-        let values: Vec<f64> = values.collect();
-        let prior = course[0].1.weights[place].prior;
-        if values.iter().any(|it| (it - prior).abs() > 1e-9) {
+            .map(|(_, known)| known.weights[index].weight.mean)
+            .collect();
+        if values
+            .iter()
+            .any(|value| (value - first.prior).abs() > 1e-9)
+        {
             lines.push(Line {
-                label: course[0].1.weights[place].kind.name().to_owned(),
+                label: first.kind.name().to_owned(),
                 role: None,
                 values: values.into_iter().map(Some).collect(),
             });
@@ -162,10 +175,10 @@ fn over_time(course: &[(Millis, Knowledge)]) -> Option<Section> {
         }));
     }
     let accuracy = |pick: &dyn Fn(Estimate) -> f64| -> Vec<Option<f64>> {
-        let values = course
-            .iter()
-            .map(|(_, known)| known.decision_accuracy.map(pick));
-        values.collect()
+        let values = history.iter();
+        values
+            .map(|(_, known)| known.decision_accuracy.map(pick))
+            .collect()
     };
     let line = |label: &str, values: Vec<Option<f64>>| Line {
         label: label.to_owned(),
@@ -173,13 +186,13 @@ fn over_time(course: &[(Millis, Knowledge)]) -> Option<Section> {
         values,
     };
     blocks.push(Block::Chart(Chart::Lines {
-        title: "How right decisions were, with 95%".to_owned(),
+        title: "Decision accuracy with 95% interval".to_owned(),
         scale: SHARE,
         rounds: labels,
         lines: vec![
-            line("low", accuracy(&|it| it.low)),
-            line("accuracy", accuracy(&|it| it.mean)),
-            line("high", accuracy(&|it| it.high)),
+            line("low", accuracy(&|estimate| estimate.low)),
+            line("accuracy", accuracy(&|estimate| estimate.mean)),
+            line("high", accuracy(&|estimate| estimate.high)),
         ],
         thresholds: Vec::new(),
     }));
@@ -191,180 +204,172 @@ fn agents(known: &Knowledge) -> Option<Section> {
         "Agent",
         "#Debates",
         "#Accuracy",
-        "95%",
-        "#Quadratic score",
-        "#Too sure by",
-        "Judged by evidence alone",
+        "95% interval",
+        "#Brier score",
+        "#Overconfidence",
+        "Judged by evidence only",
     ];
-    let number = |value: Option<f64>, places: usize| {
-        value.map_or_else(|| "–".to_owned(), |it| format!("{it:.places$}"))
-    };
-    let table = known
-        .agents
-        .iter()
-        .fold(Table::new("Agents", &columns), |table, it| {
-            table.row(vec![
-                Cell::new(it.agent.clone()),
-                Cell::new(it.debates.to_string()),
-                Cell::new(format!("{:.2}", it.accuracy.mean)),
-                Cell::new(between(it.accuracy)),
-                Cell::new(number(it.brier, 3)),
-                Cell::new(number(it.overconfidence, 2)),
-                Cell::new(match it.by_evidence {
-                    0 => String::new(),
-                    count => format!("in {count}"),
-                }),
-            ])
-        });
-    section("Agents", table)
+    let rows = known.agents.iter().map(|agent| {
+        vec![
+            Cell::new(agent.agent.clone()),
+            Cell::new(agent.debates.to_string()),
+            Cell::new(format!("{:.2}", agent.accuracy.mean)),
+            Cell::new(interval(agent.accuracy)),
+            Cell::new(optional(agent.brier, 3)),
+            Cell::new(optional(agent.overconfidence, 2)),
+            Cell::new(match agent.by_evidence {
+                0 => String::new(),
+                count => format!("in {count}"),
+            }),
+        ]
+    });
+    section("Agents", &columns, rows)
 }
 
 fn questions(known: &Knowledge) -> Option<Section> {
     let columns = [
         "Question",
         "Priority",
-        "#Missed by",
+        "#Missing in",
         "#Asked",
         "#Helped",
         "#Effectiveness",
-        "95%",
+        "95% interval",
     ];
-    let table =
-        known
-            .questions
-            .iter()
-            .fold(Table::new("Required questions", &columns), |table, it| {
-                table.row(vec![
-                    Cell::new(it.question.clone()),
-                    Cell::new(if it.is_asked {
-                        it.priority.name()
-                    } else {
-                        "no longer asked"
-                    })
-                    .toned(if it.is_asked {
-                        Tone::Plain
-                    } else {
-                        Tone::Quiet
-                    }),
-                    Cell::new(format!("{} of {}", it.missed, it.of)),
-                    Cell::new(it.asked.to_string()),
-                    Cell::new(it.helped.to_string()),
-                    Cell::new(format!("{:.2}", it.effectiveness.mean)),
-                    Cell::new(between(it.effectiveness)),
-                ])
-            });
-    section("Required questions", table)
+    let rows = known.questions.iter().map(|question| {
+        let (priority, tone) = if question.is_asked {
+            (question.priority.name(), Tone::Plain)
+        } else {
+            ("no longer asked", Tone::Quiet)
+        };
+        vec![
+            Cell::new(question.question.clone()),
+            Cell::new(priority).toned(tone),
+            Cell::new(format!("{} of {}", question.missed, question.of)),
+            Cell::new(question.asked.to_string()),
+            Cell::new(question.helped.to_string()),
+            Cell::new(format!("{:.2}", question.effectiveness.mean)),
+            Cell::new(interval(question.effectiveness)),
+        ]
+    });
+    section("Required questions", &columns, rows)
 }
 
 fn skills(known: &Knowledge) -> Option<Section> {
-    let columns = ["Skill", "Priority", "#Lacking", "Why", "Evidence"];
-    let table = known.skills.iter().fold(
-        Table::new("Skills that were lacking", &columns),
-        |table, it| {
-            table.row(vec![
-                Cell::new(it.skill.clone()),
-                Cell::new(it.priority.name()),
-                Cell::new(format!("{} of {}", it.lacking, it.of)),
-                Cell::new(it.reasons.join("; ")),
-                Cell::new(it.evidence.join("; ")),
-            ])
-        },
-    );
-    section("Skills that were lacking", table)
+    let columns = ["Skill", "Priority", "#Missing in", "Reason", "Evidence"];
+    let rows = known.skills.iter().map(|skill| {
+        vec![
+            Cell::new(skill.skill.clone()),
+            Cell::new(skill.priority.name()),
+            Cell::new(format!("{} of {}", skill.lacking, skill.of)),
+            Cell::new(skill.reasons.join("; ")),
+            Cell::new(skill.evidence.join("; ")),
+        ]
+    });
+    section("Missing skills", &columns, rows)
 }
 
 fn rounds(known: &Knowledge) -> Option<Section> {
     let columns = [
-        "Round", "#Played", "#Paid", "#Share", "95%", "#Right", "#Wrong",
+        "Round",
+        "#Played",
+        "#Useful",
+        "#Share",
+        "95% interval",
+        "#Right",
+        "#Wrong",
     ];
-    let table = known
-        .rounds
-        .iter()
-        .fold(Table::new("Rounds that paid", &columns), |table, it| {
-            table.row(vec![
-                Cell::new(it.round.to_string()),
-                Cell::new(it.played.to_string()),
-                Cell::new(it.paid.to_string()),
-                Cell::new(format!("{:.2}", it.share.mean)),
-                Cell::new(between(it.share)),
-                Cell::new(it.right.to_string()),
-                Cell::new(it.wrong.to_string()),
-            ])
-        });
-    let mut section = section("Rounds that paid", table)?;
-    section.blocks.push(Block::Note {
-        text: match &known.advice {
-            None => "Too few projects to say how many rounds are enough.".to_owned(),
-            Some(advice) => {
-                let instead = advice.instead.as_ref().map(|skill| {
-                    format!(" Panels agreed and were still wrong in part: add {skill} rather than rounds.")
-                });
+    let rows = known.rounds.iter().map(|round| {
+        vec![
+            Cell::new(round.round.to_string()),
+            Cell::new(round.played.to_string()),
+            Cell::new(round.paid.to_string()),
+            Cell::new(format!("{:.2}", round.share.mean)),
+            Cell::new(interval(round.share)),
+            Cell::new(round.right.to_string()),
+            Cell::new(round.wrong.to_string()),
+        ]
+    });
+    let mut section = section("Usefulness of rounds", &columns, rows)?;
+    let text = match &known.advice {
+        None => "Too few projects to recommend a number of rounds.".to_owned(),
+        Some(advice) => {
+            let instead = advice.instead.as_ref().map(|skill| {
                 format!(
-                    "Of {}, round {} is the last that brings up something right in at least every other one.{}",
-                    projects(advice.projects),
-                    advice.enough,
-                    instead.unwrap_or_default()
+                    " Panels agreed but were partly wrong: add {skill} rather than more rounds."
                 )
-            }
-        },
+            });
+            format!(
+                "From {}: round {} is the last that adds something right in at least half of them.{}",
+                counted(advice.projects, "project"),
+                advice.enough,
+                instead.unwrap_or_default()
+            )
+        }
+    };
+    section.blocks.push(Block::Note {
+        text,
         tone: Tone::Plain,
     });
     Some(section)
 }
 
-fn section(title: &str, table: Table) -> Option<Section> {
+fn section(
+    title: &str,
+    columns: &[&str],
+    rows: impl Iterator<Item = Vec<Cell>>,
+) -> Option<Section> {
+    let table = rows.fold(Table::new(title, columns), Table::row);
     (!table.rows.is_empty()).then(|| Section::main(title, vec![Block::Table(table)]))
 }
 
-/// Every entry: when, what, why, what it moved, and whether it still holds. The newest first.
+/// All audit entries, newest first, with their effect and whether they were undone.
 pub fn history_table(audit: &[Audit]) -> Table {
-    let columns = ["#Entry", "Date", "Domain", "What", "Why", "Moved"];
-    let force = in_force(audit);
-    let entries = audit.iter().zip(force).rev();
+    let columns = ["#Entry", "Date", "Domain", "Change", "Reason", "Effect"];
+    let entries = audit.iter().zip(in_force(audit)).rev();
     entries.fold(
-        Table::new("Every change", &columns),
-        |table, (entry, holds)| {
-            let what = match &entry.change {
+        Table::new("Change history", &columns),
+        |table, (entry, is_in_force)| {
+            let change = match &entry.change {
                 Change::Learned { .. } | Change::Reset => entry.change.name().to_owned(),
-                Change::Imported { lessons } => format!("imported {}", projects(lessons.len())),
-                Change::Undone { entry } => format!("took back {entry}"),
+                Change::Imported { lessons } => {
+                    format!("imported {}", counted(lessons.len(), "project"))
+                }
+                Change::Undone { entry } => format!("undid entry {entry}"),
             };
-            let (what, tone) = if holds {
-                (what, Tone::Plain)
+            let (change, tone) = if is_in_force {
+                (change, Tone::Plain)
             } else {
-                (format!("{what} (taken back)"), Tone::Quiet)
+                (format!("{change} (undone)"), Tone::Quiet)
             };
-            let moved: Vec<String> = entry.moves.iter().map(moved).collect();
+            let effects: Vec<String> = entry.moves.iter().map(effect).collect();
             table.row(vec![
                 Cell::new(entry.number.to_string()),
-                Cell::new(day_of(entry.at).to_string()),
+                Cell::new(date_of(entry.at).to_string()),
                 Cell::new(entry.domain.name()),
-                Cell::new(what).toned(tone),
+                Cell::new(change).toned(tone),
                 Cell::new(entry.why.clone()),
-                Cell::new(moved.join("; ")),
+                Cell::new(effects.join("; ")),
             ])
         },
     )
 }
 
 /// `PRECEDENT 0.70 → 0.72 (from 1)`
-fn moved(it: &Move) -> String {
-    let write = |value: Option<f64>| {
-        value.map_or_else(
-            || "–".to_owned(),
-            |value| match it.topic {
-                Topic::Skill => short(value),
-                Topic::Weight | Topic::Agent | Topic::Question | Topic::Round => {
-                    format!("{value:.2}")
-                }
-            },
-        )
+fn effect(change: &Move) -> String {
+    let write = |value: Option<f64>| match (value, change.topic) {
+        (Some(value), Topic::Skill) => one_decimal(value),
+        (value, _) => optional(value, 2),
     };
     format!(
         "{} {} → {} (from {})",
-        it.name,
-        write(it.old),
-        write(it.new),
-        it.from
+        change.name,
+        write(change.old),
+        write(change.new),
+        change.from
     )
+}
+
+fn optional(value: Option<f64>, places: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.places$}"))
 }

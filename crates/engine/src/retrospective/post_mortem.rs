@@ -1,5 +1,5 @@
-//! The post-mortem (E-14): a debate's record, what happened since, and what somebody says of it, brought together. From it
-//! come the report and the lesson (E-15).
+//! The post-mortem (E-14): a debate's record, the timeline since and the assessment, checked against each other. The report
+//! and the lesson (E-15) are made from it.
 
 use roundtable_core::bounded::{Confidence, Probability};
 use roundtable_core::evidence::EvidenceType;
@@ -7,22 +7,24 @@ use roundtable_core::learning::{
     AgentObservation, AgentScore, AskedObservation, Domain, Lesson, Mark, Proposal,
     RoundObservation, SkillNeed, TypeObservation,
 };
+use roundtable_core::spread::mean;
 use roundtable_core::wording::normal;
 
-use super::pieces::{MarkError, Piece, marked};
+use super::evidence::{EvidenceItem, MarkError, marked_evidence};
 use super::record::DebateRecord;
-use crate::assessment::tracking::{Course, Status};
+use crate::assessment::tracking::{Status, Timeline};
 use crate::assessment::{Assessment, TypeVerdict};
 use crate::data::closest;
 use crate::event::Millis;
 
+/// A decided debate with its assessment. Marks and agents of the assessment exist in the record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PostMortem {
     pub record: DebateRecord,
-    pub course: Course,
+    pub timeline: Timeline,
     pub assessment: Assessment,
-    pub pieces: Vec<Piece>,
-    /// Whether the debate was played with what had been learned before.
+    pub evidence: Vec<EvidenceItem>,
+    /// Whether the debate was started with lessons from earlier post-mortems.
     pub with_learning: bool,
 }
 
@@ -32,7 +34,7 @@ pub enum PostMortemError {
     Undecided,
     #[error(transparent)]
     Mark(#[from] MarkError),
-    #[error("no agent '{agent}' spoke in this debate{}", nearest(.agent, .agents))]
+    #[error("unknown agent '{agent}'{}", nearest(.agent, .agents))]
     Agent { agent: String, agents: Vec<String> },
     #[error("the agent '{agent}' is assessed twice")]
     AgentTwice { agent: String },
@@ -41,18 +43,19 @@ pub enum PostMortemError {
 fn nearest(agent: &str, agents: &[String]) -> String {
     match closest(agent, agents.iter().map(String::as_str)) {
         Some(close) => format!("; did you mean '{close}'?"),
-        None => format!("; there were: {}", agents.join(", ")),
+        None => format!("; agents of this debate: {}", agents.join(", ")),
     }
 }
 
-/// What a panel lacks that is surprised by requirements.
+/// The skill that is missing if requirements come up after the decision.
 const REQUIREMENTS_SKILL: &str = "Requirements Validation Expert";
 
 impl PostMortem {
-    /// Everything that does not fit the record is said at once.
+    /// # Errors
+    /// Everything in the assessment that does not match the record.
     pub fn new(
         record: DebateRecord,
-        course: Course,
+        timeline: Timeline,
         assessment: Assessment,
         with_learning: bool,
     ) -> Result<Self, Vec<PostMortemError>> {
@@ -60,18 +63,19 @@ impl PostMortem {
             return Err(vec![PostMortemError::Undecided]);
         }
         let mut errors: Vec<PostMortemError> = Vec::new();
-        let pieces = marked(&record, &assessment).unwrap_or_else(|wrong| {
-            errors.extend(wrong.into_iter().map(PostMortemError::from));
+        let evidence = marked_evidence(&record, &assessment).unwrap_or_else(|invalid| {
+            errors.extend(invalid.into_iter().map(PostMortemError::from));
             Vec::new()
         });
         let agents: Vec<String> = record.agents().into_iter().map(str::to_owned).collect();
-        for (place, verdict) in assessment.agents.iter().enumerate() {
-            let is_it = |name: &str| normal(name) == normal(&verdict.agent);
+        for (index, verdict) in assessment.agents.iter().enumerate() {
+            let is_same = |name: &str| normal(name) == normal(&verdict.agent);
+            let mut earlier = assessment.agents[..index].iter();
             let agent = verdict.agent.clone();
-            if !agents.iter().any(|it| is_it(it)) {
+            if !agents.iter().any(|name| is_same(name)) {
                 let agents = agents.clone();
                 errors.push(PostMortemError::Agent { agent, agents });
-            } else if assessment.agents[..place].iter().any(|it| is_it(&it.agent)) {
+            } else if earlier.any(|other| is_same(&other.agent)) {
                 errors.push(PostMortemError::AgentTwice { agent });
             }
         }
@@ -80,14 +84,14 @@ impl PostMortem {
         }
         Ok(Self {
             record,
-            course,
+            timeline,
             assessment,
-            pieces,
+            evidence,
             with_learning,
         })
     }
 
-    /// What it teaches.
+    /// The lesson for future debates in the domain.
     pub fn lesson(&self, domain: Domain, at: Millis) -> Lesson {
         let asked = self.assessment.questions_asked.iter();
         let questions = self.assessment.required_questions.iter();
@@ -101,16 +105,16 @@ impl PostMortem {
             evidence: self.types(),
             agents: self.agents(),
             questions: questions
-                .map(|it| Proposal {
-                    question: it.question.clone(),
-                    reason: it.reason.clone(),
-                    estimate: it.effectiveness_estimate,
+                .map(|new| Proposal {
+                    question: new.question.clone(),
+                    reason: new.reason.clone(),
+                    estimate: new.effectiveness_estimate,
                 })
                 .collect(),
             asked: asked
-                .map(|it| AskedObservation {
-                    question: it.question.clone(),
-                    helped: it.helped,
+                .map(|asked| AskedObservation {
+                    question: asked.question.clone(),
+                    helped: asked.helped,
                 })
                 .collect(),
             skills: self.skills(),
@@ -119,29 +123,27 @@ impl PostMortem {
         }
     }
 
-    pub(super) fn of_type(&self, kind: EvidenceType) -> Vec<&Piece> {
-        self.pieces.iter().filter(|it| it.kind == kind).collect()
+    pub(super) fn of_type(&self, kind: EvidenceType) -> impl Iterator<Item = &EvidenceItem> {
+        self.evidence.iter().filter(move |item| item.kind == kind)
     }
 
-    /// What somebody says of a type as a whole goes before the mean of its pieces: it weighs them, and knows of what was
-    /// never cited.
+    /// The assessor's accuracy of a type takes precedence over the mean of its items: it weighs them, and includes evidence
+    /// that was never cited.
     fn types(&self) -> Vec<TypeObservation> {
         let types = EvidenceType::ALL.into_iter().filter_map(|kind| {
-            let pieces = self.of_type(kind);
-            let marks: Vec<Mark> = pieces.iter().filter_map(|it| it.mark).collect();
-            let said: Vec<_> = self
-                .assessment
-                .findings()
-                .filter_map(|it| Some((it, it.evidence_type_accuracy.as_ref()?)))
-                .filter(|(_, accuracy)| accuracy.kind == kind)
-                .collect();
-            let verdicts = said.iter().map(|(_, it)| it.verdict.held());
-            let held = mean(verdicts).or_else(|| mean(marks.iter().map(|it| it.held())))?;
-            let why = if let Some((finding, _)) = said.first() {
+            let marks: Vec<Mark> = self.of_type(kind).filter_map(|item| item.mark).collect();
+            let findings = self.assessment.findings().filter_map(|finding| {
+                let accuracy = finding.evidence_type_accuracy.as_ref()?;
+                (accuracy.kind == kind).then(|| (finding, accuracy.verdict.held()))
+            });
+            let (findings, verdicts): (Vec<_>, Vec<f64>) = findings.unzip();
+            let shares: Vec<f64> = marks.iter().map(|mark| mark.held()).collect();
+            let held = mean(&verdicts).or_else(|| mean(&shares))?;
+            let why = if let Some(finding) = findings.first() {
                 let why = finding.note.as_ref().or(finding.validation.as_ref());
                 why.unwrap_or(&finding.aspect).clone()
             } else {
-                let held = marks.iter().filter(|it| it.held() >= 1.0).count();
+                let held = shares.iter().filter(|share| **share >= 1.0).count();
                 format!("{held} of {} pieces held", marks.len())
             };
             Some(TypeObservation {
@@ -169,107 +171,92 @@ impl PostMortem {
         let verdicts = &self.assessment.agents;
         let verdict = verdicts
             .iter()
-            .find(|it| normal(&it.agent) == normal(agent));
+            .find(|verdict| normal(&verdict.agent) == normal(agent));
         if let Some(verdict) = verdict {
             let right = verdict.accuracy;
             let last = self.record.last_position(agent);
-            let stated = last.and_then(|it| it.confidence).map(Confidence::value);
-            let stated = stated.and_then(|it| Probability::new(it).ok());
+            let stated = last.and_then(|position| position.confidence);
+            let stated = stated.and_then(|stated| Probability::new(Confidence::value(stated)).ok());
             return Some(match stated {
                 Some(confidence) => AgentScore::Probability { confidence, right },
                 None => AgentScore::Verdict { right },
             });
         }
-        let own = self
-            .pieces
-            .iter()
-            .filter(|it| it.agents.iter().any(|it| it == agent));
-        let marks: Vec<f64> = own.filter_map(|it| Some(it.mark?.held())).collect();
-        let held = Probability::new(mean(marks.iter().copied())?).ok()?;
+        let cites = |item: &&EvidenceItem| item.agents.iter().any(|name| name == agent);
+        let own = self.evidence.iter().filter(cites);
+        let marks: Vec<f64> = own.filter_map(|item| Some(item.mark?.held())).collect();
+        let held = Probability::new(mean(&marks)?).ok()?;
         Some(AgentScore::Evidence {
             held,
             pieces: marks.len(),
         })
     }
 
-    /// What somebody names, and what requirements that came up later show.
+    /// The skills the assessor names, and the one that late requirements point to.
     fn skills(&self) -> Vec<SkillNeed> {
-        let wanted = self.assessment.skills.iter().map(|it| SkillNeed {
-            skill: it.skill_name.clone(),
-            reason: it.reason.clone(),
-            evidence: it.evidence.iter().cloned().collect(),
-            expected: it.expected_improvement.clone(),
+        let named = self.assessment.skills.iter().map(|skill| SkillNeed {
+            skill: skill.skill_name.clone(),
+            reason: skill.reason.clone(),
+            evidence: skill.evidence.iter().cloned().collect(),
+            expected: skill.expected_improvement.clone(),
         });
-        let mut skills: Vec<SkillNeed> = wanted.collect();
-        let events = self.course.events().iter();
-        let late = events.filter(|it| it.status == Status::NewRequirement);
-        let shown: Vec<String> = late
-            .map(|it| format!("{}: {}", it.when(), it.event))
+        let mut skills: Vec<SkillNeed> = named.collect();
+        let events = self.timeline.events().iter();
+        let late = events.filter(|event| event.status == Status::NewRequirement);
+        let evidence: Vec<String> = late
+            .map(|event| format!("{}: {}", event.when(), event.event))
             .collect();
-        if shown.is_empty() {
+        if evidence.is_empty() {
             return skills;
         }
-        let is_it = |skill: &str| normal(skill) == normal(REQUIREMENTS_SKILL);
-        match skills.iter_mut().find(|it| is_it(&it.skill)) {
-            Some(known) => known.evidence.extend(shown),
+        let is_same = |need: &&mut SkillNeed| normal(&need.skill) == normal(REQUIREMENTS_SKILL);
+        match skills.iter_mut().find(is_same) {
+            Some(known) => known.evidence.extend(evidence),
             None => skills.push(SkillNeed {
                 skill: REQUIREMENTS_SKILL.to_owned(),
                 reason: "Requirements came up after the decision".to_owned(),
-                evidence: shown,
+                evidence,
                 expected: None,
             }),
         }
         skills
     }
 
-    /// What came up first in each round, and whether it held.
+    /// For each round, how much of the evidence first cited in it was right and wrong. Empty if no evidence was assessed.
     fn rounds(&self) -> Vec<RoundObservation> {
+        if self.evidence.iter().all(|item| item.mark.is_none()) {
+            return Vec::new();
+        }
         let rounds = self.record.rounds.iter().map(|round| {
-            let here = self
-                .pieces
-                .iter()
-                .filter(|it| it.round == Some(round.round_number));
-            let marks: Vec<Mark> = here.filter_map(|it| it.mark).collect();
+            let items = self.evidence.iter();
+            let first_cited = items.filter(|item| item.round == Some(round.round_number));
+            let marks: Vec<Mark> = first_cited.filter_map(|item| item.mark).collect();
             RoundObservation {
                 round: round.round_number,
-                right: marks.iter().filter(|it| it.held() >= 1.0).count(),
-                wrong: marks.iter().filter(|it| it.held() <= 0.0).count(),
+                right: marks.iter().filter(|mark| mark.held() >= 1.0).count(),
+                wrong: marks.iter().filter(|mark| mark.held() <= 0.0).count(),
             }
         });
-        // Rounds of which nobody said what became of their evidence teach nothing.
-        if self.pieces.iter().any(|it| it.mark.is_some()) {
-            rounds.collect()
-        } else {
-            Vec::new()
-        }
+        rounds.collect()
     }
 
-    /// How well the debate did with evidence of a type: by its pieces, or else by what was said of it as a whole.
+    /// How well the debate used evidence of a type: the mean of its items, or else the assessor's accuracy of the type.
     pub(super) fn heeded(&self, kind: EvidenceType) -> Option<f64> {
-        let pieces = self.of_type(kind);
-        let marks = pieces.iter().filter_map(|it| Some(it.mark?.heeded()));
-        let marks: Vec<f64> = marks.collect();
-        mean(marks.into_iter()).or_else(|| {
-            let said = self.assessment.findings();
-            let said = said.filter_map(|it| it.evidence_type_accuracy.as_ref());
-            let shares = said
-                .filter(|it| it.kind == kind)
-                .map(|it| match it.verdict {
+        let marks = self.of_type(kind);
+        let marks: Vec<f64> = marks.filter_map(|item| Some(item.mark?.heeded())).collect();
+        mean(&marks).or_else(|| {
+            let findings = self.assessment.findings();
+            let accuracies = findings.filter_map(|finding| finding.evidence_type_accuracy.as_ref());
+            let shares: Vec<f64> = accuracies
+                .filter(|accuracy| accuracy.kind == kind)
+                .map(|accuracy| match accuracy.verdict {
                     TypeVerdict::Held(share) => share.value(),
                     TypeVerdict::Missed => 0.0,
-                });
-            mean(shares.collect::<Vec<_>>().into_iter())
+                })
+                .collect();
+            mean(&shares)
         })
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "pieces of evidence are counted in thousands"
-)]
-fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
-    let count = values.clone().count();
-    (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
 #[cfg(test)]

@@ -19,17 +19,17 @@ fn read(record: &str, assessment: &str) -> Result<PostMortem, Vec<PostMortemErro
         .debate_record;
     let file: AssessmentFile = serde_saphyr::from_str(assessment).unwrap();
     let decided = "2024-10-21".parse().unwrap();
-    let course = Course::new(decided, file.timeline().to_vec());
-    PostMortem::new(record, course, file.assessment().unwrap().clone(), false)
+    let timeline = Timeline::new(decided, file.timeline().to_vec());
+    PostMortem::new(record, timeline, file.assessment().unwrap().clone(), false)
 }
 
 fn dashboard() -> PostMortem {
     read(RECORD, ASSESSMENT).unwrap()
 }
 
-fn faults(record: &str, assessment: &str) -> Vec<String> {
-    let faults = read(record, assessment).unwrap_err();
-    faults.iter().map(ToString::to_string).collect()
+fn errors(record: &str, assessment: &str) -> Vec<String> {
+    let errors = read(record, assessment).unwrap_err();
+    errors.iter().map(ToString::to_string).collect()
 }
 
 fn learned(audit: &mut Vec<Audit>, lesson: Lesson) -> (LearningUpdates, Knowledge) {
@@ -48,41 +48,44 @@ fn learned(audit: &mut Vec<Audit>, lesson: Lesson) -> (LearningUpdates, Knowledg
     (LearningUpdates::of(&entry, &known).unwrap(), known)
 }
 
-/// E-14: every piece of evidence of the design's record, each once, with what became of it; what nobody says of a piece by
-/// itself follows from what was said of its type.
+/// E-14: all evidence of the design's record, without duplicates. Items without a mark of their own get that of their type.
 #[test]
-fn e14_every_piece_of_evidence_is_marked() {
-    let pieces: Vec<_> = dashboard()
-        .pieces
+fn e14_all_evidence_is_marked() {
+    let items: Vec<_> = dashboard()
+        .evidence
         .iter()
-        .map(|it| {
-            let mark = it.mark.map_or("", Mark::name);
+        .map(|item| {
+            let mark = item.mark.map_or("", Mark::name);
             (
-                it.kind.name(),
-                it.citation.clone(),
-                it.round,
-                it.agents.len(),
+                item.kind.name(),
+                item.citation.clone(),
+                item.round,
+                item.agents.len(),
                 mark,
             )
         })
         .collect();
-    insta::assert_debug_snapshot!(pieces);
+    insta::assert_debug_snapshot!(items);
 }
 
-/// E-15: what the design's project teaches, and nothing that it does not say.
+/// E-15
 #[test]
 fn e15_the_designs_project_as_a_lesson() {
     insta::assert_json_snapshot!(dashboard().lesson(domain(), ASSESSED));
 }
 
-/// E-14, E-15: the design's example from end to end: record, eight weeks, assessment, report with every section, updates.
+/// E-14, E-15: record, eight weeks of tracking, assessment, report with every section, updates.
 #[test]
 fn e14_the_designs_example_end_to_end() {
     let post_mortem = dashboard();
     let mut audit = Vec::new();
     let (updates, known) = learned(&mut audit, post_mortem.lesson(domain(), ASSESSED));
     let report = report(&post_mortem, Some((&updates, &known)));
-    let titles: Vec<&str> = report.sections.iter().map(|it| it.title.as_str()).collect();
+    let titles: Vec<&str> = report
+        .sections
+        .iter()
+        .map(|section| section.title.as_str())
+        .collect();
     assert_eq!(
         titles,
         [
@@ -101,7 +104,7 @@ fn e14_the_designs_example_end_to_end() {
     insta::assert_json_snapshot!(updates);
 }
 
-/// E-16: three projects like the design's give the weights that the design has after three, though nobody wrote them in.
+/// E-16: three projects like the design's lead to the weights that the design shows after three.
 #[test]
 fn e16_three_projects_like_the_designs_give_its_weights() {
     let mut audit = Vec::new();
@@ -126,28 +129,27 @@ fn e16_three_projects_like_the_designs_give_its_weights() {
     ));
 }
 
-/// E-15: without anybody's word on an agent its evidence speaks for it; without marks nothing does.
+/// E-15: an agent without evidence that was assessed has no score.
 #[test]
 fn e15_agents_without_a_verdict_are_judged_by_their_evidence() {
     let mut post_mortem = dashboard();
     post_mortem.assessment.agents.clear();
-    let score = |it: &PostMortem| it.score("GPT-4");
-    // The survey, the learning curve and the tooling held; the timeline did by half.
+    let score = |post_mortem: &PostMortem| post_mortem.score("GPT-4");
+    // The survey, the learning curve and the tooling were right; the timeline was half right.
     let held = Probability::new(3.5 / 4.0).unwrap();
     assert_eq!(
         score(&post_mortem),
         Some(AgentScore::Evidence { held, pieces: 4 })
     );
-    for piece in &mut post_mortem.pieces {
-        piece.mark = None;
+    for item in &mut post_mortem.evidence {
+        item.mark = None;
     }
     assert_eq!(score(&post_mortem), None);
     assert!(post_mortem.lesson(domain(), ASSESSED).rounds.is_empty());
 }
 
-/// Where nothing is said of a type as a whole, its pieces speak for it.
 #[test]
-fn e15_a_type_is_judged_by_its_pieces_where_nobody_judged_it() {
+fn e15_a_type_without_a_verdict_is_judged_by_its_evidence() {
     let without = ASSESSMENT
         .lines()
         .filter(|line| !line.contains("evidence_type_accuracy"));
@@ -156,7 +158,7 @@ fn e15_a_type_is_judged_by_its_pieces_where_nobody_judged_it() {
     let held: Vec<_> = lesson
         .evidence
         .iter()
-        .map(|it| (it.kind.name(), it.held.value(), it.why.as_str()))
+        .map(|seen| (seen.kind.name(), seen.held.value(), seen.why.as_str()))
         .collect();
     assert_eq!(
         held,
@@ -169,7 +171,7 @@ fn e15_a_type_is_judged_by_its_pieces_where_nobody_judged_it() {
     );
 }
 
-/// Requirements that came up later show what the panel lacked, named or not.
+/// Requirements that come up late point to a missing skill, whether the assessor names it or not.
 #[test]
 fn e15_late_requirements_ask_for_a_skill() {
     let mut post_mortem = dashboard();
@@ -188,12 +190,12 @@ fn e15_late_requirements_ask_for_a_skill() {
         (found.len(), found[0].skill.as_str()),
         (1, "Requirements Validation Expert")
     );
-    post_mortem.course = Course::new(post_mortem.course.decided(), Vec::new());
+    post_mortem.timeline = Timeline::new(post_mortem.timeline.decided(), Vec::new());
     assert!(post_mortem.lesson(domain(), ASSESSED).skills.is_empty());
 }
 
 #[test]
-fn e14_everything_that_does_not_fit_the_record_is_said_at_once() {
+fn e14_all_mismatches_with_the_record_are_reported_together() {
     let wrong = ASSESSMENT
         .replace(
             "citation: \"Learning curve\"",
@@ -203,11 +205,11 @@ fn e14_everything_that_does_not_fit_the_record_is_said_at_once() {
         .replace("agent: \"GPT-4\"", "agent: \"GPT-5\"")
         .replace("agent: \"Gemini-Pro\"", "agent: \"Claude-Sonnet-3.5\"");
     assert_eq!(
-        faults(RECORD, &wrong),
+        errors(RECORD, &wrong),
         [
-            "nobody cited 'Learning curves'; give its type if it is meant as evidence that should have been there; did you mean 'Learning curve: est. 2-3 weeks'?",
-            "'GitHub' fits several pieces of evidence: GitHub API v4 uses GraphQL; GitHub: 40% reduction in mobile data",
-            "no agent 'GPT-5' spoke in this debate; did you mean 'GPT-4'?",
+            "unknown citation 'Learning curves'; did you mean 'Learning curve: est. 2-3 weeks'? To mark evidence that was not cited in the debate, add its 'type'",
+            "the citation 'GitHub' is ambiguous; it matches: GitHub API v4 uses GraphQL; GitHub: 40% reduction in mobile data",
+            "unknown agent 'GPT-5'; did you mean 'GPT-4'?",
             "the agent 'Claude-Sonnet-3.5' is assessed twice",
         ]
     );
@@ -215,18 +217,17 @@ fn e14_everything_that_does_not_fit_the_record_is_said_at_once() {
         "citation: \"8-week timeline\"",
         "citation: \"learning curve\"",
     );
-    assert_eq!(faults(RECORD, &twice), ["'learning curve' is marked twice"]);
+    assert_eq!(errors(RECORD, &twice), ["'learning curve' is marked twice"]);
 }
 
-/// Evidence that nobody cited but should have, given with its type.
 #[test]
-fn e14_evidence_that_was_missing_can_be_marked_too() {
+fn e14_evidence_that_was_not_cited_can_be_marked_with_its_type() {
     let more = ASSESSMENT.replace(
         "    agents:\n",
         "      - citation: \"Query pattern analysis\"\n        type: LOGICAL\n        mark: incomplete\n\n    agents:\n",
     );
-    let pieces = read(RECORD, &more).unwrap().pieces;
-    let last = pieces.last().unwrap();
+    let evidence = read(RECORD, &more).unwrap().evidence;
+    let last = evidence.last().unwrap();
     assert_eq!(
         (last.citation.as_str(), last.round, last.mark),
         ("Query pattern analysis", None, Some(Mark::Incomplete))
@@ -239,22 +240,21 @@ fn e14_a_debate_without_a_decision_cannot_be_assessed() {
         .unwrap()
         .debate_record;
     record.final_consensus = None;
-    let course = Course::new("2024-10-21".parse().unwrap(), Vec::new());
+    let timeline = Timeline::new("2024-10-21".parse().unwrap(), Vec::new());
     let assessment = dashboard().assessment;
-    let refused = PostMortem::new(record, course, assessment, false);
-    assert_eq!(refused, Err(vec![PostMortemError::Undecided]));
+    let rejected = PostMortem::new(record, timeline, assessment, false);
+    assert_eq!(rejected, Err(vec![PostMortemError::Undecided]));
 }
 
-/// An import or a taking back is no post-mortem and has no updates of its own.
 #[test]
-fn e15_only_what_was_learned_has_updates() {
+fn e15_only_lessons_have_updates() {
     let mut audit = Vec::new();
     learned(&mut audit, dashboard().lesson(domain(), ASSESSED));
     let entry = record(
         &audit,
         domain(),
         Change::Reset,
-        "anew".into(),
+        "start over".into(),
         HalfLife::default(),
         ASSESSED,
     );
@@ -262,20 +262,19 @@ fn e15_only_what_was_learned_has_updates() {
     assert_eq!(LearningUpdates::of(&entry, &known), None);
 }
 
-/// A report can be written where nothing was learned; it says so.
 #[test]
 fn e14_a_report_without_learning_says_so() {
     let report = report(&dashboard(), None);
     let last = serde_json::to_string(&report.sections[7..]).unwrap();
-    assert!(last.contains("Nothing was learned from it."), "{last}");
+    assert!(last.contains("No learning updates were applied."), "{last}");
     assert!(
-        last.contains("None: nothing was learned from it."),
+        last.contains("None, because no learning updates were applied."),
         "{last}"
     );
 }
 
-/// The design's record with three claims: two that share a piece, and a mere guess.
-fn claimed() -> String {
+/// The design's record with three claims: two that share evidence, and a guess.
+fn record_with_claims() -> String {
     let claims = "  claims:
     - {id: C1, claim: The team is fast with REST, agent: GPT-4, round: 1, evidence: [{type: EMPIRICAL, citation: \"Team survey: 5/5 engineers have REST exp, 0/5 GraphQL\"}]}
     - {id: C2, claim: Nobody needs filters, agent: GPT-4, round: 2, evidence: [{type: EMPIRICAL, citation: \"Team survey: 5/5 engineers have REST exp, 0/5 GraphQL\"}, {type: LOGICAL, citation: \"Learning curve: est. 2-3 weeks\"}]}
@@ -286,15 +285,15 @@ fn claimed() -> String {
 }
 
 fn marks(assessment: &str) -> Vec<(String, Option<Mark>, Option<String>)> {
-    let pieces = read(&claimed(), assessment).unwrap().pieces;
-    let of_claims = pieces.into_iter().filter(|it| !it.claims.is_empty());
+    let items = read(&record_with_claims(), assessment).unwrap().evidence;
+    let of_claims = items.into_iter().filter(|item| !item.claims.is_empty());
     of_claims
-        .map(|it| (it.claims.join(" "), it.mark, it.note))
+        .map(|item| (item.claims.join(" "), item.mark, item.note))
         .collect()
 }
 
-/// E-14: what became of a claim became of what it rests on; a piece whose claims came out differently held in part; a word on
-/// a piece itself goes before that; a guess that is judged is a piece by itself.
+/// E-14: marks of claims apply to their evidence. Different marks combine to `incomplete`; a mark of the item itself takes
+/// precedence; a marked guess becomes an item.
 #[test]
 fn e14_evidence_is_marked_by_the_ids_of_claims() {
     let given = |evidence: &str| {
@@ -332,34 +331,39 @@ fn e14_evidence_is_marked_by_the_ids_of_claims() {
     assert_eq!(held[0].1, Some(Mark::Validated));
 }
 
-/// E-14: a guess that came out counts for guesses, and for whoever made it.
+/// E-15: a marked guess counts for the speculative type and for its agent.
 #[test]
-fn e15_a_guess_that_is_judged_teaches_what_guesses_are_worth() {
+fn e15_marked_guesses_count_as_speculative_evidence() {
     let text = "post_mortem_assessment:\n  decision_accuracy: 0.5\n  evidence:\n    - {claim: C3, mark: validated}\n";
-    let lesson = read(&claimed(), text).unwrap().lesson(domain(), ASSESSED);
+    let lesson = read(&record_with_claims(), text)
+        .unwrap()
+        .lesson(domain(), ASSESSED);
     let seen: Vec<_> = lesson
         .evidence
         .iter()
-        .map(|it| (it.kind, it.held.value(), it.pieces))
+        .map(|seen| (seen.kind, seen.held.value(), seen.pieces))
         .collect();
     assert_eq!(seen, [(EvidenceType::Speculative, 1.0, 1)]);
-    let agents: Vec<_> = lesson.agents.iter().map(|it| it.agent.as_str()).collect();
+    let agents: Vec<_> = lesson
+        .agents
+        .iter()
+        .map(|seen| seen.agent.as_str())
+        .collect();
     assert_eq!(agents, ["Gemini-Pro"]);
 }
 
-/// A claim that nobody made, one that is judged twice, and a record without any.
 #[test]
-fn e14_marks_of_claims_that_do_not_fit_are_refused() {
+fn e14_marks_of_unknown_and_repeated_claims_are_rejected() {
     let text = "post_mortem_assessment:\n  decision_accuracy: 0.5\n  evidence:\n    - {claim: C9, mark: validated}\n    - {claim: C1, mark: validated}\n    - {claim: c1, mark: refuted}\n";
     assert_eq!(
-        faults(&claimed(), text),
+        errors(&record_with_claims(), text),
         [
-            "nobody made a claim 'C9'; there are: C1, C2, C3",
+            "unknown claim 'C9'; known claims: C1, C2, C3",
             "'C1' is marked twice"
         ]
     );
     assert_eq!(
-        faults(RECORD, text)[0],
-        "nobody made a claim 'C9': the record has no claims with ids; mark evidence by its citation"
+        errors(RECORD, text)[0],
+        "unknown claim 'C9': the record has no claims; mark evidence by its citation"
     );
 }

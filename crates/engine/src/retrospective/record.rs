@@ -1,5 +1,5 @@
-//! The debate record (E-12), field by field as its design has it. Whatever the program adds is optional and left out
-//! where it is empty, so that a record written by hand in the design's form is one too.
+//! The debate record (E-12), in the design's format. Fields added by the program are optional and omitted if empty, so a record
+//! written by hand in the design's format is valid.
 
 use jiff::Timestamp;
 use roundtable_core::bounded::{Confidence, Probability};
@@ -7,7 +7,7 @@ use roundtable_core::evidence::EvidenceType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A record as a document: it stands under its name.
+/// A record as a document, under the key `debate_record`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordFile {
@@ -22,20 +22,20 @@ pub struct DebateRecord {
     pub topic: String,
     #[schemars(with = "String")]
     pub timestamp_start: Timestamp,
-    /// `None` while it runs.
+    /// `None` while the debate runs.
     #[schemars(with = "Option<String>")]
     pub timestamp_end: Option<Timestamp>,
-    /// What sort of question it is: what is learned from it serves the next one of the same domain (E-15).
+    /// Subject area. Lessons apply to later debates in the same domain (E-15).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// The questions that were put to all seats before round 1 (E-15).
+    /// Questions put to all seats before round 1 (E-15).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_questions: Vec<String>,
     pub rounds: Vec<RoundRecord>,
-    /// What was claimed under which id, so that an assessment can say what became of a claim.
+    /// Claims with ids, so that an assessment can refer to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ClaimRecord>,
-    /// `None` while it runs, and where it ended without any.
+    /// `None` while the debate runs, and if it ended without a decision.
     pub final_consensus: Option<FinalConsensus>,
     pub token_efficiency: TokenEfficiency,
 }
@@ -49,7 +49,7 @@ pub struct RoundRecord {
     pub duration_seconds: u64,
     pub agent_positions: Vec<AgentPosition>,
     pub metrics: RoundMetrics,
-    /// What a person said in it; `None` where nobody did.
+    /// A person's message in this round.
     #[serde(default)]
     pub user_input: Option<String>,
 }
@@ -60,24 +60,24 @@ pub struct AgentPosition {
     pub agent: String,
     pub panel: String,
     pub position: String,
-    /// One for each citation, in their order.
+    /// One per citation, in the same order.
     pub evidence_types: Vec<EvidenceType>,
     pub evidence_citations: Vec<String>,
-    /// `None` where the agent gave none that could be read: it is never filled in.
+    /// `None` if the agent gave no valid confidence; there is no default.
     pub confidence: Option<Confidence>,
     pub tokens_used: u64,
 }
 
-/// A claim and what it rests on, by the last word of everybody who spoke of it.
+/// A claim and its evidence, from the last statement of each agent about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRecord {
     pub id: String,
     pub claim: String,
-    /// Who made it, and when.
+    /// The agent who made it.
     pub agent: String,
     pub round: u32,
-    /// Empty for a mere guess (E-02).
+    /// Empty for a guess (E-02).
     #[serde(default)]
     pub evidence: Vec<ClaimEvidence>,
 }
@@ -90,7 +90,7 @@ pub struct ClaimEvidence {
     pub citation: String,
 }
 
-/// The three measures of convergence; `None` where one could not be taken (the first round has no shift).
+/// The three measures of convergence; `None` if one could not be taken (the first round has no shift).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoundMetrics {
@@ -119,7 +119,7 @@ pub struct SupportingEvidence {
     #[serde(rename = "type")]
     pub kind: EvidenceType,
     pub citation: String,
-    /// What a piece of its type counted in this debate.
+    /// The weight of its type in this debate.
     pub weight: Probability,
 }
 
@@ -142,7 +142,7 @@ pub struct TokenEfficiency {
 }
 
 impl AgentPosition {
-    /// Its pieces of evidence: every citation with its type. A citation without a type is a guess (E-02).
+    /// Every citation with its type. A citation without a type is speculative (E-02).
     pub fn evidence(&self) -> impl Iterator<Item = (EvidenceType, &str)> {
         let types = self.evidence_types.iter().copied();
         let typed = types.chain(std::iter::repeat(EvidenceType::Speculative));
@@ -151,16 +151,16 @@ impl AgentPosition {
 }
 
 impl DebateRecord {
-    /// An agent's last words.
     pub fn last_position(&self, agent: &str) -> Option<&AgentPosition> {
-        let mut positions = self.rounds.iter().rev().flat_map(|it| &it.agent_positions);
-        positions.find(|it| it.agent == agent)
+        let rounds = self.rounds.iter().rev();
+        let mut positions = rounds.flat_map(|round| &round.agent_positions);
+        positions.find(|position| position.agent == agent)
     }
 
-    /// Whoever spoke, in the order in which they first did.
+    /// Every agent, in the order of their first position.
     pub fn agents(&self) -> Vec<&str> {
         let mut agents: Vec<&str> = Vec::new();
-        for position in self.rounds.iter().flat_map(|it| &it.agent_positions) {
+        for position in self.rounds.iter().flat_map(|round| &round.agent_positions) {
             if !agents.contains(&position.agent.as_str()) {
                 agents.push(&position.agent);
             }

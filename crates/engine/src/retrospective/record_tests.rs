@@ -6,9 +6,9 @@ fn dashboard() -> RecordFile {
     serde_saphyr::from_str(DASHBOARD).unwrap()
 }
 
-/// E-12: the design's own example, read and written as YAML and as JSON, stays what it is, names and nesting included.
+/// E-12
 #[test]
-fn e12_the_designs_record_goes_through_yaml_and_json_unchanged() {
+fn e12_the_designs_record_round_trips_through_yaml_and_json() {
     let record = dashboard();
     let yaml = serde_saphyr::to_string(&record).unwrap();
     assert_eq!(
@@ -18,27 +18,30 @@ fn e12_the_designs_record_goes_through_yaml_and_json_unchanged() {
     );
     let json = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<RecordFile>(&json).unwrap(), record);
-    // What stands in the file and what is written are the same document, not only the same record.
+    // The documents are equal too, not only the parsed records.
     let read: serde_json::Value = serde_saphyr::from_str(DASHBOARD).unwrap();
     assert_eq!(serde_json::to_value(&record).unwrap(), read);
 }
 
 #[test]
-fn e12_the_first_round_of_the_design_is_read_to_the_last_field() {
+fn e12_every_field_of_the_designs_first_round_is_read() {
     let record = dashboard().debate_record;
     insta::assert_json_snapshot!(record.rounds[0]);
     assert_eq!(
         record.agents(),
         ["Claude-Sonnet-3.5", "GPT-4", "Gemini-Pro"]
     );
-    let tokens = record.rounds.iter().flat_map(|it| &it.agent_positions);
+    let tokens = record
+        .rounds
+        .iter()
+        .flat_map(|round| &round.agent_positions);
     assert_eq!(
-        tokens.map(|it| it.tokens_used).sum::<u64>(),
+        tokens.map(|position| position.tokens_used).sum::<u64>(),
         record.token_efficiency.total_tokens
     );
 }
 
-/// E-02: a citation that has no type counts as a guess; a type without a citation is no piece of evidence.
+/// E-02: a citation without a type is speculative; a type without a citation is ignored.
 #[test]
 fn e12_citations_are_paired_with_their_types() {
     let mut position = dashboard().debate_record.rounds[0].agent_positions[1].clone();
@@ -50,10 +53,10 @@ fn e12_citations_are_paired_with_their_types() {
 }
 
 #[test]
-fn e12_a_field_that_the_record_does_not_have_is_refused() {
-    let wrong = DASHBOARD.replace("duration_seconds: 180", "duration_second: 180");
-    let error = serde_saphyr::from_str::<RecordFile>(&wrong).unwrap_err();
+fn e12_unknown_fields_and_invalid_values_are_rejected() {
+    let invalid = DASHBOARD.replace("duration_seconds: 180", "duration_second: 180");
+    let error = serde_saphyr::from_str::<RecordFile>(&invalid).unwrap_err();
     assert!(error.to_string().contains("duration_second"), "{error}");
-    let wrong = DASHBOARD.replace("confidence: 0.75", "confidence: 1.75");
-    assert!(serde_saphyr::from_str::<RecordFile>(&wrong).is_err());
+    let invalid = DASHBOARD.replace("confidence: 0.75", "confidence: 1.75");
+    assert!(serde_saphyr::from_str::<RecordFile>(&invalid).is_err());
 }

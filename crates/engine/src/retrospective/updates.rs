@@ -1,19 +1,22 @@
-//! What a post-mortem changed, in the design's form of learning updates.
+//! The changes a post-mortem made, in the design's format of learning updates.
 
 use std::collections::BTreeMap;
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::evidence::EvidenceType;
+use roundtable_core::format::counted;
 use roundtable_core::learning::{
-    Audit, Change, Domain, Knowledge, Lesson, Move, Priority, QuestionRecord, Topic,
+    Audit, Change, Domain, Knowledge, Lesson, Move, Priority, QuestionRecord, SkillRecord, Topic,
 };
+use roundtable_core::wording::normal;
 use serde::Serialize;
 
+/// What one entry of the learning audit changed: weights, calibration, questions and skills.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearningUpdates {
     pub project: String,
     pub domain: Domain,
-    /// Its entry in the audit, by which it can be taken back.
+    /// The number of the audit entry, to undo it.
     pub entry: u64,
     pub evidence_weight_updates: BTreeMap<EvidenceType, WeightUpdate>,
     pub agent_calibration_updates: BTreeMap<String, AgentUpdate>,
@@ -26,8 +29,9 @@ pub struct LearningUpdates {
 pub struct WeightUpdate {
     pub old_weight: f64,
     pub new_weight: f64,
-    /// The new one lies between these with 95% probability.
+    /// Lower end of the 95% interval of the new weight.
     pub low: f64,
+    /// Upper end of the 95% interval.
     pub high: f64,
     pub reason: String,
     pub projects_analyzed: usize,
@@ -71,7 +75,7 @@ pub struct SkillRecommendation {
     pub skill_name: String,
     pub reason: String,
     pub evidence: Vec<String>,
-    /// What people expect, in their words; nothing is counted with it.
+    /// Expected effects in the assessors' words; not used in calculations.
     pub expected_improvement: Vec<String>,
     pub priority: Priority,
 }
@@ -80,7 +84,7 @@ pub struct SkillRecommendation {
 pub struct EfficiencyAnalysis {
     pub project: String,
     pub rounds: usize,
-    /// Those that brought up something that turned out right.
+    /// Rounds that added evidence that proved right.
     pub rounds_that_paid: Vec<u32>,
     pub consensus_reached: bool,
     pub decision_accuracy: Option<f64>,
@@ -89,7 +93,7 @@ pub struct EfficiencyAnalysis {
 }
 
 impl LearningUpdates {
-    /// `None` for an entry by which nothing was learned. `after` is what was known right after it.
+    /// `None` if the entry is not a lesson. `after` is the knowledge right after the entry.
     pub fn of(entry: &Audit, after: &Knowledge) -> Option<Self> {
         let Change::Learned { lesson } = &entry.change else {
             return None;
@@ -107,8 +111,11 @@ impl LearningUpdates {
     }
 }
 
-fn moved(entry: &Audit, topic: Topic) -> impl Iterator<Item = &Move> {
-    entry.moves.iter().filter(move |it| it.topic == topic)
+fn moves(entry: &Audit, topic: Topic) -> impl Iterator<Item = &Move> {
+    entry
+        .moves
+        .iter()
+        .filter(move |change| change.topic == topic)
 }
 
 fn weights(
@@ -116,17 +123,17 @@ fn weights(
     lesson: &Lesson,
     after: &Knowledge,
 ) -> BTreeMap<EvidenceType, WeightUpdate> {
-    let moves = moved(entry, Topic::Weight).filter_map(|it| {
-        let kind = EvidenceType::named(&it.name)?;
-        let weight = after.weights.iter().find(|it| it.kind == kind)?;
-        let seen = lesson.evidence.iter().find(|it| it.kind == kind)?;
+    let moves = moves(entry, Topic::Weight).filter_map(|change| {
+        let kind = EvidenceType::named(&change.name)?;
+        let weight = after.weights.iter().find(|weight| weight.kind == kind)?;
+        let seen = lesson.evidence.iter().find(|seen| seen.kind == kind)?;
         let update = WeightUpdate {
-            old_weight: it.old.unwrap_or(weight.prior),
+            old_weight: change.old.unwrap_or(weight.prior),
             new_weight: weight.weight.mean,
             low: weight.weight.low,
             high: weight.weight.high,
             reason: seen.why.clone(),
-            projects_analyzed: it.from,
+            projects_analyzed: change.from,
         };
         Some((kind, update))
     });
@@ -135,7 +142,8 @@ fn weights(
 
 fn agents(lesson: &Lesson, after: &Knowledge) -> BTreeMap<String, AgentUpdate> {
     let agents = lesson.agents.iter().filter_map(|seen| {
-        let standing = after.agents.iter().find(|it| it.agent == seen.agent)?;
+        let mut standings = after.agents.iter();
+        let standing = standings.find(|standing| standing.agent == seen.agent)?;
         let update = AgentUpdate {
             domain: after.domain.clone(),
             debates: standing.debates,
@@ -155,11 +163,12 @@ fn questions(entry: &Audit, after: &Knowledge) -> QuestionUpdates {
         new_required_questions: Vec::new(),
         updated_questions: Vec::new(),
     };
-    for it in moved(entry, Topic::Question) {
-        let Some(question) = after.questions.iter().find(|q| q.question == it.name) else {
+    for change in moves(entry, Topic::Question) {
+        let mut questions = after.questions.iter();
+        let Some(question) = questions.find(|question| question.question == change.name) else {
             continue;
         };
-        match it.old {
+        match change.old {
             None => updates.new_required_questions.push(NewRequired {
                 question: question.question.clone(),
                 reason: question.reasons.first().cloned().unwrap_or_default(),
@@ -170,78 +179,75 @@ fn questions(entry: &Audit, after: &Knowledge) -> QuestionUpdates {
                 question: question.question.clone(),
                 old_effectiveness: old,
                 new_effectiveness: question.effectiveness.mean,
-                note: told(question),
+                note: statistics(question),
             }),
         }
     }
     updates
 }
 
-fn told(question: &QuestionRecord) -> String {
+fn statistics(question: &QuestionRecord) -> String {
     format!(
-        "missed by {} of {} projects; asked in {}, where it helped in {}",
+        "missing in {} of {} projects; asked in {}, helpful in {}",
         question.missed, question.of, question.asked, question.helped
     )
 }
 
 fn skills(lesson: &Lesson, after: &Knowledge) -> Vec<SkillRecommendation> {
-    let is_new = |skill: &str| {
+    let is_needed = |skill: &&SkillRecord| {
         let mut needs = lesson.skills.iter();
-        needs.any(|it| {
-            roundtable_core::wording::normal(&it.skill) == roundtable_core::wording::normal(skill)
-        })
+        needs.any(|need| normal(&need.skill) == normal(&skill.skill))
     };
-    let skills = after.skills.iter().filter(|it| is_new(&it.skill));
+    let skills = after.skills.iter().filter(is_needed);
     skills
-        .map(|it| SkillRecommendation {
-            skill_name: it.skill.clone(),
+        .map(|skill| SkillRecommendation {
+            skill_name: skill.skill.clone(),
             reason: format!(
                 "{} ({} of {} projects lacked it)",
-                it.reasons.first().map_or("", String::as_str),
-                it.lacking,
-                it.of
+                skill.reasons.first().map_or("", String::as_str),
+                skill.lacking,
+                skill.of
             ),
-            evidence: it.evidence.clone(),
-            expected_improvement: it.expected.clone(),
-            priority: it.priority,
+            evidence: skill.evidence.clone(),
+            expected_improvement: skill.expected.clone(),
+            priority: skill.priority,
         })
         .collect()
 }
 
-/// Whether later rounds changed anything that turned out right.
+/// Whether the later rounds added anything right.
 fn efficiency(lesson: &Lesson) -> EfficiencyAnalysis {
     let accuracy = lesson.decision_accuracy.map(Probability::value);
-    let paid = lesson.rounds.iter().filter(|it| it.right > 0);
-    let paid: Vec<u32> = paid.map(|it| it.round).collect();
+    let useful = lesson.rounds.iter().filter(|round| round.right > 0);
+    let useful: Vec<u32> = useful.map(|round| round.round).collect();
     let rounds = lesson.rounds.len();
-    let last_paid = paid.last().copied().unwrap_or(0);
-    let observation = match (rounds, last_paid) {
-        (0, _) => "Nobody said what became of the evidence of the rounds.".to_owned(),
-        (_, 0) => "No round brought up anything that turned out right.".to_owned(),
-        (_, 1) => "Everything that turned out right came up in round 1.".to_owned(),
-        (_, last) => format!("The last round that brought up something right was round {last}."),
+    let last_useful = useful.last().copied().unwrap_or(0);
+    let observation = match (rounds, last_useful) {
+        (0, _) => "The evidence of the rounds was not assessed.".to_owned(),
+        (_, 0) => "No round added evidence that proved right.".to_owned(),
+        (_, 1) => "All evidence that proved right was cited in round 1.".to_owned(),
+        (_, last) => {
+            format!("Round {last} was the last to add evidence that proved right.")
+        }
     };
-    let has_gaps = accuracy.is_some_and(|it| it < 1.0);
+    let has_gaps = accuracy.is_some_and(|accuracy| accuracy < 1.0);
     let recommendation = match lesson.skills.first() {
         Some(need) if lesson.consensus_reached && has_gaps => format!(
-            "They agreed and still missed something: add {} rather than more rounds.",
+            "The panel agreed but missed something: add {} rather than more rounds.",
             need.skill
         ),
-        Some(_) | None if rounds > 0 && usize::try_from(last_paid).unwrap_or(0) < rounds => {
+        _ if rounds > 0 && usize::try_from(last_useful).unwrap_or(0) < rounds => {
             format!(
-                "{} would have done.",
-                match last_paid {
-                    0 | 1 => "One round".to_owned(),
-                    last => format!("{last} rounds"),
-                }
+                "{} would have been enough.",
+                counted(last_useful.max(1), "round")
             )
         }
-        Some(_) | None => "The rounds paid; keep them.".to_owned(),
+        _ => "The number of rounds was right.".to_owned(),
     };
     EfficiencyAnalysis {
         project: lesson.project.clone(),
         rounds,
-        rounds_that_paid: paid,
+        rounds_that_paid: useful,
         consensus_reached: lesson.consensus_reached,
         decision_accuracy: accuracy,
         observation,

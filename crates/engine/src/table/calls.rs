@@ -1,5 +1,5 @@
-//! The calls behind one step: the first, more while the model uses tools (M-15), and one more where the reply does not
-//! fit (C-05). A call whose reply was cut is made again: it did not finish.
+//! The model calls of one step: the first, more while the model uses tools (M-15), and one retry if the reply is invalid
+//! (C-05). A call whose reply was truncated is retried with a larger token limit.
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
@@ -18,66 +18,70 @@ use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
 use crate::tools::{Exchange, Session, Toolbox};
 
-/// Why a step failed, and what was said if anything was.
+/// Why a step failed, and the model's text if there was any.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) reason: String,
     pub(super) said: Option<String>,
 }
 
-/// How often a call whose reply was cut is made again, each time with twice the room: more often, a reply that has no end would cost
-/// many times what one costs that has.
-const MORE_ROOM: u32 = 2;
+/// How often a truncated call is retried, each time with twice the token limit. Bounded because a model that never stops would
+/// otherwise cost many times a normal reply.
+const MAX_TRUNCATION_RETRIES: u32 = 2;
 
-/// The calls behind one step.
-pub(super) struct Work<'a, 't, T> {
+/// State of the calls of one step.
+pub(super) struct Calls<'a, 't, T> {
     pub(super) ask: &'a Ask<'t, T>,
-    pub(super) chair: &'a SeatModel,
+    pub(super) seat_model: &'a SeatModel,
     pub(super) step: &'a str,
-    /// Of the request as it was first rendered.
+    /// Hash of the first request.
     pub(super) hash: &'a str,
-    /// The form that the reply was asked for in.
+    /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
-    /// What all calls of the step used together.
-    pub(super) tally: Spent,
-    /// Who answered last, where it was not the model that was asked.
-    pub(super) instead: Option<Stood>,
+    /// Usage of all calls of the step.
+    pub(super) spent: Spent,
+    /// The fallback model, if one answered.
+    pub(super) fallback: Option<Fallback>,
     /// The main text so far.
     pub(super) main: String,
-    /// The beginning of it that listeners have heard.
+    /// The prefix of `main` that listeners have received.
     pub(super) announced: String,
 }
 
-/// A model that stood in, and what it used.
+/// A fallback model and its usage.
 #[derive(Debug)]
-pub(super) struct Stood {
-    pub(super) who: Instead,
+pub(super) struct Fallback {
+    pub(super) instead: Instead,
     used: Usage,
 }
 
-/// What a step cost: each model has its own price.
-pub(super) fn cost(spent: &Spent, price: Option<&Price>, stood: Option<&Stood>) -> Option<Money> {
-    let Some(stood) = stood else {
+/// Cost of a step; `None` if a price is unknown. The fallback model has its own price.
+pub(super) fn cost(
+    spent: &Spent,
+    price: Option<&Price>,
+    fallback: Option<&Fallback>,
+) -> Option<Money> {
+    let Some(fallback) = fallback else {
         return price.map(|price| price.of(spent.usage));
     };
     let own = Usage {
-        input: spent.usage.input.saturating_sub(stood.used.input),
-        output: spent.usage.output.saturating_sub(stood.used.output),
-        cached: spent.usage.cached.saturating_sub(stood.used.cached),
+        input: spent.usage.input.saturating_sub(fallback.used.input),
+        output: spent.usage.output.saturating_sub(fallback.used.output),
+        cached: spent.usage.cached.saturating_sub(fallback.used.cached),
     };
     let own = if own == Usage::default() {
         Some(Money::ZERO)
     } else {
         price.map(|price| price.of(own))
     };
-    let theirs = stood.who.price.as_ref().map(|price| price.of(stood.used));
-    Some(own? + theirs?)
+    let price = fallback.instead.price.as_ref();
+    Some(own? + price?.of(fallback.used))
 }
 
-/// A reply that may be passed on, and how it stands in the journal.
+/// A usable reply and its JSON for the journal.
 pub(super) struct Judged<T> {
     pub(super) turn: Turn<T>,
-    pub(super) written: Value,
+    pub(super) json: Value,
 }
 
 struct Said {
@@ -92,37 +96,39 @@ impl<T> Judged<T> {
     }
 }
 
-impl<T: Reply> Work<'_, '_, T> {
-    /// A reply that does not fit, or breaks a rule, is asked for once more with the reason (C-05).
+impl<T: Reply> Calls<'_, '_, T> {
+    /// Makes the calls of the step. An invalid reply, or one that breaks a rule, is retried once with the reason (C-05).
     pub(super) async fn run(
         &mut self,
         mut request: Request,
     ) -> Result<Result<Judged<T>, Failure>, Halt> {
         let said = match self.converse(&mut request).await? {
             Ok(said) => said,
-            Err(error) => return Ok(Err(unsaid(&error))),
+            Err(error) => return Ok(Err(call_failure(&error))),
         };
         let first = self.judge(&said);
         let (faults, void) = match &first {
             Ok(judged) => (judged.turn.remarks.clone(), false),
-            // It was called for as often as it may be.
-            Err(ReplyError::CutOff) => return Ok(Err(unfit(&ReplyError::CutOff, &said))),
-            Err(misfit) => (vec![misfit.to_string()], misfit.leaves_nothing_to_mend()),
+            // `call` has used up its retries.
+            Err(ReplyError::CutOff) => return Ok(Err(reply_failure(&ReplyError::CutOff, &said))),
+            Err(error) => (vec![error.to_string()], error.has_no_reply()),
         };
         if faults.is_empty() {
-            return Ok(first.map_err(|misfit| unfit(&misfit, &said)));
+            return Ok(first.map_err(|error| reply_failure(&error, &said)));
         }
         self.restart(&format!("sent back: {}", faults.join(" ")));
-        let again = self.again(request, &said, &faults, void);
-        let second = match self.call(&again).await? {
-            Ok(said) => self.judge(&said).map_err(|misfit| unfit(&misfit, &said)),
+        let retry = self.retry_request(request, &said, &faults, void);
+        let second = match self.call(&retry).await? {
+            Ok(said) => self
+                .judge(&said)
+                .map_err(|error| reply_failure(&error, &said)),
             Err(error) => Err(Failure {
                 reason: error.to_string(),
                 said: Some(withhold_text(&said.text)),
             }),
         };
         Ok(match (first, second) {
-            // A reply that only broke a rule is still paid for and usable.
+            // A reply that only broke a rule is usable, and paid for.
             (Ok(first), Ok(second)) if second.breaks_more_than(&first) => Ok(first),
             (_, Ok(second)) => Ok(second),
             (Ok(first), Err(_)) => Ok(first),
@@ -130,8 +136,8 @@ impl<T: Reply> Work<'_, '_, T> {
         })
     }
 
-    /// Calls until the model replies: what it asks of tools is done, journaled and ack to it. What an earlier run has
-    /// journaled is not asked again (C-08).
+    /// Calls the model until it replies. Its tool calls are answered and journaled; exchanges in the journal are replayed
+    /// (C-08).
     async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
         let Some(toolbox) = self.ask.toolbox.clone() else {
             return self.call(request).await;
@@ -146,13 +152,17 @@ impl<T: Reply> Work<'_, '_, T> {
                     Used::None(reply) => return Ok(reply),
                 },
             };
-            session.take_up(&exchange);
+            session.add(&exchange);
             request.messages.extend(exchange.messages());
-            let mut used = self.tally;
-            used.cost = cost(&used, self.chair.price.as_ref(), self.instead.as_ref());
-            // Whoever has spent the budget replies with what there is.
-            let is_over = session.is_over() || !self.ask.table.budget_tracker.has_left(&used);
-            if let Some(tools) = request.tools.as_mut().filter(|_| is_over) {
+            let mut used = self.spent;
+            used.cost = cost(
+                &used,
+                self.seat_model.price.as_ref(),
+                self.fallback.as_ref(),
+            );
+            // With the budget spent, the model has to reply with what it has.
+            let is_closed = session.is_over() || !self.ask.table.budget_tracker.has_left(&used);
+            if let Some(tools) = request.tools.as_mut().filter(|_| is_closed) {
                 tools.offer = Offer::Closed;
             }
         }
@@ -161,7 +171,7 @@ impl<T: Reply> Work<'_, '_, T> {
         }))
     }
 
-    /// One call of the model. Whatever tools it calls in it are answered and journaled together, before anything rests on it.
+    /// One call of the model. Its tool calls are answered and journaled in one entry before the next call.
     async fn use_tools(
         &mut self,
         key: &str,
@@ -171,22 +181,22 @@ impl<T: Reply> Work<'_, '_, T> {
     ) -> Result<Used, Halt> {
         let table = self.ask.table;
         let started_at = table.deps.clock.now();
-        let before = std::mem::take(&mut self.tally);
+        let before = std::mem::take(&mut self.spent);
         let said = self.call(request).await;
-        let spent = std::mem::replace(&mut self.tally, before);
+        let spent = std::mem::replace(&mut self.spent, before);
         self.add(&spent);
         let said = match said? {
             Ok(said) => said,
             Err(error) => return Ok(Used::None(Err(error))),
         };
-        let may = request
+        let may_use_tools = request
             .tools
             .as_ref()
             .is_some_and(|tools| tools.offer == Offer::Open);
-        if said.calls.is_empty() || !may {
+        if said.calls.is_empty() || !may_use_tools {
             return Ok(Used::None(Ok(said)));
         }
-        self.tally.tool_turns += 1;
+        self.spent.tool_turns += 1;
         let spent = Spent {
             tool_turns: 1,
             ..spent
@@ -197,12 +207,12 @@ impl<T: Reply> Work<'_, '_, T> {
             detail: error.to_string(),
         })?;
         self.restart("it uses tools");
-        let noted = Event::Noted {
+        let note = Event::Noted {
             key: key.to_owned(),
             value,
             started_at,
         };
-        table.record(noted).await?;
+        table.record(note).await?;
         Ok(Used::Tools(exchange))
     }
 
@@ -222,32 +232,32 @@ impl<T: Reply> Work<'_, '_, T> {
     }
 
     fn add(&mut self, spent: &Spent) {
-        self.tally.usage += spent.usage;
-        self.tally.calls += spent.calls;
-        self.tally.tool_turns += spent.tool_turns;
-        self.tally.retries += spent.retries;
-        self.tally.estimated |= spent.estimated;
+        self.spent.usage += spent.usage;
+        self.spent.calls += spent.calls;
+        self.spent.tool_turns += spent.tool_turns;
+        self.spent.retries += spent.retries;
+        self.spent.estimated |= spent.estimated;
     }
 
-    /// One call. A reply that the limit of tokens has cut before it said anything usable is no reply: the call did not finish and is
-    /// made again with more room, as one of the retries that the debate may make.
+    /// One call. If the token limit truncated the reply before it was usable, the call is retried with a higher limit; this
+    /// counts as one of the debate's retries.
     async fn call(&mut self, request: &Request) -> Result<Result<Said, ModelError>, Halt> {
-        self.tally.calls += 1;
+        self.spent.calls += 1;
         let mut said = self.interruptible_attempt(request).await?;
-        for doubled in 1..=MORE_ROOM {
-            let is_cut = said.as_ref().is_ok_and(|said| self.is_cut(said));
-            if !is_cut || !self.ask.table.may_retry() {
+        for doublings in 1..=MAX_TRUNCATION_RETRIES {
+            let is_truncated = said.as_ref().is_ok_and(|said| self.is_truncated(said));
+            if !is_truncated || !self.ask.table.may_retry() {
                 break;
             }
-            self.tally.retries += 1;
+            self.spent.retries += 1;
             self.restart("the reply was cut at the limit of tokens");
-            let roomier = Request {
-                max_output_tokens: request.max_output_tokens.saturating_mul(1 << doubled),
-                seed: request.seed.wrapping_add(u64::from(doubled)),
+            let retry = Request {
+                max_output_tokens: request.max_output_tokens.saturating_mul(1 << doublings),
+                seed: request.seed.wrapping_add(u64::from(doublings)),
                 ..request.clone()
             };
-            said = match self.interruptible_attempt(&roomier).await? {
-                // The room is not to be had: what was said of the reply stands.
+            said = match self.interruptible_attempt(&retry).await? {
+                // The model does not support the higher limit: keep the truncated reply.
                 Err(ModelError::Rejected { .. } | ModelError::TooLong { .. }) => break,
                 attempt => attempt,
             };
@@ -255,13 +265,13 @@ impl<T: Reply> Work<'_, '_, T> {
         Ok(said)
     }
 
-    fn is_cut(&self, said: &Said) -> bool {
+    fn is_truncated(&self, said: &Said) -> bool {
         let read = || read::<T>(&said.text, said.finish, self.sent);
-        let may_be = said.finish == Finish::Length && said.calls.is_empty();
-        may_be && matches!(read(), Err(ReplyError::CutOff))
+        let hit_limit = said.finish == Finish::Length && said.calls.is_empty();
+        hit_limit && matches!(read(), Err(ReplyError::CutOff))
     }
 
-    /// A call under way ends when the debate is interrupted or its time is up; writing the journal does not.
+    /// Cancellation and the time limit abort a call in flight, but never a journal write.
     async fn interruptible_attempt(
         &mut self,
         request: &Request,
@@ -277,7 +287,7 @@ impl<T: Reply> Work<'_, '_, T> {
 
     fn judge(&self, said: &Said) -> Result<Judged<T>, ReplyError> {
         let reply = read::<T>(&said.text, said.finish, self.sent)?;
-        let (reply, written, withheld) = monitored(reply)?;
+        let (reply, json, withheld) = apply_safety(reply)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
             return Err(ReplyError::Unusable(unusable));
@@ -290,10 +300,17 @@ impl<T: Reply> Work<'_, '_, T> {
             withheld,
             spent: Spent::default(),
         };
-        Ok(Judged { turn, written })
+        Ok(Judged { turn, json })
     }
 
-    fn again(&self, mut request: Request, said: &Said, faults: &[String], void: bool) -> Request {
+    /// The request with the faults of the first reply appended.
+    fn retry_request(
+        &self,
+        mut request: Request,
+        said: &Said,
+        faults: &[String],
+        void: bool,
+    ) -> Request {
         let prompts = &self.ask.table.deps.prompts;
         let text = prompts
             .render_plain("common/again", json!({ "faults": faults, "void": void }))
@@ -304,7 +321,7 @@ impl<T: Reply> Work<'_, '_, T> {
             shared: false,
             tools: Vec::new(),
         };
-        // The reply is to be mended, not to be looked up anew.
+        // The retry corrects the reply; it does no further research.
         if let Some(tools) = &mut request.tools {
             tools.offer = Offer::Closed;
         }
@@ -318,18 +335,18 @@ impl<T: Reply> Work<'_, '_, T> {
         request
     }
 
-    /// One attempt at a call, the retries of the model inside. Usage counts whatever became of the text.
+    /// Folds the model's stream, which includes its own retries, into one reply. Usage counts even if the attempt fails.
     async fn attempt(&mut self, request: &Request) -> Result<Said, ModelError> {
-        let mut deltas = self.chair.model.stream(request.clone());
+        let mut deltas = self.seat_model.model.stream(request.clone());
         let mut main = MainText::new(T::MAIN);
         let mut text = String::new();
         let mut calls = Vec::new();
         let mut usage = Usage::default();
-        // Every call is put to the model of the seat again; what another used before stays counted.
-        let mut stood_before = self
-            .instead
+        // Every call tries the seat's own model first; a fallback's usage in earlier calls stays counted.
+        let mut fallback_usage = self
+            .fallback
             .as_ref()
-            .map_or_else(Usage::default, |it| it.used);
+            .map_or_else(Usage::default, |fallback| fallback.used);
         let mut usage_before = Usage::default();
         let mut instead = None;
         let result = loop {
@@ -342,7 +359,7 @@ impl<T: Reply> Work<'_, '_, T> {
                 Some(Ok(Delta::Call(call))) => calls.push(call),
                 Some(Ok(Delta::Usage(used))) => usage += used,
                 Some(Ok(Delta::Restart { reason })) => {
-                    self.tally.retries += 1;
+                    self.spent.retries += 1;
                     text.clear();
                     calls.clear();
                     main = MainText::new(T::MAIN);
@@ -353,14 +370,17 @@ impl<T: Reply> Work<'_, '_, T> {
                         });
                     }
                 }
-                Some(Ok(Delta::Instead(who))) => {
-                    self.tally.retries += 1;
+                Some(Ok(Delta::Instead(fallback))) => {
+                    self.spent.retries += 1;
                     text.clear();
                     calls.clear();
                     main = MainText::new(T::MAIN);
-                    self.restart(&format!("{}; {} answers instead", who.because, who.model));
+                    self.restart(&format!(
+                        "{}; {} answers instead",
+                        fallback.because, fallback.model
+                    ));
                     usage_before = usage;
-                    instead = Some(*who);
+                    instead = Some(*fallback);
                 }
                 Some(Ok(Delta::Finish(finish))) => break Ok(finish),
                 Some(Err(error)) => break Err(error),
@@ -372,7 +392,7 @@ impl<T: Reply> Work<'_, '_, T> {
             }
         };
         if usage == Usage::default() && !(text.is_empty() && calls.is_empty()) {
-            self.tally.estimated = true;
+            self.spent.estimated = true;
             usage = Usage {
                 input: request.texts().map(tokens::count).sum(),
                 output: tokens::count(&text)
@@ -383,15 +403,17 @@ impl<T: Reply> Work<'_, '_, T> {
                 cached: 0,
             };
         }
-        self.tally.usage += usage;
-        if let Some(who) = instead {
-            stood_before += Usage {
+        self.spent.usage += usage;
+        if let Some(instead) = instead {
+            fallback_usage += Usage {
                 input: usage.input.saturating_sub(usage_before.input),
                 output: usage.output.saturating_sub(usage_before.output),
                 cached: usage.cached.saturating_sub(usage_before.cached),
             };
-            let used = stood_before;
-            self.instead = Some(Stood { who, used });
+            self.fallback = Some(Fallback {
+                instead,
+                used: fallback_usage,
+            });
         }
         result.map(|finish| Said {
             text,
@@ -400,7 +422,7 @@ impl<T: Reply> Work<'_, '_, T> {
         })
     }
 
-    /// What may be heard of the text is heard at once; the rest when it is sure that it may be.
+    /// Announces as much of the text as the safety monitor releases; the rest is held back until it is decided.
     fn stream(&mut self, piece: &str) {
         if piece.is_empty() {
             return;
@@ -410,9 +432,9 @@ impl<T: Reply> Work<'_, '_, T> {
         if let Release::UpTo(end) = release(&self.main, offset)
             && end > offset
         {
-            let fresh = self.main[offset..end].to_owned();
-            self.announced.push_str(&fresh);
-            self.ask.announce_chunk(self.step, offset, fresh);
+            let released = self.main[offset..end].to_owned();
+            self.announced.push_str(&released);
+            self.ask.announce_chunk(self.step, offset, released);
         }
     }
 
@@ -426,32 +448,32 @@ impl<T: Reply> Work<'_, '_, T> {
     }
 }
 
-/// What came of a call while tools were offered.
+/// Outcome of a call with tools.
 enum Used {
     Tools(Exchange),
-    /// It replied, or failed.
+    /// The model replied, or the call failed.
     None(Result<Said, ModelError>),
 }
 
-/// The reply without what must not be passed on (M-09). What cannot be examined is not passed on at all.
-fn monitored<T: Reply>(reply: T) -> Result<(T, Value, Vec<Withheld>), ReplyError> {
-    let mut written = serde_json::to_value(&reply).map_err(|_| ReplyError::Refused)?;
-    let withheld = withhold(&mut written);
+/// Removes what the safety monitor withholds (M-09). A reply that cannot be checked is refused.
+fn apply_safety<T: Reply>(reply: T) -> Result<(T, Value, Vec<Withheld>), ReplyError> {
+    let mut json = serde_json::to_value(&reply).map_err(|_| ReplyError::Refused)?;
+    let withheld = withhold(&mut json);
     if withheld.is_empty() {
-        return Ok((reply, written, withheld));
+        return Ok((reply, json, withheld));
     }
-    let clean = T::deserialize(&written).map_err(|_| ReplyError::Refused)?;
-    Ok((clean, written, withheld))
+    let clean = T::deserialize(&json).map_err(|_| ReplyError::Refused)?;
+    Ok((clean, json, withheld))
 }
 
-fn unfit(misfit: &ReplyError, said: &Said) -> Failure {
+fn reply_failure(error: &ReplyError, said: &Said) -> Failure {
     Failure {
-        reason: withhold_text(&misfit.to_string()),
+        reason: withhold_text(&error.to_string()),
         said: Some(withhold_text(&said.text)),
     }
 }
 
-fn unsaid(error: &ModelError) -> Failure {
+fn call_failure(error: &ModelError) -> Failure {
     Failure {
         reason: error.to_string(),
         said: None,

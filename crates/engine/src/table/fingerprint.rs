@@ -1,6 +1,6 @@
-//! By what a replay knows that a step is asked for as it was: a hash of all that its model was sent.
+//! Request hash: a replay accepts a recorded step only if its request has the same hash.
 //!
-//! Texts go into it as they are. RawJson out as JSON first, a long prompt would cost more to prepare for the hash than to hash.
+//! Texts are hashed as they are: serializing a long prompt to JSON first would cost more than the hash.
 
 use std::fmt::Write;
 
@@ -8,9 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{Image, Message, Request, Schema, Speaker};
 
-/// Of the first call of a step, as it was rendered.
+/// Hash of the first request of a step.
 pub(super) fn of(model: &str, request: &Request) -> String {
-    // Taken apart, so that nothing that is added to a request can be forgotten here.
+    // Destructured, so that a new field of `Request` does not compile until it is hashed.
     let Request {
         model: name,
         system,
@@ -53,7 +53,7 @@ pub(super) fn of(model: &str, request: &Request) -> String {
     parts.hex()
 }
 
-/// Each part comes after its length: no two requests give the same bytes.
+/// Hashes each part after its length, so that different requests never give the same bytes.
 struct Parts(Sha256);
 
 impl Parts {
@@ -66,7 +66,7 @@ impl Parts {
         self.0.update(text);
     }
 
-    /// For what is seldom there, and short.
+    /// For parts that are rare and short.
     fn json(&mut self, part: &impl serde::Serialize) {
         self.text(&serde_json::to_string(part).unwrap_or_default());
     }

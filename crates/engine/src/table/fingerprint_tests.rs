@@ -63,9 +63,9 @@ fn picture(data: &str) -> Image {
     }
 }
 
-/// C-08: a request that differs in anything at all is another one.
+/// C-08: a change of any field changes the hash.
 #[test]
-fn c08_whatever_is_changed_changes_it() {
+fn c08_every_field_is_part_of_the_hash() {
     let call = ToolCall {
         id: "1".into(),
         name: "search".into(),
@@ -74,37 +74,37 @@ fn c08_whatever_is_changed_changes_it() {
     };
     let requests = [
         request(),
-        with(|it| it.model = "y".into()),
-        with(|it| it.system = String::new()),
-        with(|it| it.messages.clear()),
-        with(|it| it.messages[0].text = "Why not?".into()),
-        with(|it| it.messages[0].shared = true),
-        with(|it| it.messages[0].speaker = Speaker::Assistant),
-        with(|it| it.messages[0].tools = vec![ToolPart::Call(call)]),
-        with(|it| it.messages.push(message(""))),
-        with(|it| it.images = vec![picture("AAAA")]),
-        with(|it| it.images = vec![picture("AAAB")]),
-        with(|it| it.schema = Some(schema("reply", json!({ "type": "object" })))),
-        with(|it| it.schema = Some(schema("other", json!({ "type": "object" })))),
-        with(|it| it.schema = Some(schema("reply", json!({ "type": "array" })))),
-        with(|it| it.tools = Some(tool(Offer::Open))),
-        with(|it| it.tools = Some(tool(Offer::Closed))),
-        with(|it| it.temperature = 0.8),
-        with(|it| it.max_output_tokens = 501),
-        with(|it| it.seed = 2),
+        with(|r| r.model = "y".into()),
+        with(|r| r.system = String::new()),
+        with(|r| r.messages.clear()),
+        with(|r| r.messages[0].text = "Why not?".into()),
+        with(|r| r.messages[0].shared = true),
+        with(|r| r.messages[0].speaker = Speaker::Assistant),
+        with(|r| r.messages[0].tools = vec![ToolPart::Call(call)]),
+        with(|r| r.messages.push(message(""))),
+        with(|r| r.images = vec![picture("AAAA")]),
+        with(|r| r.images = vec![picture("AAAB")]),
+        with(|r| r.schema = Some(schema("reply", json!({ "type": "object" })))),
+        with(|r| r.schema = Some(schema("other", json!({ "type": "object" })))),
+        with(|r| r.schema = Some(schema("reply", json!({ "type": "array" })))),
+        with(|r| r.tools = Some(tool(Offer::Open))),
+        with(|r| r.tools = Some(tool(Offer::Closed))),
+        with(|r| r.temperature = 0.8),
+        with(|r| r.max_output_tokens = 501),
+        with(|r| r.seed = 2),
     ];
-    let mut hashes: HashSet<String> = requests.iter().map(|it| of("lab:x", it)).collect();
+    let mut hashes: HashSet<String> = requests.iter().map(|r| of("lab:x", r)).collect();
     hashes.insert(of("lab:y", &request()));
     assert_eq!(hashes.len(), requests.len() + 1);
 }
 
-/// What stands at the end of one text is not what stands at the beginning of the next.
+/// C-08: moving characters from one text to the next changes the hash.
 #[test]
-fn c08_where_one_text_ends_counts() {
+fn c08_text_boundaries_are_part_of_the_hash() {
     let split = |system: &str, text: &str| {
-        with(|it| {
-            it.system = system.into();
-            it.messages[0].text = text.into();
+        with(|r| {
+            r.system = system.into();
+            r.messages[0].text = text.into();
         })
     };
     assert_ne!(
@@ -113,16 +113,16 @@ fn c08_where_one_text_ends_counts() {
     );
 }
 
-/// C-15: the same whenever and wherever it is made, however the schema came about.
+/// C-15: the hash is stable, whether the schema was built as a value or as text.
 #[test]
-fn c15_the_same_request_gives_the_same() {
+fn c15_the_same_request_has_the_same_hash() {
     let text = serde_json::value::to_raw_value(&json!({ "type": "object" })).unwrap();
     let read = Schema {
         name: "reply".into(),
         json: Arc::new(text.into()),
     };
     let made = schema("reply", json!({ "type": "object" }));
-    let one = of("lab:x", &with(|it| it.schema = Some(read)));
-    assert_eq!(one, of("lab:x", &with(|it| it.schema = Some(made))));
+    let one = of("lab:x", &with(|r| r.schema = Some(read)));
+    assert_eq!(one, of("lab:x", &with(|r| r.schema = Some(made))));
     assert_eq!(of("lab:x", &request()).len(), 32);
 }

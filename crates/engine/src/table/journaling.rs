@@ -1,4 +1,4 @@
-//! How what happens at a table gets into the journal, and from there to everybody who listens.
+//! Journaling and announcing: an event is written to the journal first, then listeners are notified.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,22 +9,26 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedMutexGuard, broadcast};
 
-use super::write_queue::{Ack, Append, Durability, PendingAppend, Waiting};
+use super::write_queue::{Ack, Append, Durability, PendingAppend};
 use super::{Halt, Notice, Table, keyed};
 use crate::event::{Event, Millis};
 use crate::journal::JournalError;
 
-/// How often a step that is finished lets others go first whose words have come in too.
-const GATHERING: usize = 3;
+/// How often a finished step yields so that other steps that are about to finish join its batch.
+const MAX_BATCH_YIELDS: usize = 3;
 
 impl Table {
-    /// Something the program finds out by other means than asking a seat: done once, then read from the journal.
+    /// Runs `find_out` once and journals its result under `key`; a replay reads it from the journal. For facts that do not
+    /// come from a seat, such as a retrieval.
+    ///
+    /// # Errors
+    /// [`Halt::Cancelled`] if the debate is cancelled meanwhile, [`Halt::Journal`] if the result cannot be written or read.
     pub async fn note<T, F>(&self, key: &str, find_out: impl FnOnce() -> F) -> Result<T, Halt>
     where
         T: Serialize + DeserializeOwned,
         F: Future<Output = T>,
     {
-        if let Some(known) = self.noted(key) {
+        if let Some(known) = self.recall_note(key) {
             return known;
         }
         self.flush().await?;
@@ -34,49 +38,49 @@ impl Table {
             () = self.deps.cancel.cancelled() => return Err(Halt::Cancelled),
             found = find_out() => found,
         };
-        self.record_async(noting(key, &found, started_at)?).await?;
+        self.record_async(note_event(key, &found, started_at)?)
+            .await?;
         Ok(found)
     }
 
-    /// Something that follows from what is in the journal: it travels with the next entry, and where it got lost it is worked
-    /// out again.
-    pub fn memoize<T>(&self, key: &str, work: impl FnOnce() -> T) -> Result<T, Halt>
+    /// Like [`Table::note`], for a pure computation on what is in the journal. The entry is deferred: it is written with the
+    /// next one, and if it is lost the value is computed again.
+    ///
+    /// # Errors
+    /// [`Halt::Journal`] if the value cannot be serialized, or the journal holds another type under `key`.
+    pub fn memoize<T>(&self, key: &str, compute: impl FnOnce() -> T) -> Result<T, Halt>
     where
         T: Serialize + DeserializeOwned,
     {
-        if let Some(known) = self.noted(key) {
+        if let Some(known) = self.recall_note(key) {
             return known;
         }
-        let found = work();
-        self.defer_and_announce(noting(key, &found, self.deps.clock.now())?);
-        Ok(found)
+        let value = compute();
+        self.defer_and_announce(note_event(key, &value, self.deps.clock.now())?);
+        Ok(value)
     }
 
-    /// What the journal says under that key.
-    fn noted<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, Halt>> {
+    fn recall_note<T: DeserializeOwned>(&self, key: &str) -> Option<Result<T, Halt>> {
         let value = self.replay.note(key)?;
-        let read = T::deserialize(value);
-        Some(read.map_err(|error| corrupt(key, &error).into()))
+        let parsed = T::deserialize(value);
+        Some(parsed.map_err(|error| corrupt(key, &error).into()))
     }
 
-    /// Journals first, announces after. What was deferred goes along, in its place.
+    /// Writes an event and returns when it is in the journal. Deferred entries are written before it.
     pub(super) async fn record(&self, event: Event) -> Result<(), JournalError> {
         self.flush().await?;
-        let ack = self
-            .write_queue
-            .put(self.deps.clock.now(), event, Durability::Written);
+        let now = self.deps.clock.now();
+        let ack = self.write_queue.push(now, event, Durability::Written);
         self.write(ack).await
     }
 
-    /// The same, but where nobody is at work any more it does not wait: what comes next is prepared meanwhile, and waits with
-    /// [`Table::flush`] before it does anything (C-08).
+    /// Like [`Table::record`], but if no step is in flight it returns as soon as the append has started. The next step is
+    /// prepared during the write and calls [`Table::flush`] before it has any effect (C-08).
     pub(super) async fn record_async(&self, event: Event) -> Result<(), JournalError> {
         self.flush().await?;
-        let ack = self
-            .write_queue
-            .put(self.deps.clock.now(), event, Durability::Queued);
-        // What others have heard already is written along.
-        for _ in 0..GATHERING {
+        let now = self.deps.clock.now();
+        let ack = self.write_queue.push(now, event, Durability::Queued);
+        for _ in 0..MAX_BATCH_YIELDS {
             tokio::task::yield_now().await;
             if self.write_queue.is_idle() {
                 break;
@@ -85,42 +89,41 @@ impl Table {
         self.write(ack).await
     }
 
-    /// The last step: one wait for the disk does for it and the end. Where no end follows, [`Table::flush_queue`] writes it.
+    /// Queues the last step, so that one fsync covers it and the end. If no end follows, [`Table::flush_queue`] writes it.
     pub(super) fn record_final(&self, event: Event) {
         let now = self.deps.clock.now();
-        // Nobody waits for it: whoever ends the debate does.
-        drop(self.write_queue.put(now, event, Durability::Queued));
+        drop(self.write_queue.push(now, event, Durability::Queued));
     }
 
-    /// What was to be written with an end that did not come.
+    /// Writes a step queued by [`Table::record_final`] whose end did not follow.
     pub(crate) async fn flush_queue(&self) -> Result<(), JournalError> {
         self.flush().await?;
-        let turn = self.write_queue.turn().await;
-        if !self.write_queue.is_awaited() {
+        let writer = self.write_queue.lock_writer().await;
+        if !self.write_queue.has_waiters() {
             return Ok(());
         }
-        let mut append = self.append(turn);
+        let mut append = self.start_append(writer);
         let outcome = (&mut append.writing).await;
-        self.written(append, &outcome);
+        self.finish_append(append, &outcome);
         outcome
     }
 
-    /// Writes all that waits, unless somebody does.
+    /// Appends all queued entries, unless another step's batch already contained this one.
     async fn write(&self, mut ack: Ack) -> Result<(), JournalError> {
-        let turn = tokio::select! {
+        let writer = tokio::select! {
             biased;
-            outcome = &mut ack => return outcome.unwrap_or_else(|_| Err(broken_off())),
-            turn = self.write_queue.turn() => turn,
+            outcome = &mut ack => return outcome.unwrap_or_else(|_| Err(write_aborted())),
+            writer = self.write_queue.lock_writer() => writer,
         };
         if let Ok(outcome) = ack.try_recv() {
             return outcome;
         }
-        let mut append = self.append(turn);
-        let outcome = if self.write_queue.may_continue(&append.all) {
+        let mut append = self.start_append(writer);
+        let outcome = if self.write_queue.may_write_in_background(&append.batch) {
             let Poll::Ready(outcome) = futures::poll!(&mut append.writing) else {
-                for waiting in &mut append.all {
-                    if let Some(author) = waiting.author.take() {
-                        author.notify(Ok(()));
+                for queued in &mut append.batch {
+                    if let Some(waiter) = queued.waiter.take() {
+                        waiter.notify(Ok(()));
                     }
                 }
                 *self.write_queue.pending.lock().await = PendingAppend::Append(append);
@@ -130,81 +133,88 @@ impl Table {
         } else {
             (&mut append.writing).await
         };
-        self.written(append, &outcome);
-        // Of several, each hears it from there.
-        ack.try_recv().unwrap_or_else(|_| Err(broken_off()))
+        self.finish_append(append, &outcome);
+        ack.try_recv().unwrap_or_else(|_| Err(write_aborted()))
     }
 
-    /// Waits until everything that was said so far is in the journal. Nothing may rest on it before.
+    /// Waits for an append started by [`Table::record_async`]. Must be called before anything that relies on it, such as a
+    /// model call.
     pub(super) async fn flush(&self) -> Result<(), JournalError> {
         let mut pending = self.write_queue.pending.lock().await;
         match &mut *pending {
             PendingAppend::Nothing => Ok(()),
             PendingAppend::Failed(error) => Err(error.clone()),
             PendingAppend::Append(append) => {
-                // Whoever goes away while waiting leaves it to the next.
+                // If this future is dropped here, the append stays pending for the next flush.
                 let outcome = (&mut append.writing).await;
                 let next = match &outcome {
                     Ok(()) => PendingAppend::Nothing,
                     Err(error) => PendingAppend::Failed(error.clone()),
                 };
                 if let PendingAppend::Append(append) = std::mem::replace(&mut *pending, next) {
-                    self.written(append, &outcome);
+                    self.finish_append(append, &outcome);
                 }
-                self.tell_early();
+                self.announce_deferred();
                 outcome
             }
         }
     }
 
-    /// All that waits to be written, on its way.
-    fn append(&self, turn: OwnedMutexGuard<()>) -> Append {
-        let all = self.write_queue.take();
+    fn start_append(&self, writer: OwnedMutexGuard<()>) -> Append {
+        let batch = self.write_queue.drain();
         let generation = self.replay.generation;
-        let entries = all.iter().map(|it| keyed(&it.entry, generation)).collect();
+        let entries = batch
+            .iter()
+            .map(|queued| keyed(&queued.entry, generation))
+            .collect();
         let journal = Arc::clone(&self.deps.journal);
         let writing = async move { journal.append(entries).await }.boxed();
-        Append { turn, all, writing }
+        Append {
+            writer,
+            batch,
+            writing,
+        }
     }
 
-    /// Tells everybody how it went.
-    fn written(&self, append: Append, outcome: &Result<(), JournalError>) {
-        let Append { turn, all, .. } = append;
+    /// Notifies listeners and waiters of the outcome, then releases the writer lock.
+    fn finish_append(&self, append: Append, outcome: &Result<(), JournalError>) {
+        let Append { writer, batch, .. } = append;
         match outcome {
             Ok(()) => {
-                for waiting in all {
-                    let Waiting { entry, author, .. } = waiting;
-                    if waiting.is_unannounced {
+                for queued in batch {
+                    let entry = queued.entry;
+                    if queued.is_unannounced {
                         self.notify(Some(entry.seq), entry.at, entry.event);
                     }
-                    if let Some(author) = author {
-                        author.notify(Ok(()));
+                    if let Some(waiter) = queued.waiter {
+                        waiter.notify(Ok(()));
                     }
                 }
             }
-            Err(error) => self.write_queue.put_back(all, error),
+            Err(error) => self.write_queue.requeue(batch, error),
         }
-        drop(turn);
+        drop(writer);
     }
 
-    fn tell_early(&self) {
+    fn announce_deferred(&self) {
         for entry in self.write_queue.unannounced() {
             self.notify(Some(entry.seq), entry.at, entry.event);
         }
     }
 
-    /// Nothing depends on it before the next entry: it travels with that, and everyone hears of it at once.
+    /// Queues an entry that nothing depends on and notifies listeners at once, before it is written.
     pub(super) fn defer_and_announce(&self, event: Event) {
         self.write_queue
             .defer_and_announce(self.deps.clock.now(), event);
-        // Where a step is still being written, after it.
+        // While an append is pending, its entries are announced first.
         if let Ok(pending) = self.write_queue.pending.try_lock()
             && !matches!(*pending, PendingAppend::Append(_))
         {
-            self.tell_early();
+            self.announce_deferred();
         }
     }
 
+    /// Notifies listeners of an event that is not journaled.
     pub(super) fn announce(&self, event: Event) {
         if self.has_listeners() {
             self.notify(None, self.deps.clock.now(), event);
@@ -212,8 +222,8 @@ impl Table {
     }
 
     fn has_listeners(&self) -> bool {
-        let heard = |sender: &broadcast::Sender<_>| sender.receiver_count() > 0;
-        self.observer.get().is_some() || self.notices.get().is_some_and(heard)
+        let has_receivers = |sender: &broadcast::Sender<_>| sender.receiver_count() > 0;
+        self.observer.get().is_some() || self.notices.get().is_some_and(has_receivers)
     }
 
     fn notify(&self, seq: Option<u64>, at: Millis, event: Event) {
@@ -225,14 +235,18 @@ impl Table {
             observer(&notice);
         }
         if let Some(sender) = self.notices.get() {
-            // Nobody listening any more is no failure.
+            // Fails only if the last receiver is gone.
             let _ = sender.send(notice);
         }
     }
 }
 
-fn noting(key: &str, found: &impl Serialize, started_at: Millis) -> Result<Event, JournalError> {
-    let value = serde_json::to_value(found).map_err(|error| corrupt(key, &error))?;
+fn note_event(
+    key: &str,
+    value: &impl Serialize,
+    started_at: Millis,
+) -> Result<Event, JournalError> {
+    let value = serde_json::to_value(value).map_err(|error| corrupt(key, &error))?;
     Ok(Event::Noted {
         key: key.to_owned(),
         value,
@@ -246,8 +260,8 @@ fn corrupt(key: &str, error: &serde_json::Error) -> JournalError {
     }
 }
 
-fn broken_off() -> JournalError {
+fn write_aborted() -> JournalError {
     JournalError::Unavailable {
-        detail: "writing was broken off".into(),
+        detail: "the write was aborted".into(),
     }
 }

@@ -1,5 +1,5 @@
-//! The table: the only thing that acts. A protocol asks seats through it and computes with pure functions; looking up the
-//! journal, spending the budget, calling, streaming, validating, recording and announcing are written here, once.
+//! The table: the only object with side effects. Protocols ask seats through it and otherwise are pure functions. Replay,
+//! budget, model calls, streaming, validation, journaling and notification are implemented here, once for all protocols.
 
 mod calls;
 mod fingerprint;
@@ -34,49 +34,54 @@ use crate::safety;
 use crate::totals::{Sum, call_of};
 
 pub use crate::budget::{Budget, Exhausted};
-pub use person::{CONTINUE, STOP, Unheard, decide, end_meanwhile, open_question, say_meanwhile};
+pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
 pub use step::{Ask, Turn};
 
 use crate::budget::BudgetTracker;
-use person::{Person, said_in};
+use person::{Person, words_in};
 use replay::Replay;
 use write_queue::WriteQueue;
 
-/// Why a debate stops before its protocol is through. A failed step is not among them: its seat is absent, no more.
+/// Why a debate stops before its protocol is finished. Every protocol passes it up with `?`; the caller decides whether the
+/// debate ends, is resumed later or waits. A failed step does not halt a debate: its seat is absent for that step.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Halt {
     #[error(transparent)]
     Budget(#[from] Exhausted),
     #[error("the debate was interrupted")]
     Cancelled,
+    /// The request of a journaled step differs from the one the protocol renders now.
     #[error(
-        "the journal does not fit: step '{step}' was asked with another prompt, model or setting when it was recorded"
+        "cannot replay step '{step}': the journal recorded it with a different prompt, model or setting"
     )]
     Drift { step: String },
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    #[error("the debate was opened with another setup")]
+    #[error("the journal was opened with a different setup")]
     OtherSetup,
-    #[error("no model is given for seat '{seat}'")]
+    #[error("no model for seat '{seat}'")]
     NoModel { seat: String },
-    #[error("the debate waits for a person's decision")]
+    /// The question `key` is journaled; the debate is played again after [`decide`].
+    #[error("the debate is waiting for a person's decision")]
     Waiting { key: String },
 }
 
+/// The wall clock, replaced in tests.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Millis;
 }
 
-/// The model in a seat, and its price where that is known.
+/// The model of a seat, and its price if known.
 #[derive(Clone)]
 pub struct SeatModel {
     pub model: Arc<dyn Model>,
     pub price: Option<Price>,
 }
 
-/// What the table works with. Everything that could differ between two runs comes in here.
+/// The dependencies of a [`Table`]: models, embedder, prompts, templates, journal, clock and cancellation. Everything that
+/// can differ between two runs of the same setup is passed in here, so that a test can replace it.
 pub struct TableDeps {
     pub seat_models: HashMap<String, SeatModel>,
     pub embedder: Option<Arc<dyn Embedder>>,
@@ -88,7 +93,8 @@ pub struct TableDeps {
     pub cancel: CancellationToken,
 }
 
-/// Something that just happened. `seq` is its place in the journal; chunks and the like have none.
+/// An event as listeners of a [`Table`] receive it. `seq` is its sequence number in the journal; it is `None` for events
+/// that are not journaled, such as chunks. Journaled events arrive in the order of `seq`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
     pub seq: Option<u64>,
@@ -104,6 +110,11 @@ pub struct Missing {
     pub reason: String,
 }
 
+/// One debate being played. A protocol gets a `&Table` and asks seats with [`Table::ask`].
+///
+/// Guarantees: an event is in the journal before listeners are notified of it and before anything relies on it (deferred
+/// entries, which can be recomputed, are the exception); a step that is in the journal is not asked again; no call starts after
+/// the budget is spent; text that the safety monitor withholds leaves the step neither to seats nor to listeners.
 pub struct Table {
     setup: Setup,
     deps: TableDeps,
@@ -111,35 +122,39 @@ pub struct Table {
     budget_tracker: BudgetTracker,
     deadline: Option<Millis>,
     write_queue: WriteQueue,
-    asked: Mutex<Asked>,
+    stats: Mutex<Stats>,
     person: Person,
-    /// Made for the first who listens: it has a place for every notice that one may lag behind.
+    /// Created for the first listener, because its buffer is large.
     notices: OnceLock<broadcast::Sender<Arc<Notice>>>,
     observer: OnceLock<Observer>,
 }
 
-/// Ack of everything at once, in order, by whoever makes it happen. It must not wait.
+/// Called synchronously with every notice, in order. It must not block.
 pub type Observer = Box<dyn Fn(&Arc<Notice>) + Send + Sync>;
 
 #[derive(Default)]
-struct Asked {
-    count: usize,
-    /// Attempts beyond the first, at this table.
+struct Stats {
+    /// Steps asked for, failed ones included.
+    steps: usize,
+    /// Attempts beyond the first, in this run.
     retries: usize,
     sum: Sum,
     missing: BTreeMap<String, Missing>,
 }
 
-/// How many notices a slow listener may lag behind before it has to catch up from the journal.
-const LAG: usize = 8192;
+/// How many notices a listener may lag behind before it has to catch up from the journal.
+const MAX_LAG: usize = 8192;
 
-/// Retries of a debate beyond one for every step.
+/// Retries a debate may make in addition to one per step.
 const SPARE_RETRIES: usize = 20;
 
 impl Table {
-    /// Sits down to a new debate, or to one whose journal already holds something; an ended one is opened again.
+    /// Starts a debate, or resumes the one in the journal; a debate that has ended is reopened.
     ///
-    /// `budget` may be larger than the one the debate was opened with.
+    /// `budget` may be larger than the one in the journaled setup.
+    ///
+    /// # Errors
+    /// [`Halt::OtherSetup`] if the journal belongs to a different setup, [`Halt::Journal`] if it cannot be read or written.
     pub async fn open(setup: Setup, budget: Budget, deps: TableDeps) -> Result<Self, Halt> {
         let mut entries = deps.journal.load().await?;
         let now = deps.clock.now();
@@ -153,32 +168,32 @@ impl Table {
             entries.push(entry);
         }
         let budget_tracker = BudgetTracker::new(budget);
-        let mut asked = Asked::default();
+        let mut stats = Stats::default();
         for call in entries.iter().filter_map(|entry| call_of(&entry.event)) {
-            budget_tracker.recall(&call.spent);
-            asked.sum.add(call);
+            budget_tracker.add(&call.spent);
+            stats.sum.add(call);
         }
         let deadline = budget_tracker.deadline(now, busy_ms(&entries));
-        let person = Person::having_said(said_in(&entries).cloned().collect());
+        let person = Person::with_words(words_in(&entries).cloned().collect());
         let replay = Replay::of(entries);
         if replay.setup.as_ref().is_some_and(|known| **known != setup) {
             return Err(Halt::OtherSetup);
         }
         let is_new = replay.setup.is_none();
         let table = Self {
-            write_queue: WriteQueue::at(replay.next_seq.max(1)),
+            write_queue: WriteQueue::starting_at(replay.next_seq.max(1)),
             setup,
             deps,
             replay,
             budget_tracker,
             deadline,
-            asked: Mutex::new(asked),
+            stats: Mutex::new(stats),
             person,
             notices: OnceLock::new(),
             observer: OnceLock::new(),
         };
         if !safety::is_ready() {
-            table.meanwhile(safety::prepare);
+            table.in_background(safety::prepare);
         }
         if is_new {
             table
@@ -188,7 +203,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The number of the last entry that the journal holds, or will with the next.
+    /// Sequence number of the newest entry, entries not written yet included.
     pub fn last_seq(&self) -> u64 {
         self.write_queue.last_seq()
     }
@@ -209,93 +224,94 @@ impl Table {
         &self.deps.scale
     }
 
-    /// A template without parts, as a prompt would include it.
+    /// Renders a template without parts, as a prompt would include it.
     pub fn render(&self, name: &str, context: impl Serialize) -> Result<String, Halt> {
         Ok(self.deps.prompts.render_plain(name, context)?)
     }
 
-    /// From now on; what was before is in the journal.
+    /// Subscribes to notices from now on; earlier events are in the journal. A receiver that lags loses notices.
     pub fn listen(&self) -> broadcast::Receiver<Arc<Notice>> {
-        let sender = self.notices.get_or_init(|| broadcast::channel(LAG).0);
+        let sender = self.notices.get_or_init(|| broadcast::channel(MAX_LAG).0);
         sender.subscribe()
     }
 
-    /// For one who must not miss anything and does not wait: from now on. There can be one; a second is not heard.
+    /// Sets the observer, which gets every notice from now on and misses none. A second one is ignored.
     pub fn set_observer(&self, observer: Observer) {
         let _ = self.observer.set(observer);
     }
 
-    /// Puts a question to one seat.
+    /// Builds a step: a question to one seat. Nothing is sent before [`Ask::send`].
     pub fn ask<T: Reply>(&self, seat: &str, verb: &str) -> Ask<'_, T> {
         Ask::new(self, seat, verb)
     }
 
-    /// Begins a round, unless it has begun: everyone notify of it at once, and it is journaled with the first step that follows.
+    /// Starts a round, unless it already has. Listeners are notified at once; it is journaled with the next entry.
     pub fn round(&self, round: u32, name: &str) {
         if self.replay.has_round(round) {
             return;
         }
-        if self.write_queue.begin(round) {
+        if self.write_queue.start_round(round) {
             let name = name.to_owned();
             let event = Event::RoundStarted { round, name };
             self.defer_and_announce(event);
         }
     }
 
-    /// Does what will be needed later while models are waited for.
-    pub fn meanwhile(&self, work: impl FnOnce() + Send + 'static) {
+    /// Runs preparatory work on the blocking pool, so that it is done while models are answering.
+    pub fn in_background(&self, work: impl FnOnce() + Send + 'static) {
         drop(tokio::task::spawn_blocking(work));
     }
 
-    /// Steps whose seat was absent, in the order of their names.
+    /// Failed steps, ordered by name.
     pub fn missing(&self) -> Vec<Missing> {
-        lock(&self.asked).missing.values().cloned().collect()
+        lock(&self.stats).missing.values().cloned().collect()
     }
 
-    /// How many steps were asked for so far, the missing ones among them.
+    /// Number of steps so far, failed ones included.
     pub fn asked(&self) -> usize {
-        lock(&self.asked).count
+        lock(&self.stats).steps
     }
 
-    /// What the whole debate has used so far, earlier runs included.
+    /// Usage of the whole debate so far, earlier runs included.
     pub fn spent(&self) -> Sum {
-        lock(&self.asked).sum
+        lock(&self.stats).sum
     }
 
+    /// Journals the end of the debate.
     pub async fn end(&self, end: Arc<End>) -> Result<(), Halt> {
         Ok(self.record(Event::Ended(end)).await?)
     }
 
-    /// Whether one more attempt at a call is within what this debate may make: a few, and one for every step (C-07).
+    /// Counts a retry; false once the debate has used up its retries (C-07).
     fn may_retry(&self) -> bool {
-        let mut asked = lock(&self.asked);
-        asked.retries += 1;
-        asked.retries <= SPARE_RETRIES + asked.count
+        let mut stats = lock(&self.stats);
+        stats.retries += 1;
+        stats.retries <= SPARE_RETRIES + stats.steps
     }
 
     fn seated(&self, seat: &str) -> Result<(&Seated, &SeatModel), Halt> {
         let missing = || Halt::NoModel {
             seat: seat.to_owned(),
         };
-        let seated = self.setup.seats.iter().find(|it| it.seat.name == seat);
-        let chair = self.deps.seat_models.get(seat);
-        Ok((seated.ok_or_else(missing)?, chair.ok_or_else(missing)?))
+        let seated = self.setup.seats.iter().find(|s| s.seat.name == seat);
+        let seat_model = self.deps.seat_models.get(seat);
+        Ok((seated.ok_or_else(missing)?, seat_model.ok_or_else(missing)?))
     }
 }
 
-/// Several seats at once. All are let finish before a halt of one of them counts: their answers are paid for.
+/// Asks several seats concurrently. If one halts, the others still finish, because their answers are paid for.
 pub async fn all<T>(
     asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
 ) -> Result<Vec<T>, Halt> {
-    side_by_side(asks).await.into_iter().collect()
+    join_all(asks).await.into_iter().collect()
 }
 
-/// Several seats at once, keeping what the others said when one of them halts.
+/// Like [`all`], but returns the answers of the others if one halts.
 pub async fn each<T>(
     asks: impl IntoIterator<Item = impl Future<Output = Result<T, Halt>>>,
 ) -> (Vec<Option<T>>, Result<(), Halt>) {
     let mut halted = Ok(());
-    let kept = side_by_side(asks)
+    let kept = join_all(asks)
         .await
         .into_iter()
         .map(|answer| match answer {
@@ -311,20 +327,20 @@ pub async fn each<T>(
     (kept, halted)
 }
 
-/// Each goes on when something has come for it, and is left alone when it has come for another: ten seats that answer word by word
-/// would else all be looked at for every word of one.
-pub fn side_by_side<F: Future>(
+/// Runs futures concurrently, results in order. Only the woken one is polled: with ten streaming seats, a plain `join_all` of
+/// few futures would poll all of them for every token of one.
+pub fn join_all<F: Future>(
     work: impl IntoIterator<Item = F>,
 ) -> impl Future<Output = Vec<F::Output>> {
     FuturesOrdered::from_iter(work).collect()
 }
 
-/// Two kinds of work side by side; neither waits for the other.
+/// Runs two futures concurrently.
 pub async fn both<A, B>(first: impl Future<Output = A>, second: impl Future<Output = B>) -> (A, B) {
     futures::future::join(first, second).await
 }
 
-/// The number of the reopening that is due, where the last thing in the journal is an end.
+/// The generation that reopening this journal starts; `None` if the debate has not ended.
 fn next_generation(entries: &[Entry]) -> Option<u32> {
     let mut generation = 0;
     let mut is_ended = false;
@@ -362,12 +378,12 @@ fn keyed(entry: &Entry, generation: u32) -> Keyed {
     }
 }
 
-/// How long calls of this journal were under way, side by side counted once.
+/// How long calls of this journal were in flight; concurrent calls count once.
 pub fn busy_ms(entries: &[Entry]) -> u64 {
     timing::busy(entries.iter().filter_map(span_of))
 }
 
-/// From when to when the work behind an entry took place.
+/// Start and end of the work behind an entry.
 pub fn span_of(entry: &Entry) -> Option<(Millis, Millis)> {
     if let Event::Noted { started_at, .. } = &entry.event {
         return Some((*started_at, entry.at));

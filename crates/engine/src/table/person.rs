@@ -1,8 +1,8 @@
 //! A person at the table: speaking between rounds, pausing, deciding (E-09, E-10).
 //!
-//! Whatever a person does is in the journal before it has any effect, and where it takes effect is in the journal too, so
-//! that a replay notify the same words at the same place. A debate that durability a decision does not stay at the table: it
-//! leaves with [`Halt::Waiting`], and is played again once the decision is in its journal.
+//! An action of a person is journaled before it has any effect, and so is the place where it takes effect: a replay sees the
+//! same words at the same place. A debate that needs a decision halts with [`Halt::Waiting`] and is played again once the
+//! decision is in its journal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,33 +14,33 @@ use super::{Halt, Table, keyed, next_generation};
 use crate::event::{Decision, End, Entry, Event, Millis, Query, Setup, Words};
 use crate::journal::{Journal, JournalError};
 
-/// What the person has said and wants.
+/// What a person has said, and whether they asked for a pause.
 #[derive(Debug, Default)]
 pub(super) struct Person {
     said: tokio::sync::Mutex<Vec<Words>>,
-    wants_pause: AtomicBool,
+    pause_requested: AtomicBool,
 }
 
 impl Person {
-    pub(super) fn having_said(said: Vec<Words>) -> Self {
+    pub(super) fn with_words(said: Vec<Words>) -> Self {
         Self {
             said: said.into(),
-            wants_pause: AtomicBool::new(false),
+            pause_requested: AtomicBool::new(false),
         }
     }
 }
 
-/// The decision that lets a paused debate go on.
+/// The decision that continues a paused debate.
 pub const CONTINUE: &str = "continue";
 /// The decision that ends a paused debate.
 pub const STOP: &str = "stop";
 
-/// Why words or a decision were not taken.
+/// Why a decision was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unheard {
-    #[error("the debate waits for no decision")]
-    NothingAsked,
-    #[error("'{choice}' is not among the choices: {}", options.join(", "))]
+pub enum DecisionError {
+    #[error("the debate is not waiting for a decision")]
+    NotWaiting,
+    #[error("invalid choice '{choice}': expected one of {}", options.join(", "))]
     NoSuchOption {
         choice: String,
         options: Vec<String>,
@@ -50,7 +50,7 @@ pub enum Unheard {
 }
 
 impl Table {
-    /// A person speaks. The seats hear it from the next interlude on. Gives the number of these words.
+    /// Journals words of a person and returns their number. Seats see them from the next interlude on.
     pub async fn say(&self, text: String, by: Option<String>) -> Result<u32, JournalError> {
         let mut said = self.person.said.lock().await;
         let number = next_number(&said);
@@ -60,41 +60,44 @@ impl Table {
         Ok(number)
     }
 
-    /// The debate stops at the next interlude and waits for a person to let it go on.
+    /// Requests a pause: at the next interlude the debate halts and waits for [`CONTINUE`] or [`STOP`].
     pub fn pause(&self) {
-        self.person.wants_pause.store(true, Ordering::Relaxed);
+        self.person.pause_requested.store(true, Ordering::Relaxed);
     }
 
-    /// Takes a pause back that has not begun.
-    pub fn unpause(&self) {
-        self.person.wants_pause.store(false, Ordering::Relaxed);
+    /// Withdraws a pause request that has not taken effect.
+    pub fn cancel_pause(&self) {
+        self.person.pause_requested.store(false, Ordering::Relaxed);
     }
 
-    pub fn is_to_pause(&self) -> bool {
-        self.person.wants_pause.load(Ordering::Relaxed)
+    pub fn is_pause_requested(&self) -> bool {
+        self.person.pause_requested.load(Ordering::Relaxed)
     }
 
-    /// The time between two rounds or phases: `place` is what begins next (`r2`, `synthesis`). Waits here if a person wants
-    /// that. Gives all that the person has said so far.
+    /// The point between two rounds or phases, where a person can take part; `place` names what starts next (`r2`,
+    /// `synthesis`). Pauses if requested. Returns everything the person has said so far.
+    ///
+    /// # Errors
+    /// [`Halt::Waiting`] while paused, [`Halt::Cancelled`] if the decision is [`STOP`].
     pub async fn interlude(&self, place: &str) -> Result<Vec<Words>, Halt> {
         let key = format!("{place}/heard");
         let known = self.replay.note(&key).map(serde_json::Value::as_u64);
-        let heard = if let Some(count) = known {
+        let visible = if let Some(count) = known {
             usize::try_from(count.unwrap_or_default()).unwrap_or_default()
         } else {
-            self.rest(place).await?;
+            self.pause_if_requested(place).await?;
             let count = self.person.said.lock().await.len();
             self.defer_note(key, json!(count));
             count
         };
         let said = self.person.said.lock().await;
-        Ok(said.iter().take(heard).cloned().collect())
+        Ok(said.iter().take(visible).cloned().collect())
     }
 
-    async fn rest(&self, place: &str) -> Result<(), Halt> {
-        // A debate that was stopped in a pause and reopened later is not stopped by the same pause again.
+    async fn pause_if_requested(&self, place: &str) -> Result<(), Halt> {
+        // The generation is part of the key so that a debate stopped in a pause and reopened does not stop there again.
         let key = format!("{place}/pause{}", self.replay.generation);
-        if !self.is_to_pause() && !self.replay.is_asked(&key) {
+        if !self.is_pause_requested() && !self.replay.is_asked(&key) {
             return Ok(());
         }
         let options = [CONTINUE, STOP];
@@ -107,7 +110,10 @@ impl Table {
         Ok(())
     }
 
-    /// What a person decides. Where nobody has yet, the question is journaled and the debate waits.
+    /// The journaled decision on a question. If there is none, the question is journaled and the debate waits.
+    ///
+    /// # Errors
+    /// [`Halt::Waiting`] until the decision is in the journal.
     pub async fn decision(
         &self,
         key: &str,
@@ -133,19 +139,19 @@ impl Table {
         })
     }
 
-    /// Like [`note`](Table::note), but nothing depends on it before the next entry: it travels with that.
+    /// Like [`note`](Table::note), but written with the next entry.
     fn defer_note(&self, key: String, value: serde_json::Value) {
         let now = self.deps.clock.now();
-        let noted = Event::Noted {
+        let note = Event::Noted {
             key,
             value,
             started_at: now,
         };
-        self.write_queue.defer(now, noted);
+        self.write_queue.defer(now, note);
     }
 }
 
-/// The question that a debate waits to have decided.
+/// The question whose decision a debate is waiting for.
 pub fn open_question(entries: &[Entry]) -> Option<&Query> {
     let mut open = None;
     for entry in entries {
@@ -161,18 +167,21 @@ pub fn open_question(entries: &[Entry]) -> Option<&Query> {
     open
 }
 
-/// Decides what a debate waits for. Nobody else may be writing to this journal.
+/// Journals the decision a debate is waiting for. The caller must be the only writer of this journal.
+///
+/// # Errors
+/// [`DecisionError`] if the debate is not waiting, the choice is not an option, or the journal fails.
 pub async fn decide(
     journal: &dyn Journal,
     now: Millis,
     choice: String,
     by: Option<String>,
     note: Option<String>,
-) -> Result<(), Unheard> {
+) -> Result<(), DecisionError> {
     let entries = journal.load().await?;
-    let query = open_question(&entries).ok_or(Unheard::NothingAsked)?;
+    let query = open_question(&entries).ok_or(DecisionError::NotWaiting)?;
     if !query.options.contains(&choice) {
-        return Err(Unheard::NoSuchOption {
+        return Err(DecisionError::NoSuchOption {
             choice,
             options: query.options.clone(),
         });
@@ -186,23 +195,23 @@ pub async fn decide(
     Ok(append_one(journal, &entries, now, decided).await?)
 }
 
-/// Speaks to a debate that waits. Nobody else may be writing to this journal.
-pub async fn say_meanwhile(
+/// Journals words of a person while no table is open. The caller must be the only writer of this journal.
+pub async fn say_offline(
     journal: &dyn Journal,
     now: Millis,
     text: String,
     by: Option<String>,
 ) -> Result<u32, JournalError> {
     let entries = journal.load().await?;
-    let said: Vec<Words> = said_in(&entries).cloned().collect();
+    let said: Vec<Words> = words_in(&entries).cloned().collect();
     let number = next_number(&said);
     let words = Event::Said(Words { number, text, by });
     append_one(journal, &entries, now, words).await?;
     Ok(number)
 }
 
-/// Ends a debate that nobody plays, such as one that waits. Nobody else may be writing to this journal.
-pub async fn end_meanwhile(
+/// Ends a debate while no table is open, such as a waiting one. The caller must be the only writer of this journal.
+pub async fn end_offline(
     journal: &dyn Journal,
     now: Millis,
     setup: &Setup,
@@ -210,7 +219,7 @@ pub async fn end_meanwhile(
 ) -> Result<(), JournalError> {
     let mut entries = journal.load().await?;
     if entries.is_empty() {
-        // It was never begun: what it was to be is still ack.
+        // The debate never started; its setup is journaled nevertheless.
         let opened = Event::Opened(Arc::new(setup.clone()));
         append_one(journal, &entries, now, opened).await?;
         entries = journal.load().await?;
@@ -236,7 +245,8 @@ pub async fn end_meanwhile(
     journal.append(batch).await
 }
 
-pub(super) fn said_in(entries: &[Entry]) -> impl Iterator<Item = &Words> {
+/// Everything a person said in this journal.
+pub(super) fn words_in(entries: &[Entry]) -> impl Iterator<Item = &Words> {
     entries.iter().filter_map(|entry| {
         if let Event::Said(words) = &entry.event {
             Some(words)
@@ -254,7 +264,7 @@ async fn append_one(
 ) -> Result<(), JournalError> {
     let seq = entries.last().map_or(1, |last| last.seq + 1);
     let entry = Entry { seq, at, event };
-    // Neither words nor decisions have a generation in their key.
+    // The keys of words and decisions do not contain the generation.
     journal.append(vec![keyed(&entry, 0)]).await
 }
 

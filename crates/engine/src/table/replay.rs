@@ -1,4 +1,4 @@
-//! What the journal already knows, looked up by position: this is how a debate resumes without repeating a call (C-08).
+//! Index of a loaded journal by step and key, so that a resumed debate repeats no call (C-08).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,15 +11,16 @@ use crate::event::{Decision, Entry, Event, FailedStep, FinishedStep, Setup};
 pub(super) struct Replay {
     finished: HashMap<String, Arc<FinishedStep>>,
     failed: HashMap<String, Arc<FailedStep>>,
-    noted: HashMap<String, Value>,
-    asked: HashSet<String>,
-    decided: HashMap<String, Decision>,
+    notes: HashMap<String, Value>,
+    questions: HashSet<String>,
+    decisions: HashMap<String, Decision>,
     rounds: Vec<u32>,
     pub(super) generation: u32,
     pub(super) next_seq: u64,
     pub(super) setup: Option<Arc<Setup>>,
 }
 
+/// The recorded outcome of a step.
 pub(super) enum Known<'a> {
     Finished(&'a FinishedStep),
     Failed(&'a FailedStep),
@@ -34,7 +35,7 @@ impl Replay {
             match entry.event {
                 Event::Opened(setup) => replay.setup = Some(setup),
                 Event::RoundStarted { round, .. } => replay.rounds.push(round),
-                Event::Noted { key, value, .. } => drop(replay.noted.insert(key, value)),
+                Event::Noted { key, value, .. } => drop(replay.notes.insert(key, value)),
                 Event::StepFinished(step) => {
                     after_last_success.clear();
                     replay.finished.insert(step.call.step.clone(), step);
@@ -45,15 +46,15 @@ impl Replay {
                 }
                 Event::Reopened { generation } => {
                     replay.generation = generation;
-                    // Later good steps were asked in the knowledge of earlier failures; the last failures have no such
-                    // followers and may be tried again.
+                    // Failures after the last success are retried. Earlier ones are kept, because later prompts were
+                    // rendered with them.
                     for step in after_last_success.drain(..) {
                         replay.failed.remove(&step);
                     }
                 }
-                Event::Asked(query) => drop(replay.asked.insert(query.key)),
+                Event::Asked(query) => drop(replay.questions.insert(query.key)),
                 Event::Decided(decision) => {
-                    replay.decided.insert(decision.key.clone(), decision);
+                    replay.decisions.insert(decision.key.clone(), decision);
                 }
                 Event::Ended(_)
                 | Event::Said(_)
@@ -75,15 +76,15 @@ impl Replay {
     }
 
     pub(super) fn note(&self, key: &str) -> Option<&Value> {
-        self.noted.get(key)
+        self.notes.get(key)
     }
 
     pub(super) fn is_asked(&self, key: &str) -> bool {
-        self.asked.contains(key)
+        self.questions.contains(key)
     }
 
     pub(super) fn decision(&self, key: &str) -> Option<&Decision> {
-        self.decided.get(key)
+        self.decisions.get(key)
     }
 
     pub(super) fn has_round(&self, round: u32) -> bool {

@@ -7,9 +7,10 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{self, Failure, Judged, Work};
+use super::calls::{self, Calls, Failure, Judged};
 use super::replay::Known;
-use super::{Exhausted, Halt, Missing, Table, fingerprint, lock};
+use super::{Halt, Missing, Table, fingerprint, lock};
+use crate::budget::Exhausted;
 use crate::event::{Call, Event, FailedStep, FinishedStep, InsteadOf, Seated, Spent, Words};
 use crate::journal::JournalError;
 use crate::model::{Ability, Image, Message, Request, Speaker};
@@ -18,14 +19,14 @@ use crate::safety::{Withheld, withhold_text};
 use crate::tokens;
 use crate::tools::Toolbox;
 
-/// A reply that fits, and how people read it.
+/// A valid reply of a seat, with the text people read. Returned by [`Ask::send`], and by a replay exactly as it was recorded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn<T> {
     pub reply: T,
     pub text: String,
-    /// Rules it broke even after it was sent back once.
+    /// Rules of [`Ask::check`] that it still broke after the retry.
     pub remarks: Vec<String>,
-    /// What the safety monitor took out of it.
+    /// Texts that the safety monitor removed from it.
     pub withheld: Vec<Withheld>,
     pub spent: Spent,
 }
@@ -33,8 +34,11 @@ pub struct Turn<T> {
 type Check<'t, T> = Box<dyn Fn(&T) -> Vec<String> + Send + Sync + 't>;
 type Render<'t, T> = Box<dyn Fn(&T) -> String + Send + Sync + 't>;
 
-/// A question to a seat, being put together. `send` asks it.
-#[must_use = "nothing is asked until it is sent"]
+/// Builder of one step: a question to a seat whose reply has the type `T`. [`Ask::send`] asks it.
+///
+/// The step's name (`r2/skeptic/critique`) is its key in the journal and must be unique within a debate. A journaled step is
+/// replayed instead of asked, if its request has the same hash.
+#[must_use = "nothing is asked before `send`"]
 pub struct Ask<'t, T> {
     pub(super) table: &'t Table,
     seat: String,
@@ -77,51 +81,51 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
-    /// A step outside the rounds, after `round`: its name begins with the phase instead.
+    /// A step outside the rounds, after `round`: its name begins with the phase.
     pub fn in_phase(mut self, phase: &'static str, round: u32) -> Self {
         self.phase = Some(phase);
         self.in_round(round)
     }
 
-    /// The debate ends with this step: it is written together with the end, which follows at once.
+    /// Marks the last step of a debate: it is written in one batch with the end, which must follow.
     pub fn last(mut self) -> Self {
         self.is_last = true;
         self
     }
 
-    /// The template to render; `seat` and `small` are added to its context, and `person` (what a person said) as nobody
-    /// where it is not given.
+    /// The template to render. `seat` and `small` are added to its context, and an empty `person` (words of a person) if it
+    /// has none.
     pub fn prompt(mut self, name: &str, context: impl Serialize) -> Self {
         name.clone_into(&mut self.prompt);
         self.context = minijinja::Value::from(Serde(context));
         self
     }
 
-    /// In this reply, properties of that name can only take these values.
+    /// Restricts properties of this name to these values.
     pub fn choices(mut self, property: &'static str, values: Vec<String>) -> Self {
         self.refinement.choices.push((property, values));
         self
     }
 
-    /// In this reply, properties of that name are objects with exactly these keys.
+    /// Makes properties of this name objects with exactly these keys.
     pub fn keys(mut self, property: &'static str, keys: Vec<String>) -> Self {
         self.refinement.keys.push((property, keys));
         self
     }
 
-    /// This call does not ask for that property; its type has a default.
+    /// Leaves a property out of the schema; its type needs a default.
     pub fn without(mut self, property: &'static str) -> Self {
         self.refinement.omitted.push(property);
         self
     }
 
-    /// What makes a reply unusable beyond the schema. It is sent back once; if it stays so, the step has failed.
+    /// Rules without which a reply is unusable. A violation is sent back once; if it persists, the step fails.
     pub fn demand(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
         self.demand = Box::new(rule);
         self
     }
 
-    /// Pictures that belong to what is asked about.
+    /// Images to send with the question.
     pub fn images(mut self, images: &[Image]) -> Self {
         self.images = images.to_vec();
         self
@@ -133,19 +137,19 @@ impl<'t, T: Reply> Ask<'t, T> {
         self
     }
 
-    /// In this reply, lists of that name have so many items.
+    /// Makes lists of this name have exactly `count` items.
     pub fn items(mut self, property: &'static str, count: usize) -> Self {
         self.refinement.items.push((property, count));
         self
     }
 
-    /// Rules beyond the schema. What breaks one is sent back once; if it still does, it is kept and remarked on.
+    /// Rules that a reply should keep. A violation is sent back once; if it persists, the reply is kept with a remark.
     pub fn check(mut self, rule: impl Fn(&T) -> Vec<String> + Send + Sync + 't) -> Self {
         self.check = Box::new(rule);
         self
     }
 
-    /// How the turn reads, where that takes more than the reply itself. It too begins with the main field.
+    /// Renders the turn's text if that takes more than the reply itself. The text must begin with the main field.
     pub fn read_as(mut self, render: impl Fn(&T) -> String + Send + Sync + 't) -> Self {
         self.render = Box::new(render);
         self
@@ -158,20 +162,26 @@ impl<'t, T: Reply> Ask<'t, T> {
         }
     }
 
-    /// `None`: the seat is absent for this step, and the table remembers why.
+    /// Asks the seat, or replays the step from the journal. `None` if the step failed: the seat is absent for this step, and
+    /// [`Table::missing`] has the reason.
+    ///
+    /// # Errors
+    /// Every [`Halt`] but `OtherSetup` and `Waiting`.
     pub async fn send(self) -> Result<Option<Turn<T>>, Halt> {
         let table = self.table;
-        let (seated, chair) = table.seated(&self.seat)?;
+        let (seated, seat_model) = table.seated(&self.seat)?;
         let request = self.request(seated)?;
         let step = self.step();
         let hash = fingerprint::of(&seated.model, &request);
-        lock(&table.asked).count += 1;
+        lock(&table.stats).steps += 1;
         if let Some(known) = table.replay.step(&step) {
             return self.recall(&known, &hash);
         }
         let expected = request.texts().map(tokens::estimate).sum();
         table.flush().await?;
-        let reservation = table.budget_tracker.admit(expected, chair.price.as_ref())?;
+        let reservation = table
+            .budget_tracker
+            .admit(expected, seat_model.price.as_ref())?;
         let in_flight = table.write_queue.in_flight();
         table.announce(Event::StepStarted {
             step: step.clone(),
@@ -181,47 +191,47 @@ impl<'t, T: Reply> Ask<'t, T> {
         });
         let started_at = table.deps.clock.now();
         let sent = request.schema.clone().unwrap_or_default();
-        let mut work = Work {
+        let mut calls = Calls {
             ask: &self,
-            chair,
+            seat_model,
             step: &step,
             hash: &hash,
             sent: &sent.json,
-            tally: Spent::default(),
-            instead: None,
+            spent: Spent::default(),
+            fallback: None,
             main: String::new(),
             announced: String::new(),
         };
-        let outcome = work.run(request).await?;
-        let (mut spent, announced, instead) = (work.tally, work.announced, work.instead);
+        let outcome = calls.run(request).await?;
+        let (mut spent, announced, fallback) = (calls.spent, calls.announced, calls.fallback);
         spent.latency_ms = table.deps.clock.now().saturating_sub(started_at);
-        spent.cost = calls::cost(&spent, chair.price.as_ref(), instead.as_ref());
+        spent.cost = calls::cost(&spent, seat_model.price.as_ref(), fallback.as_ref());
         table.budget_tracker.settle(reservation, &spent);
         let call = Call {
             step,
             seat: self.seat.clone(),
             round: self.round,
-            model: instead
+            model: fallback
                 .as_ref()
-                .map_or_else(|| seated.model.clone(), |instead| instead.who.model.clone()),
+                .map_or_else(|| seated.model.clone(), |f| f.instead.model.clone()),
             request: hash,
             started_at,
             spent,
         };
-        lock(&table.asked).sum.add(&call);
-        let instead_of = instead.map(|instead| InsteadOf {
+        lock(&table.stats).sum.add(&call);
+        let instead_of = fallback.map(|f| InsteadOf {
             model: seated.model.clone(),
-            because: withhold_text(&instead.who.because),
+            because: withhold_text(&f.instead.because),
         });
         drop(in_flight);
         self.conclude(call, outcome, instead_of, &announced).await
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
-        let nobody = Vec::<Words>::new();
-        // The later stand before the earlier.
+        let no_words = Vec::<Words>::new();
+        // Later maps take precedence.
         let context = merge_maps([
-            minijinja::context! { person => Serde(nobody) },
+            minijinja::context! { person => Serde(no_words) },
             self.context.clone(),
             minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
         ]);
@@ -266,14 +276,14 @@ impl<'t, T: Reply> Ask<'t, T> {
                 }))
             }
             Known::Failed(step) => {
-                self.miss(&step.call.step, &step.reason);
+                self.mark_missing(&step.call.step, &step.reason);
                 Ok(None)
             }
         }
     }
 
-    fn miss(&self, step: &str, reason: &str) {
-        lock(&self.table.asked).missing.insert(
+    fn mark_missing(&self, step: &str, reason: &str) {
+        lock(&self.table.stats).missing.insert(
             step.to_owned(),
             Missing {
                 step: step.to_owned(),
@@ -291,12 +301,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
-            Ok(Judged { mut turn, written }) => {
+            Ok(Judged { mut turn, json }) => {
                 turn.spent = call.spent;
                 self.announce_rest(&call.step, &turn.text, announced);
                 let finished = FinishedStep {
                     call,
-                    reply: written,
+                    reply: json,
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
                     withheld: turn.withheld.clone(),
@@ -306,7 +316,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                 Ok(Some(turn))
             }
             Err(failure) => {
-                self.miss(&call.step, &failure.reason);
+                self.mark_missing(&call.step, &failure.reason);
                 let failed = FailedStep {
                     call,
                     reason: failure.reason,
@@ -326,7 +336,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         self.table.record_async(event).await
     }
 
-    /// The chunks of a turn put together are its text: what has not been streamed follows now.
+    /// Sends what has not been streamed yet: the concatenated chunks of a turn are its text.
     fn announce_rest(&self, step: &str, text: &str, announced: &str) {
         let rest = text.strip_prefix(announced).unwrap_or_else(|| {
             self.table.announce(Event::StepRestarted {
@@ -351,7 +361,7 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 }
 
-/// Until the debate's time is up.
+/// Completes when the debate's time limit is reached.
 pub(super) async fn deadline(table: &Table) -> Exhausted {
     match table.deadline {
         Some(end) => {
@@ -368,7 +378,7 @@ fn model_part(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, model)| model)
 }
 
-/// Each step draws its own randomness from the debate's seed, so that adding a step changes no other.
+/// Each step derives its own seed from the debate's, so that adding a step does not change the others.
 fn seed_for(seed: u64, step: &str) -> u64 {
     let digest = Sha256::digest(format!("{seed}/{step}"));
     let mut bytes = [0; 8];

@@ -18,7 +18,7 @@ fn opening<'t>(table: &'t Table, seat: &str) -> Ask<'t, Opening> {
     )
 }
 
-/// C-06: in a parallel round one seat's failure leaves the others' answers.
+/// C-06: if one seat of a parallel round fails, the answers of the others are kept.
 #[tokio::test]
 async fn c06_in_a_parallel_round_one_failure_leaves_the_rest() {
     let model = Scripted::new(|request: &Request, before| {
@@ -46,9 +46,9 @@ async fn c06_in_a_parallel_round_one_failure_leaves_the_rest() {
     assert_eq!(table.asked(), 3);
 }
 
-/// C-07: when the budget ends a parallel round, what was under way is still journaled.
+/// C-07: when the budget ends a parallel round, calls in flight are still journaled.
 #[tokio::test]
-async fn c07_answers_under_way_are_kept_when_the_budget_ends_the_round() {
+async fn c07_calls_in_flight_are_kept_when_the_budget_ends_the_round() {
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
     let budget = Budget {
@@ -73,24 +73,24 @@ async fn c07_answers_under_way_are_kept_when_the_budget_ends_the_round() {
     assert_eq!(kept, ["opened", "r1/proposer/propose"]);
 }
 
-/// Says what it is told, delta by delta.
-struct Told(Vec<Delta>);
+/// A model that streams fixed deltas.
+struct FixedDeltas(Vec<Delta>);
 
-impl Model for Told {
+impl Model for FixedDeltas {
     fn stream(&self, _: Request) -> Deltas {
         let deltas: Vec<_> = self.0.iter().cloned().map(Ok).collect();
         Box::pin(futures::stream::iter(deltas))
     }
 }
 
-async fn told(deltas: Vec<Delta>) -> (Arc<MemoryJournal>, Option<Turn<Opening>>) {
+async fn ask_with(deltas: Vec<Delta>) -> (Arc<MemoryJournal>, Option<Turn<Opening>>) {
     let journal = Arc::<MemoryJournal>::default();
     let mut deps = deps(
         &Scripted::new(good_script),
         Arc::clone(&journal) as Arc<dyn Journal>,
     );
-    for chair in deps.seat_models.values_mut() {
-        chair.model = Arc::new(Told(deltas.clone()));
+    for seat_model in deps.seat_models.values_mut() {
+        seat_model.model = Arc::new(FixedDeltas(deltas.clone()));
     }
     let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
@@ -107,9 +107,9 @@ fn used(input: u64, output: u64) -> Delta {
     })
 }
 
-/// C-07: the finished step says which model really answered, in place of which and why, and what each cost.
+/// C-07: a finished step records the fallback model, the requested model, the reason, and the cost of both.
 #[tokio::test]
-async fn c07_who_answered_instead_is_in_the_journal() {
+async fn c07_a_fallback_model_is_recorded_in_the_journal() {
     let reply = good_opening();
     let instead = Instead {
         model: "spare:y".into(),
@@ -120,7 +120,7 @@ async fn c07_who_answered_instead_is_in_the_journal() {
             cached: None,
         }),
     };
-    let (journal, turn) = told(vec![
+    let (journal, turn) = ask_with(vec![
         Delta::Text("{\"answer\": \"Half".into()),
         used(1_000_000, 0),
         Delta::Instead(Box::new(instead)),
@@ -131,7 +131,7 @@ async fn c07_who_answered_instead_is_in_the_journal() {
     .await;
     assert_eq!("Use a **queue**.", turn.unwrap().reply.answer);
     let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
-    // One dollar for what the first read in vain, thirty for the other.
+    // One dollar for the failed attempt of the first model, thirty for the fallback.
     assert_eq!(
         json!(["spare:y", { "model": "test:scripted", "because": "test:scripted: gone" }, 1, Money::from_dollars(31.0)]),
         json!([
@@ -147,7 +147,7 @@ fn good_opening() -> String {
     json!({ "answer": "Use a **queue**.", "assumptions": [] }).to_string()
 }
 
-/// C-07: a debate makes so many retries and one for each step; after that a call that needs one has failed.
+/// C-07: a debate may make `SPARE_RETRIES` plus one per step; after that a call that needs a retry fails.
 #[tokio::test]
 async fn c07_retries_of_a_debate_are_bounded() {
     let restarts = |count: usize| {
@@ -159,8 +159,8 @@ async fn c07_retries_of_a_debate_are_bounded() {
         deltas.push(Delta::Finish(Finish::Stop));
         deltas
     };
-    assert!(told(restarts(SPARE_RETRIES + 1)).await.1.is_some());
-    let (journal, turn) = told(restarts(SPARE_RETRIES + 2)).await;
+    assert!(ask_with(restarts(SPARE_RETRIES + 1)).await.1.is_some());
+    let (journal, turn) = ask_with(restarts(SPARE_RETRIES + 2)).await;
     assert!(turn.is_none());
     let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
     assert_eq!(
@@ -169,9 +169,9 @@ async fn c07_retries_of_a_debate_are_bounded() {
     );
 }
 
-/// One step with a model that says these one after the other, the last one for ever: what became of the step, and how many tokens each
-/// call allowed.
-async fn stepped(
+/// Runs one step with a model that gives these replies in order and repeats the last. Returns the journal entry and the token limit
+/// of each call.
+async fn run_step(
     says: impl IntoIterator<Item = Result<String, ModelError>>,
 ) -> (serde_json::Value, Vec<u32>) {
     let says: Vec<_> = says.into_iter().collect();
@@ -183,16 +183,19 @@ async fn stepped(
         .unwrap();
     opening(&table, "proposer").send().await.unwrap();
     let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
-    let heard = model.heard().into_iter();
-    (entry, heard.map(|it| it.max_output_tokens).collect())
+    let requests = model.heard().into_iter();
+    (
+        entry,
+        requests.map(|request| request.max_output_tokens).collect(),
+    )
 }
 
-fn cut() -> String {
+fn truncated() -> String {
     format!("{CUT}{{\"answer\": \"Use a")
 }
 
-/// What is known of the step: its kind, why it failed, calls, retries, tokens used.
-fn known(entry: &serde_json::Value) -> serde_json::Value {
+/// Kind, failure, calls, retries and tokens of a step.
+fn outline(entry: &serde_json::Value) -> serde_json::Value {
     let spent = &entry["spent"];
     let output = &spent["output"];
     json!([
@@ -204,47 +207,47 @@ fn known(entry: &serde_json::Value) -> serde_json::Value {
     ])
 }
 
-/// C-05, C-07, C-11: a reply that the limit of tokens cut is a call that did not finish. It is made again with more room, as a retry; what
-/// it used is counted.
+/// C-05, C-07, C-11: a call truncated by the token limit is retried with a higher limit; its usage is counted.
 #[tokio::test]
-async fn c07_a_cut_reply_is_a_call_that_is_made_again_with_more_room() {
-    let (entry, rooms) = stepped([Ok(cut()), Ok(good_opening())]).await;
-    assert_eq!(json!(["step_finished", null, 1, 1, 40]), known(&entry));
+async fn c07_a_truncated_call_is_retried_with_a_higher_limit() {
+    let (entry, rooms) = run_step([Ok(truncated()), Ok(good_opening())]).await;
+    assert_eq!(json!(["step_finished", null, 1, 1, 40]), outline(&entry));
     assert_eq!(vec![rooms[0], rooms[0] * 2], rooms);
-    // It does not stand for the one time that a reply is sent back.
+    // It does not replace the retry of an invalid reply.
     let prose = || "I would rather not.".to_owned();
-    let (entry, rooms) = stepped([cut(), prose(), cut(), good_opening()].map(Ok)).await;
-    assert_eq!(json!(["step_finished", null, 2, 2, 80]), known(&entry));
+    let (entry, rooms) =
+        run_step([truncated(), prose(), truncated(), good_opening()].map(Ok)).await;
+    assert_eq!(json!(["step_finished", null, 2, 2, 80]), outline(&entry));
     let once = rooms[0];
     assert_eq!(vec![once, once * 2, once, once * 2], rooms);
-    // What is whole before the limit is taken as it is.
+    // A reply that is complete at the limit is accepted.
     let whole = format!("{CUT}{} And", good_opening());
-    let (entry, rooms) = stepped([Ok(whole)]).await;
-    assert_eq!(json!(["step_finished", null, 1, 0, 20]), known(&entry));
+    let (entry, rooms) = run_step([Ok(whole)]).await;
+    assert_eq!(json!(["step_finished", null, 1, 0, 20]), outline(&entry));
     assert_eq!(1, rooms.len());
 }
 
-/// C-05, C-07: a reply that has no end costs three calls, then the step has failed.
+/// C-05, C-07: an endless reply costs three calls, then the step fails.
 #[tokio::test]
-async fn c07_a_reply_that_is_cut_again_and_again_is_a_failed_step() {
+async fn c07_a_step_fails_after_three_truncated_replies() {
     let why = "The reply was cut off at the limit of tokens.";
-    let (entry, rooms) = stepped([Ok(cut())]).await;
-    assert_eq!(json!(["step_failed", why, 1, 2, 60]), known(&entry));
+    let (entry, rooms) = run_step([Ok(truncated())]).await;
+    assert_eq!(json!(["step_failed", why, 1, 2, 60]), outline(&entry));
     assert_eq!(vec![rooms[0], rooms[0] * 2, rooms[0] * 4], rooms);
-    // A model that takes no larger limit is not blamed for it.
+    // A rejected higher limit does not hide the truncation.
     let refused = Err(ModelError::Rejected {
         status: 400,
         detail: "max_tokens is too large".into(),
     });
-    let (entry, rooms) = stepped([Ok(cut()), refused]).await;
-    assert_eq!(json!(["step_failed", why, 1, 1, 20]), known(&entry));
+    let (entry, rooms) = run_step([Ok(truncated()), refused]).await;
+    assert_eq!(json!(["step_failed", why, 1, 1, 20]), outline(&entry));
     assert_eq!(2, rooms.len());
 }
 
-/// C-07: calls that are made again for a cut reply are among the retries that a debate may make.
+/// C-07: retries of truncated replies count as retries of the debate.
 #[tokio::test]
-async fn c07_cut_replies_use_up_the_retries_of_a_debate() {
-    let model = Scripted::new(|_: &Request, _| Ok(cut()));
+async fn c07_truncated_replies_use_up_the_retries_of_a_debate() {
+    let model = Scripted::new(|_: &Request, _| Ok(truncated()));
     let deps = deps(&model, Arc::<MemoryJournal>::default());
     let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
@@ -256,7 +259,7 @@ async fn c07_cut_replies_use_up_the_retries_of_a_debate() {
         assert!(ask.send().await.unwrap().is_none());
         calls.push(model.heard().len() - before);
     }
-    // Two for each step: the spare ones last for as many steps as there are of them.
+    // Two per step, of which one is spare: the spare ones last for `SPARE_RETRIES` steps.
     let (plenty, last) = calls.split_at(SPARE_RETRIES);
     assert_eq!(
         (vec![3; SPARE_RETRIES].as_slice(), [2, 1].as_slice()),
@@ -264,9 +267,9 @@ async fn c07_cut_replies_use_up_the_retries_of_a_debate() {
     );
 }
 
-/// Notes are found out once and then read from the journal.
+/// C-08: a note is computed once and then read from the journal.
 #[tokio::test]
-async fn c08_a_note_is_found_out_once() {
+async fn c08_a_note_is_computed_once() {
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
     for found in [1, 2] {
@@ -279,8 +282,8 @@ async fn c08_a_note_is_found_out_once() {
     }
 }
 
-/// A protocol of three lines: everybody answers, everybody answers again knowing how many there were.
-async fn twice(table: &Table) -> Result<usize, Halt> {
+/// A minimal protocol: two rounds in which every seat answers.
+async fn two_rounds(table: &Table) -> Result<usize, Halt> {
     let mut turns = 0;
     for round in 1..=2 {
         table.round(round, "estimates");
@@ -291,7 +294,7 @@ async fn twice(table: &Table) -> Result<usize, Halt> {
     Ok(turns)
 }
 
-/// C-01: a protocol is an ordinary function on the table; journal, resume, budget, events and totals come with it.
+/// C-01: a protocol is a function on the table, which provides journal, resume, budget, events and totals.
 #[tokio::test]
 async fn c01_another_protocol_gets_everything_from_the_table() {
     let model = Scripted::new(good_script);
@@ -302,7 +305,7 @@ async fn c01_another_protocol_gets_everything_from_the_table() {
     };
     let table = sit().await.unwrap();
     let mut notices = table.listen();
-    assert_eq!(twice(&table).await, Ok(6));
+    assert_eq!(two_rounds(&table).await, Ok(6));
     assert!(matches!(
         notices.try_recv().unwrap().event,
         Event::RoundStarted { round: 1, .. }
@@ -310,7 +313,7 @@ async fn c01_another_protocol_gets_everything_from_the_table() {
     assert_eq!(table.spent().calls, 6);
 
     let again = sit().await.unwrap();
-    assert_eq!(twice(&again).await, Ok(6));
+    assert_eq!(two_rounds(&again).await, Ok(6));
     assert_eq!(model.asked().len(), 6, "the second run asked nobody");
     let keys: Vec<_> = journal.keyed().into_iter().map(|keyed| keyed.key).collect();
     assert_eq!(
@@ -329,7 +332,7 @@ async fn c01_another_protocol_gets_everything_from_the_table() {
     );
 }
 
-/// Takes its time, keeps each append apart, and refuses one of them.
+/// A slow journal that records each append separately and can refuse one.
 #[derive(Default)]
 struct Slow {
     appends: Mutex<Vec<Vec<Keyed>>>,
@@ -340,7 +343,7 @@ struct Slow {
 impl Slow {
     fn keys(&self) -> Vec<Vec<String>> {
         let appends = self.appends.lock().unwrap();
-        let keys = |batch: &Vec<Keyed>| batch.iter().map(|it| it.key.clone()).collect();
+        let keys = |batch: &Vec<Keyed>| batch.iter().map(|k| k.key.clone()).collect();
         appends.iter().map(keys).collect()
     }
 }
@@ -362,19 +365,14 @@ impl Journal for Slow {
 
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, JournalError>> {
         let appends = self.appends.lock().unwrap();
-        let entries = appends
-            .iter()
-            .flatten()
-            .map(|it| it.entry.clone())
-            .collect();
+        let entries = appends.iter().flatten().map(|k| k.entry.clone()).collect();
         Box::pin(std::future::ready(Ok(entries)))
     }
 }
 
-/// C-08: seats that answer while the journal is being written to are written together, in their order, and each is announced
-/// only then.
+/// C-08: answers that arrive during a write are appended in one batch, in order, and announced after it.
 #[tokio::test]
-async fn c08_answers_that_come_together_are_written_together() {
+async fn c08_concurrent_answers_are_appended_in_one_batch() {
     let model = Scripted::new(good_script);
     let journal = Arc::<Slow>::default();
     let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
@@ -382,7 +380,7 @@ async fn c08_answers_that_come_together_are_written_together() {
         .await
         .unwrap();
     let mut notices = table.listen();
-    assert_eq!(twice(&table).await, Ok(6));
+    assert_eq!(two_rounds(&table).await, Ok(6));
     table.flush().await.unwrap();
     let round = |number: u32| {
         let seats = ["proposer", "skeptic", "synthesizer"];
@@ -400,7 +398,7 @@ async fn c08_answers_that_come_together_are_written_together() {
     assert_eq!(announced, [2, 3, 4, 5, 6, 7, 8, 9]);
 }
 
-/// A table whose journal keeps each append apart, after one step that is said to be the last.
+/// A table with a slow journal, after one step marked as the last.
 async fn after_the_last_step() -> (Arc<Slow>, Table) {
     let model = Scripted::new(good_script);
     let journal = Arc::<Slow>::default();
@@ -414,7 +412,7 @@ async fn after_the_last_step() -> (Arc<Slow>, Table) {
     (journal, table)
 }
 
-/// C-08: the last step and the end wait for the disk once, and are announced when they are written.
+/// C-08: the last step and the end are written in one append and announced after it.
 #[tokio::test]
 async fn c08_the_last_step_is_written_with_the_end() {
     let (journal, table) = after_the_last_step().await;
@@ -437,7 +435,7 @@ async fn c08_the_last_step_is_written_with_the_end() {
     assert_eq!(announced, [3, 4]);
 }
 
-/// C-08: where no end follows, the last step is written all the same, and nothing is written twice.
+/// C-08: if no end follows, the last step is still written, and nothing is written twice.
 #[tokio::test]
 async fn c08_without_an_end_the_last_step_is_written_too() {
     let (journal, table) = after_the_last_step().await;
@@ -447,9 +445,9 @@ async fn c08_without_an_end_the_last_step_is_written_too() {
     }
 }
 
-/// C-08: an append that fails takes down those who waited for it and nobody else, and leaves no gap.
+/// C-08: a failed append fails only its own waiters and leaves no gap in the sequence.
 #[tokio::test]
-async fn c08_a_refused_append_leaves_no_gap() {
+async fn c08_a_failed_append_leaves_no_gap() {
     let model = Scripted::new(good_script);
     let journal = Arc::new(Slow {
         refused: Some(2),
@@ -459,7 +457,7 @@ async fn c08_a_refused_append_leaves_no_gap() {
     let table = Table::open(setup("Why?"), Budget::default(), deps)
         .await
         .unwrap();
-    // Somebody else is at work, so each waits until it is written.
+    // Another step is in flight, so each waits for the write.
     let _working = table.write_queue.in_flight();
     table.round(1, "proposal");
     let full = opening(&table, "proposer").send().await.unwrap_err();
@@ -477,12 +475,12 @@ async fn c08_a_refused_append_leaves_no_gap() {
         .await
         .unwrap()
         .iter()
-        .map(|it| it.seq)
+        .map(|entry| entry.seq)
         .collect();
     assert_eq!(numbers, [1, 2, 3]);
 }
 
-/// A clock that somebody sets back a minute whenever it is looked at.
+/// A clock that goes back a minute with every reading.
 struct Backwards(std::sync::atomic::AtomicU64);
 
 impl Clock for Backwards {
@@ -492,9 +490,9 @@ impl Clock for Backwards {
     }
 }
 
-/// C-08: whatever the clock does, the debate ends, times are never negative, and the journal is in the order of what happened.
+/// C-08: with any clock the debate ends, durations are not negative, and the journal is in order.
 #[tokio::test]
-async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
+async fn c08_a_clock_that_jumps_backwards_does_no_harm() {
     use crate::protocols::{Dialectic, play, report};
 
     let model = Scripted::new(good_script);
@@ -515,13 +513,13 @@ async fn c08_a_clock_that_jumps_backwards_disturbs_nothing() {
         entries.windows(2).any(|pair| pair[1].at < pair[0].at),
         "the clock did not jump"
     );
-    // Whatever is made of it is made.
+    // All views of the journal can still be built.
     report(&entries);
     let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
     assert_eq!(transcript.busy_ms, 0);
 }
 
-/// Writes nothing before it is let, but for the first entry.
+/// A journal whose appends, except the first, block until they are released.
 #[derive(Default)]
 struct Gated {
     kept: MemoryJournal,
@@ -562,36 +560,36 @@ async fn gated(refuses: bool) -> (Arc<Gated>, Arc<Scripted>, Table) {
     (journal, model, table)
 }
 
-/// C-08: what comes next is prepared while a step is written, and nobody is asked before it is. C-09: listeners hear of
-/// everything in the order of the journal.
+/// C-08: the next step is prepared during the write of the last one, but its call waits for the write. C-09: listeners are
+/// notified in the order of the journal.
 #[tokio::test]
 async fn c08_the_next_call_waits_until_the_last_step_is_written() {
     let (journal, model, table) = gated(false).await;
-    let heard = Arc::<Mutex<Vec<u64>>>::default();
-    let hearing = Arc::clone(&heard);
+    let seqs = Arc::<Mutex<Vec<u64>>>::default();
+    let sink = Arc::clone(&seqs);
     table.set_observer(Box::new(move |notice| {
-        hearing.lock().unwrap().extend(notice.seq);
+        sink.lock().unwrap().extend(notice.seq);
     }));
     opening(&table, "proposer").send().await.unwrap().unwrap();
     assert_eq!(journal.kept.keyed().len(), 1, "it is not written yet");
     table.round(2, "critique");
     let mut next = Box::pin(opening(&table, "skeptic").send());
     assert!(futures::poll!(&mut next).is_pending());
-    assert_eq!((model.heard().len(), heard.lock().unwrap().len()), (1, 0));
+    assert_eq!((model.heard().len(), seqs.lock().unwrap().len()), (1, 0));
 
     journal.open.send_replace(true);
     next.await.unwrap().unwrap();
     table.note("later", async || 1_u8).await.unwrap();
     assert_eq!(model.heard().len(), 2);
-    let keys: Vec<_> = journal.kept.keyed().into_iter().map(|it| it.key).collect();
+    let keys: Vec<_> = journal.kept.keyed().into_iter().map(|k| k.key).collect();
     let steps = ["r1/proposer/propose", "r2", "r1/skeptic/propose", "later"];
     assert_eq!(keys[1..], steps);
-    assert_eq!(*heard.lock().unwrap(), [2, 3, 4, 5]);
+    assert_eq!(*seqs.lock().unwrap(), [2, 3, 4, 5]);
 }
 
-/// C-08: after a step could not be written nobody is asked any more, however many were to be.
+/// C-08: after a failed write no further call is made.
 #[tokio::test]
-async fn c08_nobody_is_asked_once_a_step_could_not_be_written() {
+async fn c08_no_call_is_made_after_a_failed_write() {
     let (journal, model, table) = gated(true).await;
     opening(&table, "proposer").send().await.unwrap().unwrap();
     journal.open.send_replace(true);
@@ -605,9 +603,9 @@ async fn c08_nobody_is_asked_once_a_step_could_not_be_written() {
     assert_eq!(model.heard().len(), 1);
 }
 
-/// C-08: while others are still at work, a step that is finished is written and heard of at once.
+/// C-08: while other steps are in flight, a finished step is written and announced at once.
 #[tokio::test]
-async fn c08_what_is_finished_while_others_work_is_written_at_once() {
+async fn c08_a_finished_step_is_written_while_others_are_in_flight() {
     let (journal, _, table) = gated(false).await;
     journal.open.send_replace(true);
     let working = table.write_queue.in_flight();

@@ -1,5 +1,5 @@
-//! Writing to the journal. Entries get their numbers in the order in which they come; whoever comes to the journal first writes
-//! for all who wait behind it. So five seats that answer at once wait for the disk once.
+//! Journal write queue with group commit: entries are numbered in arrival order, and the first step that gets the writer
+//! lock appends all queued entries in one batch. Five seats that answer at once wait for one fsync.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,31 +13,31 @@ use crate::journal::JournalError;
 
 pub(super) struct WriteQueue {
     queue: Mutex<Queue>,
-    turn: Arc<tokio::sync::Mutex<()>>,
-    /// What the last author did not wait for.
+    writer: Arc<tokio::sync::Mutex<()>>,
+    /// An append that was started but not awaited.
     pub(super) pending: tokio::sync::Mutex<PendingAppend>,
-    /// How many steps are at work now.
+    /// Number of steps whose model call is in flight.
     in_flight: AtomicUsize,
 }
 
-/// An append that nobody waits for yet.
+/// A started append that [`Table::flush`](super::Table::flush) has to await.
 #[derive(Default)]
 pub(super) enum PendingAppend {
     #[default]
     Nothing,
     Append(Append),
-    /// It failed, and nothing is done on top of it any more.
+    /// The append failed; every later flush returns this error.
     Failed(JournalError),
 }
 
 pub(super) struct Append {
-    /// Nobody else writes meanwhile.
-    pub(super) turn: OwnedMutexGuard<()>,
-    pub(super) all: Vec<Waiting>,
+    /// Held until the append is done, so that batches do not overlap.
+    pub(super) writer: OwnedMutexGuard<()>,
+    pub(super) batch: Vec<QueuedEntry>,
     pub(super) writing: BoxFuture<'static, Result<(), JournalError>>,
 }
 
-/// A step at work.
+/// Guard that counts a step as in flight.
 pub(super) struct InFlight<'p>(&'p AtomicUsize);
 
 impl Drop for InFlight<'_> {
@@ -48,69 +48,68 @@ impl Drop for InFlight<'_> {
 
 struct Queue {
     next_seq: u64,
-    waiting: Vec<Waiting>,
-    /// Rounds that began at this table.
-    begun: Vec<u32>,
+    entries: Vec<QueuedEntry>,
+    /// Rounds started by this table.
+    started_rounds: Vec<u32>,
 }
 
 /// An entry that is not in the journal yet.
-pub(super) struct Waiting {
+pub(super) struct QueuedEntry {
     pub(super) entry: Entry,
-    /// `None`: nothing depends on it. It travels with the next one that matters.
-    pub(super) author: Option<Author>,
-    /// Whether listeners are still to hear of it.
+    /// `None`: a deferred entry, written together with the next one that has a waiter.
+    pub(super) waiter: Option<Waiter>,
+    /// Whether listeners have not been notified of it yet.
     pub(super) is_unannounced: bool,
 }
 
+/// Receives the outcome of the append.
 pub(super) type Ack = oneshot::Receiver<Result<(), JournalError>>;
 
-pub(super) struct Author {
+/// The sending half of an [`Ack`].
+pub(super) struct Waiter {
     sender: oneshot::Sender<Result<(), JournalError>>,
     durability: Durability,
 }
 
-impl Author {
+impl Waiter {
     pub(super) fn notify(self, outcome: Result<(), JournalError>) {
-        // Who no longer waits does not want to know.
+        // The receiver may have been dropped, which is fine.
         let _ = self.sender.send(outcome);
     }
 }
 
-/// When an author may go on.
+/// When the caller of [`WriteQueue::push`] may continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// When it is written.
+    /// After the entry is in the journal.
     Written,
-    /// When it is on its way and nobody is at work: all that comes next waits for it before anything is done.
+    /// If no step is in flight, as soon as the append has started: whatever comes next flushes before it acts.
     Queued,
 }
 
 impl WriteQueue {
-    pub(super) fn at(next_seq: u64) -> Self {
+    pub(super) fn starting_at(next_seq: u64) -> Self {
         Self {
             queue: Mutex::new(Queue {
                 next_seq,
-                waiting: Vec::new(),
-                begun: Vec::new(),
+                entries: Vec::new(),
+                started_rounds: Vec::new(),
             }),
-            turn: Arc::default(),
+            writer: Arc::default(),
             pending: tokio::sync::Mutex::default(),
             in_flight: AtomicUsize::new(0),
         }
     }
 
-    /// Whether no step is at work.
+    /// Whether no step is in flight.
     pub(super) fn is_idle(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether no step is at work, and all who wait for the journal may go on before it is written.
-    pub(super) fn may_continue(&self, all: &[Waiting]) -> bool {
-        let authors = all.iter().filter_map(|waiting| waiting.author.as_ref());
-        self.is_idle()
-            && authors
-                .into_iter()
-                .all(|it| it.durability == Durability::Queued)
+    /// Whether no step is in flight and every waiter of the batch accepts [`Durability::Queued`].
+    pub(super) fn may_write_in_background(&self, batch: &[QueuedEntry]) -> bool {
+        let mut waiters = batch.iter().filter_map(|queued| queued.waiter.as_ref());
+        self.is_idle() && waiters.all(|waiter| waiter.durability == Durability::Queued)
     }
 
     pub(super) fn in_flight(&self) -> InFlight<'_> {
@@ -118,108 +117,95 @@ impl WriteQueue {
         InFlight(&self.in_flight)
     }
 
-    /// The number of the last entry that the journal holds, or will with the next.
+    /// Sequence number of the newest entry, queued ones included.
     pub(super) fn last_seq(&self) -> u64 {
         lock(&self.queue).next_seq - 1
     }
 
-    /// Whether this round has not begun before. It has now.
-    pub(super) fn begin(&self, round: u32) -> bool {
+    /// Marks a round as started; false if it already was.
+    pub(super) fn start_round(&self, round: u32) -> bool {
         let mut queue = lock(&self.queue);
-        let is_new = !queue.begun.contains(&round);
+        let is_new = !queue.started_rounds.contains(&round);
         if is_new {
-            queue.begun.push(round);
+            queue.started_rounds.push(round);
         }
         is_new
     }
 
-    /// An entry that nothing depends on yet, and nobody hears of.
+    /// Queues an entry that nothing depends on and that listeners are not notified of.
     pub(super) fn defer(&self, at: Millis, event: Event) {
-        self.defer_as(at, event, false);
+        self.enqueue(at, event, None, false);
     }
 
-    /// An entry that nothing depends on yet, and that listeners hear of with the next [`WriteQueue::unannounced`].
+    /// Queues an entry that nothing depends on; the next [`WriteQueue::unannounced`] returns it.
     pub(super) fn defer_and_announce(&self, at: Millis, event: Event) {
-        self.defer_as(at, event, true);
+        self.enqueue(at, event, None, true);
     }
 
-    fn defer_as(&self, at: Millis, event: Event, is_unannounced: bool) {
+    /// Queues an entry whose author waits for the [`Ack`].
+    pub(super) fn push(&self, at: Millis, event: Event, durability: Durability) -> Ack {
+        let (sender, ack) = oneshot::channel();
+        self.enqueue(at, event, Some(Waiter { sender, durability }), true);
+        ack
+    }
+
+    fn enqueue(&self, at: Millis, event: Event, waiter: Option<Waiter>, is_unannounced: bool) {
         let mut queue = lock(&self.queue);
-        let entry = queue.number(at, event);
-        queue.waiting.push(Waiting {
-            entry,
-            author: None,
+        let seq = queue.next_seq;
+        queue.next_seq += 1;
+        queue.entries.push(QueuedEntry {
+            entry: Entry { seq, at, event },
+            waiter,
             is_unannounced,
         });
     }
 
-    /// What listeners are to hear of before it is written.
+    /// Deferred entries at the head of the queue that listeners may be notified of before they are written.
     pub(super) fn unannounced(&self) -> Vec<Entry> {
         lock(&self.queue)
-            .waiting
+            .entries
             .iter_mut()
-            .take_while(|waiting| waiting.author.is_none())
-            .filter_map(|waiting| {
-                std::mem::take(&mut waiting.is_unannounced).then(|| waiting.entry.clone())
+            .take_while(|queued| queued.waiter.is_none())
+            .filter_map(|queued| {
+                std::mem::take(&mut queued.is_unannounced).then(|| queued.entry.clone())
             })
             .collect()
     }
 
-    /// An entry whose author waits until it is written.
-    pub(super) fn put(&self, at: Millis, event: Event, durability: Durability) -> Ack {
-        let (sender, ack) = oneshot::channel();
-        let mut queue = lock(&self.queue);
-        let entry = queue.number(at, event);
-        queue.waiting.push(Waiting {
-            entry,
-            author: Some(Author { sender, durability }),
-            is_unannounced: true,
-        });
-        ack
-    }
-
-    /// Whether something waits to be written that matters, and not only what travels along.
-    pub(super) fn is_awaited(&self) -> bool {
+    /// Whether the queue holds anything but deferred entries.
+    pub(super) fn has_waiters(&self) -> bool {
         let queue = lock(&self.queue);
-        queue.waiting.iter().any(|it| it.author.is_some())
+        queue.entries.iter().any(|queued| queued.waiter.is_some())
     }
 
-    pub(super) async fn turn(&self) -> OwnedMutexGuard<()> {
-        Arc::clone(&self.turn).lock_owned().await
+    pub(super) async fn lock_writer(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.writer).lock_owned().await
     }
 
-    /// Everything that waits to be written. Only for who has the turn.
-    pub(super) fn take(&self) -> Vec<Waiting> {
-        std::mem::take(&mut lock(&self.queue).waiting)
+    /// Takes all queued entries. Only for the holder of the writer lock.
+    pub(super) fn drain(&self) -> Vec<QueuedEntry> {
+        std::mem::take(&mut lock(&self.queue).entries)
     }
 
-    /// Nothing of it was written. Authors hear why; what nobody waits for is tried again with the next.
-    pub(super) fn put_back(&self, all: Vec<Waiting>, error: &JournalError) {
+    /// Handles a failed append: waiters get the error, deferred entries are requeued and renumbered.
+    pub(super) fn requeue(&self, batch: Vec<QueuedEntry>, error: &JournalError) {
         let mut queue = lock(&self.queue);
-        let Some(first) = all.first().map(|waiting| waiting.entry.seq) else {
+        let Some(first) = batch.first().map(|queued| queued.entry.seq) else {
             return;
         };
-        let mut rest = Vec::new();
-        for waiting in all {
-            match waiting.author {
-                Some(author) => author.notify(Err(error.clone())),
-                None => rest.push(waiting),
+        let mut deferred = Vec::new();
+        for queued in batch {
+            match queued.waiter {
+                Some(waiter) => waiter.notify(Err(error.clone())),
+                None => deferred.push(queued),
             }
         }
-        rest.append(&mut queue.waiting);
+        deferred.append(&mut queue.entries);
         queue.next_seq = first;
-        for waiting in &mut rest {
-            waiting.entry.seq = queue.next_seq;
+        for queued in &mut deferred {
+            queued.entry.seq = queue.next_seq;
             queue.next_seq += 1;
         }
-        queue.waiting = rest;
-    }
-}
-
-impl Queue {
-    fn number(&mut self, at: Millis, event: Event) -> Entry {
-        let seq = self.next_seq;
-        self.next_seq += 1;
-        Entry { seq, at, event }
+        queue.entries = deferred;
     }
 }

@@ -37,7 +37,7 @@ impl LoadedDebate {
         };
         DebateView::new(&self.transcript, right)
             .speaking(&self.transcript, &self.speaking)
-            .pausing(app.scheduler.is_to_pause(self.row.id))
+            .pausing(app.scheduler.is_pause_requested(self.row.id))
     }
 }
 

@@ -8,7 +8,7 @@ use axum::extract::{Extension, Form, Query, State};
 use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
-use roundtable_engine::data::{DataError, Shelf};
+use roundtable_engine::data::{DataError, DataKind};
 use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
@@ -177,7 +177,7 @@ async fn form_options(
 async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption>, Problem> {
     let data = &app.context.data;
     let files = data
-        .all(Shelf::Casts)
+        .all(DataKind::Casts)
         .map_err(|error: DataError| Problem::from(Failure::from(error)))?;
     // A broken cast is left out here; naming it in a request reports what is wrong with it.
     let casts: Vec<Cast> = files

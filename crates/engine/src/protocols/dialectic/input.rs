@@ -49,7 +49,7 @@ impl Default for Settings {
 
 pub(super) fn validate(
     input: &Input,
-    request: Request,
+    request: &Request,
     context: &Context<'_>,
 ) -> Result<Plan<Rules>, Vec<Fault>> {
     let mut faults = Vec::new();

@@ -8,7 +8,7 @@ use super::replies::{Argument, Scoring};
 use super::{Attempt, put, seat_for};
 use crate::cast::Duty;
 use crate::prompt::given;
-use crate::table::{Halt, Table, Turn, side_by_side};
+use crate::table::{Halt, Table, Turn, join_all};
 
 /// What became of one argument before the rubric.
 pub(super) struct Assessed {
@@ -22,7 +22,7 @@ pub(super) struct Assessed {
 pub(super) async fn assess_all(table: &Table, debate: &Debate<'_>, round: u32) -> Vec<Assessed> {
     let heard = debate.heard_in(round);
     let chains = heard.iter().map(|it| assess(table, debate, round, it.role));
-    side_by_side(chains).await
+    join_all(chains).await
 }
 
 /// Scores an argument; one under 0.2 is written again once and scored again (F-06).

@@ -152,7 +152,7 @@ pub(super) fn validate(
     context: Context<'_>,
 ) -> Result<Plan<Rules>, Vec<Fault>> {
     // Tokens are counted from round 2 on; loading the vocabulary meanwhile hides its cost.
-    tokens::load_meanwhile();
+    tokens::load_in_background();
     let mut faults = Vec::new();
     let question = request.question.trim().to_owned();
     let limit = context.max_question_tokens.min(MAX_QUESTION_TOKENS);

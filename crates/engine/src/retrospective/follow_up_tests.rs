@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::event::Setup;
+use crate::event::{Event, Setup};
 use crate::journal::MemoryJournal;
 use crate::protocols::{self, Dialectic, debate_record as record_of};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};
@@ -43,9 +43,9 @@ fn assessed(number: u32, text: &str) -> Event {
     }
 }
 
-/// E-13: whatever the protocol, its report is followed by what became of its decision; without that it is as it was.
+/// E-13: a report of any protocol gets the follow-up appended, and is otherwise unchanged.
 #[tokio::test]
-async fn e13_a_report_ends_with_what_became_of_the_decision() {
+async fn e13_a_report_ends_with_the_follow_up() {
     let debate = good_debate().await;
     let before = protocols::report(&debate);
     let after = with(
@@ -68,10 +68,10 @@ async fn e13_a_report_ends_with_what_became_of_the_decision() {
     assert_eq!(report.sections[..count], before.sections[..]);
     insta::assert_json_snapshot!(report.sections[count..]);
     // The last assessment counts.
-    assert_eq!(report.facts.last().unwrap().value, "60% right");
+    assert_eq!(report.facts.last().unwrap().value, "60%");
 }
 
-/// E-12: a debate that was not enhanced has a record too, with what it knows.
+/// E-12: a debate that was not enhanced has a record too.
 #[tokio::test]
 async fn e12_every_finished_debate_has_a_record() {
     let debate = good_debate().await;
@@ -93,15 +93,15 @@ fn opened(rules: Value) -> Vec<Entry> {
     with(Vec::new(), vec![opened])
 }
 
-/// E-15: what a debate was opened with is read from its rules, wherever they keep it.
+/// E-15: plain and enhanced debates keep the learning input in different places.
 #[test]
-fn e15_a_debate_knows_whether_it_was_played_with_learning() {
+fn e15_learning_input_is_recorded() {
     let learned = json!({ "learned": { "domain": "api design", "questions": [{ "question": "Which queries?" }] } });
-    let part =
+    let enhanced =
         json!({ "enhanced": { "domain": "api design", "required_questions": ["Which queries?"] } });
-    for rules in [learned, part] {
+    for rules in [learned, enhanced] {
         let entries = opened(rules);
-        assert!(is_with_learning(&entries));
+        assert!(used_learning(&entries));
         let record = record_of("d", &entries).unwrap();
         assert_eq!(record.domain.as_deref(), Some("api design"));
         assert_eq!(record.required_questions, ["Which queries?"]);
@@ -111,7 +111,7 @@ fn e15_a_debate_knows_whether_it_was_played_with_learning() {
         json!({ "learned": null }),
         json!({ "enhanced": { "required_questions": [] } }),
     ] {
-        assert!(!is_with_learning(&opened(rules)));
+        assert!(!used_learning(&opened(rules)));
     }
-    assert!(!is_with_learning(&[]));
+    assert!(!used_learning(&[]));
 }

@@ -1,0 +1,171 @@
+//! Applied learning updates and their projected impact.
+
+use roundtable_core::format::counted;
+use roundtable_core::learning::Knowledge;
+
+use super::{note, percent};
+use crate::assessment::tracking::one_decimal;
+use crate::report::{Block, Cell, Table, Tone};
+use crate::retrospective::post_mortem::PostMortem;
+use crate::retrospective::updates::LearningUpdates;
+
+pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
+    let Some(updates) = updates else {
+        return vec![note("No learning updates were applied.", Tone::Quiet)];
+    };
+    let questions = &updates.pm_agent_question_updates;
+    let counts = [
+        (
+            "evidence weights updated",
+            updates.evidence_weight_updates.len(),
+        ),
+        (
+            "required questions added",
+            questions.new_required_questions.len(),
+        ),
+        (
+            "required questions updated",
+            questions.updated_questions.len(),
+        ),
+        ("skills recommended", updates.skill_recommendations.len()),
+        ("agents calibrated", updates.agent_calibration_updates.len()),
+    ];
+    let mut blocks: Vec<Block> = counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(update, count)| note(&format!("✓ {count} {update}"), Tone::Good))
+        .collect();
+    let columns = [
+        "Agent",
+        "#Debates",
+        "#Accuracy",
+        "95% interval",
+        "#Brier score",
+    ];
+    let mut table = Table::new("Agent calibration", &columns);
+    for (agent, update) in &updates.agent_calibration_updates {
+        let brier = update.brier.map(|score| format!("{score:.3}"));
+        table = table.row(vec![
+            Cell::new(agent.clone()),
+            Cell::new(update.debates.to_string()),
+            Cell::new(format!("{:.2}", update.accuracy)),
+            Cell::new(format!("{:.2} to {:.2}", update.low, update.high)),
+            Cell::new(brier.unwrap_or_else(|| "–".to_owned())),
+        ]);
+    }
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    blocks.push(note(
+        &format!(
+            "Audit entry {}, domain '{}'. Undo: `roundtable learning undo {}`",
+            updates.entry, updates.domain, updates.entry
+        ),
+        Tone::Quiet,
+    ));
+    blocks
+}
+
+pub(super) fn projected(
+    post_mortem: &PostMortem,
+    learned: Option<(&LearningUpdates, &Knowledge)>,
+) -> Vec<Block> {
+    let Some((updates, knowledge)) = learned else {
+        return vec![note(
+            "None, because no learning updates were applied.",
+            Tone::Quiet,
+        )];
+    };
+    let mut blocks = Vec::new();
+    if let Some(accuracy) = knowledge.decision_accuracy {
+        blocks.push(note(
+            &format!(
+                "Current accuracy ({}): {} (95% interval {} to {}, from {})",
+                knowledge.domain,
+                percent(accuracy.mean),
+                percent(accuracy.low),
+                percent(accuracy.high),
+                counted(accuracy.cases, "project")
+            ),
+            Tone::Plain,
+        ));
+        blocks.push(note(&expected(post_mortem, accuracy.mean), Tone::Plain));
+    }
+    blocks.push(note(&measured(knowledge), Tone::Quiet));
+    let changes = changes(updates, knowledge);
+    if !changes.is_empty() {
+        let markdown = format!(
+            "The next debate in this domain will:\n\n{}",
+            changes.join("\n")
+        );
+        blocks.push(Block::Text { markdown });
+    }
+    blocks
+}
+
+/// What the next debate in the domain will do differently.
+fn changes(updates: &LearningUpdates, knowledge: &Knowledge) -> Vec<String> {
+    let mut changes = Vec::new();
+    let questions = knowledge.questions.iter();
+    let asked = questions.filter(|question| question.is_asked).count();
+    if asked > 0 {
+        changes.push(format!(
+            "- ask the panel {} before round 1",
+            counted(asked, "required question")
+        ));
+    }
+    for (kind, update) in &updates.evidence_weight_updates {
+        let direction = if update.new_weight >= update.old_weight {
+            "higher"
+        } else {
+            "lower"
+        };
+        changes.push(format!(
+            "- weight {kind} evidence {direction} ({:.2})",
+            update.new_weight
+        ));
+    }
+    for skill in &updates.skill_recommendations {
+        changes.push(format!("- suggest a seat for {}", skill.skill_name));
+    }
+    changes
+}
+
+/// The assessor's estimates overlap, so the largest is used and not their sum.
+fn expected(post_mortem: &PostMortem, now: f64) -> String {
+    let lessons = post_mortem.assessment.lessons_learned.iter();
+    let points = lessons.filter_map(|lesson| points_in(lesson.estimated_impact.as_ref()?));
+    match points.max_by(f64::total_cmp) {
+        None => "Expected accuracy with the updates: no estimate given".to_owned(),
+        Some(points) => format!(
+            "Expected accuracy with the updates: {} (+{} percentage points, the assessor's highest estimate)",
+            percent((now + points / 100.0).min(1.0)),
+            one_decimal(points)
+        ),
+    }
+}
+
+/// `+15% decision accuracy` → 15
+fn points_in(text: &str) -> Option<f64> {
+    let (number, _) = text.split_once('%')?;
+    let start = number.rfind(|c: char| !c.is_ascii_digit() && c != '.');
+    let number = &number[start.map_or(0, |index| index + 1)..];
+    number.parse().ok()
+}
+
+fn measured(knowledge: &Knowledge) -> String {
+    match (
+        knowledge.accuracy_with_learning,
+        knowledge.accuracy_without_learning,
+    ) {
+        (Some(with), Some(without)) => format!(
+            "Measured accuracy: {} with learning ({}), {} without ({})",
+            percent(with.mean),
+            counted(with.cases, "project"),
+            percent(without.mean),
+            counted(without.cases, "project")
+        ),
+        (None, _) => "Measured accuracy: no debate with learning was assessed yet".to_owned(),
+        (Some(_), None) => "Measured accuracy: all assessed debates used learning".to_owned(),
+    }
+}
