@@ -6,6 +6,7 @@
 mod access;
 mod events;
 mod learning;
+mod list_query;
 mod live;
 mod log;
 mod notifiers;

@@ -5,16 +5,19 @@
 
 mod contract;
 mod docs_page;
+mod operation;
 
 use axum::Json;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{Html, IntoResponse, Response as HttpResponse};
 use roundtable_engine::envelope::Envelope;
 use roundtable_engine::event::State;
 use roundtable_engine::protocols;
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
+
+use operation::{
+    Operation, Response, Schemas, describe, header_parameter, id_parameter, idempotency_key, query,
+};
 
 use super::Health;
 use super::learning::Learning;
@@ -25,135 +28,6 @@ use crate::export::Format;
 
 const JSON: &str = "application/json";
 const DEBATE: &str = "/api/v1/debates/{id}";
-
-/// Errors of every operation: malformed request, missing token, insufficient scope, unknown host, rate limit, internal error,
-/// unavailable store.
-const COMMON_ERRORS: [u16; 7] = [400, 401, 403, 421, 429, 500, 503];
-/// Errors of an operation on a debate that reads a body.
-const BODY_ERRORS: &[u16] = &[404, 408, 409, 413, 415, 422];
-
-struct Operation {
-    method: &'static str,
-    path: &'static str,
-    id: &'static str,
-    summary: &'static str,
-    parameters: Vec<Value>,
-    body: Option<Body>,
-    responses: Vec<Response>,
-    /// Statuses in addition to [`COMMON_ERRORS`].
-    errors: &'static [u16],
-}
-
-struct Body {
-    schema: Value,
-    is_required: bool,
-}
-
-struct Response {
-    status: u16,
-    description: &'static str,
-    /// Media type and schema.
-    content: Option<(&'static str, Value)>,
-}
-
-impl Response {
-    fn json(status: u16, description: &'static str, schema: Value) -> Self {
-        Self {
-            status,
-            description,
-            content: Some((JSON, schema)),
-        }
-    }
-
-    fn empty(status: u16, description: &'static str) -> Self {
-        Self {
-            status,
-            description,
-            content: None,
-        }
-    }
-}
-
-impl Operation {
-    fn get(path: &'static str, id: &'static str, summary: &'static str, schema: Value) -> Self {
-        Self {
-            method: "get",
-            path,
-            id,
-            summary,
-            parameters: if path.contains("{id}") {
-                vec![id_parameter()]
-            } else {
-                Vec::new()
-            },
-            body: None,
-            responses: vec![Response::json(200, "OK", schema)],
-            errors: &[],
-        }
-    }
-
-    fn post(
-        path: &'static str,
-        id: &'static str,
-        summary: &'static str,
-        body: Option<Body>,
-        response: Response,
-    ) -> Self {
-        Self {
-            method: "post",
-            body,
-            responses: vec![response],
-            errors: BODY_ERRORS,
-            ..Self::get(path, id, summary, Value::Null)
-        }
-    }
-}
-
-/// Collects the schemas of request and response types. A type can have different schemas for the two: a field with a default
-/// is optional in a request and always present in a response.
-struct Schemas {
-    requests: SchemaGenerator,
-    responses: SchemaGenerator,
-}
-
-impl Schemas {
-    fn new() -> Self {
-        let settings = SchemaSettings::draft2020_12().with(|settings| {
-            settings.definitions_path = "/components/schemas".into();
-            settings.meta_schema = None;
-        });
-        Self {
-            requests: settings.clone().into_generator(),
-            responses: settings.for_serialize().into_generator(),
-        }
-    }
-
-    fn required<T: JsonSchema>(&mut self) -> Option<Body> {
-        Some(Body {
-            schema: self.requests.subschema_for::<T>().to_value(),
-            is_required: true,
-        })
-    }
-
-    fn optional<T: JsonSchema>(&mut self) -> Option<Body> {
-        self.required::<T>().map(|body| Body {
-            is_required: false,
-            ..body
-        })
-    }
-
-    fn response<T: JsonSchema>(&mut self) -> Value {
-        self.responses.subschema_for::<T>().to_value()
-    }
-
-    /// The named schemas of requests and of responses.
-    fn into_definitions(mut self) -> [Map<String, Value>; 2] {
-        [
-            self.requests.take_definitions(true),
-            self.responses.take_definitions(true),
-        ]
-    }
-}
 
 pub(super) fn document() -> Value {
     let mut schemas = Schemas::new();
@@ -432,66 +306,6 @@ fn server_status(schemas: &mut Schemas) -> Vec<Operation> {
             json!({ "type": "object" }),
         ),
     ]
-}
-
-fn describe(operation: Operation, problem: &Value) -> Value {
-    let mut responses = Map::new();
-    for response in operation.responses {
-        let mut described = json!({ "description": response.description });
-        if let Some((media_type, schema)) = response.content {
-            described["content"] = json!({ media_type: { "schema": schema } });
-        }
-        responses.insert(response.status.to_string(), described);
-    }
-    for status in operation.errors.iter().chain(&COMMON_ERRORS) {
-        let reason = StatusCode::from_u16(*status).ok();
-        let reason = reason.and_then(|status| status.canonical_reason());
-        responses.insert(
-            status.to_string(),
-            json!({
-                "description": reason.unwrap_or("Error"),
-                "content": { "application/problem+json": { "schema": problem } }
-            }),
-        );
-    }
-    let mut described = json!({
-        "operationId": operation.id,
-        "summary": operation.summary,
-        "parameters": operation.parameters,
-        "responses": responses,
-    });
-    if let Some(body) = operation.body {
-        described["requestBody"] = json!({
-            "required": body.is_required,
-            "content": { JSON: { "schema": body.schema } }
-        });
-    }
-    described
-}
-
-fn parameter(place: &str, name: &str, description: &str, schema: &Value) -> Value {
-    json!({ "in": place, "name": name, "description": description, "required": place == "path", "schema": schema })
-}
-
-fn query(name: &str, description: &str, schema: &Value) -> Value {
-    parameter("query", name, description, schema)
-}
-
-fn header_parameter(name: &str, description: &str, schema: &Value) -> Value {
-    parameter("header", name, description, schema)
-}
-
-fn idempotency_key() -> Value {
-    header_parameter(
-        "Idempotency-Key",
-        "Requests with the same key and content create one debate.",
-        &json!({ "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" }),
-    )
-}
-
-fn id_parameter() -> Value {
-    let schema = json!({ "type": "string", "format": "uuid" });
-    parameter("path", "id", "The debate's id.", &schema)
 }
 
 fn time() -> Value {

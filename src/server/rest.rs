@@ -19,6 +19,7 @@ use uuid::Uuid;
 
 use super::App;
 use super::access::Caller;
+use super::list_query::{ListQuery, cursor_of};
 use super::problem::Problem;
 use super::requests::{
     DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest, Sent,
@@ -28,12 +29,10 @@ use crate::clock;
 use crate::export::{self, ExportError, Format};
 use crate::failure::Fault;
 use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Filter, ListPosition, Rating};
+use crate::store::{self, Created, DebateRow, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-const DEFAULT_LIMIT: u32 = 50;
-const MAX_LIMIT: u32 = 500;
 const MAX_KEY_CHARS: usize = 200;
 
 /// The current state of a debate.
@@ -82,18 +81,6 @@ pub(super) struct DebateList {
 pub(super) struct InputReceipt {
     /// The number of the message in this debate, from 1.
     number: u32,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ListQuery {
-    protocol: Option<String>,
-    state: Option<String>,
-    search: Option<String>,
-    since: Option<String>,
-    until: Option<String>,
-    cursor: Option<String>,
-    limit: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -438,87 +425,6 @@ fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
         is_wait.then(|| value.trim().trim_matches('"').parse::<u32>().ok())?
     })?;
     Some(Duration::from_secs(u64::from(seconds)).min(MAX_WAIT))
-}
-
-fn cursor_of(row: &DebateRow) -> String {
-    format!("{}.{}", row.created_at, row.id)
-}
-
-impl ListQuery {
-    /// Reports everything that is wrong with the parameters at once.
-    fn filter(self) -> Result<Filter, Problem> {
-        let mut faults = Vec::new();
-        let mut wrong = |at: &str, message: String| faults.push(Fault::new(at, message));
-        let state = self.state.filter(|state| !state.is_empty());
-        let state = state.and_then(|name| {
-            let known = DebateState::ALL.into_iter();
-            let found = known.clone().find(|state| state.name() == name);
-            if found.is_none() {
-                let names: Vec<_> = known.map(DebateState::name).collect();
-                wrong(
-                    "state",
-                    format!("unknown state '{name}'; known: {}", names.join(", ")),
-                );
-            }
-            found
-        });
-        let mut time = |at: &str, text: Option<String>| {
-            let text = text.filter(|text| !text.is_empty())?;
-            let parsed = parse_time(&text);
-            if parsed.is_none() {
-                let message =
-                    format!("invalid time '{text}': expected 2026-03-01 or 2026-03-01T12:00:00Z");
-                wrong(at, message);
-            }
-            parsed
-        };
-        let since = time("since", self.since);
-        let until = time("until", self.until);
-        let limit = self.limit.map_or(Some(DEFAULT_LIMIT), |text| {
-            let limit = text.parse().ok();
-            limit.filter(|limit| (1..=MAX_LIMIT).contains(limit))
-        });
-        if limit.is_none() {
-            wrong("limit", format!("limit must be from 1 to {MAX_LIMIT}"));
-        }
-        let after = self.cursor.map(|text| parse_cursor(&text));
-        if after == Some(None) {
-            wrong(
-                "cursor",
-                "invalid cursor: use `next` of the previous page".into(),
-            );
-        }
-        if !faults.is_empty() {
-            return Err(Problem::invalid(faults));
-        }
-        Ok(Filter {
-            state,
-            protocol: self.protocol.filter(|name| !name.is_empty()),
-            search: self.search.filter(|text| !text.is_empty()),
-            since,
-            until,
-            after: after.flatten(),
-            limit: limit.unwrap_or(DEFAULT_LIMIT),
-            offset: 0,
-        })
-    }
-}
-
-fn parse_time(text: &str) -> Option<u64> {
-    let at_midnight = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
-    let at = text
-        .parse::<jiff::Timestamp>()
-        .or_else(|_| at_midnight())
-        .ok()?;
-    u64::try_from(at.as_millisecond()).ok()
-}
-
-fn parse_cursor(text: &str) -> Option<ListPosition> {
-    let (created_at, id) = text.split_once('.')?;
-    Some(ListPosition {
-        created_at: created_at.parse().ok().filter(|at| *at < 1 << 62)?,
-        id: id.parse().ok()?,
-    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use roundtable_engine::protocols::forecast::{Calibration, DebateResult};
 use serde_json::{Value, json};
 
-use super::{
+use super::operation::{
     Operation, Response, Schemas, header_parameter, id_parameter, idempotency_key, parameter,
 };
 use crate::server::reasoning::{ForecastArguments, ForecastConsensus, ForecastRound, Pending};

@@ -85,7 +85,8 @@ fn write_operation(out: &mut String, path: &str, method: &str, operation: &Value
 fn write_schema(out: &mut String, name: &str, schema: &Value) {
     let _ = write!(
         out,
-        "<details id=\"{0}\"><summary><code>{0}</code></summary><p>{1}</p>",
+        // The id is inside, so that following a link opens the details.
+        "<details><summary><code>{0}</code></summary><p id=\"{0}\">{1}</p>",
         escape(name),
         text(&schema["description"])
     );
