@@ -8,16 +8,14 @@ use roundtable_core::scale::Scale;
 use roundtable_engine::data::Data;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::prompt::Prompts;
-use roundtable_engine::protocols::dialectic::Trace;
 use roundtable_engine::reasoning::{Library, scale_of};
 
-use crate::clock;
 use crate::config::{Config, Environment, ModelName, Secret};
 use crate::embedded::{self, Local, Report};
 use crate::embedding_cache::CachedEmbedder;
 use crate::failure::Failure;
 use crate::models::ModelRegistry;
-use crate::store::{Address, DebateRow, Store};
+use crate::store::{Address, Store};
 
 pub(crate) struct AppContext {
     pub environment: Environment,
@@ -143,17 +141,6 @@ impl AppContext {
         }
         let library = Arc::new(Library::load(&self.data)?);
         Ok(Arc::clone(self.library.get_or_init(|| library)))
-    }
-
-    /// The trace of a debate, from its journal.
-    pub(crate) async fn trace(&self, store: &Store, row: &DebateRow) -> Result<Trace, Failure> {
-        let entries = store.entries(row.id).await?;
-        Trace::of(&row.id.to_string(), clock::stamp(row.created_at), &entries).ok_or_else(|| {
-            Failure::other(format!(
-                "debate {} has not started yet; start it with `roundtable resume {}`",
-                row.id, row.id
-            ))
-        })
     }
 }
 

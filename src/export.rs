@@ -1,16 +1,130 @@
-//! A debate as a document: Markdown, or one HTML file that needs nothing else (C-14). Both are written from its transcript and
-//! its report, and so know no protocol.
+//! Exports of a debate, the same for the command line, the API and the page (C-14).
+//!
+//! Documents are rendered from the transcript and the report, so they depend on no protocol.
 
 mod markdown;
 
 use askama::Template;
+use clap::ValueEnum;
+use roundtable_engine::event::Entry;
+use roundtable_engine::protocols;
+use roundtable_engine::protocols::dialectic::{Trace, example};
 use roundtable_engine::report::{Fact, Report};
 use roundtable_engine::transcript::Transcript;
+use serde_json::Value;
 
+use crate::clock;
 use crate::format;
 use crate::render::{self, Panel};
+use crate::store::DebateRow;
 
 pub(crate) use markdown::{markdown, report_markdown};
+
+/// A file format of an export. Its name is also the extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// The protocol's record.
+    Json,
+    /// The same as YAML.
+    Yaml,
+    /// Markdown with the answer, the report and the transcript.
+    Md,
+    /// The same as one HTML file without scripts.
+    Html,
+    /// Training data: one chat per line.
+    Jsonl,
+}
+
+impl Format {
+    pub(crate) const ALL: [Self; 5] = [Self::Json, Self::Yaml, Self::Md, Self::Html, Self::Jsonl];
+    /// The formats that every debate has, in the order in which the page lists them.
+    pub(crate) const DOCUMENTS: [Self; 4] = [Self::Html, Self::Md, Self::Json, Self::Yaml];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+
+    pub(crate) fn names() -> Vec<&'static str> {
+        Self::ALL.map(Self::name).into()
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Yaml => "yaml",
+            Self::Md => "md",
+            Self::Html => "html",
+            Self::Jsonl => "jsonl",
+        }
+    }
+
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Yaml => "YAML",
+            Self::Md => "Markdown",
+            Self::Html => "HTML file",
+            Self::Jsonl => "Training data",
+        }
+    }
+
+    pub(crate) const fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+            Self::Md => "text/markdown; charset=utf-8",
+            Self::Html => "text/html; charset=utf-8",
+            Self::Jsonl => "application/x-ndjson",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ExportError {
+    #[error("the debate has not started, so there is nothing to export yet")]
+    NotStarted,
+    #[error("this version does not know the protocol '{0}'; export the debate as md or html")]
+    UnknownProtocol(String),
+    #[error("the debate has no training data: jsonl needs a dialectic with an answer")]
+    NoTrainingData,
+    #[error("cannot write the debate: {0}")]
+    Serialize(String),
+}
+
+/// Renders a debate at any point of its journal.
+pub(crate) fn render(
+    format: Format,
+    row: &DebateRow,
+    entries: &[Entry],
+) -> Result<String, ExportError> {
+    let transcript = Transcript::of(&row.id.to_string(), entries).ok_or(ExportError::NotStarted)?;
+    match format {
+        Format::Json => serde_json::to_string_pretty(&record(row, entries)?)
+            .map(|text| text + "\n")
+            .map_err(|error| ExportError::Serialize(error.to_string())),
+        Format::Yaml => serde_saphyr::to_string(&record(row, entries)?)
+            .map_err(|error| ExportError::Serialize(error.to_string())),
+        Format::Md => Ok(markdown(&transcript, &protocols::report(entries))),
+        Format::Html => Ok(html(&transcript, &protocols::report(entries))),
+        Format::Jsonl => {
+            let example = trace(row, entries).and_then(|trace| example(&trace));
+            let example = example.ok_or(ExportError::NoTrainingData)?;
+            serde_json::to_string(&example)
+                .map(|line| line + "\n")
+                .map_err(|error| ExportError::Serialize(error.to_string()))
+        }
+    }
+}
+
+fn record(row: &DebateRow, entries: &[Entry]) -> Result<Value, ExportError> {
+    protocols::record(&row.id.to_string(), clock::stamp(row.created_at), entries)
+        .ok_or_else(|| ExportError::UnknownProtocol(row.protocol.clone()))
+}
+
+/// The debate as the source of training data. `None` if it has not started.
+pub(crate) fn trace(row: &DebateRow, entries: &[Entry]) -> Option<Trace> {
+    Trace::of(&row.id.to_string(), clock::stamp(row.created_at), entries)
+}
 
 #[derive(Template)]
 #[template(path = "export.html")]
@@ -27,7 +141,7 @@ pub(crate) fn html(transcript: &Transcript, report: &Report) -> String {
         figures: render::panel(&format::usage(transcript), &render::Roles::of(transcript)),
         style: render::style(),
     };
-    // Writing to memory does not fail; if it did, there would be nothing to show.
+    // Rendering to a string does not fail.
     file.render().unwrap_or_default()
 }
 
@@ -40,7 +154,7 @@ struct ReportFile<'a> {
     style: render::Html,
 }
 
-/// A report of no one debate as such a file.
+/// A report on several debates, as such a file.
 pub(crate) fn report_html(title: &str, report: &Report) -> String {
     let roles = render::Roles::default();
     let sections = report.sections.iter();

@@ -1,11 +1,11 @@
-use roundtable_engine::event::State;
+use roundtable_engine::event::{Event, State};
 
 use super::*;
 use crate::render::samples;
 
-/// C-14: one file with its charts, no script, nothing from elsewhere; C-12: the hostile turn in it is text.
+/// C-14: the file contains its charts, no script and nothing remote; C-12: the hostile turn is text.
 #[test]
-fn c14_the_html_file_needs_nothing_and_runs_nothing() {
+fn c14_the_html_file_is_self_contained_and_has_no_script() {
     let entries = samples::journal(State::Partial);
     let file = html(&samples::transcript(&entries), &samples::report());
     for needed in [
@@ -28,7 +28,7 @@ fn c14_the_html_file_needs_nothing_and_runs_nothing() {
     ] {
         assert!(!file.contains(forbidden), "{forbidden}");
     }
-    // The only addresses are the ones the model linked to.
+    // The only links are those of the model.
     assert!(
         file.split("href=\"")
             .skip(1)
@@ -44,9 +44,8 @@ fn c14_the_markdown_holds_everything_the_page_does() {
     insta::assert_snapshot!(markdown(&samples::transcript(&entries), &samples::report()));
 }
 
-/// A debate that has barely begun has its documents too.
 #[test]
-fn c14_a_debate_without_an_answer_is_exported_as_it_stands() {
+fn c14_a_debate_without_an_answer_can_be_exported() {
     let entries = samples::running();
     let report = Report::default();
     for end in 1..=entries.len() {
@@ -54,4 +53,57 @@ fn c14_a_debate_without_an_answer_is_exported_as_it_stands() {
         assert!(markdown(&transcript, &report).contains("There is no answer."));
         assert!(html(&transcript, &report).contains("Running"));
     }
+}
+
+fn row(protocol: &str) -> DebateRow {
+    DebateRow {
+        id: uuid::Uuid::nil(),
+        protocol: protocol.into(),
+        question: "Why?".into(),
+        state: State::Complete,
+        created_at: 0,
+        updated_at: 0,
+        ended_at: None,
+        totals: Default::default(),
+        rating: None,
+    }
+}
+
+/// Each format has its own content, and a debate without training data says so in place of another format.
+#[test]
+fn c14_every_format_is_rendered_as_itself() {
+    let entries = samples::journal(State::Complete);
+    let rendered = |format| render(format, &row("dialectic"), &entries);
+    assert!(rendered(Format::Json).unwrap().starts_with('{'));
+    assert!(rendered(Format::Yaml).unwrap().contains("\nfinal_answer:"));
+    assert!(rendered(Format::Md).unwrap().starts_with("# "));
+    assert!(
+        rendered(Format::Html)
+            .unwrap()
+            .starts_with("<!doctype html>")
+    );
+    match rendered(Format::Jsonl) {
+        Ok(line) => assert!(line.starts_with("{\"messages\":"), "{line}"),
+        Err(error) => assert_eq!(error, ExportError::NoTrainingData),
+    }
+    for format in Format::ALL {
+        assert_eq!(Format::named(format.name()), Some(format));
+        assert_eq!(
+            render(format, &row("dialectic"), &[]),
+            Err(ExportError::NotStarted)
+        );
+    }
+}
+
+#[test]
+fn a_debate_of_an_unknown_protocol_is_exported_as_a_document_only() {
+    let mut entries = samples::running();
+    let Event::Opened(setup) = &mut entries[0].event else {
+        panic!("the first entry opens the debate");
+    };
+    std::sync::Arc::make_mut(setup).protocol = "newer".into();
+    let unknown = Err(ExportError::UnknownProtocol("newer".into()));
+    assert_eq!(render(Format::Json, &row("newer"), &entries), unknown);
+    assert_eq!(render(Format::Yaml, &row("newer"), &entries), unknown);
+    assert!(render(Format::Md, &row("newer"), &entries).is_ok());
 }

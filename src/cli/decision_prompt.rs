@@ -2,8 +2,8 @@
 //! printed and the debate keeps waiting.
 
 use roundtable_engine::event::Query;
-use roundtable_engine::protocols::modes::option_label;
 use roundtable_engine::table::{decide, open_question};
+use roundtable_engine::transcript::option_label;
 use uuid::Uuid;
 
 use crate::store::Store;

@@ -4,16 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use roundtable_core::dataset::{self, Filter as Training};
-use roundtable_engine::protocols::dialectic::{Sort, Trace, candidate, example, preference};
-
-use crate::export;
-use crate::store::{DebateRow, Store};
+use roundtable_core::dataset::{self, Filter};
+use roundtable_engine::protocols::dialectic::{Trace, candidate, example, preference};
 
 use super::output;
-use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
+use crate::export::{self, ExportError, Format};
 use crate::failure::Failure;
+use crate::store::{DebateRow, Store};
 
 /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
 #[derive(Debug, clap::Args)]
@@ -21,7 +19,7 @@ use crate::failure::Failure;
     after_help = "Examples:\n  roundtable export last --format md -o answer.md\n  roundtable export --format jsonl --training preference --min-score 8 -o pairs.jsonl"
 )]
 pub(crate) struct Args {
-    /// The debate's id, any unambiguous beginning of it, or `last`. For jsonl: none means all debates.
+    /// The debate's id, a unique prefix of it, or `last` (the default). jsonl without an id exports all debates.
     id: Option<String>,
     #[arg(long, short, value_enum, default_value_t = Format::Json)]
     format: Format,
@@ -29,33 +27,24 @@ pub(crate) struct Args {
     #[arg(long, short)]
     output: Option<PathBuf>,
     /// jsonl: chats for fine-tuning, or pairs of first and final answer for preference training.
-    #[arg(long, value_enum, default_value_t = Kind::Chat)]
-    training: Kind,
-    /// jsonl: the least score, the user's before the judge's.
+    #[arg(long, value_enum, default_value_t = TrainingKind::Chat)]
+    training: TrainingKind,
+    /// jsonl: the minimum score; the user's rating counts before the judge's score.
     #[arg(long, default_value_t = 8.0)]
     min_score: f64,
-    /// jsonl: the least number of rounds.
+    /// jsonl: the minimum number of rounds.
     #[arg(long, default_value_t = 1)]
     min_rounds: u32,
-    /// jsonl: the shortest answer, in characters.
+    /// jsonl: the minimum length of the answer, in characters.
     #[arg(long, default_value_t = 40)]
     min_length: usize,
-    /// jsonl: the longest answer, in characters.
+    /// jsonl: the maximum length of the answer, in characters.
     #[arg(long, default_value_t = 40_000)]
     max_length: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Json,
-    Yaml,
-    Md,
-    Html,
-    Jsonl,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum TrainingKind {
     Chat,
     Preference,
 }
@@ -63,11 +52,11 @@ enum Kind {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let text = match args.format {
-        Format::Jsonl => training(app, &store, &args).await?,
-        Format::Json | Format::Yaml | Format::Md | Format::Html => {
+        Format::Jsonl => training(&store, &args).await?,
+        format => {
             let row = store.find(args.id.as_deref().unwrap_or("last")).await?;
-            let stored = StoredDebate::of(&store, &row).await?;
-            written(&stored, args.format)?
+            let entries = store.entries(row.id).await?;
+            export::render(format, &row, &entries).map_err(|error| failure(&row, &error))?
         }
     };
     store.close().await;
@@ -83,21 +72,15 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
-fn written(stored: &StoredDebate, format: Format) -> Result<String, Failure> {
-    let unwritable = |error: String| Failure::other(format!("cannot write the debate: {error}"));
-    match format {
-        Format::Json => serde_json::to_string_pretty(&stored.record())
-            .map(|text| text + "\n")
-            .map_err(|error| unwritable(error.to_string())),
-        Format::Yaml => {
-            serde_saphyr::to_string(&stored.record()).map_err(|error| unwritable(error.to_string()))
-        }
-        Format::Html => Ok(export::html(&stored.transcript, &stored.report)),
-        Format::Md | Format::Jsonl => Ok(export::markdown(&stored.transcript, &stored.report)),
-    }
+fn failure(row: &DebateRow, error: &ExportError) -> Failure {
+    Failure::other(match error {
+        ExportError::NotStarted => format!("{error}; `roundtable resume {}` starts it", row.id),
+        _ => error.to_string(),
+    })
 }
 
-async fn training(app: &AppContext, store: &Store, args: &Args) -> Result<String, Failure> {
+/// One line per selected debate. A debate named by id must have training data; of all debates, those without are skipped.
+async fn training(store: &Store, args: &Args) -> Result<String, Failure> {
     let mut rows: Vec<DebateRow> = Vec::new();
     match &args.id {
         Some(id) => rows.push(store.find(id).await?),
@@ -110,31 +93,29 @@ async fn training(app: &AppContext, store: &Store, args: &Args) -> Result<String
     let mut traces = Vec::new();
     let mut candidates = Vec::new();
     for row in &rows {
-        let Ok(trace) = app.trace(store, row).await else {
-            continue;
-        };
-        if let Some(candidate) = candidate(&trace, row.created_at) {
-            traces.push(trace);
-            candidates.push(candidate);
+        let trace = export::trace(row, &store.entries(row.id).await?);
+        let found = trace.and_then(|trace| Some((candidate(&trace, row.created_at)?, trace)));
+        match found {
+            Some((candidate, trace)) => {
+                candidates.push(candidate);
+                traces.push(trace);
+            }
+            None if args.id.is_some() => return Err(failure(row, &ExportError::NoTrainingData)),
+            None => {}
         }
     }
-    let filter = Training {
+    let filter = Filter {
         min_score: args.min_score,
         min_rounds: args.min_rounds,
         min_answer_chars: args.min_length,
         max_answer_chars: args.max_length,
     };
-    let chosen = dataset::select(&candidates, &filter);
-    let sort = match args.training {
-        Kind::Chat => Sort::Chat,
-        Kind::Preference => Sort::Preference,
-    };
-    let lines: Vec<String> = chosen
+    let lines: Vec<String> = dataset::select(&candidates, &filter)
         .into_iter()
-        .filter_map(|index| line(&traces[index], sort))
+        .filter_map(|index| line(&traces[index], args.training))
         .collect();
     output::note(&format!(
-        "{} of {} debates are good enough (score {} and above).",
+        "{} of {} debates match the filter (score {} and above).",
         lines.len(),
         rows.len(),
         args.min_score
@@ -142,9 +123,9 @@ async fn training(app: &AppContext, store: &Store, args: &Args) -> Result<String
     Ok(lines.into_iter().map(|line| line + "\n").collect())
 }
 
-fn line(trace: &Trace, sort: Sort) -> Option<String> {
-    match sort {
-        Sort::Chat => serde_json::to_string(&example(trace)?).ok(),
-        Sort::Preference => serde_json::to_string(&preference(trace)?).ok(),
+fn line(trace: &Trace, kind: TrainingKind) -> Option<String> {
+    match kind {
+        TrainingKind::Chat => serde_json::to_string(&example(trace)?).ok(),
+        TrainingKind::Preference => serde_json::to_string(&preference(trace)?).ok(),
     }
 }

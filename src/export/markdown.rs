@@ -1,7 +1,7 @@
-//! A debate as Markdown: question, answer, what it was worth, transcript, figures.
+//! A debate as Markdown: question, answer, report, transcript, usage.
 //!
-//! What a model wrote stays Markdown, without HTML, images and links to elsewhere than the web, and is quoted where its
-//! headings would mix with ours.
+//! Text of models stays Markdown, without HTML, images and links other than web links. It is quoted wherever its headings
+//! would mix with ours.
 
 use std::fmt::Write;
 
@@ -42,12 +42,12 @@ pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
         let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
     }
     write_report(&mut out, report);
-    push_transcript(&mut out, transcript);
+    write_transcript(&mut out, transcript);
     write_section(&mut out, &usage(transcript));
     out
 }
 
-/// A report of no one debate.
+/// A report on several debates.
 pub(crate) fn report_markdown(title: &str, report: &Report) -> String {
     let mut out = format!("# {}\n\n", inline(title));
     write_report(&mut out, report);
@@ -62,7 +62,8 @@ fn write_report(out: &mut String, report: &Report) {
         out.push('\n');
     }
     for place in [Place::Main, Place::Side] {
-        let here = report.sections.iter().filter(|it| it.place == place);
+        let sections = report.sections.iter();
+        let here = sections.filter(|section| section.place == place);
         here.for_each(|section| write_section(out, section));
     }
 }
@@ -103,7 +104,11 @@ fn write_table(out: &mut String, table: &Table, title: &str) {
     if table.caption != title {
         let _ = writeln!(out, "*{}*\n", inline(&table.caption));
     }
-    let names: Vec<String> = table.columns.iter().map(|it| inline(&it.name)).collect();
+    let names: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| inline(&column.name))
+        .collect();
     let rules: Vec<&str> = table
         .columns
         .iter()
@@ -120,7 +125,7 @@ fn write_table(out: &mut String, table: &Table, title: &str) {
     out.push('\n');
 }
 
-fn push_transcript(out: &mut String, transcript: &Transcript) {
+fn write_transcript(out: &mut String, transcript: &Transcript) {
     let _ = writeln!(out, "## Transcript\n");
     for round in &transcript.rounds {
         for item in round.items() {
@@ -157,7 +162,7 @@ fn write_turn(out: &mut String, turn: &Turn, round: &str) {
     }
 }
 
-/// Plain words in a line of Markdown: what would be read as markup is escaped.
+/// Plain text on a line of Markdown, with markup characters escaped.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {

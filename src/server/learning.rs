@@ -6,11 +6,11 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use axum::{Extension, Json};
-use roundtable_core::learning::{Domain, Knowledge, domains, in_force, lessons};
+use roundtable_core::learning::{Audit, Domain, Knowledge, domains, in_force, lessons};
 use roundtable_engine::report::Report;
 use roundtable_engine::retrospective::knowledge_report;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::access::Caller;
@@ -19,27 +19,39 @@ use super::web::{Choice, Frame, Visitor, learning_page};
 use crate::clock;
 
 /// The knowledge of every domain, with the full audit history.
-pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Learning {
+    /// The age at which a lesson has lost half of its weight.
+    half_life_days: f64,
+    domains: Vec<Knowledge>,
+    history: Vec<HistoryEntry>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct HistoryEntry {
+    #[serde(flatten)]
+    entry: Audit,
+    /// Whether the entry has not been undone.
+    in_force: bool,
+}
+
+pub(super) async fn all(State(app): State<Arc<App>>) -> Result<Json<Learning>, Problem> {
     let audit = app.store.audit().await?;
     let half_life = app.context.config.learning.half_life;
     let now = clock::now();
-    let known: Vec<Knowledge> = domains(&audit)
+    let domains = domains(&audit)
         .iter()
         .map(|domain| Knowledge::from_audit(&audit, domain, half_life, now))
         .collect();
-    let entries = audit.iter().zip(in_force(&audit));
-    let history: Vec<Value> = entries
-        .map(|(entry, is_in_force)| {
-            let mut value = json!(entry);
-            value["in_force"] = json!(is_in_force);
-            value
-        })
-        .collect();
-    Ok(Json(json!({
-        "half_life_days": half_life.in_days(),
-        "domains": known,
-        "history": history,
-    })))
+    let in_force = in_force(&audit);
+    let history = audit.into_iter().zip(in_force);
+    Ok(Json(Learning {
+        half_life_days: half_life.in_days(),
+        domains,
+        history: history
+            .map(|(entry, in_force)| HistoryEntry { entry, in_force })
+            .collect(),
+    }))
 }
 
 #[derive(Debug, Deserialize)]

@@ -4,9 +4,9 @@
 //! run to its end, across restarts; a client receives every event exactly once.
 
 mod access;
-mod documents;
 mod events;
 mod learning;
+mod list_query;
 mod live;
 mod log;
 mod notifiers;
@@ -35,7 +35,8 @@ use axum::middleware;
 use axum::routing::{get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -210,17 +211,32 @@ async fn method_not_allowed() -> Problem {
 
 const QUEUE_LENGTH_TIMEOUT: Duration = Duration::from_secs(1);
 
-async fn health(State(app): State<Arc<App>>) -> Json<Value> {
+#[derive(Debug, Serialize, JsonSchema)]
+struct Health {
+    status: &'static str,
+    /// Debates that run on this server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<usize>,
+    /// Debates that wait for a slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queued: Option<u64>,
+}
+
+async fn health(State(app): State<Arc<App>>) -> Json<Health> {
     let (running, _) = app.scheduler.load();
     // A slow database must not fail the liveness check.
     let queued = app.scheduler.queue_length();
     let queued = tokio::time::timeout(QUEUE_LENGTH_TIMEOUT, queued)
         .await
         .unwrap_or(0);
-    Json(json!({ "status": "ok", "running": running, "queued": queued }))
+    Json(Health {
+        status: "ok",
+        running: Some(running),
+        queued: Some(queued),
+    })
 }
 
-async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> {
+async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem> {
     let not_ready = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not-ready", why);
     if app.scheduler.closing().is_cancelled() {
         return Err(not_ready("the server is shutting down"));
@@ -228,7 +244,11 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Value>, Problem> 
     if app.store.ping().await.is_err() {
         return Err(not_ready("the database is not responding"));
     }
-    Ok(Json(json!({ "status": "ready" })))
+    Ok(Json(Health {
+        status: "ready",
+        running: None,
+        queued: None,
+    }))
 }
 
 /// On standard output, so that a program that started the server on port 0 learns the port.

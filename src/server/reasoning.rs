@@ -1,5 +1,6 @@
-//! The forecasting contract's interface (F-16, F-17, F-18): a request is answered with its result, or, after the contract's
-//! time, with the id of a debate that goes on. Beside it what happened, and how good the forecasts were.
+//! The API of the forecasting contract (F-16, F-17, F-18): forecasts, their resolution, and calibration.
+//!
+//! A request is answered with the result or, after the time limit, with 504 and the id of the debate, which continues.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +13,11 @@ use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::Protocol;
 use roundtable_engine::protocols::Forecast;
 use roundtable_engine::protocols::forecast::{
-    Calibration, DebateResult, Input, Rules, calibration_report,
+    Calibration, DebateResult, Disagreement, Input, LoggedArgument, OutcomeForecast, Round, Rules,
+    calibration_report,
 };
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::App;
@@ -22,14 +25,39 @@ use super::access::Caller;
 use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
-use super::web::{Frame, Visitor, calibration_page};
+use super::web::{self, calibration_page};
 use crate::failure::Fault;
 use crate::setup::DebateSpec;
 use crate::store::{self, DebateRow, Resolution};
 use crate::{clock, forecast_history};
 
-/// How long a caller should wait before it asks again.
+/// Seconds until the client should poll again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
+
+/// A forecast that has no result yet.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Pending {
+    #[schemars(with = "String", extend("format" = "uuid"))]
+    debate_id: Uuid,
+    state: DebateState,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ForecastRound {
+    round: Round,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ForecastArguments {
+    arguments: Vec<LoggedArgument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ForecastConsensus {
+    consensus_score: Option<f64>,
+    probability_distribution: Vec<OutcomeForecast>,
+    disagreement_map: Vec<Disagreement>,
+}
 
 pub(super) async fn create(
     State(app): State<Arc<App>>,
@@ -67,7 +95,7 @@ pub(super) async fn create(
     Ok(Json(result_of(&app, &row).await?).into_response())
 }
 
-/// The whole result; while the debate runs, that it does.
+/// The result, or 202 while the debate runs.
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -91,7 +119,9 @@ pub(super) async fn round(
             let count = result.debate_log.rounds.len();
             Problem::not_found(&format!("there is no such round; the debate has {count}"))
         })?;
-        Ok(json!({ "round": found }))
+        Ok(ForecastRound {
+            round: found.clone(),
+        })
     })
     .await
 }
@@ -103,12 +133,15 @@ pub(super) async fn role(
     part(&app, &id, |result| {
         let rounds = result.debate_log.rounds.iter();
         let all = rounds.flat_map(|round| &round.arguments);
-        let said: Vec<_> = all.filter(|argument| argument.role == name).collect();
-        let asked = result.roundtable.models.contains_key(&name);
-        if said.is_empty() && !asked {
+        let arguments: Vec<_> = all
+            .filter(|argument| argument.role == name)
+            .cloned()
+            .collect();
+        let has_seat = result.roundtable.models.contains_key(&name);
+        if arguments.is_empty() && !has_seat {
             return Err(Problem::not_found("there is no such role in this debate"));
         }
-        Ok(json!({ "arguments": said }))
+        Ok(ForecastArguments { arguments })
     })
     .await
 }
@@ -118,16 +151,16 @@ pub(super) async fn consensus(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     part(&app, &id, |result| {
-        Ok(json!({
-            "consensus_score": result.consensus_score,
-            "probability_distribution": result.probability_distribution,
-            "disagreement_map": result.disagreement_map,
-        }))
+        Ok(ForecastConsensus {
+            consensus_score: result.consensus_score,
+            probability_distribution: result.probability_distribution.clone(),
+            disagreement_map: result.disagreement_map.clone(),
+        })
     })
     .await
 }
 
-/// What happened in the world.
+/// Records the outcome that happened.
 pub(super) async fn resolve(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
@@ -138,15 +171,12 @@ pub(super) async fn resolve(
     let ResolutionRequest { outcome, by } = sent.content;
     let entries = app.store.entries(row.id).await?;
     let setup = entries.iter().find_map(|entry| entry.event.setup());
-    let rules = setup.and_then(|it| serde_json::from_value::<Rules>(it.rules.clone()).ok());
+    let rules = setup.and_then(|setup| Rules::deserialize(&setup.rules).ok());
     let known = rules.map(|rules| rules.outcome_ids()).unwrap_or_default();
     if let Some(outcome) = &outcome
         && !known.contains(outcome)
     {
-        let message = format!(
-            "there is no outcome '{outcome}'; there are: {}",
-            known.join(", ")
-        );
+        let message = format!("unknown outcome '{outcome}'; known: {}", known.join(", "));
         return Err(Problem::invalid(vec![Fault::new("/outcome", message)]));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
@@ -155,14 +185,14 @@ pub(super) async fn resolve(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How good the forecasts were.
+/// The accuracy of resolved forecasts.
 pub(super) async fn calibration(State(app): State<Arc<App>>) -> Result<Json<Calibration>, Problem> {
     let now = clock::now();
     let scored = forecast_history::scored_debates(&app.store, now).await?;
     Ok(Json(Calibration::of(scored, now)))
 }
 
-/// The same for people.
+/// The same as a page.
 pub(super) async fn page(
     State(app): State<Arc<App>>,
     caller: Option<Extension<Caller>>,
@@ -170,21 +200,15 @@ pub(super) async fn page(
     let now = clock::now();
     let scored = forecast_history::scored_debates(&app.store, now).await?;
     let report = calibration_report(&Calibration::of(scored, now));
-    let is_signed_in = caller.is_some_and(|caller| caller.token.is_some());
-    let visitor = if is_signed_in {
-        Visitor::SignedIn
-    } else {
-        Visitor::Local
-    };
-    let frame = Frame::new("calibration", visitor);
+    let frame = web::frame("calibration", caller.as_deref());
     Ok(Html(calibration_page(&report, frame)))
 }
 
-/// A part of a result that is there.
-async fn part(
+/// A part of the result, or 202 while the debate runs.
+async fn part<T: Serialize>(
     app: &App,
     id: &str,
-    choose: impl FnOnce(&DebateResult) -> Result<Value, Problem>,
+    choose: impl FnOnce(&DebateResult) -> Result<T, Problem>,
 ) -> Result<Response, Problem> {
     let row = find(app, id).await?;
     if row.ended_at.is_none() {
@@ -194,7 +218,7 @@ async fn part(
     Ok(Json(choose(&result)?).into_response())
 }
 
-/// The forecast with exactly this id; a debate of another protocol is none.
+/// The forecast with exactly this id. Debates of other protocols are not found.
 async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
     let row = rest::find(app, id).await?;
     if row.protocol == Forecast::NAME {
@@ -207,7 +231,7 @@ async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
     }
 }
 
-/// A partial result is one (F-18); where nobody could be asked at all there is none.
+/// The result of a complete or partial debate (F-18); an error for all others.
 async fn result_of(app: &App, row: &DebateRow) -> Result<DebateResult, Problem> {
     let entries = app.store.entries(row.id).await?;
     let stamp = clock::stamp(row.created_at);
@@ -217,7 +241,7 @@ async fn result_of(app: &App, row: &DebateRow) -> Result<DebateResult, Problem> 
         DebateState::Complete | DebateState::Partial => Ok(result),
         DebateState::Failed => {
             let reason = result.roundtable.reason.unwrap_or_default();
-            let detail = format!("no role could be heard: {reason}");
+            let detail = format!("no model answered: {reason}");
             Err(Problem::new(StatusCode::BAD_GATEWAY, "no-model", detail).about(row.id))
         }
         DebateState::Cancelled
@@ -236,7 +260,10 @@ fn location(id: Uuid) -> HeaderValue {
 }
 
 fn pending(id: Uuid, state: DebateState, applied: Option<&'static str>) -> Response {
-    let body = json!({ "debate_id": id, "state": state.name() });
+    let body = Pending {
+        debate_id: id,
+        state,
+    };
     let mut response = (StatusCode::ACCEPTED, Json(body)).into_response();
     let headers = response.headers_mut();
     headers.insert(header::LOCATION, location(id));
@@ -250,7 +277,7 @@ fn pending(id: Uuid, state: DebateState, applied: Option<&'static str>) -> Respo
 
 fn too_late(id: Uuid, limit: Duration) -> Problem {
     let detail = format!(
-        "the debate takes longer than {} s; it goes on as {id}",
+        "no result within {} s; debate {id} continues",
         limit.as_secs_f64()
     );
     Problem::new(StatusCode::GATEWAY_TIMEOUT, "still-running", detail)
@@ -262,9 +289,9 @@ fn too_late(id: Uuid, limit: Duration) -> Problem {
 /// `Prefer: respond-async` (RFC 7240).
 fn prefers_async(headers: &HeaderMap) -> bool {
     let lines = headers.get_all("prefer").iter();
-    let wishes = lines.filter_map(|line| line.to_str().ok());
-    wishes
+    let preferences = lines.filter_map(|line| line.to_str().ok());
+    preferences
         .flat_map(|line| line.split(','))
-        .filter_map(|spec| spec.split(';').next())
-        .any(|spec| spec.trim().eq_ignore_ascii_case("respond-async"))
+        .filter_map(|preference| preference.split(';').next())
+        .any(|name| name.trim().eq_ignore_ascii_case("respond-async"))
 }

@@ -51,8 +51,8 @@ pub(crate) struct NewDebate {
     #[serde(default)]
     #[schemars(schema_with = "rules")]
     pub rules: Map<String, Value>,
-    /// Texts that the seats may search and cite: Markdown, text, HTML or CSV, by the name's extension. Only for debates in
-    /// modes.
+    /// Texts that the seats may search and cite: Markdown, text, HTML or CSV, by the name's extension. Only for protocols
+    /// that read sources.
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub sources: Vec<GivenSource>,
@@ -100,7 +100,7 @@ pub(crate) struct BudgetRequest {
 /// A message to the seats, which see it from the next round on.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Input {
+pub(crate) struct InputRequest {
     #[schemars(length(min = 1, max = 20_000))]
     pub text: String,
     /// The author of the message.
@@ -282,7 +282,7 @@ macro_rules! content {
 }
 
 content!(NewDebate);
-content!(Input);
+content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
 content!(DebateRequest);

@@ -8,9 +8,9 @@ fn faults(value: Value) -> Vec<String> {
     faults.map(|fault| fault.at.clone()).collect()
 }
 
-/// Everything that is wrong is told at once, each with its place.
+/// All faults are reported, each with its JSON pointer.
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let wrong = json!({ "question": 3, "seats": { "skeptic": 1 }, "budget": { "max_tokens": 0 }, "seed": -1, "colour": "red" });
     let mut at = faults(wrong);
     at.sort();

@@ -1,4 +1,4 @@
-//! The API's requests about debates, one function each.
+//! Handlers of `/api/v1/debates`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,86 +7,80 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use roundtable_engine::event::{Entry, State as DebateState};
+use roundtable_engine::event::{Query as OpenQuestion, State as DebateState};
 use roundtable_engine::protocols;
+use roundtable_engine::report::Report;
 use roundtable_engine::table::open_question;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::App;
 use super::access::Caller;
-use super::documents::{Format, document};
+use super::list_query::{ListQuery, cursor_of};
 use super::problem::Problem;
-use super::requests::{DecisionRequest, Input, NewDebate, RatingRequest, ResumeRequest, Sent};
+use super::requests::{
+    DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest, Sent,
+};
 use super::scheduler::progress_sink;
 use crate::clock;
+use crate::export::{self, ExportError, Format};
 use crate::failure::Fault;
 use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Filter, ListPosition, Rating};
+use crate::store::{self, Created, DebateRow, Rating};
 
-/// The longest that a request with `Prefer: wait` waits.
+/// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-const PAGE: u32 = 50;
-const MAX_PAGE: u32 = 500;
 const MAX_KEY_CHARS: usize = 200;
 
-/// A debate that was started, or is asked to do something.
-#[derive(Debug, Serialize)]
-pub(super) struct Standing {
+/// The current state of a debate.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DebateStatus {
+    #[schemars(with = "String", extend("format" = "uuid"))]
     id: Uuid,
-    /// queued, running, waiting, complete, partial, failed or cancelled.
-    state: String,
-    /// Where the debate is.
+    state: DebateState,
+    /// The path of the debate.
     location: String,
 }
 
-/// A debate with all that it has to show.
-#[derive(Debug, Serialize)]
-pub(super) struct Shown {
+/// A debate with its report.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DebateDetail {
     #[serde(flatten)]
     row: DebateRow,
-    /// How many debates are before it, where it waits for a place.
+    /// The number of debates before it in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     queue_position: Option<u64>,
-    /// Whether it is to stop before its next round.
+    /// Whether the debate pauses before its next round.
     pausing: bool,
-    /// What a person is to decide before it goes on.
-    waiting_for: Option<Value>,
-    /// The last entry of its journal that is shown here; events after it are at `…/events?after=`.
+    /// The decision that the debate waits for.
+    waiting_for: Option<OpenQuestion>,
+    /// The number of the last journal entry in this response; `…/events?after=` continues after it.
     seq: u64,
-    /// The protocol's own record, with the fields of its design.
+    /// The record of the protocol, with fields of its own.
+    #[schemars(with = "Option<Map<String, Value>>")]
     record: Option<Value>,
-    /// What every protocol has to show: answer, facts, sections.
-    report: Value,
+    /// Answer, facts and sections, with the same fields for every protocol.
+    report: Report,
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Listed {
+/// A page of a listing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DebateList {
     debates: Vec<DebateRow>,
-    /// How many there are on all pages.
+    /// The number of debates on all pages.
     total: u64,
-    /// Give it as `cursor` to get the next page; there is none where it is null.
+    /// The `cursor` of the next page; null on the last page.
     next: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
-pub(super) struct Heard {
-    /// Counts what people have said in this debate.
+/// A message that was added to the journal.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct InputReceipt {
+    /// The number of the message in this debate, from 1.
     number: u32,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Listing {
-    protocol: Option<String>,
-    state: Option<String>,
-    search: Option<String>,
-    since: Option<String>,
-    until: Option<String>,
-    cursor: Option<String>,
-    limit: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,9 +116,9 @@ pub(super) async fn create(
     let row = find(&app, &id.to_string()).await?;
     let is_over = row.ended_at.is_some();
     let mut response = if applied.is_some() && is_over {
-        Json(shown(&app, row).await?).into_response()
+        Json(detail(&app, row).await?).into_response()
     } else {
-        standing(row.id, row.state)
+        accepted(row.id, row.state)
     };
     let headers = response.headers_mut();
     if let Ok(location) = HeaderValue::from_str(&location(id)) {
@@ -136,7 +130,7 @@ pub(super) async fn create(
     Ok(response)
 }
 
-/// The debate that a request made, now or before.
+/// The debate that a request created, now or earlier with the same key.
 pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     match created {
         Created::New(id) | Created::Existing(id) => Ok(*id),
@@ -147,7 +141,7 @@ pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     }
 }
 
-/// Reserves the slot first, so that a full server answers before anything is looked up or written.
+/// Reserves the slot first, so that a full server rejects the request before doing any work.
 pub(super) async fn start(
     app: &Arc<App>,
     spec: DebateSpec,
@@ -160,19 +154,19 @@ pub(super) async fn start(
 
 pub(super) async fn list(
     State(app): State<Arc<App>>,
-    query: Result<Query<Listing>, axum::extract::rejection::QueryRejection>,
-) -> Result<Json<Listed>, Problem> {
-    let Query(listing) =
+    query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<DebateList>, Problem> {
+    let Query(query) =
         query.map_err(|error| Problem::invalid(vec![Fault::new("query", error.body_text())]))?;
-    let filter = listing.filter()?;
+    let filter = query.filter()?;
     let page = app.store.list(&filter).await?;
     let is_full = page.debates.len() as u64 == u64::from(filter.limit);
     let next = page.debates.last().filter(|_| is_full).map(cursor_of);
     let mut debates = page.debates;
     for row in &mut debates {
-        overlay(&app, row);
+        overlay_queue_state(&app, row);
     }
-    Ok(Json(Listed {
+    Ok(Json(DebateList {
         debates,
         total: page.total,
         next,
@@ -182,19 +176,19 @@ pub(super) async fn list(
 pub(super) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-) -> Result<Json<Shown>, Problem> {
+) -> Result<Json<DebateDetail>, Problem> {
     let row = find(&app, &id).await?;
-    Ok(Json(shown(&app, row).await?))
+    Ok(Json(detail(&app, row).await?))
 }
 
 pub(super) async fn input(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: Option<Extension<Caller>>,
-    sent: Sent<Input>,
-) -> Result<(StatusCode, Json<Heard>), Problem> {
+    sent: Sent<InputRequest>,
+) -> Result<(StatusCode, Json<InputReceipt>), Problem> {
     let row = find(&app, &id).await?;
-    let Input { text, by } = sent.content;
+    let InputRequest { text, by } = sent.content;
     if text.trim().is_empty() {
         return Err(Problem::invalid(vec![Fault::new(
             "/text",
@@ -203,7 +197,7 @@ pub(super) async fn input(
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let number = app.scheduler.say(row.id, text, by).await?;
-    Ok((StatusCode::ACCEPTED, Json(Heard { number })))
+    Ok((StatusCode::ACCEPTED, Json(InputReceipt { number })))
 }
 
 pub(super) async fn decision(
@@ -216,7 +210,7 @@ pub(super) async fn decision(
     let DecisionRequest { choice, by, note } = sent.content;
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let state = app.scheduler.decide(row.id, choice, by, note).await?;
-    Ok(standing(row.id, state))
+    Ok(accepted(row.id, state))
 }
 
 pub(super) async fn pause(
@@ -225,7 +219,7 @@ pub(super) async fn pause(
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let state = app.scheduler.pause(row.id).await?;
-    Ok(standing(row.id, state))
+    Ok(accepted(row.id, state))
 }
 
 pub(super) async fn cancel(
@@ -234,7 +228,7 @@ pub(super) async fn cancel(
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let state = app.scheduler.cancel(row.id).await?;
-    Ok(standing(row.id, state))
+    Ok(accepted(row.id, state))
 }
 
 pub(super) async fn resume(
@@ -249,7 +243,7 @@ pub(super) async fn resume(
         return Err(Problem::invalid(faults));
     }
     let state = app.scheduler.resume(row.id, budget).await?;
-    Ok(standing(row.id, state))
+    Ok(accepted(row.id, state))
 }
 
 pub(super) async fn rating(
@@ -259,13 +253,19 @@ pub(super) async fn rating(
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
     let RatingRequest { rating, comment } = sent.content;
-    let rating = Rating::new(rating).ok_or_else(|| {
-        Problem::invalid(vec![Fault::new("/rating", "a rating goes from 1 to 10")])
-    })?;
+    let rating = valid_rating(Some(rating))?;
     app.store
         .rate(row.id, rating, comment, clock::now())
         .await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+pub(super) fn valid_rating(rating: Option<u8>) -> Result<Rating, Problem> {
+    rating.and_then(Rating::new).ok_or_else(|| {
+        let range = Rating::RANGE;
+        let message = format!("rating must be from {} to {}", range.start(), range.end());
+        Problem::invalid(vec![Fault::new("/rating", message)])
+    })
 }
 
 pub(super) async fn export(
@@ -274,29 +274,28 @@ pub(super) async fn export(
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
-    let name = query.format.as_deref().unwrap_or("json");
+    let name = query.format.as_deref().unwrap_or(Format::Json.name());
     let format = Format::named(name).ok_or_else(|| {
-        let known = Format::NAMES.join(", ");
-        let message = format!("'{name}' is no format; there are: {known}");
+        let known = Format::names().join(", ");
+        let message = format!("unknown format '{name}'; known: {known}");
         Problem::invalid(vec![Fault::new("format", message)])
     })?;
     let entries = app.store.entries(row.id).await?;
-    let text = document(&row, &entries, format).ok_or_else(|| {
-        Problem::new(
-            StatusCode::CONFLICT,
-            "nothing-to-export",
-            "there is nothing of this debate to write in that format yet",
-        )
+    let text = export::render(format, &row, &entries).map_err(|error| match error {
+        ExportError::Serialize(_) => Problem::internal(&error.to_string()),
+        ExportError::NotStarted | ExportError::UnknownProtocol(_) | ExportError::NoTrainingData => {
+            Problem::new(StatusCode::CONFLICT, "nothing-to-export", error.to_string())
+        }
     })?;
-    let name = format!(
+    let file = format!(
         "attachment; filename=\"debate-{}.{}\"",
         row.id,
-        format.extension()
+        format.name()
     );
     Ok((
         [
             (header::CONTENT_TYPE, format.content_type()),
-            (header::CONTENT_DISPOSITION, name.as_str()),
+            (header::CONTENT_DISPOSITION, file.as_str()),
         ],
         text,
     )
@@ -327,47 +326,45 @@ pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
     };
     let id: Uuid = id.parse().map_err(|_| missing())?;
     let mut row = app.store.get(id).await?.ok_or_else(missing)?;
-    overlay(app, &mut row);
+    overlay_queue_state(app, &mut row);
     Ok(row)
 }
 
-/// A debate that waits for its turn to go on is queued, whatever its journal ended with.
-pub(super) fn overlay(app: &App, row: &mut DebateRow) {
+/// A debate that waits to be resumed is queued, whatever state its journal ended with.
+pub(super) fn overlay_queue_state(app: &App, row: &mut DebateRow) {
     if app.scheduler.queue_position(row.id).is_some() {
         row.state = DebateState::Queued;
     }
 }
 
-async fn shown(app: &App, row: DebateRow) -> Result<Shown, Problem> {
-    let entries: Vec<Entry> = app.store.entries(row.id).await?;
-    let report = serde_json::to_value(protocols::report(&entries))
-        .map_err(|error| Problem::internal(&error.to_string()))?;
+async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
+    let entries = app.store.entries(row.id).await?;
     let stamp = clock::stamp(row.created_at);
-    Ok(Shown {
+    Ok(DebateDetail {
         queue_position: app.scheduler.place_in_queue(&row).await?,
         pausing: app.scheduler.is_pause_requested(row.id),
-        waiting_for: open_question(&entries).map(|query| json!(query)),
+        waiting_for: open_question(&entries).cloned(),
         seq: entries.last().map_or(0, |last| last.seq),
         record: protocols::record(&row.id.to_string(), stamp, &entries),
-        report,
+        report: protocols::report(&entries),
         row,
     })
 }
 
-fn standing(id: Uuid, state: DebateState) -> Response {
-    let standing = Standing {
+fn accepted(id: Uuid, state: DebateState) -> Response {
+    let status = DebateStatus {
         id,
-        state: state.name().to_owned(),
+        state,
         location: location(id),
     };
-    (StatusCode::ACCEPTED, Json(standing)).into_response()
+    (StatusCode::ACCEPTED, Json(status)).into_response()
 }
 
 fn location(id: Uuid) -> String {
     format!("/api/v1/debates/{id}")
 }
 
-/// A key counts for the token it comes with.
+/// Keys are scoped to the token of the request.
 pub(super) fn idempotency_key(
     headers: &HeaderMap,
     caller: Option<&Caller>,
@@ -380,7 +377,7 @@ pub(super) fn idempotency_key(
     let key = key.ok_or_else(|| {
         Problem::invalid(vec![Fault::new(
             "Idempotency-Key",
-            format!("a key has 1 to {MAX_KEY_CHARS} plain characters"),
+            format!("a key must have 1 to {MAX_KEY_CHARS} ASCII characters"),
         )])
     })?;
     let owner = caller.and_then(|caller| caller.token);
@@ -390,7 +387,7 @@ pub(super) fn idempotency_key(
     }))
 }
 
-/// The same content in another layout is the same request.
+/// A hash of the content that does not depend on whitespace or the order of keys.
 pub(super) fn fingerprint(bytes: &[u8]) -> String {
     let plain = serde_json::from_slice::<Value>(bytes)
         .map(|value| sorted(value).to_string())
@@ -408,7 +405,7 @@ fn sorted(value: Value) -> Value {
                 .into_iter()
                 .map(|(key, value)| (key, sorted(value)))
                 .collect();
-            pairs.sort_by(|one, other| one.0.cmp(&other.0));
+            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
             Value::Object(pairs.into_iter().collect())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
@@ -419,93 +416,15 @@ fn sorted(value: Value) -> Value {
 /// `Prefer: wait=30` (RFC 7240).
 fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     let lines = headers.get_all("prefer").iter();
-    let mut wishes = lines
+    let mut preferences = lines
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split([',', ';']));
-    let seconds = wishes.find_map(|spec| {
-        let (name, value) = spec.trim().split_once('=')?;
+    let seconds = preferences.find_map(|preference| {
+        let (name, value) = preference.trim().split_once('=')?;
         let is_wait = name.trim().eq_ignore_ascii_case("wait");
         is_wait.then(|| value.trim().trim_matches('"').parse::<u32>().ok())?
     })?;
     Some(Duration::from_secs(u64::from(seconds)).min(MAX_WAIT))
-}
-
-fn cursor_of(row: &DebateRow) -> String {
-    format!("{}.{}", row.created_at, row.id)
-}
-
-impl Listing {
-    /// Everything that is wrong with a listing's parameters, at once.
-    fn filter(self) -> Result<Filter, Problem> {
-        let mut faults = Vec::new();
-        let mut wrong = |at: &str, message: String| faults.push(Fault::new(at, message));
-        let state = self.state.filter(|state| !state.is_empty());
-        let state = state.and_then(|name| {
-            let known = DebateState::ALL.into_iter();
-            let found = known.clone().find(|state| state.name() == name);
-            if found.is_none() {
-                let names: Vec<_> = known.map(DebateState::name).collect();
-                wrong(
-                    "state",
-                    format!("'{name}' is no state; there are: {}", names.join(", ")),
-                );
-            }
-            found
-        });
-        let mut time = |at: &str, text: Option<String>| {
-            let text = text.filter(|text| !text.is_empty())?;
-            let parsed = parse_time(&text);
-            if parsed.is_none() {
-                let message =
-                    format!("'{text}' is no time: write 2026-03-01 or 2026-03-01T12:00:00Z");
-                wrong(at, message);
-            }
-            parsed
-        };
-        let since = time("since", self.since);
-        let until = time("until", self.until);
-        let limit = self.limit.map_or(Some(PAGE), |text| {
-            let limit = text.parse().ok();
-            limit.filter(|limit| (1..=MAX_PAGE).contains(limit))
-        });
-        if limit.is_none() {
-            wrong("limit", format!("limit goes from 1 to {MAX_PAGE}"));
-        }
-        let after = self.cursor.map(|text| parse_cursor(&text));
-        if after == Some(None) {
-            wrong("cursor", "this cursor is of no listing".into());
-        }
-        if !faults.is_empty() {
-            return Err(Problem::invalid(faults));
-        }
-        Ok(Filter {
-            state,
-            protocol: self.protocol.filter(|name| !name.is_empty()),
-            search: self.search.filter(|text| !text.is_empty()),
-            since,
-            until,
-            after: after.flatten(),
-            limit: limit.unwrap_or(PAGE),
-            offset: 0,
-        })
-    }
-}
-
-fn parse_time(text: &str) -> Option<u64> {
-    let at_midnight = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
-    let at = text
-        .parse::<jiff::Timestamp>()
-        .or_else(|_| at_midnight())
-        .ok()?;
-    u64::try_from(at.as_millisecond()).ok()
-}
-
-fn parse_cursor(text: &str) -> Option<ListPosition> {
-    let (created_at, id) = text.split_once('.')?;
-    Some(ListPosition {
-        created_at: created_at.parse().ok().filter(|at| *at < 1 << 62)?,
-        id: id.parse().ok()?,
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use roundtable_core::usage::Money;
 use roundtable_engine::event::{Millis, State};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -11,24 +12,31 @@ use uuid::Uuid;
 use super::errors::Failure;
 use super::unsigned;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Debate")]
 pub(crate) struct DebateRow {
+    #[schemars(with = "String", extend("format" = "uuid"))]
     pub id: Uuid,
     pub protocol: String,
     pub question: String,
     pub state: State,
     #[serde(serialize_with = "rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub created_at: Millis,
     #[serde(serialize_with = "rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
     pub updated_at: Millis,
     #[serde(serialize_with = "rfc3339_or_null")]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub ended_at: Option<Millis>,
     pub totals: Totals,
+    #[schemars(range(min = 1, max = 10))]
     pub rating: Option<u8>,
 }
 
 /// The usage of all steps of a debate (C-11).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "DebateTotals")]
 pub(crate) struct Totals {
     pub calls: u64,
     pub retries: u64,

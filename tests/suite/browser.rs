@@ -458,6 +458,41 @@ async fn the_home_page_is_small_and_usable_by_keyboard() {
     browser.close().await;
 }
 
+/// The fields of the chosen protocol are shown and read without scripts, and an error keeps everything that was typed.
+#[tokio::test]
+async fn the_form_shows_the_fields_of_a_protocol_and_keeps_them_after_an_error() {
+    const OUTCOMES: &str = "#forecast-outcomes";
+    let server = Server::good();
+    let home = Home::with_model(&server);
+    let served = Serving::start(&home, &[]);
+    let browser = Browser::with(DESKTOP, Scripts::Off).await;
+    browser.visit(&url(&served, "/?question=Who+wins%3F")).await;
+    let is_shown = async |selector| {
+        let element = browser.find(selector).await;
+        element.is_displayed().await.unwrap()
+    };
+    assert!(!is_shown(OUTCOMES).await && !is_shown("#modes-mode").await);
+    browser.click(".choice:has([value=forecast])").await;
+    assert!(is_shown(OUTCOMES).await && !is_shown("#modes-mode").await);
+
+    browser.write(OUTCOMES, "Only this one").await;
+    browser.click(".ask button").await;
+    browser.find(".problem").await;
+    let value = async |selector| {
+        let element = browser.find(selector).await;
+        element.prop("value").await.unwrap().unwrap_or_default()
+    };
+    assert_eq!(value("#question").await, "Who wins?");
+    assert_eq!(value(OUTCOMES).await, "Only this one");
+    assert!(is_shown(OUTCOMES).await, "the cast is still chosen");
+
+    browser.write(OUTCOMES, "\nAnother one").await;
+    browser.click(".ask button").await;
+    browser.find("main.debate").await;
+    assert_eq!(browser.text("h1").await, "Who wins?");
+    browser.close().await;
+}
+
 /// The models page shows the default models and tests one with a real call.
 #[tokio::test]
 async fn c04_a_model_is_tested_from_its_page() {

@@ -102,6 +102,9 @@ fn c14_a_forecast_is_shown_and_exported() {
         exported.expect(0, &[]);
         assert!(exported.out.contains("Steel is late"), "{format}");
     }
+    // A debate without training data is an error, not an empty file.
+    home.run(&["export", "last", "--format", "jsonl"])
+        .expect(1, &["the debate has no training data"]);
 }
 
 /// F-01: a request is read from a file or standard input; all of its errors are reported at once.

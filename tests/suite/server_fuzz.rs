@@ -37,8 +37,13 @@ impl Document {
         if let Some(choices) = schema["enum"].as_array() {
             return choices[dice.roll(choices.len())].clone();
         }
-        if let Some(choices) = schema["anyOf"].as_array() {
-            return self.valid(&choices[dice.roll(choices.len())], dice);
+        if let Some(value) = schema.get("const") {
+            return value.clone();
+        }
+        for key in ["anyOf", "oneOf"] {
+            if let Some(choices) = schema[key].as_array() {
+                return self.valid(&choices[dice.roll(choices.len())], dice);
+            }
         }
         let kind = match schema["type"].as_array() {
             Some(kinds) => kinds[dice.roll(kinds.len())].as_str(),
@@ -143,6 +148,60 @@ fn as_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Every rule of every protocol's input, with valid and invalid values. No value causes a server error, and a rejection
+/// names what is wrong.
+#[test]
+fn every_rule_of_every_protocol_is_validated() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &["--max-running", "2", "--max-queued", "100000"]);
+    let document = Document(serving.get("/api/openapi.json").json());
+    let validators = validators(&document);
+    let new_debate = json!({ "$ref": "#/components/schemas/NewDebate" });
+    let new_debate = document.resolve(&new_debate);
+    let inputs = new_debate["properties"]["rules"]["anyOf"].as_array();
+    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let create = |protocol: &Value, rule: &str, value: &Value| -> u16 {
+        let body = json!({ "question": "Why?", "protocol": protocol, "model": "lab:x", "rules": { rule: value } });
+        let body = body.to_string();
+        let headers = [("content-type", "application/json")];
+        let reply = serving.send("POST", "/api/v1/debates", &headers, body.as_bytes());
+        let what = format!("{body} → {} {}", reply.status, reply.text());
+        assert!(matches!(reply.status, 202 | 422), "{what}");
+        let status = reply.status.to_string();
+        check(
+            &validators,
+            "/api/v1/debates",
+            "post",
+            &status,
+            &reply,
+            &what,
+        );
+        if reply.status == 422 {
+            assert!(reply.json()["faults"][0]["message"].is_string(), "{what}");
+        }
+        reply.status
+    };
+    let mut protocols = Vec::new();
+    for input in inputs.unwrap() {
+        let protocol = &input["title"];
+        protocols.push(protocol.clone());
+        assert_eq!(create(protocol, "unheard_of", &json!(1)), 422, "{protocol}");
+        let rules = document.resolve(input)["properties"].as_object().unwrap();
+        assert!(!rules.is_empty(), "{protocol}");
+        for (rule, schema) in rules {
+            for _ in 0..3 {
+                create(protocol, rule, &document.valid(schema, &mut dice));
+                create(protocol, rule, &document.invalid(schema, &mut dice));
+            }
+        }
+    }
+    assert_eq!(
+        json!(protocols),
+        new_debate["properties"]["protocol"]["enum"]
+    );
+    assert_eq!(serving.get("/readyz").status, 200);
 }
 
 /// Every operation of the document, many times, with valid and invalid input.

@@ -148,7 +148,7 @@ impl Default for HalfLife {
 }
 
 /// Everything known of a domain at a moment: a pure fold over its lessons.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Knowledge {
     pub domain: Domain,
     pub as_of: Millis,

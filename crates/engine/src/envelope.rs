@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{Event, Setup};
@@ -11,9 +12,10 @@ use crate::tokens;
 
 /// An event as clients receive it, over SSE and as JSON lines. `event` is named after the seat or the phase, such as
 /// `skeptic_chunk` or `round_start`; `content` is its text. The field names are part of the API.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Envelope {
     #[serde(rename = "type")]
+    #[schemars(extend("const" = "debate_event"))]
     pub kind: &'static str,
     pub event: String,
     pub round: u32,
@@ -21,7 +23,8 @@ pub struct Envelope {
     pub metadata: Metadata,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "EnvelopeMetadata")]
 pub struct Metadata {
     pub model: Option<String>,
     pub role: Option<String>,

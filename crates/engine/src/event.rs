@@ -112,7 +112,7 @@ pub struct Words {
 }
 
 /// A question to a person, with the options.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Query {
     pub key: String,
     pub question: String,

@@ -236,6 +236,7 @@ pub struct FormField {
     pub name: &'static str,
     pub label: &'static str,
     pub hint: &'static str,
+    pub placeholder: &'static str,
     pub kind: FieldKind,
 }
 

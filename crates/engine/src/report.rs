@@ -4,11 +4,12 @@
 //! Text written by a model or a person appears only where its type says so, above all in [`Block::Text`]; renderers sanitize
 //! it there.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a debate has to show. A protocol folds its journal into a report at any moment, finished or not; the same journal
 /// always gives the same report.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Report {
     /// The outcome in the model's words, as Markdown. `None` while there is none.
     pub answer: Option<String>,
@@ -17,14 +18,14 @@ pub struct Report {
     pub sections: Vec<Section>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fact {
     pub name: String,
     pub value: String,
     pub tone: Tone,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Section {
     pub title: String,
     pub place: Place,
@@ -32,14 +33,14 @@ pub struct Section {
 }
 
 /// Where a renderer with a side column puts a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     Main,
     Side,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Block {
     /// Markdown written by a model or a person: untrusted.
@@ -68,7 +69,7 @@ pub enum Block {
 }
 
 /// A measure from 0 to 1.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gauge {
     pub label: String,
     /// `None` if it could not be measured.
@@ -82,7 +83,7 @@ pub struct Gauge {
 }
 
 /// A measure relative to its threshold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     Reached,
@@ -108,7 +109,7 @@ impl Mark {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Card {
     /// The seat, which also sets the colour.
     pub role: String,
@@ -168,7 +169,7 @@ impl Gauge {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Position {
     pub role: String,
     /// Its score or vote, for example.
@@ -176,34 +177,34 @@ pub struct Position {
     pub markdown: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Table {
     pub caption: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Vec<Cell>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Column {
     pub name: String,
     pub align: Align,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Align {
     Text,
     Number,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cell {
     pub text: String,
     pub tone: Tone,
 }
 
 /// Emphasis of a value. `Critical` (red) is only for open critical items.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
     #[default]
@@ -214,7 +215,7 @@ pub enum Tone {
     Critical,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "shape", rename_all = "snake_case")]
 pub enum Chart {
     /// One bar per row.
@@ -240,14 +241,14 @@ pub enum Chart {
 }
 
 /// Range of an axis and number format.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Scale {
     pub from: f64,
     pub to: f64,
     pub unit: Unit,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// 0.46 is shown as 46%.
@@ -256,7 +257,7 @@ pub enum Unit {
     Decimals(u8),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bar {
     pub label: String,
     pub value: f64,
@@ -264,7 +265,7 @@ pub struct Bar {
     pub role: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Line {
     pub label: String,
     pub role: Option<String>,
@@ -272,13 +273,13 @@ pub struct Line {
     pub values: Vec<Option<f64>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Threshold {
     pub label: String,
     pub value: f64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DotRow {
     pub label: String,
     /// The result of the dots: the consensus, the debate's probability.
@@ -288,7 +289,7 @@ pub struct DotRow {
     pub remark: Option<Cell>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Dot {
     pub role: String,
     pub value: f64,

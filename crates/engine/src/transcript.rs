@@ -10,7 +10,7 @@ use crate::event::{
     Spent, State,
 };
 pub use crate::rules::Planned;
-use crate::table::span_of;
+use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;
 
 /// Seats, rounds, turns, usage and state of a debate.
@@ -420,6 +420,17 @@ fn group_of(step: &str) -> &str {
 
 fn number_of(key: &str) -> Option<u32> {
     key.strip_prefix('r')?.parse().ok()
+}
+
+/// The label of an option that a person chooses from: `another-round` → `Another round`. Texts keep their wording.
+pub fn option_label(option: &str) -> String {
+    let is_identifier = option.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    match option {
+        CONTINUE => "Continue".to_owned(),
+        STOP => "End debate".to_owned(),
+        other if is_identifier => capital(&other.replace('-', " ")),
+        other => capital(other),
+    }
 }
 
 /// `synthesis` → `Synthesis`

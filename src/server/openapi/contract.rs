@@ -1,146 +1,91 @@
-//! The forecasting contract's operations (F-16) in the document.
+//! The operations of the forecasting contract (F-16).
 
-use schemars::SchemaGenerator;
-use serde_json::{Map, Value, json};
+use roundtable_engine::protocols::forecast::{Calibration, DebateResult};
+use serde_json::{Value, json};
 
-use super::{Operation, Presence, header_parameter, id, json_of, parameter, reference};
+use super::operation::{
+    Operation, Response, Schemas, header_parameter, id_parameter, idempotency_key, parameter,
+};
+use crate::server::reasoning::{ForecastArguments, ForecastConsensus, ForecastRound, Pending};
 use crate::server::requests::{DebateRequest, ResolutionRequest};
 
-pub(super) fn operations(generator: &mut SchemaGenerator) -> Vec<Operation> {
-    const BODY: &[u16] = &[400, 404, 408, 409, 413, 415, 422];
-    let read = |path, id_, summary, more: Vec<Value>, schema: &str| Operation {
-        parameters: [vec![id()], more].concat(),
-        answers: vec![
-            (200, "As asked.", Some(json_of(schema))),
-            (202, "The debate still runs.", Some(json_of("Pending"))),
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let pending = schemas.response::<Pending>();
+    let result = schemas.response::<DebateResult>();
+    let read = |path, id, summary, more: Option<Value>, schema: Value| Operation {
+        parameters: [id_parameter()].into_iter().chain(more).collect(),
+        responses: vec![
+            Response::json(200, "OK", schema),
+            Response::json(202, "The debate is still running", pending.clone()),
         ],
         errors: &[404, 409, 502],
-        ..super::get(path, id_, summary, reference(schema))
+        ..Operation::get(path, id, summary, Value::Null)
     };
-    let text = || json!({ "type": "string" });
+    let number = json!({ "type": "integer", "minimum": 1 });
+    let text = json!({ "type": "string" });
     vec![
         Operation {
-            method: "post",
-            path: "/api/v1/reasoning/debate",
-            id: "forecast",
-            summary: "Forecast: five roles argue, and a distribution comes out",
             parameters: vec![
-                header_parameter(
-                    "Idempotency-Key",
-                    "The same key with the same content gives the same debate, however often it is sent.",
-                    json!({ "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" }),
-                ),
+                idempotency_key(),
                 header_parameter(
                     "Prefer",
-                    "`respond-async` gives 202 and the debate's address at once.",
-                    json!({ "type": "string", "examples": ["respond-async"] }),
+                    "`respond-async` responds at once with 202 and the location of the debate.",
+                    &json!({ "type": "string", "examples": ["respond-async"] }),
                 ),
             ],
-            body: Some((
-                generator.subschema_for::<DebateRequest>().to_value(),
-                Presence::Required,
-            )),
-            answers: vec![
-                (
-                    200,
-                    "The result, which may be partial.",
-                    Some(json_of("DebateResult")),
-                ),
-                (202, "It runs.", Some(json_of("Pending"))),
+            responses: vec![
+                Response::json(200, "The result, which may be partial", result.clone()),
+                Response::json(202, "The debate was created", pending.clone()),
             ],
-            errors: &[400, 408, 409, 413, 415, 422, 502, 503, 504],
+            errors: &[408, 409, 413, 415, 422, 502, 504],
+            ..Operation::post(
+                "/api/v1/reasoning/debate",
+                "forecast",
+                "Forecast the probabilities of outcomes",
+                schemas.required::<DebateRequest>(),
+                Response::empty(202, ""),
+            )
         },
         read(
             "/api/v1/reasoning/debate/{id}",
             "showForecast",
-            "The result of a forecast",
-            Vec::new(),
-            "DebateResult",
+            "Get the result of a forecast",
+            None,
+            result,
         ),
         read(
             "/api/v1/reasoning/debate/{id}/round/{number}",
             "showRound",
-            "One round of it",
-            vec![parameter(
-                "path",
-                "number",
-                "From 1.",
-                &json!({ "type": "integer", "minimum": 1 }),
-            )],
-            "ForecastRound",
+            "Get one round of a forecast",
+            Some(parameter("path", "number", "The round, from 1.", &number)),
+            schemas.response::<ForecastRound>(),
         ),
         read(
             "/api/v1/reasoning/debate/{id}/role/{name}",
             "showRole",
-            "All arguments of one role",
-            vec![parameter("path", "name", "The role's name.", &text())],
-            "ForecastArguments",
+            "Get all arguments of one role",
+            Some(parameter("path", "name", "The role's name.", &text)),
+            schemas.response::<ForecastArguments>(),
         ),
         read(
             "/api/v1/reasoning/debate/{id}/consensus",
             "showConsensus",
-            "How far the roles agree, and on what",
-            Vec::new(),
-            "ForecastConsensus",
+            "Get the probabilities and where the roles disagree",
+            None,
+            schemas.response::<ForecastConsensus>(),
         ),
-        Operation {
-            method: "post",
-            path: "/api/v1/reasoning/debate/{id}/resolution",
-            id: "resolveForecast",
-            summary: "Say what happened",
-            parameters: vec![id()],
-            body: Some((
-                generator.subschema_for::<ResolutionRequest>().to_value(),
-                Presence::Required,
-            )),
-            answers: vec![(204, "It is in the journal.", None)],
-            errors: BODY,
-        },
-        super::get(
+        Operation::post(
+            "/api/v1/reasoning/debate/{id}/resolution",
+            "resolveForecast",
+            "Record the outcome that happened",
+            schemas.required::<ResolutionRequest>(),
+            Response::empty(204, "The outcome was recorded"),
+        ),
+        Operation::get(
             "/api/v1/reasoning/calibration",
             "calibration",
-            "How good the forecasts were",
-            reference("Calibration"),
+            "Get the accuracy of resolved forecasts",
+            schemas.response::<Calibration>(),
         ),
     ]
-}
-
-pub(super) fn answers() -> Map<String, Value> {
-    let list = || json!({ "type": "array", "items": { "type": "object" } });
-    let share = || json!({ "type": ["number", "null"], "minimum": 0, "maximum": 1 });
-    let object = |fields: Value| {
-        let names: Vec<String> = fields
-            .as_object()
-            .map(|fields| fields.keys().cloned().collect())
-            .unwrap_or_default();
-        json!({ "type": "object", "properties": fields, "required": names })
-    };
-    let text = json!({ "type": "string" });
-    let all = json!({
-        "Pending": object(json!({ "debate_id": text, "state": text })),
-        "DebateResult": object(json!({
-            "debate_id": text, "task_id": text, "completed_at": { "type": ["string", "null"] },
-            "debate_log": object(json!({ "rounds": list() })),
-            "consensus_score": share(), "disagreement_map": list(), "probability_distribution": list(),
-            "key_insights": list(), "historical_precedents": list(), "metadata": { "type": "object" },
-            "roundtable": { "type": "object", "description": "Everything that is not of the contract." },
-        })),
-        "ForecastRound": object(json!({ "round": { "type": "object" } })),
-        "ForecastArguments": object(json!({ "arguments": list() })),
-        "ForecastConsensus": object(json!({
-            "consensus_score": share(), "probability_distribution": list(), "disagreement_map": list(),
-        })),
-        "Calibration": object(json!({
-            "questions": { "type": "integer", "minimum": 0 }, "records": list(), "reliability": list(),
-            "standings": { "type": "object" }, "debates": list(),
-        })),
-        "Learning": object(json!({
-            "half_life_days": { "type": "number", "minimum": 1 }, "domains": list(), "history": list(),
-        })),
-    });
-    if let Value::Object(all) = all {
-        all
-    } else {
-        Map::new()
-    }
 }

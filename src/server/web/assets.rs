@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use roundtable_engine::protocols;
 use sha2::{Digest, Sha256};
 
 use crate::render;
@@ -22,7 +23,8 @@ pub(crate) static STYLE: Asset = Asset {
     path: LazyLock::new(|| hashed_path(&STYLE, "css")),
     content_type: "text/css; charset=utf-8",
     body: LazyLock::new(|| {
-        render::minify_css(&[render::STYLE, include_str!("assets/app.css")].concat())
+        let app = include_str!("assets/app.css");
+        render::minify_css(&[render::STYLE, app, &field_visibility()].concat())
     }),
 };
 
@@ -43,6 +45,18 @@ pub(crate) fn at(path: &str) -> Option<&'static Asset> {
     [&STYLE, &LIVE, &MARK]
         .into_iter()
         .find(|asset| asset.path() == path)
+}
+
+/// Shows the form fields of a protocol only while one of its casts is chosen. Browsers without `:has()` show all fields.
+fn field_visibility() -> String {
+    let rules = protocols::ALL.iter().map(|protocol| {
+        let name = protocol.name();
+        format!(
+            ".ask:not(:has([data-protocol=\"{name}\"]:checked)) [data-for=\"{name}\"] {{ display: none; }}\n"
+        )
+    });
+    let rules: String = rules.collect();
+    format!("@supports selector(:has(*)) {{\n{rules}}}\n")
 }
 
 fn hashed_path(asset: &Asset, extension: &str) -> String {

@@ -2,9 +2,8 @@
 
 use askama::Template;
 use roundtable_engine::event::State;
-use roundtable_engine::protocols::modes::option_label;
 use roundtable_engine::report::Report;
-use roundtable_engine::transcript::Transcript;
+use roundtable_engine::transcript::{Transcript, option_label};
 
 use super::{Choice, Frame};
 use crate::format::{grouped, money};
@@ -68,11 +67,11 @@ impl DebateView {
     pub(crate) fn new(transcript: &Transcript, right: Right) -> Self {
         let roles = Roles::of(transcript);
         let sum = &transcript.totals.debate;
-        let seats = transcript.seats.iter().map(|place| SeatView {
-            name: place.seat.clone(),
-            title: place.title.clone(),
-            model: place.model.clone(),
-            class: roles.class(&place.seat),
+        let seats = transcript.seats.iter().map(|seat| SeatView {
+            name: seat.seat.clone(),
+            title: seat.title.clone(),
+            model: seat.model.clone(),
+            class: roles.class(&seat.seat),
         });
         let rated = transcript.rating.as_ref();
         Self {

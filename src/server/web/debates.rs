@@ -10,6 +10,7 @@ use super::{Choice, Frame, percent};
 use crate::clock;
 use crate::format::{grouped, money, short};
 use crate::render::{state_tone, state_word};
+use crate::store::DebateRow;
 
 pub(crate) const PER_PAGE: u64 = 25;
 
@@ -31,7 +32,7 @@ pub(crate) struct Row {
 
 /// The data a row is rendered from.
 #[derive(Debug, Clone)]
-pub(crate) struct Listed {
+pub(crate) struct RowData {
     pub id: String,
     pub question: String,
     pub protocol: String,
@@ -42,19 +43,34 @@ pub(crate) struct Listed {
     pub rating: Option<u8>,
 }
 
-impl Row {
-    pub(crate) fn new(listed: &Listed, can_delete: bool) -> Self {
+impl From<&DebateRow> for RowData {
+    fn from(row: &DebateRow) -> Self {
         Self {
-            id: listed.id.clone(),
-            question: short(&listed.question, 160),
-            protocol: protocols::title(&listed.protocol),
-            state: state_word(listed.state),
-            tone: state_tone(listed.state),
-            stamp: clock::stamp(listed.created_at),
-            when: clock::day_and_time(listed.created_at),
-            tokens: grouped(listed.tokens),
-            cost: money(listed.cost),
-            rating: listed.rating,
+            id: row.id.to_string(),
+            question: row.question.clone(),
+            protocol: row.protocol.clone(),
+            state: row.state,
+            created_at: row.created_at,
+            tokens: row.totals.input_tokens + row.totals.output_tokens,
+            cost: row.totals.cost_usd,
+            rating: row.rating,
+        }
+    }
+}
+
+impl Row {
+    pub(crate) fn new(data: &RowData, can_delete: bool) -> Self {
+        Self {
+            id: data.id.clone(),
+            question: short(&data.question, 160),
+            protocol: protocols::title(&data.protocol),
+            state: state_word(data.state),
+            tone: state_tone(data.state),
+            stamp: clock::stamp(data.created_at),
+            when: clock::day_and_time(data.created_at),
+            tokens: grouped(data.tokens),
+            cost: money(data.cost),
+            rating: data.rating,
             can_delete,
         }
     }

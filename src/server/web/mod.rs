@@ -1,13 +1,16 @@
 //! HTML pages of the server. Every page works without JavaScript; one small script follows running debates.
 //!
-//! A page is a pure function of its view, and a view is derived from the journal or a listing. Nothing here depends on a
-//! protocol: pages show accounts and reports.
+//! A page is a pure function of its view, and a view is derived from the journal or a listing. Handlers load the data, build
+//! the view and render it. Nothing here depends on a protocol: pages show transcripts and reports.
 
 pub(crate) mod assets;
 mod calibration;
 mod debate;
 mod debates;
 mod error_page;
+mod estimate;
+mod fields;
+mod handlers;
 mod home;
 mod learning;
 mod models;
@@ -18,7 +21,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub(crate) use calibration::calibration_page;
 pub(crate) use learning::learning_page;
-pub(crate) use routes::{problem_page, routes};
+pub(crate) use routes::{frame, problem_page, routes};
 pub(crate) use sign_in_page::safe_next;
 
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");

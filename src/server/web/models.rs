@@ -6,10 +6,10 @@ use super::Frame;
 
 pub(crate) struct ModelsView {
     pub problems: Vec<String>,
-    pub tested: Option<Tested>,
+    pub test: Option<TestResult>,
     pub tiers: Vec<Tier>,
     pub advice: Option<String>,
-    pub found: Vec<Found>,
+    pub providers: Vec<ProviderRow>,
     /// Location of the configuration file.
     pub source: String,
     pub settings: Vec<Setting>,
@@ -17,9 +17,9 @@ pub(crate) struct ModelsView {
 
 /// Result of a test call.
 #[derive(Debug, Clone)]
-pub(crate) struct Tested {
+pub(crate) struct TestResult {
     pub text: String,
-    pub is_good: bool,
+    pub succeeded: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub(crate) struct Tier {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct ProviderRow {
     pub provider: String,
     pub note: String,
     pub models: String,

@@ -1,12 +1,18 @@
 use roundtable_core::usage::{Money, Price};
+use roundtable_engine::data::Data;
 use roundtable_engine::event::State;
+use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 
 use super::debate::{DebateView, Right};
-use super::debates::{DebatesView, Listed, Query, Row};
+use super::debates::{DebatesView, Query, Row, RowData};
 use super::error_page::ErrorView;
-use super::home::{Asked, Group, HomeView, Named, Offer, Offered, Rough, Wants, Way, way_title};
-use super::models::{Found, ModelsView, Setting, Tested, Tier};
+use super::estimate::UsageEstimate;
+use super::fields::{FieldGroup, FieldValues, protocol_input};
+use super::home::{
+    CastOption, FormOptions, HomeView, ModelOption, ProviderModels, StartForm, cast_title,
+};
+use super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::*;
 use crate::render::samples;
@@ -16,7 +22,7 @@ fn frame(tab: &'static str) -> Frame {
 }
 
 fn rows() -> Vec<Row> {
-    let listed = |number: u64, question: &str, state| Listed {
+    let data = |number: u64, question: &str, state| RowData {
         id: format!("0000000{number}-0000-4000-8000-000000000000"),
         question: question.into(),
         protocol: "dialectic".into(),
@@ -27,76 +33,94 @@ fn rows() -> Vec<Row> {
         rating: (number == 2).then_some(9),
     };
     [
-        listed(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),
-        listed(2, "Is a four-day week good for a <b>support</b> team?", State::Complete),
-        listed(3, "Should we put a queue in front of the database?", State::Partial),
-        listed(4, "What would it take to bring the nightly build below ten minutes, and is it worth a week of two people?", State::Failed),
+        data(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),
+        data(2, "Is a four-day week good for a <b>support</b> team?", State::Complete),
+        data(3, "Should we put a queue in front of the database?", State::Partial),
+        data(4, "What would it take to bring the nightly build below ten minutes, and is it worth a week of two people?", State::Failed),
     ]
     .iter()
-    .map(|listed| Row::new(listed, true))
+    .map(|data| Row::new(data, true))
     .collect()
 }
 
-fn offer() -> Offer {
+fn options(values: &FieldValues) -> FormOptions {
     let price = Price {
         input: 0.4,
         output: 1.6,
         cached: None,
     };
-    let way = |cast: &str, summary: &str, calls| Way {
+    let option = |cast: &str, protocol, summary: &str, calls| CastOption {
         cast: cast.into(),
-        title: way_title(cast),
+        protocol,
+        title: cast_title(cast),
         summary: summary.into(),
-        rough: Rough::guessed(calls).told(Some(&price)),
-        wants: match cast {
-            "forecast" => Wants::Outcomes,
-            "modes" => Wants::Mode,
-            _ => Wants::Nothing,
-        },
+        estimate: UsageEstimate::of_calls(calls).to_text(Some(&price)),
         is_chosen: false,
     };
-    Offer {
-        ways: vec![
-            way(
+    FormOptions {
+        casts: vec![
+            option(
+                "dialectic",
                 "dialectic",
                 "A proposer answers, a skeptic attacks, a synthesizer writes what survived, a judge marks it.",
                 9,
             ),
-            way(
+            option(
+                "forecast",
                 "forecast",
                 "Optimist, pessimist, contrarian and historian put numbers on outcomes; a judge weighs them.",
                 31,
             ),
-            way(
+            option(
                 "themis",
+                "councils",
                 "Two councils of judges score a piece of content, argue about it, and answer a critic.",
                 24,
             ),
-            way("modes", "Seats with different eyes debate in a mode.", 13),
+            option(
+                "modes",
+                "modes",
+                "Seats with <different> eyes debate in a mode.",
+                13,
+            ),
         ],
-        modes: named(&["collaborative", "red-team-blue-team"]),
-        algorithms: named(&["democratic_majority", "evidence_based_debate"]),
-        models: vec![Group {
+        groups: FieldGroup::all(&Data::built_in(), values),
+        providers: vec![ProviderModels {
             provider: "lab".into(),
-            models: vec![Offered {
+            models: vec![ModelOption {
                 name: "lab:qwen3-32b".into(),
                 label: "qwen3-32b".into(),
                 is_chosen: false,
             }],
         }],
-        automatic: Some(("lab:qwen3-32b".into(), "configured".into())),
+        default_model: Some(("lab:qwen3-32b".into(), "configured".into())),
         advice: None,
         recent: rows().into_iter().take(3).collect(),
     }
 }
 
-fn named(names: &[&str]) -> Vec<Named> {
-    let named = names.iter().map(|name| Named {
-        name: (*name).into(),
-        summary: format!("How <{name}> goes."),
-        is_chosen: false,
-    });
-    named.collect()
+fn home(form: StartForm) -> HomeView {
+    HomeView::new(options(&form.fields), form)
+}
+
+/// A submitted form with fields of two protocols.
+fn submitted() -> StartForm {
+    let fields = [
+        ("modes.mode", "red-team-blue-team"),
+        ("modes.domain", "API \"design\""),
+        ("modes.enhanced", "on"),
+        ("modes.algorithm", ""),
+        ("forecast.outcomes", "Yes\n\n </textarea><script> \n"),
+    ];
+    StartForm {
+        question: "Why </textarea><script>?".into(),
+        cast: "modes".into(),
+        max_cost: "0.5".into(),
+        fields: fields
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ..StartForm::default()
+    }
 }
 
 /// Every page with all of its parts, by name.
@@ -108,16 +132,7 @@ fn all() -> Vec<(&'static str, String)> {
         page: "2".into(),
         ..Query::default()
     };
-    let asked = Asked {
-        question: "Why </textarea><script>?".into(),
-        cast: "modes".into(),
-        mode: "red-team-blue-team".into(),
-        enhanced: "on".into(),
-        domain: "API \"design\"".into(),
-        max_cost: "0.5".into(),
-        ..Asked::default()
-    };
-    let mut wrong = HomeView::new(offer(), &asked);
+    let mut wrong = home(submitted());
     wrong.problems = vec![
         "the question is too short".into(),
         "invalid amount <of> money '-1'".into(),
@@ -127,10 +142,7 @@ fn all() -> Vec<(&'static str, String)> {
         ..samples::report()
     };
     vec![
-        (
-            "home",
-            HomeView::new(offer(), &Asked::default()).page(frame("ask")),
-        ),
+        ("home", home(StartForm::default()).page(frame("ask"))),
         ("home_with_problems", wrong.page(frame("ask"))),
         (
             "debate_running",
@@ -165,7 +177,7 @@ fn all() -> Vec<(&'static str, String)> {
             "sign_in",
             SignInView {
                 next: "/debates".into(),
-                problems: vec!["This token is not known.".into()],
+                problems: vec!["Invalid token: it is unknown or has been revoked.".into()],
             }
             .page(Frame::new("", Visitor::Stranger)),
         ),
@@ -190,16 +202,16 @@ fn models() -> ModelsView {
     };
     ModelsView {
         problems: Vec::new(),
-        tested: Some(Tested {
+        test: Some(TestResult {
             text: "lab:qwen3-32b answered {\"yes\": true} in 1.2 s".into(),
-            is_good: true,
+            succeeded: true,
         }),
         tiers: vec![
-            tier("Deliberate", "lab:qwen3-32b"),
-            tier("Fast", "lab:small"),
+            tier("Deliberate tier", "lab:qwen3-32b"),
+            tier("Fast tier", "lab:small"),
         ],
         advice: Some("A larger model would serve better.".into()),
-        found: vec![Found {
+        providers: vec![ProviderRow {
             provider: "lab".into(),
             note: "2 models".into(),
             models: "qwen3-32b, small".into(),
@@ -396,6 +408,41 @@ fn c09_live_parts_have_the_same_ids_as_the_page() {
     }
 }
 
+/// A protocol's input is read from its own fields, by their kind; empty values are left out.
+#[test]
+fn form_fields_become_the_input_of_the_chosen_protocol() {
+    let input = |name| {
+        let protocol = protocols::named(name).unwrap();
+        serde_json::Value::Object(protocol_input(
+            protocol,
+            &Data::built_in(),
+            &submitted().fields,
+        ))
+    };
+    assert_eq!(
+        input("modes"),
+        serde_json::json!({ "mode": "red-team-blue-team", "domain": "API \"design\"", "enhanced": true })
+    );
+    assert_eq!(
+        input("forecast"),
+        serde_json::json!({ "outcomes": ["Yes", "</textarea><script>"] })
+    );
+    assert_eq!(input("dialectic"), serde_json::json!({}));
+}
+
+/// Every group of fields is shown by the style sheet while a cast of its protocol is chosen.
+#[test]
+fn the_style_sheet_shows_the_fields_of_the_chosen_protocol() {
+    let groups = FieldGroup::all(&Data::built_in(), &FieldValues::new());
+    assert!(groups.len() > 1);
+    for group in groups {
+        let name = group.protocol;
+        let hides =
+            format!(".ask:not(:has([data-protocol=\"{name}\"]:checked)) [data-for=\"{name}\"]");
+        assert!(assets::STYLE.body.contains(&hides), "{hides}");
+    }
+}
+
 #[test]
 fn sign_in_redirects_only_to_this_server() {
     for (given, expected) in [
@@ -418,15 +465,15 @@ fn the_cost_estimate_is_rounded() {
         cached: None,
     };
     assert_eq!(
-        Rough::guessed(9).told(Some(&price(3.0, 15.0))),
+        UsageEstimate::of_calls(9).to_text(Some(&price(3.0, 15.0))),
         "About 9 calls, 20,000 tokens, $0.11"
     );
     assert_eq!(
-        Rough::guessed(9).told(Some(&Price::FREE)),
+        UsageEstimate::of_calls(9).to_text(Some(&Price::FREE)),
         "About 9 calls, 20,000 tokens, free"
     );
     assert_eq!(
-        Rough::guessed(9).told(None),
+        UsageEstimate::of_calls(9).to_text(None),
         "About 9 calls, 20,000 tokens, price unknown"
     );
 }

@@ -59,7 +59,7 @@ fn home(server: &Server) -> Home {
 async fn start_enhanced(browser: &Browser, served: &Serving) {
     browser.visit(&url(served, "/")).await;
     browser.write("#question", QUESTION).await;
-    let is_shown = "return document.getElementById('enhanced').offsetParent !== null";
+    let is_shown = "return document.getElementById('modes-enhanced').offsetParent !== null";
     assert_eq!(
         browser.run(is_shown, Vec::new()).await,
         json!(false),
@@ -68,7 +68,7 @@ async fn start_enhanced(browser: &Browser, served: &Serving) {
     browser.click(".choice:has([value=modes])").await;
     browser.until("the panel options", is_shown).await;
     browser.click(".checkbox-field").await;
-    browser.write("#domain", "queues").await;
+    browser.write("#modes-domain", "queues").await;
     browser.click(".ask button").await;
     browser.find("main.debate").await;
 }

@@ -1,11 +1,12 @@
 //! Calibration: how often forecasts of a given probability come true.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bounded::Probability;
 
 /// Forecasts of about the same probability, and how often they came true.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bin {
     /// Inclusive.
     pub from: f64,
@@ -19,7 +20,7 @@ pub struct Bin {
 }
 
 /// The 95% confidence interval of the true frequency.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,

@@ -1,5 +1,6 @@
 //! Accuracy of each agent in a domain: by proper scores if it stated a confidence, otherwise by its evidence.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Weighed;
@@ -9,7 +10,7 @@ use super::lesson::AgentScore;
 /// Weight of the prior: ten debates at the mean of all agents, as for forecasts. A new agent starts there.
 const PSEUDO_DEBATES: f64 = 10.0;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AgentStanding {
     pub agent: String,
     pub debates: usize,

@@ -3,12 +3,13 @@
 //! An entry is in force unless a later entry in force undoes it; undoing an undo therefore restores the entry. A project counts
 //! once, even if it is undone and learned again: its last lesson counts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lesson::Lesson;
 use super::{Domain, HalfLife, Knowledge, Millis};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
     /// Counted from 1.
     pub number: u64,
@@ -21,7 +22,7 @@ pub struct Audit {
     pub moves: Vec<Move>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Change {
     Learned {
@@ -49,7 +50,7 @@ impl Change {
 }
 
 /// One figure that an entry changed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Move {
     pub topic: Topic,
     pub name: String,
@@ -61,7 +62,7 @@ pub struct Move {
     pub from: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
     /// The weight of a type of evidence.

@@ -1,9 +1,10 @@
 //! Estimating a share from few cases: the posterior of a Beta prior with its 95% credible interval.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A share between 0 and 1 with its uncertainty.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     pub mean: f64,
     /// Lower end of the 95% credible interval.

@@ -1,5 +1,6 @@
 //! The knowledge a debate starts with. It is part of the debate's rules, so that a replay does not depend on later lessons.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::priority::Priority;
@@ -41,7 +42,7 @@ pub struct SkillAdvice {
     pub priority: Priority,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundAdvice {
     /// The last round that was productive in at least half of the projects.
     pub enough: u32,

@@ -1,12 +1,13 @@
 //! The numbers learned from one post-mortem.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Domain, Millis};
 use crate::bounded::Probability;
 use crate::evidence::EvidenceType;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lesson {
     /// The id of the debate, or of the session in an imported record; unique among lessons.
@@ -39,7 +40,7 @@ pub struct Lesson {
 }
 
 /// How reliable evidence of a type was in this project.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TypeObservation {
     #[serde(rename = "type")]
@@ -50,14 +51,14 @@ pub struct TypeObservation {
     pub why: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentObservation {
     pub agent: String,
     pub score: AgentScore,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "by", rename_all = "snake_case", deny_unknown_fields)]
 pub enum AgentScore {
     /// The agent stated a confidence, and the post-mortem judges its position.
@@ -91,7 +92,7 @@ impl AgentScore {
 }
 
 /// A question that would have helped, had it been asked.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Proposal {
     pub question: String,
@@ -100,7 +101,7 @@ pub struct Proposal {
     pub estimate: Option<Probability>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskedObservation {
     pub question: String,
@@ -109,7 +110,7 @@ pub struct AskedObservation {
 }
 
 /// A skill that the panel lacked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillNeed {
     pub skill: String,
@@ -121,7 +122,7 @@ pub struct SkillNeed {
 }
 
 /// How many points first raised in a round turned out right or wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoundObservation {
     pub round: u32,

@@ -1,5 +1,6 @@
 //! Questions asked before round 1, and how often asking them helps.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Weighed;
@@ -18,7 +19,7 @@ const DEFAULT_ESTIMATE: f64 = 0.5;
 /// A question that helps less often is no longer asked. Without an estimate, that takes three debates in which it did not help.
 pub const RETIRED_BELOW: f64 = 0.30;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct QuestionRecord {
     pub question: String,
     /// The newest first.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Weighed;
@@ -15,7 +16,7 @@ const MIN_PROJECTS: usize = 3;
 /// A round is worth playing if it was productive in at least this share of projects.
 const MIN_SHARE: f64 = 0.5;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RoundYield {
     pub round: u32,
     pub played: usize,

@@ -1,12 +1,13 @@
 //! Skills that panels of a domain lacked, with the evidence for it.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Weighed;
 use super::priority::Priority;
 use crate::wording;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SkillRecord {
     pub skill: String,
     /// The newest first.

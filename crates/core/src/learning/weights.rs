@@ -1,5 +1,6 @@
 //! The weight of each type of evidence: the posterior mean with the design's weight as prior.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Weighed;
@@ -15,7 +16,7 @@ use crate::evidence::{EvidenceType, Weights};
 /// documents and measurements held move 0.90 to 0.92 and 0.85 to 0.88.
 pub const PRIOR_PROJECTS: f64 = 15.0;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LearnedWeight {
     #[serde(rename = "type")]
     pub kind: EvidenceType,

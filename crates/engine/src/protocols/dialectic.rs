@@ -19,7 +19,7 @@ pub use input::{Input, Settings};
 pub use replies::{Change, Critique, Marking, Opening, Review, Revision, Synthesis};
 pub use rules::{Rules, RulesError};
 pub use trace::{Timing, Trace};
-pub use training::{Example, Preference, Sort, candidate, example, preference};
+pub use training::{Example, Preference, candidate, example, preference};
 pub use verdict::{AutoScore, Ending, Verdict, Worth};
 
 use crate::event::{End, Entry};

@@ -24,7 +24,9 @@ mod verdict;
 use serde_json::{Value, json};
 
 pub use calibration::{Calibration, Record, calibration_report};
-pub use contract::{DebateRequest, Outcome, Phase, Round};
+pub use contract::{
+    DebateRequest, Disagreement, LoggedArgument, Outcome, OutcomeForecast, Phase, Round,
+};
 pub use debate::{ArgumentTurn, CountedArgument, Debate, RubricScores, point_id};
 pub use input::Input;
 pub use replies::{Argument, Scoring, Synthesis};

@@ -45,16 +45,6 @@ pub const ACCEPT: &str = "accept";
 /// A person's choice to let the debate continue, past the round limit if necessary.
 pub const ANOTHER_ROUND: &str = "another-round";
 
-/// The label of an option of a decision, as users read it.
-pub fn option_label(option: &str) -> String {
-    match option {
-        crate::table::CONTINUE => "Continue".to_owned(),
-        crate::table::STOP => "End debate".to_owned(),
-        ANOTHER_ROUND => "Run another round".to_owned(),
-        other => crate::transcript::capital(other),
-    }
-}
-
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Modes;

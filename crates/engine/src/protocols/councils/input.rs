@@ -12,6 +12,7 @@ use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, Seat
 /// The rules of a judgement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "CouncilsInput")]
 pub struct Input {
     /// `full`, or `fast` for one round on the fast tier without an exchange between the councils.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -13,6 +13,7 @@ const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
 /// The rules of a dialectic. Anything left out is taken from the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "DialecticInput")]
 pub struct Input {
     /// The debate does not end before this round, unless the skeptic is ready.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,13 +5,6 @@ use serde::Serialize;
 
 use super::trace::Trace;
 
-/// The two kinds of training data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
-    Chat,
-    Preference,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
     pub messages: Vec<Message>,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::forecast::{Bin, Observation, Standing, reliability, standings};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::resolution::{Score, Scored, observations};
@@ -14,7 +15,7 @@ use crate::report::{
 
 const BINS: usize = 10;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Calibration {
     pub questions: usize,
     /// The debate first, then the blind first round, the pool, the baselines and the roles.
@@ -26,7 +27,7 @@ pub struct Calibration {
 }
 
 /// The mean scores of one source of forecasts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Record {
     pub source: String,
     pub questions: usize,

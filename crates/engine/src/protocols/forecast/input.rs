@@ -13,6 +13,7 @@ use crate::protocol::{
 /// The rules of a forecast. Anything given next to `request` replaces the request's own value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "ForecastInput")]
 pub struct Input {
     /// A whole request of the forecasting contract.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +57,7 @@ pub(super) fn form() -> Vec<FormField> {
         name: "outcomes",
         label: "Outcomes, one per line",
         hint: "Exactly one of them will happen.",
+        placeholder: "Above 3%\n2 to 3%\nBelow 2%",
         kind: FieldKind::Lines,
     }]
 }

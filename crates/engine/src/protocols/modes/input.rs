@@ -32,6 +32,7 @@ const MAX_QUESTION_TOKENS: u64 = 2500;
 /// The rules of a debate in one of the modes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "ModesInput")]
 pub struct Input {
     /// The mode: how the panel debates.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,24 +119,28 @@ pub(super) fn form(data: &Data) -> Vec<FormField> {
             name: "mode",
             label: "Mode",
             hint: "",
+            placeholder: "",
             kind: FieldKind::Choice(modes.collect()),
         },
         FormField {
             name: "algorithm",
             label: "Decision rule",
             hint: "",
+            placeholder: "",
             kind: FieldKind::Choice(std::iter::once(configured).chain(algorithms).collect()),
         },
         FormField {
             name: "domain",
             label: "Domain",
-            hint: "api design",
+            hint: "",
+            placeholder: "api design",
             kind: FieldKind::Text,
         },
         FormField {
             name: "enhanced",
             label: "Enhanced",
             hint: "Claims carry evidence, convergence is measured after every round, and lessons from earlier decisions of the domain are used.",
+            placeholder: "",
             kind: FieldKind::Checkbox,
         },
     ]

@@ -1,0 +1,124 @@
+//! The query parameters of `GET /api/v1/debates`.
+
+use roundtable_engine::event::State as DebateState;
+use serde::Deserialize;
+
+use super::problem::Problem;
+use crate::failure::Fault;
+use crate::store::{DebateRow, Filter, ListPosition};
+
+const DEFAULT_LIMIT: u32 = 50;
+const MAX_LIMIT: u32 = 500;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListQuery {
+    protocol: Option<String>,
+    state: Option<String>,
+    search: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    cursor: Option<String>,
+    limit: Option<String>,
+}
+
+pub(super) fn cursor_of(row: &DebateRow) -> String {
+    format!("{}.{}", row.created_at, row.id)
+}
+
+impl ListQuery {
+    /// Reports everything that is wrong with the parameters at once.
+    pub(super) fn filter(self) -> Result<Filter, Problem> {
+        let mut faults = Vec::new();
+        let mut wrong = |at: &str, message: String| faults.push(Fault::new(at, message));
+        let state = self.state.filter(|state| !state.is_empty());
+        let state = state.and_then(|name| {
+            let known = DebateState::ALL.into_iter();
+            let found = known.clone().find(|state| state.name() == name);
+            if found.is_none() {
+                let names: Vec<_> = known.map(DebateState::name).collect();
+                wrong(
+                    "state",
+                    format!("unknown state '{name}'; known: {}", names.join(", ")),
+                );
+            }
+            found
+        });
+        let mut time = |at: &str, text: Option<String>| {
+            let text = text.filter(|text| !text.is_empty())?;
+            let parsed = parse_time(&text);
+            if parsed.is_none() {
+                let message =
+                    format!("invalid time '{text}': expected 2026-03-01 or 2026-03-01T12:00:00Z");
+                wrong(at, message);
+            }
+            parsed
+        };
+        let since = time("since", self.since);
+        let until = time("until", self.until);
+        let limit = self.limit.map_or(Some(DEFAULT_LIMIT), |text| {
+            let limit = text.parse().ok();
+            limit.filter(|limit| (1..=MAX_LIMIT).contains(limit))
+        });
+        if limit.is_none() {
+            wrong("limit", format!("limit must be from 1 to {MAX_LIMIT}"));
+        }
+        let after = self.cursor.map(|text| parse_cursor(&text));
+        if after == Some(None) {
+            wrong(
+                "cursor",
+                "invalid cursor: use `next` of the previous page".into(),
+            );
+        }
+        if !faults.is_empty() {
+            return Err(Problem::invalid(faults));
+        }
+        Ok(Filter {
+            state,
+            protocol: self.protocol.filter(|name| !name.is_empty()),
+            search: self.search.filter(|text| !text.is_empty()),
+            since,
+            until,
+            after: after.flatten(),
+            limit: limit.unwrap_or(DEFAULT_LIMIT),
+            offset: 0,
+        })
+    }
+}
+
+fn parse_time(text: &str) -> Option<u64> {
+    let at_midnight = || format!("{text}T00:00:00Z").parse::<jiff::Timestamp>();
+    let at = text
+        .parse::<jiff::Timestamp>()
+        .or_else(|_| at_midnight())
+        .ok()?;
+    u64::try_from(at.as_millisecond()).ok()
+}
+
+fn parse_cursor(text: &str) -> Option<ListPosition> {
+    let (created_at, id) = text.split_once('.')?;
+    Some(ListPosition {
+        created_at: created_at.parse().ok().filter(|at| *at < 1 << 62)?,
+        id: id.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn times_and_cursors_are_parsed() {
+        assert_eq!(parse_time("1970-01-02"), Some(86_400_000));
+        assert_eq!(parse_time("1970-01-01T00:00:01Z"), Some(1000));
+        for wrong in ["", "yesterday", "1969-01-01", "2026-13-01"] {
+            assert_eq!(parse_time(wrong), None, "{wrong}");
+        }
+        assert_eq!(parse_cursor("12.x"), None);
+        let id = Uuid::new_v4();
+        let place = ListPosition { created_at: 12, id };
+        assert_eq!(parse_cursor(&format!("12.{id}")), Some(place));
+    }
+}

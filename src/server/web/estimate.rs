@@ -1,0 +1,85 @@
+//! The estimated usage and cost of a debate, from earlier debates of the protocol or from a rule of thumb.
+
+use roundtable_core::usage::{Price, Usage};
+use roundtable_engine::cast::Cast;
+
+use crate::format::{grouped, money};
+use crate::store::DebateRow;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UsageEstimate {
+    usage: Usage,
+    calls: u64,
+    basis: Basis,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    /// The mean of this many earlier debates.
+    Earlier(usize),
+    RuleOfThumb,
+}
+
+impl UsageEstimate {
+    /// The mean of these debates, or a guess from the size of the cast if there are none.
+    pub(crate) fn new(earlier: &[DebateRow], cast: &Cast) -> Self {
+        let count = earlier.len() as u64;
+        if count == 0 {
+            return Self::of_calls(cast.seats.len() as u64 * 3);
+        }
+        let mean = |of: fn(&DebateRow) -> u64| earlier.iter().map(of).sum::<u64>() / count;
+        Self {
+            usage: Usage {
+                input: mean(|row| row.totals.input_tokens),
+                output: mean(|row| row.totals.output_tokens),
+                cached: mean(|row| row.totals.cached_tokens),
+            },
+            calls: mean(|row| row.totals.calls),
+            basis: Basis::Earlier(earlier.len()),
+        }
+    }
+
+    /// Per call, the prompt with the transcript as input and a page of output.
+    pub(crate) fn of_calls(calls: u64) -> Self {
+        Self {
+            usage: Usage {
+                input: calls * 1800,
+                output: calls * 450,
+                cached: 0,
+            },
+            calls,
+            basis: Basis::RuleOfThumb,
+        }
+    }
+
+    /// `About 9 calls, 19,000 tokens, $0.04`
+    pub(crate) fn to_text(self, price: Option<&Price>) -> String {
+        let cost = match price {
+            Some(price) => {
+                let cost = price.of(self.usage);
+                match money(Some(cost)).as_str() {
+                    "free" => "free".to_owned(),
+                    _ => format!("${:.2}", cost.dollars().max(0.01)),
+                }
+            }
+            None => "price unknown".to_owned(),
+        };
+        let basis = match self.basis {
+            Basis::Earlier(1) => " (based on the last debate)",
+            Basis::Earlier(_) => " (based on recent debates)",
+            Basis::RuleOfThumb => "",
+        };
+        format!(
+            "About {} calls, {} tokens, {cost}{basis}",
+            self.calls,
+            grouped(rounded(self.usage.total()))
+        )
+    }
+}
+
+/// Rounds to two significant digits, because it is an estimate.
+fn rounded(number: u64) -> u64 {
+    let digits = number.checked_ilog10().unwrap_or(0);
+    let unit = 10_u64.pow(digits.saturating_sub(1));
+    (number + unit / 2) / unit * unit
+}

@@ -1,0 +1,218 @@
+//! The debate page: the page itself, the parts that `live.js` fetches, and the forms on it.
+
+use std::sync::Arc;
+
+use axum::extract::{Form, Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use roundtable_engine::event::{Entry, Event, State as DebateState};
+use roundtable_engine::protocols;
+use roundtable_engine::report::Report;
+use roundtable_engine::transcript::Transcript;
+use serde::Deserialize;
+
+use super::super::debate::{DebateView, Right};
+use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
+use crate::clock;
+use crate::render;
+use crate::server::App;
+use crate::server::problem::Problem;
+use crate::server::rest;
+use crate::store::{DebateRow, Scope};
+
+/// The current state of a debate.
+struct LoadedDebate {
+    row: DebateRow,
+    transcript: Transcript,
+    report: Report,
+    /// Seats in mid-turn.
+    speaking: Vec<String>,
+}
+
+impl LoadedDebate {
+    fn view(&self, app: &App, caller: &MaybeCaller) -> DebateView {
+        let right = if may(caller, Scope::Run) {
+            Right::Run
+        } else {
+            Right::Read
+        };
+        DebateView::new(&self.transcript, right)
+            .speaking(&self.transcript, &self.speaking)
+            .pausing(app.scheduler.is_pause_requested(self.row.id))
+    }
+}
+
+async fn load(app: &App, id: &str) -> Result<LoadedDebate, Problem> {
+    let row = rest::find(app, id).await?;
+    let mut entries = app.store.entries(row.id).await?;
+    if entries.is_empty() {
+        // A queued debate has no journal yet; its setup is enough for the page.
+        let setup = app.store.setup(row.id).await?;
+        let setup = setup.ok_or_else(|| Problem::not_found("there is no such debate"))?;
+        entries.push(Entry {
+            seq: 0,
+            at: row.created_at,
+            event: Event::Opened(Arc::new(setup)),
+        });
+    }
+    let speaking = add_live_state(app, &row, &mut entries);
+    let mut transcript = Transcript::of(&row.id.to_string(), &entries)
+        .ok_or_else(|| Problem::internal("a journal without its first entry"))?;
+    if row.state == DebateState::Queued {
+        transcript.state = DebateState::Queued;
+    }
+    Ok(LoadedDebate {
+        report: protocols::report(&entries),
+        row,
+        transcript,
+        speaking,
+    })
+}
+
+/// Adds rounds that have begun and are not in the journal yet. Returns the seats in mid-turn.
+fn add_live_state(app: &App, row: &DebateRow, entries: &mut Vec<Entry>) -> Vec<String> {
+    let Some(feed) = app.scheduler.feed(row.id) else {
+        return Vec::new();
+    };
+    let live = feed.lock();
+    // Added entries get the number of the last journaled one, because the event stream continues after that.
+    let seq = entries.last().map_or(0, |last| last.seq);
+    entries.extend(live.rounds.iter().map(|notice| Entry {
+        seq,
+        at: notice.at,
+        event: notice.event.clone(),
+    }));
+    live.turns.iter().map(|turn| turn.seat.clone()).collect()
+}
+
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    caller: MaybeCaller,
+) -> Result<Response, Problem> {
+    let debate = load(&app, &id).await?;
+    let view = debate.view(&app, &caller);
+    let frame = frame("debates", caller.as_deref());
+    Ok(page(view.page(frame, &debate.transcript, &debate.report)))
+}
+
+pub(crate) async fn panels(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    caller: MaybeCaller,
+) -> Result<Response, Problem> {
+    let debate = load(&app, &id).await?;
+    let view = debate.view(&app, &caller);
+    Ok(page(view.panels(&debate.transcript, &debate.report)))
+}
+
+pub(crate) async fn turn(
+    State(app): State<Arc<App>>,
+    Path((id, step)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let transcript = load(&app, &id).await?.transcript;
+    let turn = transcript
+        .turn(&step)
+        .ok_or_else(|| Problem::not_found("there is no such turn, or it has not ended"))?;
+    let roles = render::Roles::of(&transcript);
+    Ok(page(render::turn(turn, &roles).to_string()))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct MessageForm {
+    text: String,
+}
+
+pub(crate) async fn say(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    caller: MaybeCaller,
+    Form(form): Form<MessageForm>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &id).await?;
+    if !form.text.trim().is_empty() {
+        let by = caller_name(&caller);
+        app.scheduler.say(row.id, form.text, by).await?;
+    }
+    Ok(redirect_to_debate(&id))
+}
+
+fn caller_name(caller: &MaybeCaller) -> Option<String> {
+    caller.as_deref().and_then(|caller| caller.name.clone())
+}
+
+pub(crate) async fn pause(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &id).await?;
+    app.scheduler.pause(row.id).await?;
+    Ok(redirect_to_debate(&id))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DecisionForm {
+    choice: String,
+    note: String,
+}
+
+pub(crate) async fn decide(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    caller: MaybeCaller,
+    Form(form): Form<DecisionForm>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &id).await?;
+    let note = Some(form.note).filter(|note| !note.trim().is_empty());
+    let by = caller_name(&caller);
+    app.scheduler.decide(row.id, form.choice, by, note).await?;
+    Ok(redirect_to_debate(&id))
+}
+
+pub(crate) async fn cancel(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &id).await?;
+    app.scheduler.cancel(row.id).await?;
+    Ok(redirect_to_debate(&id))
+}
+
+pub(crate) async fn resume(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &id).await?;
+    app.scheduler.resume(row.id, None).await?;
+    Ok(redirect_to_debate(&id))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RatingForm {
+    rating: String,
+    comment: String,
+}
+
+pub(crate) async fn rate(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+    Form(form): Form<RatingForm>,
+) -> Result<Response, Problem> {
+    let row = rest::find(&app, &id).await?;
+    let rating = rest::valid_rating(form.rating.parse().ok())?;
+    let comment = Some(form.comment).filter(|comment| !comment.trim().is_empty());
+    app.store
+        .rate(row.id, rating, comment, clock::now())
+        .await?;
+    Ok(redirect_to_debate(&id))
+}
+
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    rest::delete(State(app), Path(id)).await?;
+    Ok(Redirect::to("/debates").into_response())
+}

@@ -1,0 +1,69 @@
+//! The list of debates.
+
+use std::sync::Arc;
+
+use axum::extract::{Query as QueryParameters, State};
+use axum::response::Response;
+use roundtable_engine::event::{Millis, State as DebateState};
+
+use super::super::debates::{DebatesView, PER_PAGE, Query, Row, RowData};
+use super::super::routes::{MaybeCaller, frame, may, page};
+use crate::clock;
+use crate::format::short;
+use crate::server::App;
+use crate::server::problem::Problem;
+use crate::server::rest;
+use crate::store::{Filter, Scope};
+
+const DAY_MS: Millis = 86_400_000;
+
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    caller: MaybeCaller,
+    QueryParameters(query): QueryParameters<Query>,
+) -> Result<Response, Problem> {
+    let mut problems = Vec::new();
+    let since = day(&query.from, &mut problems);
+    // The last day is included.
+    let until = day(&query.until, &mut problems).map(|at| at + DAY_MS);
+    let filter = Filter {
+        state: DebateState::ALL
+            .into_iter()
+            .find(|state| state.name() == query.state),
+        protocol: non_empty(&query.protocol),
+        search: non_empty(&query.q),
+        since,
+        until,
+        limit: u32::try_from(PER_PAGE).unwrap_or(u32::MAX),
+        offset: (query.page() - 1).saturating_mul(PER_PAGE),
+        ..Filter::default()
+    };
+    let listing = app.store.list(&filter).await?;
+    let is_admin = may(&caller, Scope::Admin);
+    let rows = listing.debates.into_iter().map(|mut row| {
+        rest::overlay_queue_state(&app, &mut row);
+        let can_delete = is_admin && !app.scheduler.has(row.id);
+        Row::new(&RowData::from(&row), can_delete)
+    });
+    let mut view = DebatesView::new(&query, rows.collect(), listing.total);
+    view.problems = problems;
+    Ok(page(view.page(frame("debates", caller.as_deref()))))
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn day(text: &str, problems: &mut Vec<String>) -> Option<Millis> {
+    if text.is_empty() {
+        return None;
+    }
+    let at = clock::day(text);
+    if at.is_none() {
+        problems.push(format!(
+            "invalid date '{}': expected a date such as 2026-03-01",
+            short(text, 40)
+        ));
+    }
+    at
+}

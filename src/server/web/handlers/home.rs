@@ -1,0 +1,246 @@
+//! The home page: shows the form and starts the debate.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Extension, Form, Query, State};
+use axum::response::{IntoResponse, Response};
+use roundtable_core::usage::Price;
+use roundtable_engine::cast::Cast;
+use roundtable_engine::data::{DataError, DataKind};
+use roundtable_engine::event::State as DebateState;
+use roundtable_engine::protocol::AnyProtocol;
+use roundtable_engine::protocols;
+use tokio::sync::Mutex;
+
+use super::super::debates::{Row, RowData};
+use super::super::estimate::UsageEstimate;
+use super::super::fields::{FieldGroup, protocol_input};
+use super::super::home::{
+    CastOption, FormOptions, HomeView, ModelOption, ProviderModels, StartForm, cast_title,
+};
+use super::super::routes::{MaybeCaller, frame, page, redirect_to_debate};
+use crate::failure::{Failure, Fault};
+use crate::format::short;
+use crate::models::{Discovery, ModelPreferences, Search, discover};
+use crate::server::App;
+use crate::server::problem::Problem;
+use crate::server::requests::{BudgetRequest, NewDebate};
+use crate::server::rest;
+use crate::store::{self, Created, Filter};
+
+/// Discovered models are reused for this long.
+const CACHE_TTL: Duration = Duration::from_mins(2);
+/// Limit on the time that a page waits for the providers' lists of models.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_millis(1500);
+/// Number of earlier debates that an estimate is based on.
+const ESTIMATE_SAMPLE: u32 = 5;
+const RECENT_DEBATES: u32 = 5;
+const MAX_MODELS_PER_PROVIDER: usize = 60;
+
+/// The models that providers offer, between two requests.
+#[derive(Default)]
+pub(crate) struct DiscoveryCache {
+    last: Mutex<Option<(Instant, Discovery)>>,
+}
+
+pub(crate) async fn show(
+    State(app): State<Arc<App>>,
+    Extension(cache): Extension<Arc<DiscoveryCache>>,
+    caller: MaybeCaller,
+    Query(form): Query<StartForm>,
+) -> Result<Response, Problem> {
+    let options = form_options(&app, &cache, &form).await?;
+    let view = HomeView::new(options, form);
+    Ok(page(view.page(frame("ask", caller.as_deref()))))
+}
+
+pub(crate) async fn start(
+    State(app): State<Arc<App>>,
+    Extension(cache): Extension<Arc<DiscoveryCache>>,
+    caller: MaybeCaller,
+    Form(form): Form<StartForm>,
+) -> Result<Response, Problem> {
+    let limits = &app.context.config.limits;
+    let created = match new_debate(&app, &form).and_then(|request| request.spec(limits)) {
+        Ok(spec) => rest::start(&app, spec, &store::CreateRequest::default()).await,
+        Err(problem) => Err(problem),
+    };
+    match created {
+        Ok(Created::New(id) | Created::Existing(id)) => Ok(redirect_to_debate(&id.to_string())),
+        Ok(Created::KeyConflict) => Err(Problem::internal(
+            "key conflict for a request without an idempotency key",
+        )),
+        Err(problem) => {
+            // The form is shown again with everything that was typed.
+            let mut view = HomeView::new(form_options(&app, &cache, &form).await?, form);
+            view.problems = problem.messages();
+            let body = view.page(frame("ask", caller.as_deref()));
+            Ok((problem.status(), page(body)).into_response())
+        }
+    }
+}
+
+/// The form as a request of the API.
+fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
+    let data = &app.context.data;
+    let mut faults = Vec::new();
+    let cast = non_empty(&form.cast);
+    let protocol = match &cast {
+        Some(name) => match protocol_of(app, name) {
+            Ok(protocol) => Some(protocol),
+            Err(message) => {
+                faults.push(Fault::new("/cast", message));
+                None
+            }
+        },
+        None => Some(protocols::ALL[0]),
+    };
+    let max_cost = number(&form.max_cost, "cost", &mut faults);
+    let max_tokens = number(&form.max_tokens, "number of tokens", &mut faults);
+    let minutes: Option<f64> = number(&form.max_minutes, "number of minutes", &mut faults);
+    let (Some(protocol), true) = (protocol, faults.is_empty()) else {
+        return Err(Problem::invalid(faults));
+    };
+    Ok(NewDebate {
+        protocol: protocol.name().to_owned(),
+        question: form.question.clone(),
+        cast,
+        model: non_empty(&form.model),
+        seats: BTreeMap::new(),
+        rules: protocol_input(protocol, data, &form.fields),
+        sources: Vec::new(),
+        budget: Some(BudgetRequest {
+            max_tokens,
+            max_cost,
+            max_seconds: minutes.map(|minutes| minutes * 60.0),
+        }),
+        seed: None,
+    })
+}
+
+fn protocol_of(app: &App, cast: &str) -> Result<&'static dyn AnyProtocol, String> {
+    let cast = Cast::load(&app.context.data, cast).map_err(|error| error.to_string())?;
+    protocols::named(&cast.protocol).ok_or_else(|| {
+        format!(
+            "the cast '{}' is for the unknown protocol '{}'",
+            cast.name, cast.protocol
+        )
+    })
+}
+
+fn non_empty(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn number<N: std::str::FromStr>(text: &str, what: &str, faults: &mut Vec<Fault>) -> Option<N> {
+    let text = non_empty(text)?;
+    let number = text.parse().ok();
+    if number.is_none() {
+        faults.push(Fault::new(
+            "",
+            format!("invalid {what} '{}'", short(&text, 40)),
+        ));
+    }
+    number
+}
+
+async fn form_options(
+    app: &App,
+    cache: &DiscoveryCache,
+    form: &StartForm,
+) -> Result<FormOptions, Problem> {
+    let discovery = cached_discovery(app, cache).await;
+    let default = discovery.deliberate.as_ref();
+    let price = default.and_then(|choice| app.context.models.price(&choice.model));
+    let recent = Filter {
+        limit: RECENT_DEBATES,
+        ..Filter::default()
+    };
+    let recent = app.store.list(&recent).await?.debates;
+    Ok(FormOptions {
+        casts: cast_options(app, price.as_ref()).await?,
+        groups: FieldGroup::all(&app.context.data, &form.fields),
+        providers: provider_models(&discovery),
+        default_model: default.map(|choice| (choice.model.to_string(), choice.why.clone())),
+        advice: discovery.advice.clone(),
+        recent: recent
+            .iter()
+            .map(|row| Row::new(&RowData::from(row), false))
+            .collect(),
+    })
+}
+
+/// All casts that can be loaded, in the order of their protocols.
+async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption>, Problem> {
+    let data = &app.context.data;
+    let files = data
+        .all(DataKind::Casts)
+        .map_err(|error: DataError| Problem::from(Failure::from(error)))?;
+    // A broken cast is left out here; naming it in a request reports what is wrong with it.
+    let casts: Vec<Cast> = files
+        .into_iter()
+        .filter_map(|(file, _)| Cast::load(data, file.trim_end_matches(".toml")).ok())
+        .collect();
+    let mut options = Vec::new();
+    for protocol in protocols::ALL {
+        let earlier = Filter {
+            state: Some(DebateState::Complete),
+            protocol: Some(protocol.name().to_owned()),
+            limit: ESTIMATE_SAMPLE,
+            ..Filter::default()
+        };
+        let earlier = app.store.list(&earlier).await?.debates;
+        for cast in casts.iter().filter(|cast| cast.protocol == protocol.name()) {
+            options.push(CastOption {
+                cast: cast.name.clone(),
+                protocol: protocol.name(),
+                title: cast_title(&cast.name),
+                summary: cast.summary.clone(),
+                estimate: UsageEstimate::new(&earlier, cast).to_text(price),
+                is_chosen: false,
+            });
+        }
+    }
+    Ok(options)
+}
+
+fn provider_models(discovery: &Discovery) -> Vec<ProviderModels> {
+    let findings = discovery.findings.iter();
+    findings
+        .filter(|finding| !finding.models.is_empty())
+        .map(|finding| {
+            let models = finding.models.iter().take(MAX_MODELS_PER_PROVIDER);
+            ProviderModels {
+                provider: finding.provider.clone(),
+                models: models
+                    .map(|model| ModelOption {
+                        name: format!("{}:{model}", finding.provider),
+                        label: model.clone(),
+                        is_chosen: false,
+                    })
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// Asks the providers for their models, unless the cache is fresh. If they are too slow, the configuration alone is used.
+async fn cached_discovery(app: &App, cache: &DiscoveryCache) -> Discovery {
+    let mut last = cache.last.lock().await;
+    if let Some((at, discovery)) = last.as_ref()
+        && at.elapsed() < CACHE_TTL
+    {
+        return discovery.clone();
+    }
+    let preferences = ModelPreferences::default();
+    let search = discover(&app.context.models, &preferences, Search::Everything);
+    let discovery = match tokio::time::timeout(DISCOVERY_TIMEOUT, search).await {
+        Ok(discovery) => discovery,
+        Err(_) => discover(&app.context.models, &preferences, Search::FirstFit).await,
+    };
+    *last = Some((Instant::now(), discovery.clone()));
+    discovery
+}

@@ -1,0 +1,6 @@
+//! Handlers of the pages and their forms. A form that succeeds redirects to the page that shows its effect.
+
+pub(super) mod debate;
+pub(super) mod debates;
+pub(super) mod home;
+pub(super) mod models;
