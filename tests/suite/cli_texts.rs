@@ -54,216 +54,159 @@ fn the_help_of_every_command() {
 }
 
 /// Invalid command lines, in a home without a configuration and without debates.
-const IN_AN_EMPTY_HOME: &[&[&str]] = &[
-    &[],
-    &["asj"],
-    &["ask"],
-    &["forecast"],
-    &["judge"],
-    &["ask", ""],
-    &["ask", "-"],
-    &["ask", "binary.bin"],
-    &["ask", "Why?", "--model", "qwen3"],
-    &["ask", "Why?", "--model", "nowhere:x"],
-    &["ask", "Why?", "--model", "openai:gpt"],
-    &["ask", "Why?", "--config", "missing.toml"],
-    &["ask", "Why?", "--config", "broken.toml"],
-    &["ask", "Why?", "--config", "misspelt.toml"],
-    &["ask", "Why?", "--config", "invalid.toml"],
-    &["list", "--database", "folder"],
-    &["list", "--data", "folder", "--database", "postgres://x/y"],
-    &["list", "--state", "done"],
-    &["list", "--state", "compete"],
-    &["list", "--limit", "many"],
-    &["show"],
-    &["show", "3f2a"],
-    &["show", ""],
-    &["resume"],
-    &["export", "3f2a"],
-    &["export", "last", "--format", "docx"],
-    &["rate", "last", "eleven"],
-    &["rate", "last", "11"],
-    &["rm", "3f2a"],
-    &["backup"],
-    &["backup", "binary.bin"],
-    &["db"],
-    &["db", "copy", "folder", "folder"],
-    &["db", "copy", "nowhere", "folder"],
-    &["db", "prune"],
-    &["db", "prune", "--older-than", "long"],
-    &["db", "prune", "--older-than", "90d", "--json"],
-    &["templates", "show", "trade-of-analysis"],
-    &["templates", "add", "missing.toml"],
-    &["templates", "add", "misspelt.toml"],
-    &["modes", "show", "delfi"],
-    &["modes", "new", "My Mode"],
-    &["modes", "check", "missing.toml"],
-    &["modes", "check", "misspelt.toml"],
-    &["casts", "show", "temis"],
-    &["casts", "new", "My Cast"],
-    &["casts", "new", "mine", "--from", "nobody"],
-    &["casts", "check", "misspelt.toml"],
-    &["config", "set", "tiers.fats", "ollama:x"],
-    &["config", "set", "tiers.fast", "x"],
-    &["config", "set", "convergence.similarity", "1.2"],
-    &["config", "set-algorithm", "oracle"],
-    &["schema", "council"],
-    &["schema", "x"],
-    &["completions", "cmd"],
-    &["token", "add", ""],
-    &["token", "add", "ada", "--scope", "all"],
-    &["token", "revoke", "ada"],
-    &["serve", "--bind", "here"],
-    &["serve", "--bind", "0.0.0.0:0"],
-    &["serve", "--answer-within", "-1"],
-    &["serve", "--no-work"],
-    &["worker"],
-    &["worker", "--grace", "60"],
-    &["learning"],
-    &["learning", "undo"],
-    &["learning", "undo", "9"],
-    &["learning", "reset"],
-    &["learning", "reset", "--all"],
-    &["learning", "import", "missing.json"],
-    &["learning", "import", "broken.json"],
-    &["learning", "import", "other.json"],
-    &["post-mortem"],
-    &["post-mortem", "last"],
-    &["post-mortem", "--record", "missing.yaml"],
-    &["post-mortem", "last", "--domain", " "],
-    &["track", "last", "Late", "--status", "delay"],
-    &["track", "last", "Late", "--status", "x"],
-    &["track", "last", "Late", "--time-cost", "a while"],
-    &["track", "last", "Late", "--surprise", "7"],
-    &["track", "last", "Late", "--surprise", "very"],
-    &["track", "last", "Late", "--week", "0"],
-    &["track", "last", "Late", "--date", "soon"],
-    &["track", "last"],
-    &["track", "last", "Late"],
-    &["resolve", "last"],
-    &["resolve", "last", "yes"],
-    &["record", "last"],
-];
+const IN_AN_EMPTY_HOME: &str = r#"
+asj
+ask
+forecast
+judge
+ask ""
+ask -
+ask binary.bin
+ask "Why?" --model qwen3
+ask "Why?" --model nowhere:x
+ask "Why?" --model openai:gpt
+ask "Why?" --config missing.toml
+ask "Why?" --config broken.toml
+ask "Why?" --config misspelt.toml
+ask "Why?" --config invalid.toml
+list --database folder
+list --data folder --database postgres://x/y
+list --state done
+list --state compete
+list --limit many
+show
+show 3f2a
+show ""
+resume
+export 3f2a
+export last --format docx
+rate last eleven
+rate last 11
+rm 3f2a
+backup
+backup binary.bin
+db
+db copy folder folder
+db copy nowhere folder
+db prune
+db prune --older-than long
+db prune --older-than 90d --json
+templates show trade-of-analysis
+templates add missing.toml
+templates add misspelt.toml
+modes show delfi
+modes new "My Mode"
+modes check missing.toml
+modes check misspelt.toml
+casts show temis
+casts new "My Cast"
+casts new mine --from nobody
+casts check misspelt.toml
+config set tiers.fats ollama:x
+config set tiers.fast x
+config set convergence.similarity 1.2
+config set-algorithm oracle
+schema council
+schema x
+completions cmd
+token add ""
+token add ada --scope all
+token revoke ada
+serve --bind here
+serve --bind 0.0.0.0:0
+serve --answer-within -1
+serve --no-work
+worker
+worker --grace 60
+learning
+learning undo
+learning undo 9
+learning reset
+learning reset --all
+learning import missing.json
+learning import broken.json
+learning import other.json
+post-mortem
+post-mortem last
+post-mortem --record missing.yaml
+post-mortem last --domain " "
+track last Late --status delay
+track last Late --status x
+track last Late --time-cost "a while"
+track last Late --surprise 7
+track last Late --surprise very
+track last Late --week 0
+track last Late --date soon
+track last
+track last Late
+resolve last
+resolve last yes
+record last
+"#;
 
 /// Invalid command lines, with a model server and one finished debate.
-const WITH_A_DEBATE: &[&[&str]] = &[
-    &["ask", "Why?", "--model", "labb:x"],
-    &["ask", "Why?", "--rounds", "x"],
-    &["ask", "Why?", "--rounds", "5..3"],
-    &["ask", "Why?", "--rounds", "1..99"],
-    &["ask", "Why?", "--cast", "dialektic"],
-    &["ask", "Why?", "--cast", "panel"],
-    &["ask", "Why?", "--seat", "skeptic"],
-    &["ask", "Why?", "--seat", "sceptic=lab:y"],
-    &["ask", "Why?", "--seat", "skeptic=y", "--model", "z"],
-    &["ask", "Why?", "--timeout", "soon"],
-    &["ask", "Why?", "--max-cost", "-1"],
-    &["ask", "Why?", "--max-cost", "cheap"],
-    &["ask", "Why?", "--max-cost", "0.5"],
-    &["ask", "Why?", "--max-tokens-total", "many"],
-    &["ask", "Why?", "--seed", "x"],
-    &["ask", "Why?", "--json", "--events"],
-    &["debate", "Why?", "--mode", "chaos"],
-    &[
-        "debate", "Why?", "--mode", "delfi", "--seats", "2", "--rounds", "0",
-    ],
-    &["debate", "Why?", "--seats", "9"],
-    &["debate", "Why?", "--rounds", "2", "--focus", "3=How?"],
-    &["debate", "Why?", "--focus", "1=How?", "--focus", "Where?"],
-    &["debate", "Why?", "--cast", "dialectic"],
-    &["debate", "Why?", "--stakes", "low"],
-    &["debate", "Why?", "--enhanced", "--no-enhanced"],
-    &["debate", "Why?", "--algorithm", "oracle"],
-    &["debate", "Why?", "--domain", "hiring"],
-    &["debate", "Why?", "--source", "missing.md"],
-    &["debate", "Why?", "--source", "binary.bin"],
-    &["debate", "-", "--interactive"],
-    &["forecast", "Will it open?"],
-    &["forecast", "Will it open?", "--outcome", "Yes"],
-    &[
-        "forecast",
-        "Will it open?",
-        "--outcome",
-        "Yes",
-        "--outcome",
-        "No",
-        "--rounds",
-        "0",
-    ],
-    &[
-        "forecast",
-        "Will it open?",
-        "--outcome",
-        "Yes",
-        "--outcome",
-        "No",
-        "--judge-weight",
-        "60",
-    ],
-    &[
-        "forecast",
-        "Will it open?",
-        "--outcome",
-        "Yes",
-        "--outcome",
-        "No",
-        "--role",
-        "wizard",
-        "--role",
-        "judge",
-    ],
-    &[
-        "forecast",
-        "Will it open?",
-        "--outcome",
-        "Yes",
-        "--outcome",
-        "No",
-        "--resolves",
-        "soon",
-    ],
-    &[
-        "forecast",
-        "Will it open?",
-        "--outcome",
-        "Yes",
-        "--outcome",
-        "No",
-        "--context",
-        "missing.md",
-    ],
-    &["forecast", "--request", "missing.json"],
-    &["forecast", "--request", "broken.json"],
-    &["forecast", "--request", "other.json"],
-    &["judge", "missing.md"],
-    &["judge", "empty.md"],
-    &["judge", "binary.bin"],
-    &["judge", "picture.png"],
-    &["judge", "text.md", "--image", "text.md"],
-    &["judge", "text.md", "--image", "picture.png"],
-    &["judge", "text.md", "--rank"],
-    &["judge", "text.md", "--cast", "temis"],
-    &["show", "zzzz"],
-    &["resume", "last", "--timeout", "soon"],
-    &["rm", "last"],
-    &["rate", "last", "0"],
-    &["resolve", "last", "yes"],
-    &["record", "last"],
-    &["track", "last", " "],
-    &["track", "last", "--from", "misspelt.yaml"],
-    &["track", "last", "--from", "empty.yaml"],
-    &["post-mortem", "last"],
-    &["post-mortem", "last", "--from", "misspelt.yaml"],
-    &["post-mortem", "last", "--from", "empty.yaml"],
-    &[
-        "export",
-        "last",
-        "--format",
-        "md",
-        "-o",
-        "missing/answer.md",
-    ],
-];
+const WITH_A_DEBATE: &str = r#"
+ask "Why?" --model labb:x
+ask "Why?" --rounds x
+ask "Why?" --rounds 5..3
+ask "Why?" --rounds 1..99
+ask "Why?" --cast dialektic
+ask "Why?" --cast panel
+ask "Why?" --seat skeptic
+ask "Why?" --seat sceptic=lab:y
+ask "Why?" --seat skeptic=y --model z
+ask "Why?" --timeout soon
+ask "Why?" --max-cost -1
+ask "Why?" --max-cost cheap
+ask "Why?" --max-cost 0.5
+ask "Why?" --max-tokens-total many
+ask "Why?" --seed x
+ask "Why?" --json --events
+debate "Why?" --mode chaos
+debate "Why?" --mode delfi --seats 2 --rounds 0
+debate "Why?" --seats 9
+debate "Why?" --rounds 2 --focus "3=How?"
+debate "Why?" --focus "1=How?" --focus "Where?"
+debate "Why?" --cast dialectic
+debate "Why?" --stakes low
+debate "Why?" --enhanced --no-enhanced
+debate "Why?" --algorithm oracle
+debate "Why?" --domain hiring
+debate "Why?" --source missing.md
+debate "Why?" --source binary.bin
+debate - --interactive
+forecast "Will it open?"
+forecast "Will it open?" --outcome Yes
+forecast "Will it open?" --outcome Yes --outcome No --rounds 0
+forecast "Will it open?" --outcome Yes --outcome No --judge-weight 60
+forecast "Will it open?" --outcome Yes --outcome No --role wizard --role judge
+forecast "Will it open?" --outcome Yes --outcome No --resolves soon
+forecast "Will it open?" --outcome Yes --outcome No --context missing.md
+forecast --request missing.json
+forecast --request broken.json
+forecast --request other.json
+judge missing.md
+judge empty.md
+judge binary.bin
+judge picture.png
+judge text.md --image text.md
+judge text.md --image picture.png
+judge text.md --rank
+judge text.md --cast temis
+show zzzz
+resume last --timeout soon
+rm last
+rate last 0
+resolve last yes
+record last
+track last " "
+track last --from misspelt.yaml
+track last --from empty.yaml
+post-mortem last
+post-mortem last --from misspelt.yaml
+post-mortem last --from empty.yaml
+export last --format md -o missing/answer.md
+"#;
 
 fn write_files(home: &Home) {
     home.write("text.md", "Bread can sing.\n");
@@ -282,42 +225,40 @@ fn write_files(home: &Home) {
     );
 }
 
+/// The arguments of a command line; double quotes group words.
+fn arguments(line: &str) -> Vec<&str> {
+    let mut arguments = Vec::new();
+    for (index, part) in line.split('"').enumerate() {
+        if index % 2 == 1 {
+            arguments.push(part);
+        } else {
+            arguments.extend(part.split_whitespace());
+        }
+    }
+    arguments
+}
+
 /// Runs every command line and collects exit code and standard error.
-fn collect_errors(home: &Home, command_lines: &[&[&str]], models: &[&str]) -> String {
+fn collect_errors(home: &Home, command_lines: &str, model: &[&str]) -> String {
     let id = home.list().first().map(|debate| debate["id"].clone());
     let id = id.as_ref().and_then(|id| id.as_str());
     let mut out = String::new();
-    for args in command_lines {
+    for line in command_lines.trim().lines() {
+        let mut args = arguments(line);
         let needs_model = matches!(args[..], ["ask" | "debate" | "forecast" | "judge", ..])
             && !args.contains(&"--model");
-        let more = if needs_model { models } else { &[] };
-        let run = home.run(&[args, more].concat());
+        if needs_model {
+            args.extend(model);
+        }
+        let run = home.run(&args);
         assert!(!run.err.contains("panicked"), "{}", run.err);
         let mut text = run.err.replace(&home.path().display().to_string(), "~");
         if let Some(id) = id {
             text = text.replace(id, "ID");
         }
-        let args: Vec<String> = args
-            .iter()
-            .map(|arg| match arg.is_empty() || arg.contains([' ', '?']) {
-                true => format!("\"{arg}\""),
-                false => (*arg).to_owned(),
-            })
-            .collect();
-        // The hints of clap are the same everywhere.
-        let text: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.starts_with("For more information, try"))
-            .collect();
-        let text = text.join("\n");
-        let command = args.join(" ");
-        let command = command.trim_end();
-        let _ = writeln!(
-            out,
-            "$ roundtable {command}\n[{}] {}\n",
-            run.code,
-            text.trim()
-        );
+        // The last line of clap is the same everywhere.
+        let text = text.replace("For more information, try '--help'.", "");
+        let _ = writeln!(out, "$ roundtable {line}\n[{}] {}\n", run.code, text.trim());
     }
     out
 }

@@ -4,11 +4,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::all_protocols::POST;
 use crate::harness::{Home, council_server, finished};
-
-const POST: &str = "Nobody told me that bread could sing. I put my ear to the crust as it cooled, and there it was: a crackle, like a small \
-    fire. My grandmother laughed at me for a week. Bake it hot, take it out while the kitchen is quiet, and wait. It lasts four \
-    minutes, and then it is only bread again.\n";
 
 fn even(_: &str) -> f64 {
     60.0
