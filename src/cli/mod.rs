@@ -22,6 +22,7 @@ mod list;
 mod models;
 mod modes;
 mod output;
+mod panel;
 mod post_mortem;
 mod pull;
 mod rate;
@@ -81,6 +82,8 @@ enum Command {
     Ask(Box<ask::Args>),
     /// Have a panel of three to eight seats debate a question in one of seven modes
     Debate(Box<debate::Args>),
+    /// Have several models answer blind, rank each other's answers, and get the combined answer
+    Panel(Box<panel::Args>),
     /// Have five roles argue about what will happen, and get a probability for every outcome
     Forecast(Box<forecast::Args>),
     /// Have content judged by councils, or rank several contents
@@ -194,6 +197,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match cli.command {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,
+        Command::Panel(args) => panel::run(&app, *args).await,
         Command::Forecast(args) => forecast::run(&app, *args).await,
         Command::Resolve(args) => resolve::run(&app, args).await,
         Command::Calibration(args) => calibration::run(&app, args).await,

@@ -28,6 +28,7 @@ mod invalid_replies;
 mod judge;
 mod learning;
 mod on_postgres;
+mod panel;
 mod resume;
 mod server_api;
 mod server_events;

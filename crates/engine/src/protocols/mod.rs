@@ -5,6 +5,7 @@ pub mod dialectic;
 pub mod forecast;
 pub mod modes;
 mod outcome;
+pub mod panel;
 mod record_header;
 mod replay;
 
@@ -24,9 +25,10 @@ pub use councils::Councils;
 pub use dialectic::Dialectic;
 pub use forecast::Forecast;
 pub use modes::Modes;
+pub use panel::Panel;
 
 /// In the order in which they are listed. The first is the default.
-pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes];
+pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes, &Panel];
 
 pub fn named(name: &str) -> Option<&'static dyn AnyProtocol> {
     ALL.iter().copied().find(|protocol| protocol.name() == name)

@@ -1,0 +1,194 @@
+//! A panel (N-01 … N-06): several models answer blind, each ranks the others' anonymised answers, the ranks are pooled, and a
+//! chair writes the answer. If the blind answers agree and are sure, it stops there unless the full panel is requested.
+
+mod input;
+mod record;
+mod replies;
+mod report;
+mod state;
+mod verdict;
+
+use serde_json::Value;
+
+pub use input::{Input, Rules};
+pub use record::Record;
+pub use replies::{Answer, Conclusion, Point, RankedAnswer, RankedAnswers};
+pub use state::PanelState;
+pub use verdict::Verdict;
+
+use crate::cast::Part;
+use crate::data::Data;
+use crate::event::{End, Entry};
+use crate::prompt::given;
+use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request};
+use crate::report::Report;
+use crate::table::{Halt, Table, each};
+use verdict::Ending;
+
+/// With fewer answers every reader would read a single one, which ranks nothing.
+const MIN_RANKED: usize = 3;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Panel;
+
+impl Protocol for Panel {
+    const NAME: &'static str = "panel";
+    const TITLE: &'static str = "Panel";
+    const CAST: &'static str = "panel";
+    const ANSWER_PHASE: &'static str = "synthesis";
+    const NEEDS: Needs = Needs {
+        library: false,
+        history: false,
+        sources: false,
+    };
+
+    type Input = Input;
+    type Rules = Rules;
+
+    fn validate(
+        input: Input,
+        request: Request,
+        context: Context<'_>,
+    ) -> Result<Plan<Rules>, Vec<Fault>> {
+        input::validate(&input, &request, &context)
+    }
+
+    async fn play(table: &Table, rules: &Rules) -> Result<End, Halt> {
+        let mut state = PanelState::new(table.setup());
+        let ending = match deliberate(table, rules, &mut state).await {
+            Ok(ending) => ending,
+            Err(Halt::Budget(limit)) => Ending::Budget(limit.to_string()),
+            Err(halt) => return Err(halt),
+        };
+        let verdict = Verdict::new(table, &state, &ending);
+        verdict.outcome().end(&verdict)
+    }
+
+    fn report(entries: &[Entry]) -> Report {
+        report::report(entries)
+    }
+
+    fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
+        serde_json::to_value(Record::of(id, timestamp, entries)?).ok()
+    }
+
+    fn record_schema() -> Option<Value> {
+        Some(record::schema())
+    }
+
+    fn form(_: &Data) -> Vec<FormField> {
+        input::form()
+    }
+}
+
+async fn deliberate(table: &Table, rules: &Rules, state: &mut PanelState) -> Result<Ending, Halt> {
+    table.round(1, "answers");
+    answer(table, state).await?;
+    if !rules.full
+        && let Some(unanimous) = state.unanimous(rules.early_stop_confidence.value())
+    {
+        return Ok(Ending::Unanimous(unanimous));
+    }
+    if state.answers().len() < 2 {
+        return Ok(Ending::TooFewAnswers);
+    }
+    if state.answers().len() >= MIN_RANKED {
+        state.hear(table.interlude("r2").await?);
+        table.round(2, "rankings");
+        rank(table, state).await?;
+    }
+    state.hear(table.interlude("synthesis").await?);
+    conclude(table, state).await?;
+    Ok(Ending::Concluded)
+}
+
+/// Round 1: every seat answers blind. Answers that came in are kept if one of the seats halts.
+async fn answer(table: &Table, state: &mut PanelState) -> Result<(), Halt> {
+    let question = &table.setup().question;
+    let seats = state.panelists().iter();
+    let asks = seats.map(|seat| async {
+        let turn = table
+            .ask::<Answer>(seat, "answer")
+            .in_round(1)
+            .prompt("panel/answer", given!({ "question": question }))
+            .send()
+            .await?;
+        Ok((seat.clone(), turn))
+    });
+    let (turns, halted) = each(asks).await;
+    for (seat, turn) in turns.into_iter().flatten() {
+        if let Some(turn) = turn {
+            state.add_answer(&seat, turn.reply, turn.spent);
+        }
+    }
+    halted
+}
+
+/// Round 2: every seat that answered ranks the others' answers, in an order of its own. Nobody ranks its own answer.
+async fn rank(table: &Table, state: &mut PanelState) -> Result<(), Halt> {
+    let question = &table.setup().question;
+    let readers = state.readers();
+    let view: &PanelState = state;
+    let asks = readers.iter().map(|reader| async {
+        let turn = table
+            .ask::<RankedAnswers>(&reader.seat, "rank")
+            .in_round(2)
+            .prompt(
+                "panel/rank",
+                given!({
+                    "question": question,
+                    "person": view.person(),
+                    "answers": view.shown_to(reader),
+                    "labels": reader.labels(),
+                }),
+            )
+            .choices("answer", reader.labels())
+            .items("ranking", reader.labels().len())
+            .demand(|reply: &RankedAnswers| view.ranking_faults(reader, reply))
+            .send()
+            .await?;
+        Ok((reader.clone(), turn))
+    });
+    let (turns, halted) = each(asks).await;
+    for (reader, turn) in turns.into_iter().flatten() {
+        if let Some(turn) = turn {
+            state.add_ranking(reader, turn.reply);
+        }
+    }
+    halted
+}
+
+/// The chair writes the answer from all answers and their pooled ranks.
+async fn conclude(table: &Table, state: &mut PanelState) -> Result<(), Halt> {
+    let seats = &table.setup().seats;
+    let chair = seats.iter().find(|seated| seated.seat.part == Part::Chair);
+    let Some(chair) = chair else {
+        return Ok(());
+    };
+    let labels = state.labels();
+    let turn = table
+        .ask::<Conclusion>(&chair.seat.name, "conclude")
+        .in_phase("synthesis", state.rounds())
+        .prompt(
+            "panel/conclude",
+            given!({
+                "question": table.setup().question,
+                "person": state.person(),
+                "answers": state.for_chair(),
+                "comparisons": state.comparisons(),
+                "labels": labels,
+            }),
+        )
+        .choices("answers", labels)
+        .send()
+        .await?;
+    if let Some(turn) = turn {
+        state.set_conclusion(turn.reply);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "panel_tests.rs"]
+mod tests;

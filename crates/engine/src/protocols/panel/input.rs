@@ -1,0 +1,93 @@
+//! What a caller may set, and the check of a request.
+
+use roundtable_core::bounded::Probability;
+use roundtable_core::panel::EARLY_STOP_CONFIDENCE;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Panel;
+use crate::cast::{Cast, Part};
+use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
+
+/// With two models nothing can be ranked: each reads a single answer.
+const MIN_SEATS: usize = 3;
+
+/// The rules of a panel.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Input {
+    /// Rank the answers and have the chair conclude even if the blind answers agree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full: Option<bool>,
+    /// The confidence, from 0 to 1, that every blind answer needs for the panel to stop early. Defaults to 0.8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_stop_confidence: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    pub full: bool,
+    pub early_stop_confidence: Probability,
+}
+
+pub(super) fn form() -> Vec<FormField> {
+    vec![FormField {
+        name: "full",
+        label: "Always rank",
+        hint: "Rank the answers and have the chair conclude even if the blind answers agree.",
+        placeholder: "",
+        kind: FieldKind::Checkbox,
+    }]
+}
+
+pub(super) fn validate(
+    input: &Input,
+    request: &Request,
+    context: &Context<'_>,
+) -> Result<Plan<Rules>, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let question = request.question.trim().to_owned();
+    faults.extend(context.check_question(&question).err());
+    let stop = input.early_stop_confidence.unwrap_or(EARLY_STOP_CONFIDENCE);
+    let stop = Probability::new(stop)
+        .map_err(|error| {
+            faults.push(Fault::new(
+                "/rules/early_stop_confidence",
+                error.to_string(),
+            ))
+        })
+        .ok();
+    let cast = request.cast.as_deref().unwrap_or(Panel::CAST);
+    let cast = Cast::named_or_file(context.data, cast)
+        .map_err(|error| error.to_string())
+        .and_then(checked)
+        .map_err(|message| faults.push(Fault::new("/cast", message)))
+        .ok();
+    match (cast, stop) {
+        (Some(cast), Some(early_stop_confidence)) if faults.is_empty() => {
+            let rules = Rules {
+                full: input.full.unwrap_or(false),
+                early_stop_confidence,
+            };
+            Ok(Plan::new(question, cast, EmbedderUse::None, rules))
+        }
+        _ => Err(faults),
+    }
+}
+
+fn checked(cast: Cast) -> Result<Cast, String> {
+    let count = |part: Part| cast.seats.iter().filter(|seat| seat.part == part).count();
+    if cast.protocol != Panel::NAME {
+        return Err(format!(
+            "the cast '{}' is for '{}', not for panels",
+            cast.name, cast.protocol
+        ));
+    }
+    if count(Part::Panel) < MIN_SEATS || count(Part::Chair) != 1 {
+        return Err(format!(
+            "the cast '{}' needs at least {MIN_SEATS} seats that answer and one with part = \"chair\"",
+            cast.name
+        ));
+    }
+    Ok(cast)
+}
