@@ -66,7 +66,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Format::Jsonl => training(app, &store, &args).await?,
         Format::Json | Format::Yaml | Format::Md | Format::Html => {
             let row = store.find(args.id.as_deref().unwrap_or("last")).await?;
-            let stored = StoredDebate::of(&store, &row).await?;
+            let stored = StoredDebate::load(&store, &row).await?;
             written(&stored, args.format)?
         }
     };
