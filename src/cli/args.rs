@@ -74,7 +74,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "TOKENS")]
     max_tokens_total: Option<u64>,
     /// Stop with the best result so far after this many US dollars
-    #[arg(long, value_name = "DOLLARS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]
     max_cost: Option<String>,
     /// Stop with the best result so far after this time: seconds, or 90s, 10m, 1h
     #[arg(long, value_name = "TIME")]

@@ -89,7 +89,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 async fn show(store: &Store, row: &DebateRow, mode: &OutputMode) -> Result<ExitCode, Failure> {
-    let stored = StoredDebate::of(store, row).await?;
+    let stored = StoredDebate::load(store, row).await?;
     store.close().await;
     if !mode.quiet {
         output::note("This debate is complete; here is its result.");

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
     let row = store.find(&args.id).await?;
-    let stored = StoredDebate::of(&store, &row).await?;
+    let stored = StoredDebate::load(&store, &row).await?;
     store.close().await;
     if args.json {
         output::json(&stored.record())?;

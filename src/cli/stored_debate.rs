@@ -25,12 +25,16 @@ pub(crate) struct StoredDebate {
 }
 
 impl StoredDebate {
-    pub(crate) async fn of(store: &Store, row: &DebateRow) -> Result<Self, Failure> {
+    pub(crate) async fn load(store: &Store, row: &DebateRow) -> Result<Self, Failure> {
         let entries = store.entries(row.id).await?;
-        Self::from(row.id, row.created_at, entries)
+        Self::from_entries(row.id, row.created_at, entries)
     }
 
-    pub(crate) fn from(id: Uuid, created_at: Millis, entries: Vec<Entry>) -> Result<Self, Failure> {
+    pub(crate) fn from_entries(
+        id: Uuid,
+        created_at: Millis,
+        entries: Vec<Entry>,
+    ) -> Result<Self, Failure> {
         let Some(transcript) = Transcript::of(&id.to_string(), &entries) else {
             return Err(Failure::other(format!(
                 "debate {id} has not started yet; start it with `roundtable resume {id}`"
@@ -89,7 +93,7 @@ impl RecordingJournal {
     }
 
     fn build(&self, entries: Vec<Entry>) -> Result<StoredDebate, Failure> {
-        StoredDebate::from(self.id, self.created_at, entries)
+        StoredDebate::from_entries(self.id, self.created_at, entries)
     }
 
     fn copy(&self) -> MutexGuard<'_, JournalCopy> {

@@ -44,7 +44,7 @@ fn keyed(entries: &[Entry]) -> Vec<Keyed> {
 async fn a_debate_built_ahead_equals_the_stored_one() {
     let all = samples::journal(State::Complete);
     let id = Uuid::nil();
-    let expected = StoredDebate::from(id, 7, all.clone()).unwrap();
+    let expected = StoredDebate::from_entries(id, 7, all.clone()).unwrap();
     let journal = Arc::<SlowJournal>::default();
     let recording = RecordingJournal::new(id, 7, journal.clone());
     let (past, last) = all.split_at(all.len() - 2);

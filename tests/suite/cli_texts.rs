@@ -194,7 +194,6 @@ judge text.md --image picture.png
 judge text.md --rank
 judge text.md --cast temis
 show zzzz
-resume last --timeout soon
 rm last
 rate last 0
 resolve last yes
@@ -251,6 +250,7 @@ fn collect_errors(home: &Home, command_lines: &str, model: &[&str]) -> String {
             args.extend(model);
         }
         let run = home.run(&args);
+        assert_ne!(run.code, 0, "{line} is valid");
         assert!(!run.err.contains("panicked"), "{}", run.err);
         let mut text = run.err.replace(&home.path().display().to_string(), "~");
         if let Some(id) = id {

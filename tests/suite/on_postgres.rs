@@ -190,7 +190,7 @@ fn c10_a_store_is_copied_to_postgres_and_back() {
     home.run(&["db", "copy", folder, url])
         .expect(2, &["already has 1 rows in 'debates'"]);
     home.run(&["db", "copy", "nowhere", url])
-        .expect(2, &["there is no store in nowhere"]);
+        .expect(2, &["no store in nowhere"]);
 }
 
 /// C-14: old debates are deleted only after confirmation.
