@@ -8,6 +8,7 @@ mod seating;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::embedder::Embedder;
@@ -166,7 +167,7 @@ async fn context<'a>(
         }
         None => None,
     };
-    for line in learned.iter().flat_map(|learned| learned.summary()) {
+    for line in learned.iter().flat_map(Learned::summary) {
         (progress.say)(&line);
     }
     Ok(Context {
