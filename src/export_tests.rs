@@ -55,6 +55,10 @@ fn c14_a_debate_without_an_answer_can_be_exported() {
     }
 }
 
+#[expect(
+    clippy::default_trait_access,
+    reason = "the type is private to the store"
+)]
 fn row(protocol: &str) -> DebateRow {
     DebateRow {
         id: uuid::Uuid::nil(),

@@ -127,7 +127,7 @@ fn create(schemas: &mut Schemas) -> Operation {
             "/api/v1/debates",
             "createDebate",
             "Start a debate",
-            schemas.required::<NewDebate>(),
+            Some(schemas.required::<NewDebate>()),
             Response::empty(202, ""),
         )
     }
@@ -218,7 +218,7 @@ fn participation(schemas: &mut Schemas) -> Vec<Operation> {
             "/api/v1/debates/{id}/input",
             "speak",
             "Send a message; the seats read it from the next round on",
-            schemas.required::<InputRequest>(),
+            Some(schemas.required::<InputRequest>()),
             Response::json(
                 202,
                 "The message was recorded",
@@ -229,7 +229,7 @@ fn participation(schemas: &mut Schemas) -> Vec<Operation> {
             "/api/v1/debates/{id}/decision",
             "decide",
             "Make the decision that a debate waits for",
-            schemas.required::<DecisionRequest>(),
+            Some(schemas.required::<DecisionRequest>()),
             accepted(),
         ),
         Operation {
@@ -256,14 +256,14 @@ fn participation(schemas: &mut Schemas) -> Vec<Operation> {
             "/api/v1/debates/{id}/resume",
             "resumeDebate",
             "Resume a debate that is paused, cancelled, partial or failed",
-            schemas.optional::<ResumeRequest>(),
+            Some(schemas.optional::<ResumeRequest>()),
             accepted(),
         ),
         Operation::post(
             "/api/v1/debates/{id}/rating",
             "rateDebate",
             "Rate the answer",
-            schemas.required::<RatingRequest>(),
+            Some(schemas.required::<RatingRequest>()),
             Response::empty(204, "The rating was recorded"),
         ),
     ]

@@ -69,19 +69,18 @@ pub(super) async fn create(
         key: rest::idempotency_key(&headers, caller.as_deref())?,
         fingerprint: rest::fingerprint(&sent.bytes),
     };
-    let created = match app.store.find_created(&request).await? {
-        Some(created) => created,
-        None => {
-            let input = Input {
-                request: Some(sent.content.0),
-                ..Input::default()
-            };
-            let spec = DebateSpec {
-                budget: app.context.config.limits.budget(),
-                ..DebateSpec::new(&Forecast, String::new(), &input)
-            };
-            rest::start(&app, spec, &request).await?
-        }
+    let created = if let Some(created) = app.store.find_created(&request).await? {
+        created
+    } else {
+        let input = Input {
+            request: Some(sent.content.0),
+            ..Input::default()
+        };
+        let spec = DebateSpec {
+            budget: app.context.config.limits.budget(),
+            ..DebateSpec::new(&Forecast, String::new(), &input)
+        };
+        rest::start(&app, spec, &request).await?
     };
     let id = rest::id_of(&created)?;
     if prefers_async(&headers) {

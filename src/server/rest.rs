@@ -99,13 +99,11 @@ pub(super) async fn create(
         fingerprint: fingerprint(&sent.bytes),
     };
     let wait = preferred_wait(&headers);
-    let known = app.store.find_created(&request).await?;
-    let created = match known {
-        Some(created) => created,
-        None => {
-            let spec = sent.content.spec(&app.context.config.limits)?;
-            start(&app, spec, &request).await?
-        }
+    let created = if let Some(created) = app.store.find_created(&request).await? {
+        created
+    } else {
+        let spec = sent.content.spec(&app.context.config.limits)?;
+        start(&app, spec, &request).await?
     };
     let id = id_of(&created)?;
     let mut applied = None;

@@ -42,7 +42,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "/api/v1/reasoning/debate",
                 "forecast",
                 "Forecast the probabilities of outcomes",
-                schemas.required::<DebateRequest>(),
+                Some(schemas.required::<DebateRequest>()),
                 Response::empty(202, ""),
             )
         },
@@ -78,7 +78,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             "/api/v1/reasoning/debate/{id}/resolution",
             "resolveForecast",
             "Record the outcome that happened",
-            schemas.required::<ResolutionRequest>(),
+            Some(schemas.required::<ResolutionRequest>()),
             Response::empty(204, "The outcome was recorded"),
         ),
         Operation::get(

@@ -114,18 +114,18 @@ impl Schemas {
         }
     }
 
-    pub(super) fn required<T: JsonSchema>(&mut self) -> Option<Body> {
-        Some(Body {
+    pub(super) fn required<T: JsonSchema>(&mut self) -> Body {
+        Body {
             schema: self.requests.subschema_for::<T>().to_value(),
             is_required: true,
-        })
+        }
     }
 
-    pub(super) fn optional<T: JsonSchema>(&mut self) -> Option<Body> {
-        self.required::<T>().map(|body| Body {
+    pub(super) fn optional<T: JsonSchema>(&mut self) -> Body {
+        Body {
             is_required: false,
-            ..body
-        })
+            ..self.required::<T>()
+        }
     }
 
     pub(super) fn response<T: JsonSchema>(&mut self) -> Value {

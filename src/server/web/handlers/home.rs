@@ -181,8 +181,8 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
         .map_err(|error: DataError| Problem::from(Failure::from(error)))?;
     // A broken cast is left out here; naming it in a request reports what is wrong with it.
     let casts: Vec<Cast> = files
-        .into_iter()
-        .filter_map(|(file, _)| Cast::load(data, file.trim_end_matches(".toml")).ok())
+        .into_keys()
+        .filter_map(|file| Cast::load(data, file.trim_end_matches(".toml")).ok())
         .collect();
     let mut options = Vec::new();
     for protocol in protocols::ALL {
