@@ -118,7 +118,7 @@ fn piped_output_is_plain_and_only_the_answer_is_on_stdout() {
         0,
         &[
             "Proposer ●○○○○ round 1 of 3–5",
-            "open: 1 critical, 1 minor",
+            "open issues: 1 critical, 1 minor",
             "8 calls",
         ],
     );

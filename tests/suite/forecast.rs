@@ -168,7 +168,7 @@ fn f01_a_request_is_read_and_every_error_is_reported() {
             2,
             &[
                 "there is no role 'wizard'",
-                "must be from 0 to 1",
+                "expected a number from 0 to 1",
                 "'yes' is used twice",
                 "there is no outcome 'maybe'",
             ],
@@ -194,7 +194,7 @@ fn f01_invalid_input_is_rejected() {
     forecast(&home, &["--rounds", "0"]).expect(2, &["rounds"]);
     forecast(&home, &["--role", "wizard", "--role", "judge"])
         .expect(2, &["there is no role 'wizard'"]);
-    forecast(&home, &["--resolves", "soon"]).expect(2, &["'soon' is no date"]);
+    forecast(&home, &["--resolves", "soon"]).expect(2, &["invalid date 'soon'"]);
     forecast(&home, &["--context", "missing.md"]).expect(2, &["cannot read missing.md"]);
     home.write("no.json", "{");
     home.run(&["forecast", "--request", "no.json", "--model", "lab:x"])
