@@ -50,12 +50,8 @@ pub(super) fn validate(
     faults.extend(context.check_question(&question).err());
     let stop = input.early_stop_confidence.unwrap_or(EARLY_STOP_CONFIDENCE);
     let stop = Probability::new(stop)
-        .map_err(|error| {
-            faults.push(Fault::new(
-                "/rules/early_stop_confidence",
-                error.to_string(),
-            ))
-        })
+        .map_err(|error| Fault::new("/rules/early_stop_confidence", error.to_string()))
+        .map_err(|fault| faults.push(fault))
         .ok();
     let cast = request.cast.as_deref().unwrap_or(Panel::CAST);
     let cast = Cast::named_or_file(context.data, cast)

@@ -244,7 +244,7 @@ fn worth(table: &Table, state: &PanelState) -> Worth {
     };
     // `max_by_key` returns the last of equals, so the search runs backwards.
     let blind = answers.iter().rev().max_by_key(|answer| votes(answer));
-    let costs = answers.iter().map(|answer| answer.spent.cost);
+    let mut costs = answers.iter().map(|answer| answer.spent.cost);
     let sum = table.spent();
     Worth {
         blind_position: blind.map(|answer| answer.reply.position.clone()),
@@ -253,7 +253,7 @@ fn worth(table: &Table, state: &PanelState) -> Worth {
             .iter()
             .map(|answer| answer.spent.usage.total())
             .sum(),
-        blind_cost: costs.fold(Some(Money::ZERO), |sum, cost| Some(sum? + cost?)),
+        blind_cost: costs.try_fold(Money::ZERO, |sum, cost| Some(sum + cost?)),
         total_tokens: sum.usage.total(),
         total_cost: sum.cost,
         changed: state.conclusion().and_then(|conclusion| {
