@@ -15,7 +15,7 @@ use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
-use roundtable_engine::totals::{Sum, call_of};
+use roundtable_engine::totals::Sum;
 use roundtable_engine::transcript::{Planned, Transcript};
 
 use super::args::OutputMode;
@@ -117,7 +117,7 @@ impl Display {
             if let Event::StepFinished(_) = &entry.event {
                 turns += 1;
             }
-            if let Some(call) = call_of(&entry.event) {
+            if let Some(call) = entry.event.call() {
                 self.sum.add(call);
             }
         }
@@ -131,7 +131,7 @@ impl Display {
     }
 
     pub(crate) fn show(&mut self, notice: &Notice) {
-        if let Some(call) = call_of(&notice.event) {
+        if let Some(call) = notice.event.call() {
             self.sum.add(call);
         }
         if let Some(seq) = notice.seq {
@@ -151,12 +151,6 @@ impl Display {
             return;
         }
         match &notice.event {
-            Event::RoundStarted { .. }
-            | Event::Opened(_)
-            | Event::Rated { .. }
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. } => {}
             Event::Said(words) => self.print_above_spinner(|| {
                 output::note(&format!(
                     "{} {}",
@@ -194,6 +188,7 @@ impl Display {
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 self.close();
             }
+            _ => {}
         }
     }
 

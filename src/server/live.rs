@@ -84,16 +84,7 @@ impl Live {
             Event::StepFinished(step) => self.turns.retain(|turn| turn.step != step.call.step),
             Event::StepFailed(step) => self.turns.retain(|turn| turn.step != step.call.step),
             Event::Ended(_) => self.turns.clear(),
-            Event::Opened(_)
-            | Event::Noted { .. }
-            | Event::Reopened { .. }
-            | Event::Rated { .. }
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. }
-            | Event::Said(_)
-            | Event::Asked(_)
-            | Event::Decided(_) => {}
+            _ => {}
         }
         if let Some(seq) = notice.seq {
             self.journaled(seq, notice, has_readers);

@@ -205,7 +205,7 @@ fn m01_all_errors_are_reported_at_once() {
         2,
         &["there is no mode named 'chaos'", "2 seats are not possible"],
     );
-    debate(&home, &["--seats", "9"]).expect(2, &["the cast 'panel' has 8"]);
+    debate(&home, &["--seats", "9"]).expect(2, &["the cast 'modes' has 8"]);
     debate(&home, &["--rounds", "2", "--focus", "3=Why?"])
         .expect(2, &["a focus is set for round 3"]);
     debate(&home, &["--cast", "dialectic"]).expect(2, &["it is for 'dialectic'"]);

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::{Entry, Event};
+use crate::event::Entry;
 use crate::report::{Block, Section, Tone};
 
 /// A step that another model answered.
@@ -20,25 +20,7 @@ pub struct StandIn {
 
 /// All such steps, in the order of the journal.
 pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
-    let finished = entries.iter().filter_map(|entry| match &entry.event {
-        Event::StepFinished(step) => Some(step),
-        Event::Opened(_)
-        | Event::RoundStarted { .. }
-        | Event::Noted { .. }
-        | Event::StepStarted { .. }
-        | Event::Chunk { .. }
-        | Event::StepRestarted { .. }
-        | Event::StepFailed(_)
-        | Event::Ended(_)
-        | Event::Reopened { .. }
-        | Event::Rated { .. }
-        | Event::Resolved { .. }
-        | Event::Tracked { .. }
-        | Event::Assessed { .. }
-        | Event::Said(_)
-        | Event::Asked(_)
-        | Event::Decided(_) => None,
-    });
+    let finished = entries.iter().filter_map(|entry| entry.event.finished());
     let replaced = finished.filter_map(|step| {
         let asked = step.instead_of.clone()?;
         Some(StandIn {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::budget::Budget;
+use crate::event::Event;
 use crate::journal::MemoryJournal;
 use crate::protocols::{self, Dialectic};
 use crate::scripted::{Scripted, deps, entries, good_script, setup};

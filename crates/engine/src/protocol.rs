@@ -38,7 +38,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const ANSWER_PHASE: &'static str;
     /// Whether events of [`Self::ANSWER_PHASE`] are named after the phase (`synthesis_chunk`) instead of the seat.
     const PHASE_NAMES_EVENTS: bool = true;
-    const NEEDS: Needs;
+    const NEEDS: Needs = Needs::NONE;
 
     /// What a caller may set, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
     type Input: DeserializeOwned + Serialize + JsonSchema + Default;
@@ -94,6 +94,14 @@ pub struct Needs {
     pub history: bool,
     /// Files that the seats may search.
     pub sources: bool,
+}
+
+impl Needs {
+    pub const NONE: Self = Self {
+        library: false,
+        history: false,
+        sources: false,
+    };
 }
 
 /// The parts of a request that are the same for all protocols.

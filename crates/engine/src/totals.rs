@@ -6,7 +6,7 @@ use roundtable_core::usage::{Money, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::{Call, Entry, Event};
+use crate::event::{Call, Entry};
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Sum {
@@ -57,38 +57,12 @@ pub struct Totals {
 impl Totals {
     pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut totals = Self::default();
-        for call in entries
-            .into_iter()
-            .filter_map(|entry| call_of(&entry.event))
-        {
+        for call in entries.into_iter().filter_map(|entry| entry.event.call()) {
             totals.debate.add(call);
             totals.seats.entry(call.seat.clone()).or_default().add(call);
             totals.rounds.entry(call.round).or_default().add(call);
         }
         totals
-    }
-}
-
-/// The call behind an event, if there is one.
-pub fn call_of(event: &Event) -> Option<&Call> {
-    match event {
-        Event::StepFinished(step) => Some(&step.call),
-        Event::StepFailed(step) => Some(&step.call),
-        Event::Opened(_)
-        | Event::RoundStarted { .. }
-        | Event::Noted { .. }
-        | Event::StepStarted { .. }
-        | Event::Chunk { .. }
-        | Event::StepRestarted { .. }
-        | Event::Ended(_)
-        | Event::Reopened { .. }
-        | Event::Rated { .. }
-        | Event::Resolved { .. }
-        | Event::Tracked { .. }
-        | Event::Assessed { .. }
-        | Event::Said(_)
-        | Event::Asked(_)
-        | Event::Decided(_) => None,
     }
 }
 

@@ -30,7 +30,7 @@ pub use verdict::Verdict;
 
 use crate::cast::councils::{CRITIC, Judge, ORCHESTRATOR};
 use crate::event::{End, Entry, Words};
-use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Fault, Plan, Protocol, Request};
 use crate::reply;
 use crate::report::Report;
 use crate::table::{Halt, Table, Turn, all, each};
@@ -51,11 +51,6 @@ impl Protocol for Councils {
     const TITLE: &'static str = "Judgement";
     const CAST: &'static str = "themis";
     const ANSWER_PHASE: &'static str = "synthesis";
-    const NEEDS: Needs = Needs {
-        library: false,
-        history: false,
-        sources: false,
-    };
 
     type Input = Input;
     type Rules = Rules;

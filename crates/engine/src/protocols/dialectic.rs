@@ -46,8 +46,7 @@ impl Protocol for Dialectic {
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
         library: true,
-        history: false,
-        sources: false,
+        ..Needs::NONE
     };
 
     type Input = Input;

@@ -61,9 +61,8 @@ impl Protocol for Forecast {
     const CAST: &'static str = "forecast";
     const ANSWER_PHASE: &'static str = "synthesis";
     const NEEDS: Needs = Needs {
-        library: false,
         history: true,
-        sources: false,
+        ..Needs::NONE
     };
 
     type Input = Input;

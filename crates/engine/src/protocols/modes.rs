@@ -56,9 +56,8 @@ impl Protocol for Modes {
     const ANSWER_PHASE: &'static str = "conclusion";
     const PHASE_NAMES_EVENTS: bool = false;
     const NEEDS: Needs = Needs {
-        library: false,
-        history: false,
         sources: true,
+        ..Needs::NONE
     };
 
     type Input = Input;

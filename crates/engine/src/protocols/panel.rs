@@ -20,7 +20,7 @@ use crate::cast::Part;
 use crate::data::Data;
 use crate::event::{End, Entry};
 use crate::prompt::given;
-use crate::protocol::{Context, Fault, FormField, Needs, Plan, Protocol, Request};
+use crate::protocol::{Context, Fault, FormField, Plan, Protocol, Request};
 use crate::report::Report;
 use crate::table::{Halt, Table, each};
 use verdict::Ending;
@@ -37,11 +37,6 @@ impl Protocol for Panel {
     const TITLE: &'static str = "Panel";
     const CAST: &'static str = "panel";
     const ANSWER_PHASE: &'static str = "synthesis";
-    const NEEDS: Needs = Needs {
-        library: false,
-        history: false,
-        sources: false,
-    };
 
     type Input = Input;
     type Rules = Rules;

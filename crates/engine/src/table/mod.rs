@@ -31,7 +31,7 @@ use crate::prompt::{PromptError, Prompts};
 use crate::reasoning::Library;
 use crate::reply::Reply;
 use crate::safety;
-use crate::totals::{Sum, call_of};
+use crate::totals::Sum;
 
 pub use crate::budget::{Budget, Exhausted};
 pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
@@ -169,7 +169,7 @@ impl Table {
         }
         let budget_tracker = BudgetTracker::new(budget);
         let mut stats = Stats::default();
-        for call in entries.iter().filter_map(|entry| call_of(&entry.event)) {
+        for call in entries.iter().filter_map(|entry| entry.event.call()) {
             budget_tracker.add(&call.spent);
             stats.sum.add(call);
         }
@@ -351,21 +351,7 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
                 generation = *number;
                 is_ended = false;
             }
-            Event::Opened(_)
-            | Event::RoundStarted { .. }
-            | Event::Noted { .. }
-            | Event::StepStarted { .. }
-            | Event::Chunk { .. }
-            | Event::StepRestarted { .. }
-            | Event::StepFinished(_)
-            | Event::StepFailed(_)
-            | Event::Rated { .. }
-            | Event::Resolved { .. }
-            | Event::Tracked { .. }
-            | Event::Assessed { .. }
-            | Event::Said(_)
-            | Event::Asked(_)
-            | Event::Decided(_) => {}
+            _ => {}
         }
     }
     is_ended.then_some(generation + 1)
@@ -388,7 +374,7 @@ pub fn span_of(entry: &Entry) -> Option<(Millis, Millis)> {
     if let Event::Noted { started_at, .. } = &entry.event {
         return Some((*started_at, entry.at));
     }
-    call_of(&entry.event).map(|call| {
+    entry.event.call().map(|call| {
         let end = call.started_at + call.spent.latency_ms;
         (call.started_at, end)
     })

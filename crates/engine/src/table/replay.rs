@@ -56,15 +56,7 @@ impl Replay {
                 Event::Decided(decision) => {
                     replay.decisions.insert(decision.key.clone(), decision);
                 }
-                Event::Ended(_)
-                | Event::Said(_)
-                | Event::Rated { .. }
-                | Event::Resolved { .. }
-                | Event::Tracked { .. }
-                | Event::Assessed { .. }
-                | Event::StepStarted { .. }
-                | Event::Chunk { .. }
-                | Event::StepRestarted { .. } => {}
+                _ => {}
             }
         }
         replay

@@ -15,16 +15,12 @@ use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, Seat
 #[schemars(rename = "CouncilsInput")]
 pub struct Input {
     /// `full`, or `fast` for one round on the fast tier without an exchange between the councils.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// A short name for the content.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The texts to judge. Without any, the question itself is judged.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Given>,
     /// Pictures, for models with vision.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
 }
 

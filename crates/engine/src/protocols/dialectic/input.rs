@@ -16,16 +16,12 @@ const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
 #[schemars(rename = "DialecticInput")]
 pub struct Input {
     /// The debate does not end before this round, unless the skeptic is ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rounds: Option<u32>,
     /// The last round.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
     /// The skeptic's score, from 1 to 10, that ends the debate.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub early_stop_score: Option<u8>,
     /// Whether a judge scores the final answer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_score: Option<bool>,
 }
 

@@ -16,35 +16,25 @@ use crate::protocol::{
 #[schemars(rename = "ForecastInput")]
 pub struct Input {
     /// A whole request of the forecasting contract.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "object")]
     pub request: Option<Value>,
     /// The outcomes, exactly one of which will happen: labels, or objects of the contract.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Vec<Value>>,
     /// The number of rounds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub rounds: Option<u32>,
     /// The roles that take part, by name.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<Value>>,
     /// The judge's weight against the mean of all roles, from 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_weight: Option<f64>,
     /// The maximum length of an argument, in tokens.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_argument_length: Option<u32>,
     /// The field of the question, such as economy. The roles earn weights per domain.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// The day after which the outcome is known, such as 2027-06-30.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub resolves: Option<String>,
     /// Notes that every role reads.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     /// The caller's own id for the question.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<String>,
 }
 

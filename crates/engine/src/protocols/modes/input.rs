@@ -35,32 +35,24 @@ const MAX_QUESTION_TOKENS: u64 = 2500;
 #[schemars(rename = "ModesInput")]
 pub struct Input {
     /// The mode: how the panel debates.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "mode_names")]
     pub mode: Option<String>,
     /// The last round.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<u32>,
     /// A question for round 1, or questions by round: `{"2": "What does it cost?"}`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub focus: Option<Focus>,
     /// With high stakes every reply is checked once more.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "stakes")]
     pub stakes: Option<Stakes>,
     /// The number of seats of the cast that take part, at least 3.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seats: Option<u32>,
     /// Whether claims carry evidence and measured convergence ends the debate. The default comes from the project's
     /// constitution and the configuration.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub enhanced: Option<bool>,
     /// How an enhanced debate decides. Naming one makes the debate an enhanced one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "algorithm_names")]
     pub algorithm: Option<String>,
     /// The kind of question. An enhanced debate uses what post-mortems of its domain have taught.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 80), example = "api design")]
     pub domain: Option<String>,
 }

@@ -17,10 +17,8 @@ const MIN_SEATS: usize = 3;
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
     /// Rank the answers and have the chair conclude even if the blind answers agree.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub full: Option<bool>,
     /// The confidence, from 0 to 1, that every blind answer needs for the panel to stop early. Defaults to 0.8.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub early_stop_confidence: Option<f64>,
 }
 
