@@ -201,10 +201,8 @@ fn m01_modes_are_listed_shown_checked_and_created() {
 fn m01_all_errors_are_reported_at_once() {
     let server = good();
     let home = Home::with(&server);
-    debate(&home, &["--mode", "chaos", "--seats", "2", "--rounds", "0"]).expect(
-        2,
-        &["there is no mode named 'chaos'", "2 seats are not possible"],
-    );
+    debate(&home, &["--mode", "chaos", "--seats", "2", "--rounds", "0"])
+        .expect(2, &["unknown mode 'chaos'", "2 seats are not possible"]);
     debate(&home, &["--seats", "9"]).expect(2, &["the cast 'modes' has 8"]);
     debate(&home, &["--rounds", "2", "--focus", "3=Why?"])
         .expect(2, &["a focus is set for round 3"]);

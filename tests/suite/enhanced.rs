@@ -234,7 +234,7 @@ fn e21_an_algorithm_is_chosen_in_the_configuration() {
     home.run(&["record", "last"])
         .expect(2, &["is not an enhanced debate"]);
     debate(&home, &["--enhanced", "--no-enhanced"]).expect(2, &["cannot be used with"]);
-    debate(&home, &["--algorithm", "oracle"]).expect(2, &["there is no algorithm named 'oracle'"]);
+    debate(&home, &["--algorithm", "oracle"]).expect(2, &["unknown algorithm 'oracle'"]);
 }
 
 /// E-21: a constitution in the working folder can require evidence; an invalid one is rejected before the first call.
@@ -304,7 +304,7 @@ fn e09_a_person_decides_if_there_is_no_progress() {
         ],
     );
     home.run(&["resume", "last", "--decide", "Chaos"])
-        .expect(2, &["not among the choices"]);
+        .expect(2, &["invalid choice"]);
     let calls = server.asked().len();
     let done = home.run(&["resume", "last", "--decide", "Monolith", "--json"]);
     done.expect(0, &[]);

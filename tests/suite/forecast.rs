@@ -167,10 +167,10 @@ fn f01_a_request_is_read_and_every_error_is_reported() {
         .expect(
             2,
             &[
-                "there is no role 'wizard'",
+                "unknown role 'wizard'",
                 "expected a number from 0 to 1",
                 "'yes' is used twice",
-                "there is no outcome 'maybe'",
+                "unknown outcome 'maybe'",
             ],
         );
     assert_eq!(
@@ -192,8 +192,7 @@ fn f01_invalid_input_is_rejected() {
     home.run(&["forecast"]).expect(2, &["required"]);
     forecast(&home, &["--judge-weight", "1.5"]).expect(2, &["judge_weight", "from 0 to 1"]);
     forecast(&home, &["--rounds", "0"]).expect(2, &["rounds"]);
-    forecast(&home, &["--role", "wizard", "--role", "judge"])
-        .expect(2, &["there is no role 'wizard'"]);
+    forecast(&home, &["--role", "wizard", "--role", "judge"]).expect(2, &["unknown role 'wizard'"]);
     forecast(&home, &["--resolves", "soon"]).expect(2, &["invalid date 'soon'"]);
     forecast(&home, &["--context", "missing.md"]).expect(2, &["cannot read missing.md"]);
     home.write("no.json", "{");

@@ -53,7 +53,7 @@ fn e21_an_unknown_or_invalid_algorithm_is_refused() {
     let error = Algorithm::load(&Data::built_in(), "democratic_minority").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no algorithm named 'democratic_minority'; did you mean 'democratic_majority'?"
+        "unknown algorithm 'democratic_minority'; did you mean 'democratic_majority'?"
     );
     let folder = tempfile::tempdir().unwrap();
     let algorithms = folder.path().join("algorithms");

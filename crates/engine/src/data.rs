@@ -70,7 +70,7 @@ pub enum DataError {
         line: usize,
         message: String,
     },
-    #[error("there is no {what} named '{name}'{}", suggestion(.known, .name))]
+    #[error("unknown {what} '{name}'{}", suggestion(.known, .name))]
     Unknown {
         what: &'static str,
         name: String,
@@ -86,7 +86,7 @@ fn suggestion(known: &[String], name: &str) -> String {
     }
     match closest(name, known.iter().map(String::as_str)) {
         Some(close) => format!("; did you mean '{close}'?"),
-        None => format!("; there are: {}", known.join(", ")),
+        None => format!("; known: {}", known.join(", ")),
     }
 }
 

@@ -41,6 +41,6 @@ fn a_misspelt_name_gets_a_suggestion() {
     };
     assert_eq!(
         error.to_string(),
-        "there is no cast named 'dialektic'; did you mean 'dialectic'?"
+        "unknown cast 'dialektic'; did you mean 'dialectic'?"
     );
 }

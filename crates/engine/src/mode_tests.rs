@@ -118,10 +118,7 @@ fn m01_the_users_own_mode_works_like_a_built_in_one() {
     assert_eq!(Mode::load(&data, "mine").unwrap().name, "mine");
     assert_eq!(Mode::names(&data).unwrap().len(), 8);
     let error = Mode::load(&data, "delfi").unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "there is no mode named 'delfi'; did you mean 'delphi'?"
-    );
+    assert_eq!(error, "unknown mode 'delfi'; did you mean 'delphi'?");
 }
 
 /// C-02: a randomly damaged built-in file is read, or refused with file and line.

@@ -152,7 +152,7 @@ fn simulation(reader: &mut Reader, field: &Field<'_>, ids: &[String]) -> Option<
         let outcome_id = reader.required_text(&id_field);
         let known = ids.iter().position(|id| *id == outcome_id);
         if known.is_none() && !outcome_id.is_empty() {
-            reader.fault(&id_field, format!("there is no outcome '{outcome_id}'"));
+            reader.fault(&id_field, format!("unknown outcome '{outcome_id}'"));
         }
         if final_distribution
             .iter()
@@ -250,10 +250,7 @@ fn roles(reader: &mut Reader, field: &Field<'_>, known: &[String]) -> Vec<String
         }
         if !known.contains(&role) {
             let known = known.join(", ");
-            reader.fault(
-                &item,
-                format!("there is no role '{role}'; there are: {known}"),
-            );
+            reader.fault(&item, format!("unknown role '{role}'; known: {known}"));
         } else if roles.contains(&role) {
             reader.fault(&item, format!("the role '{role}' is given twice"));
         }

@@ -180,7 +180,7 @@ fn f01_an_invalid_distribution_is_rejected() {
         ),
         (
             with_simulation(&[("maybe", json!(1.0))]),
-            vec![format!("{at}/0/outcome_id: there is no outcome 'maybe'")],
+            vec![format!("{at}/0/outcome_id: unknown outcome 'maybe'")],
         ),
     ];
     for (request, expected) in cases {
