@@ -297,6 +297,6 @@ fn c10_errors_about_a_database_do_not_show_its_password() {
     fails(
         &["worker", "--data", "here"],
         2,
-        &["workers share a PostgreSQL database"],
+        &["a worker needs a PostgreSQL database"],
     );
 }

@@ -131,5 +131,5 @@ fn c08_changed_prompts_are_detected() {
         "=== system\nOther.\n=== shared\n{{ question }}\n=== own\nAnswer.\n",
     );
     home.run(&["resume", "last"])
-        .expect(1, &["r1/proposer/propose", "another prompt"]);
+        .expect(1, &["r1/proposer/propose", "with a different prompt"]);
 }
