@@ -11,10 +11,9 @@ fn add_imports(folder: &Path, module: Option<&str>, graph: &mut Graph) {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let name = module.unwrap_or(stem);
-        if path.is_dir() {
+        if path.is_dir() && !is_test(stem) {
             add_imports(&path, Some(name), graph);
-        } else if !stem.ends_with("_tests") && !["lib", "scripted", "test_support"].contains(&stem)
-        {
+        } else if path.is_file() && !is_test(stem) && stem != "lib" {
             let source = std::fs::read_to_string(&path).unwrap();
             let code = source.lines().map(|line| line.split("//").next().unwrap());
             let paths = code.flat_map(|line| line.split("crate::").skip(1));
@@ -23,6 +22,10 @@ fn add_imports(folder: &Path, module: Option<&str>, graph: &mut Graph) {
             imports.extend(modules.filter(|other| *other != name).map(str::to_owned));
         }
     }
+}
+
+fn is_test(stem: &str) -> bool {
+    stem.ends_with("_tests") || ["tests", "scripted", "test_support", "snapshots"].contains(&stem)
 }
 
 /// Modules without imports are removed until none is left, which fails for the modules of a cycle.

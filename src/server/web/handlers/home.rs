@@ -197,7 +197,12 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
             options.push(CastOption {
                 cast: cast.name.clone(),
                 protocol: protocol.name(),
-                title: cast_title(&cast.name),
+                // The default cast has the protocol's name, which says how it works; its title says what it gives.
+                title: if cast.name == protocol.name() {
+                    protocol.title().to_owned()
+                } else {
+                    cast_title(&cast.name)
+                },
                 summary: cast.summary.clone(),
                 estimate: UsageEstimate::new(&earlier, cast).to_text(price),
                 is_chosen: false,
