@@ -67,7 +67,7 @@ impl ModelArgs {
     }
 }
 
-/// What a debate may spend.
+/// The budget of a debate.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Limits {
     /// Stop with the best result so far after this many tokens

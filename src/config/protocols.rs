@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Config, Environment, ModelName, Origin, constitution};
 
-/// What the configuration sets for seats, by seat.
+/// Settings of the configuration, by seat.
 pub(crate) type SeatSettings = BTreeMap<String, ConfiguredSeat>;
 
 #[derive(Debug, Clone, Default)]

@@ -146,7 +146,7 @@ pub(crate) async fn prepare(
     })
 }
 
-/// What the protocol is given next to the request: configuration, and what earlier debates left behind.
+/// Loads what the protocol is given next to the request: configuration, and results of earlier debates.
 async fn context<'a>(
     app: &'a AppContext,
     store: &Store,

@@ -30,7 +30,7 @@ use crate::tokens;
 /// To add one: implement this trait in a folder of its own, add the type to `protocols::ALL`, add a cast and prompts.
 pub trait Protocol: Send + Sync + Sized + 'static {
     const NAME: &'static str;
-    /// What people call such a debate; the name says how it works, the title what it gives.
+    /// The name of such a debate for people.
     const TITLE: &'static str;
     /// The cast of a request that names none.
     const CAST: &'static str;
@@ -40,9 +40,9 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     const PHASE_NAMES_EVENTS: bool = true;
     const NEEDS: Needs = Needs::NONE;
 
-    /// What a caller may set, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
+    /// The settings of a caller, on every surface. The JSON schema, the API's `rules` and the page's form derive from it.
     type Input: DeserializeOwned + Serialize + JsonSchema + Default;
-    /// What the debate is played by, as the journal keeps it: everything that a replay must find unchanged.
+    /// The rules of one debate, stored in its journal: everything that a replay must find unchanged.
     type Rules: DeserializeOwned + Serialize + Send + Sync + 'static;
 
     /// The domain whose lessons the debate uses, if it uses any.
@@ -63,7 +63,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         rules: &'t Self::Rules,
     ) -> impl Future<Output = Result<End, Halt>> + Send + 't;
 
-    /// What the debate has to show, at any point of its journal.
+    /// The report for people, at any point of the journal.
     fn report(entries: &[Entry]) -> Report;
 
     /// The state of the debate after its last round, for people who watch it run.
@@ -112,7 +112,7 @@ pub struct Request {
     pub sources: Vec<Source>,
 }
 
-/// What surrounds a request: data files, limits, configuration, and what earlier debates left behind.
+/// Everything a protocol is given next to a request: data files, limits, configuration, results of earlier debates.
 #[derive(Debug)]
 pub struct Context<'a> {
     pub data: &'a Data,

@@ -62,7 +62,7 @@ pub async fn play(table: &Table, protocol: &dyn AnyProtocol) -> Result<Arc<End>,
     Ok(end)
 }
 
-/// What a debate has to show, at any point of its journal: the protocol's report, fallback models, and what followed.
+/// The report of a debate, at any point of its journal: the protocol's own, fallback models, and the follow-up.
 pub fn report(entries: &[Entry]) -> Report {
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     report.sections.extend(fallbacks::section(entries));

@@ -21,7 +21,7 @@ const SEATS: [&str; 4] = ["first", "second", "third", "fourth"];
 /// One scripted model per seat: their prompts do not say which seat they are for.
 struct Models(BTreeMap<String, Arc<Scripted>>);
 
-/// What a scripted panel says.
+/// The replies of a scripted panel.
 #[derive(Clone)]
 struct Script {
     positions: [&'static str; 4],

@@ -1,4 +1,4 @@
-//! What a caller may set, and the check of a request.
+//! The settings of a caller, and the validation of a request.
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::panel::EARLY_STOP_CONFIDENCE;

@@ -210,7 +210,7 @@ impl PanelState {
         }
     }
 
-    /// What the readers wrote about the differences.
+    /// The readers' comparisons.
     pub fn comparisons(&self) -> Vec<&str> {
         let rankings = self.rankings.iter();
         rankings
@@ -218,7 +218,7 @@ impl PanelState {
             .collect()
     }
 
-    /// What is wrong with a ranking, in words for the model.
+    /// The faults of a ranking, in words for the model.
     pub fn ranking_faults(&self, reader: &Reader, reply: &RankedAnswers) -> Vec<String> {
         let Err(invalid) = self.ranking_of(reader, reply) else {
             return Vec::new();

@@ -100,7 +100,7 @@ pub struct ReaderRanking {
     pub ranking: Vec<super::replies::RankedAnswer>,
 }
 
-/// What the panel was worth (C-17): the blind vote next to the result.
+/// The effect of the panel (C-17): the blind vote next to the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worth {
     /// The position that most blind answers share; the first of them in a tie.
