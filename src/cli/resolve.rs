@@ -34,16 +34,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let store = app.store().await?;
     let row = store.find(&args.id).await?;
     let entries = store.entries(row.id).await?;
-    let setup = entries.iter().find_map(|entry| entry.event.setup());
-    let rules = setup
-        .filter(|setup| setup.protocol == "forecast")
-        .and_then(|setup| serde_json::from_value::<Rules>(setup.rules.clone()).ok())
-        .ok_or_else(|| {
-            Failure::usage(format!(
-                "debate {} is not a forecast, so it has no outcome to record",
-                row.id
-            ))
-        })?;
+    let rules = Rules::of(&entries).ok_or_else(|| {
+        Failure::usage(format!(
+            "debate {} is not a forecast, so it has no outcome to record",
+            row.id
+        ))
+    })?;
     let outcome = match &args.outcome {
         Some(given) => Some(find_outcome(
             given,

@@ -17,7 +17,7 @@ use roundtable_engine::protocols::forecast::{
     calibration_report,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::App;
@@ -169,9 +169,9 @@ pub(super) async fn resolve(
     let row = find(&app, &id).await?;
     let ResolutionRequest { outcome, by } = sent.content;
     let entries = app.store.entries(row.id).await?;
-    let setup = entries.iter().find_map(|entry| entry.event.setup());
-    let rules = setup.and_then(|setup| Rules::deserialize(&setup.rules).ok());
-    let known = rules.map(|rules| rules.outcome_ids()).unwrap_or_default();
+    let known = Rules::of(&entries)
+        .map(|rules| rules.outcome_ids())
+        .unwrap_or_default();
     if let Some(outcome) = &outcome
         && !known.contains(outcome)
     {

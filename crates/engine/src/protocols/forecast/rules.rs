@@ -7,10 +7,12 @@ use roundtable_core::forecast::{Criteria, Distribution, Observation, Standing, s
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Forecast;
 use super::contract::DebateRequest;
 use super::request::{self, Fault};
 use crate::cast::{Cast, Duty, Rubric, Seat};
-use crate::event::Millis;
+use crate::event::{Entry, Millis};
+use crate::protocol::Protocol;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
@@ -26,6 +28,15 @@ pub struct Rules {
     pub resolves_on: Option<Date>,
     /// The user's notes.
     pub context: Option<String>,
+}
+
+impl Rules {
+    /// The rules of a forecast's journal. `None` for debates of other protocols.
+    pub fn of(entries: &[Entry]) -> Option<Self> {
+        let setup = entries.iter().find_map(|entry| entry.event.setup())?;
+        let is_forecast = setup.protocol == Forecast::NAME;
+        is_forecast.then(|| Self::deserialize(&setup.rules).ok())?
+    }
 }
 
 /// A validated request.
