@@ -42,7 +42,7 @@ fn unknown_names_are_reported_with_the_nearest_one() {
     ask(&["--model", "labb:x"]).expect(2, &["unknown provider 'labb'", "did you mean 'lab'"]);
     ask(&["--model", "x"]).expect(2, &["provider:model"]);
     ask(&["--model", "lab:x", "--seat", "sceptic=lab:y"])
-        .expect(2, &["no seat named 'sceptic'", "did you mean 'skeptic'"]);
+        .expect(2, &["unknown seat 'sceptic'", "did you mean 'skeptic'"]);
     ask(&["--model", "lab:x", "--seat", "skeptic"]).expect(2, &["invalid --seat 'skeptic'"]);
     ask(&["--model", "lab:x", "--cast", "dialektic"]).expect(2, &["did you mean 'dialectic'"]);
     ask(&["--model", "lab:x", "--rounds", "5..3"]).expect(2, &["invalid rounds 5 to 3"]);
