@@ -9,6 +9,7 @@ mod pdf;
 use std::io::Read;
 use std::path::Path;
 
+use roundtable_core::hex;
 use roundtable_core::sources::{Source, of_pages, of_rows, of_text};
 use sha2::{Digest, Sha256};
 
@@ -239,13 +240,7 @@ fn sanitize_name(name: &str) -> String {
 }
 
 fn sha256_hex(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().fold(String::new(), |mut hex, byte| {
-        use std::fmt::Write;
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

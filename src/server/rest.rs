@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use roundtable_core::hex;
 use roundtable_engine::event::{Query as OpenQuestion, State as DebateState};
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
@@ -390,10 +391,7 @@ pub(super) fn fingerprint(bytes: &[u8]) -> String {
     let plain = serde_json::from_slice::<Value>(bytes)
         .map(|value| sorted(value).to_string())
         .unwrap_or_default();
-    let digest = Sha256::digest(plain.as_bytes());
-    digest
-        .iter()
-        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+    hex::encode(Sha256::digest(plain.as_bytes()))
 }
 
 fn sorted(value: Value) -> Value {

@@ -1,7 +1,6 @@
 //! Secrets of service tokens and browser sessions. The store keeps only their hashes.
 
-use std::fmt::Write;
-
+use roundtable_core::hex;
 use roundtable_engine::event::Millis;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -24,12 +23,7 @@ pub(crate) struct NoRandomness;
 pub(crate) fn make() -> Result<String, NoRandomness> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
-    let mut token = String::from(PREFIX);
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token)
+    Ok(format!("{PREFIX}{}", hex::encode(bytes)))
 }
 
 pub(crate) fn hash(secret: &str) -> Hash {

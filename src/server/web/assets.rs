@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use roundtable_core::hex;
 use roundtable_engine::protocols;
 use sha2::{Digest, Sha256};
 
@@ -61,9 +62,6 @@ fn field_visibility() -> String {
 
 fn hashed_path(asset: &Asset, extension: &str) -> String {
     let hash = Sha256::digest(asset.body.as_bytes());
-    let hex = hash
-        .iter()
-        .take(8)
-        .fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
+    let hex = hex::encode(&hash[..8]);
     format!("/assets/{hex}.{extension}")
 }

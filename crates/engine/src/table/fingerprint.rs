@@ -2,8 +2,7 @@
 //!
 //! Texts are hashed as they are: serializing a long prompt to JSON first would cost more than the hash.
 
-use std::fmt::Write;
-
+use roundtable_core::hex;
 use sha2::{Digest, Sha256};
 
 use crate::model::{Image, Message, Request, Schema, Speaker};
@@ -88,12 +87,7 @@ impl Parts {
     }
 
     fn hex(self) -> String {
-        let digest = self.0.finalize();
-        digest.iter().take(16).fold(String::new(), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex::encode(&self.0.finalize()[..16])
     }
 }
 

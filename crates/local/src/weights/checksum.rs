@@ -4,12 +4,12 @@
 //! checksum, size and modification time. The file is hashed again only if size or time changed. This protects against
 //! corruption and accidental replacement, not against someone who can write to the cache folder.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use roundtable_core::hex;
 use sha2::{Digest, Sha256};
 
 use super::{Checksum, File, WeightsError};
@@ -35,11 +35,7 @@ pub(super) fn copy(
         done += count as u64;
         on_bytes(done);
     }
-    let mut hexadecimal = String::with_capacity(64);
-    for byte in digest.finalize() {
-        let _ = write!(hexadecimal, "{byte:02x}");
-    }
-    Ok(hexadecimal)
+    Ok(hex::encode(digest.finalize()))
 }
 
 pub(super) fn of_file(path: &Path, on_bytes: &mut dyn FnMut(u64)) -> Result<String, WeightsError> {
