@@ -43,7 +43,7 @@ fn finished(verdict: Verdict) -> Report {
         ("Blind spots", &verdict.blind_spots),
     ];
     let lists = lists.into_iter().filter(|(_, points)| !points.is_empty());
-    sections.extend(lists.map(|(title, points)| Section::main(title, vec![bullets(points)])));
+    sections.extend(lists.map(|(title, points)| Section::main(title, bullets(points))));
     if !verdict.answers.is_empty() {
         let positions = verdict.answers.iter().map(side_by_side).collect();
         sections.push(Section::main("Answers", vec![Block::Opposed { positions }]));
@@ -138,14 +138,12 @@ fn sentence(text: &str) -> String {
     format!("{}{}.", first.unwrap_or_default(), letters.as_str())
 }
 
-fn bullets(points: &[Point]) -> Block {
-    let lines: Vec<String> = points
-        .iter()
-        .map(|point| format!("- {}", point.line()))
-        .collect();
-    Block::Text {
-        markdown: lines.join("\n"),
-    }
+/// One block per point: a brief view shortens each block to one line.
+fn bullets(points: &[Point]) -> Vec<Block> {
+    let bullets = points.iter().map(|point| Block::Text {
+        markdown: format!("- {}", point.line()),
+    });
+    bullets.collect()
 }
 
 fn side_by_side(answer: &PanelAnswer) -> Position {
