@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::critiques::{Answer, Critique, Judged, Standing, judge};
 use super::sources::{Cited, Registry, SourceId};
-use super::{Calibration, EvidenceType, Grade, Weights, grade};
+use super::{Calibration, EvidenceType, Grade, Level, Weights, grade};
 use crate::bounded::Confidence;
 use crate::wording::normal;
 
@@ -64,6 +64,9 @@ pub struct Heard {
     /// The sources that it lists and cites in its argument.
     pub references: Vec<Cited>,
     pub critiques: Vec<Critique>,
+    /// Evidence and critiques that were dropped before, with the reason.
+    #[serde(default)]
+    pub dropped: Vec<Flag>,
 }
 
 /// One piece of validated evidence.
@@ -146,6 +149,16 @@ pub enum Flag {
     Unfinished { claim: String },
     #[error("the critique of {claim} does not grade its evidence")]
     Ungraded { claim: String },
+    #[error("{claim} is the seat's own claim: it cannot criticise it")]
+    OwnClaim { claim: String },
+    #[error("the critique of {claim} both proposes a synthesis and concedes")]
+    BothEnds { claim: String },
+    #[error("{claim} is contradicted by \"{source_}\": its evidence no longer counts")]
+    Contradicted {
+        claim: String,
+        #[serde(rename = "source")]
+        source_: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,6 +185,15 @@ pub struct PositionEvidence {
     #[serde(flatten)]
     pub grade: Grade,
     pub stated: Confidence,
+    pub calibration: Calibration,
+}
+
+/// A seat's confidence in one claim, compared with the band of the claim's evidence (E-04).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimConfidence {
+    pub claim: String,
+    pub stated: Confidence,
+    pub level: Level,
     pub calibration: Calibration,
 }
 
@@ -216,6 +238,9 @@ impl Ledger {
         for claim in &heard.unknown {
             let claim = claim.clone();
             self.flag(round, seat, Flag::NoSuchClaim { claim });
+        }
+        for flag in &heard.dropped {
+            self.flag(round, seat, flag.clone());
         }
         for grounds in &heard.grounds {
             let mut evidence = Vec::new();
@@ -365,15 +390,22 @@ impl Ledger {
         (!grounds.is_empty()).then(|| grade(&grounds, &self.weights))
     }
 
-    /// The evidence for a seat's position: everything it stated in that round.
-    pub fn position(&self, round: u32, seat: &str, stated: Confidence) -> PositionEvidence {
+    /// The evidence for a seat's position: what it stated since it took the position, for claims that it `stands` for. A seat
+    /// that repeats its position need not back it again.
+    pub fn position(
+        &self,
+        since: u32,
+        seat: &str,
+        stated: Confidence,
+        stands: impl Fn(&str) -> bool,
+    ) -> PositionEvidence {
         let mut evidence: Vec<Ground> = Vec::new();
         let groundings = self
             .claims
-            .values()
-            .filter_map(|seats| seats.get(seat))
-            .filter(|grounding| grounding.round == round);
-        for ground in groundings.flat_map(|grounding| &grounding.evidence) {
+            .iter()
+            .filter_map(|(claim, seats)| Some((claim, seats.get(seat)?)))
+            .filter(|(claim, grounding)| grounding.round >= since && stands(claim));
+        for ground in groundings.flat_map(|(_, grounding)| &grounding.evidence) {
             if !evidence.contains(ground) {
                 evidence.push(*ground);
             }
@@ -386,6 +418,24 @@ impl Ledger {
             stated,
             calibration: Calibration::of(stated, grade.level),
         }
+    }
+
+    /// The confidences that a seat stated for single claims in a round, compared with the evidence of each claim.
+    pub fn claim_confidences(&self, round: u32, seat: &str) -> Vec<ClaimConfidence> {
+        let own = self
+            .claims
+            .iter()
+            .filter_map(|(claim, seats)| Some((claim, seats.get(seat)?)));
+        own.filter(|(_, grounding)| grounding.round == round)
+            .filter_map(|(claim, grounding)| {
+                Some(ClaimConfidence {
+                    claim: claim.clone(),
+                    stated: grounding.stated?,
+                    level: grounding.grade.level,
+                    calibration: grounding.calibration?,
+                })
+            })
+            .collect()
     }
 
     /// The sources that each seat cited in a round.
