@@ -289,19 +289,20 @@ pub struct Majority {
     pub minority: Vec<(String, Option<String>)>,
 }
 
-/// The largest group of seats that support one option and accept the outcome; all other seats are the minority. If no seat
-/// names an option, seats that do not say the opposite of each other are a group.
+/// The largest group of seats that support one option and accept the outcome; all other seats are the minority. A seat that
+/// accepts without naming an option is with the others if there is only one option, unless it says the opposite.
 pub fn majority(answers: &[Answer]) -> Majority {
     let accepting: Vec<Answer> = answers
         .iter()
         .filter(|answer| answer.vote.agrees())
         .cloned()
         .collect();
-    let largest = groups(&accepting).into_iter().next();
-    let seats = match &largest {
-        Some(group) => group.seats.clone(),
-        None => largest_untyped_side(&accepting),
+    let groups = groups(&accepting);
+    let seats = match groups.as_slice() {
+        [] | [_] => largest_side(&accepting),
+        [largest, ..] => largest.seats.clone(),
     };
+    let largest = groups.into_iter().next();
     let minority = answers
         .iter()
         .filter(|answer| !seats.contains(&answer.seat))
@@ -314,7 +315,8 @@ pub fn majority(answers: &[Answer]) -> Majority {
     }
 }
 
-fn largest_untyped_side(answers: &[Answer]) -> Vec<String> {
+/// The largest group of seats of which none says the opposite of the first.
+fn largest_side(answers: &[Answer]) -> Vec<String> {
     let sides = answers.iter().map(|one| -> Vec<String> {
         let alike = answers.iter().filter(|other| !says_opposite(one, other));
         alike.map(|answer| answer.seat.clone()).collect()

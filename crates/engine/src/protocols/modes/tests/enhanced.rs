@@ -6,7 +6,6 @@ use roundtable_core::evidence::{EvidenceType, Level, Weights};
 use roundtable_core::state::ClaimStatus;
 
 use super::*;
-use crate::algorithm::{self, Algorithm};
 use crate::journal::Keyed;
 use crate::protocols::modes::enhanced::{self, EnhancedRules, EnhancedVerdict};
 

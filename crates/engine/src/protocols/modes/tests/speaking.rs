@@ -148,7 +148,7 @@ fn m07_every_seat_has_one_perspective() {
     for seated in &mut setup.seats {
         seated.seat.anchor = None;
     }
-    let panel = Panel::of(&setup, &rules("collaborative", 5).mode);
+    let panel = Panel::of(&setup, &rules("collaborative", 5));
     let anchors: Vec<_> = panel.seats.iter().map(|seat| seat.anchor.name()).collect();
     assert_eq!(
         anchors,

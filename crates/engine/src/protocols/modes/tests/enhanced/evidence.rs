@@ -244,7 +244,9 @@ async fn e18_claims_are_checked_against_the_sources() {
             let result = match &check.result {
                 Checked::Supported { .. } => "supported".to_owned(),
                 Checked::NotFound => "not found".to_owned(),
-                Checked::Contradicted { figure, .. } => format!("contradicted by {figure}"),
+                Checked::Contradicted { figure, .. } => {
+                    format!("contradicted by {}", figure.clone().unwrap_or_default())
+                }
             };
             (check.seat.clone(), check.kind, result)
         })
