@@ -4,6 +4,7 @@
 //! dropped and flagged, never replaced by a default. A claim without remaining evidence counts as SPECULATIVE.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +71,7 @@ pub struct Heard {
 }
 
 /// One piece of validated evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ground {
     pub kind: EvidenceType,
     /// `None` for speculation.
@@ -178,10 +179,13 @@ pub struct Concession {
     pub because: String,
 }
 
-/// The evidence for a seat's position in one round.
+/// The evidence for a seat's position in one round. The grade is that of all its evidence, old and new.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PositionEvidence {
     pub evidence: Vec<Ground>,
+    /// Evidence of earlier rounds that still backs the position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Ground>,
     #[serde(flatten)]
     pub grade: Grade,
     pub stated: Confidence,
@@ -390,30 +394,37 @@ impl Ledger {
         (!grounds.is_empty()).then(|| grade(&grounds, &self.weights))
     }
 
-    /// The evidence for a seat's position: what it stated since it took the position, for claims that it `stands` for. A seat
-    /// that repeats its position need not back it again.
+    /// The evidence for a seat's position: what it states in this round, and what it stated since it took the position, for
+    /// claims that it `stands` for. A seat that repeats its position need not back it again.
     pub fn position(
         &self,
-        since: u32,
+        rounds: RangeInclusive<u32>,
         seat: &str,
         stated: Confidence,
         stands: impl Fn(&str) -> bool,
     ) -> PositionEvidence {
-        let mut evidence: Vec<Ground> = Vec::new();
-        let groundings = self
-            .claims
-            .iter()
-            .filter_map(|(claim, seats)| Some((claim, seats.get(seat)?)))
-            .filter(|(claim, grounding)| grounding.round >= since && stands(claim));
-        for ground in groundings.flat_map(|(_, grounding)| &grounding.evidence) {
-            if !evidence.contains(ground) {
-                evidence.push(*ground);
-            }
-        }
-        evidence.sort_by_key(|ground| (ground.kind, ground.source));
-        let grade = grade(&evidence, &self.weights);
+        let groundings = || {
+            let own = self
+                .claims
+                .iter()
+                .filter_map(|(claim, seats)| Some((claim, seats.get(seat)?)));
+            own.filter(|(claim, grounding)| {
+                let is_now = grounding.round == *rounds.end();
+                is_now || rounds.contains(&grounding.round) && stands(claim)
+            })
+        };
+        let of = |is_wanted: &dyn Fn(u32) -> bool| -> BTreeSet<Ground> {
+            let wanted = groundings().filter(|(_, grounding)| is_wanted(grounding.round));
+            let evidence = wanted.flat_map(|(_, grounding)| grounding.evidence.iter().copied());
+            evidence.collect()
+        };
+        let evidence = of(&|round| round == *rounds.end());
+        let earlier = of(&|round| round != *rounds.end());
+        let all: Vec<Ground> = evidence.union(&earlier).copied().collect();
+        let grade = grade(&all, &self.weights);
         PositionEvidence {
-            evidence,
+            earlier: earlier.difference(&evidence).copied().collect(),
+            evidence: evidence.into_iter().collect(),
             grade,
             stated,
             calibration: Calibration::of(stated, grade.level),

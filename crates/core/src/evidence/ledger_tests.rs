@@ -258,7 +258,7 @@ fn e04_a_position_is_graded_by_the_evidence_since_it_was_taken() {
     );
     let sure = Confidence::new(0.8).unwrap();
     let level = |since: u32, seat: &str, gone: &str| {
-        let position = ledger.position(since, seat, sure, |claim| claim != gone);
+        let position = ledger.position(since..=2, seat, sure, |claim| claim != gone);
         (position.grade.level, position.calibration)
     };
     let overconfident = Calibration::Overconfident;
@@ -266,6 +266,8 @@ fn e04_a_position_is_graded_by_the_evidence_since_it_was_taken() {
     assert_eq!(level(2, "a", ""), (Level::MediumLow, overconfident));
     assert_eq!(level(1, "a", "C1"), (Level::MediumLow, overconfident));
     assert_eq!(level(1, "b", ""), (Level::VeryLow, overconfident));
+    let position = ledger.position(1..=2, "a", sure, |_| true);
+    assert_eq!((position.evidence.len(), position.earlier.len()), (1, 1));
 }
 
 /// E-04: over- and underconfidence of single claims.

@@ -323,7 +323,8 @@ impl Debate {
                 let is_asked = self.asks_person()
                     && !is_assigned
                     && !self.is_decided(last.round, Escalation::NoMajority);
-                if !decision.carried && is_asked {
+                // Absent seats make a result partial; they are no reason to wait.
+                if decision.contested && is_asked {
                     NextStep::Ask(Escalation::NoMajority)
                 } else {
                     NextStep::End(Ending::Exit(exit))

@@ -14,6 +14,8 @@ pub struct PanelDecision {
     pub level: Level,
     /// Whether the majority is sufficient. Otherwise a person decides.
     pub carried: bool,
+    /// Whether the seats that spoke have no sufficient majority, silent ones aside.
+    pub contested: bool,
     /// The answer of the majority.
     pub answer: Option<String>,
     /// The seats by answer, the largest group first.
@@ -29,15 +31,18 @@ impl PanelDecision {
     pub fn of(figures: &Figures, rule: &MajorityRule) -> Self {
         let answers = figures.answers();
         let majority = convergence::majority(&answers);
-        let minority = majority.minority.len() + figures.silent;
         let is_stance = |found: &Contradiction| matches!(found, Contradiction::Stances { .. });
-        let (carried, level) = match rule.count(majority.seats.len(), minority) {
-            Count::Carried(_) if figures.contradictions().iter().any(is_stance) => {
-                (false, rule.otherwise)
+        let has_stances = figures.contradictions().iter().any(is_stance);
+        let count = |silent: usize| {
+            let minority = majority.minority.len() + silent;
+            match rule.count(majority.seats.len(), minority) {
+                Count::Carried(_) if has_stances => (false, rule.otherwise),
+                Count::Carried(level) => (true, level),
+                Count::Open(level) => (false, level),
             }
-            Count::Carried(level) => (true, level),
-            Count::Open(level) => (false, level),
         };
+        let (carried, level) = count(figures.silent);
+        let (is_settled, _) = count(0);
         let position = |seat: &str| {
             let mut standings = figures.standings.iter();
             let standing = standings.find(|standing| standing.seat == seat);
@@ -47,6 +52,7 @@ impl PanelDecision {
         Self {
             level,
             carried,
+            contested: !is_settled,
             answer: majority.option,
             answers: convergence::groups(&answers),
             minority: minority

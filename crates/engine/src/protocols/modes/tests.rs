@@ -21,6 +21,7 @@ use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
 use crate::table::{Budget, SeatModel, TableDeps, decide, say_offline};
 use crate::tokens;
 
+mod agreement;
 mod endings;
 mod enhanced;
 mod prompts;

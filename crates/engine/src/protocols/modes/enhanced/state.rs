@@ -241,9 +241,12 @@ impl EnhancedState {
             };
             positions.push(SeatPosition {
                 seat: turn.seat.clone(),
-                evidence: self
-                    .ledger
-                    .position(since, &turn.seat, turn.reply.confidence, stands),
+                evidence: self.ledger.position(
+                    since..=round.number,
+                    &turn.seat,
+                    turn.reply.confidence,
+                    stands,
+                ),
                 claims: self.ledger.claim_confidences(round.number, &turn.seat),
                 explanation,
                 movement,
@@ -251,6 +254,12 @@ impl EnhancedState {
             self.answers
                 .insert(turn.seat.clone(), (round.number, answer));
         }
+        let in_seat_order: Vec<Answer> = state
+            .participants()
+            .iter()
+            .filter_map(|seat| self.answers.get(seat))
+            .map(|(_, answer)| answer.clone())
+            .collect();
         let shifts: Vec<f64> = measurement.shifts.values().map(|s| s.scaled).collect();
         let cited: Vec<_> = self.ledger.cited_in(round.number).into_values().collect();
         let metrics = Metrics {
@@ -259,7 +268,7 @@ impl EnhancedState {
             shift: spread::mean(&shifts),
             evidence: convergence::evidence_convergence(&cited),
             // A seat that is absent in this round keeps its last answer.
-            agreement: Agreement::of(&self.answers()),
+            agreement: Agreement::of(&in_seat_order),
             turned,
             compared,
             seats: self.seats,
