@@ -273,6 +273,7 @@ fn e04_a_position_is_graded_by_the_evidence_since_it_was_taken() {
 /// E-04: over- and underconfidence of single claims.
 #[test]
 fn e04_the_confidence_in_a_claim_is_compared_with_its_band() {
+    use Calibration::{Overconfident, Underconfident, Within};
     let mut ledger = Ledger::default();
     let claims = ["C1", "C2", "C3"].into_iter().zip([0.84, 0.85, 0.69]);
     let grounds = claims.map(|(claim, sure)| on(claim, vec![said(Documented, "RFC 1")], sure));
@@ -281,7 +282,6 @@ fn e04_the_confidence_in_a_claim_is_compared_with_its_band() {
         let all = ledger.claim_confidences(round, "a").into_iter();
         all.map(|claim| claim.calibration).collect()
     };
-    use Calibration::{Overconfident, Underconfident, Within};
     assert_eq!(of(1), [Within, Overconfident, Underconfident]);
     assert_eq!(of(2), []);
 }

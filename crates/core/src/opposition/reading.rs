@@ -40,7 +40,7 @@ impl Clause {
 }
 
 pub(super) fn clauses(text: &str, lexicon: &Lexicon) -> Vec<Clause> {
-    let tokens = with_phrases(tokens(text, lexicon), lexicon);
+    let tokens = with_phrases(&tokens(text, lexicon), lexicon);
     let is_boundary = |token: &Token| match token {
         Token::Break => true,
         Token::Word(word) => lexicon.clauses.contains(word),
@@ -117,23 +117,20 @@ fn tokens(text: &str, lexicon: &Lexicon) -> Vec<Token> {
     tokens
 }
 
-fn with_phrases(tokens: Vec<Token>, lexicon: &Lexicon) -> Vec<Token> {
-    let mut rest = tokens.as_slice();
+fn with_phrases(tokens: &[Token], lexicon: &Lexicon) -> Vec<Token> {
+    let mut rest = tokens;
     let mut read = Vec::new();
     while let Some((first, after)) = rest.split_first() {
         let phrase = lexicon.phrases.iter().find(|(words, _)| {
             let found = rest.get(..words.len());
             found.is_some_and(|found| found.iter().map(Token::word).eq(words))
         });
-        match phrase {
-            Some((words, meaning)) => {
-                read.extend(meaning.clone().map(Token::Word));
-                rest = &rest[words.len()..];
-            }
-            None => {
-                read.push(first.clone());
-                rest = after;
-            }
+        if let Some((words, meaning)) = phrase {
+            read.extend(meaning.clone().map(Token::Word));
+            rest = &rest[words.len()..];
+        } else {
+            read.push(first.clone());
+            rest = after;
         }
     }
     read

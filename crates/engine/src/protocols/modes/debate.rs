@@ -17,7 +17,7 @@ use super::verdict::Ending;
 use crate::algorithm::EndsBy;
 use crate::context::{Context, Limits, RoundSummary, Window};
 use crate::event::{Setup, Spent, Words};
-use crate::mode::{Caution, Stances};
+use crate::mode::{Caution, Estimates, Stances};
 use crate::safety::{self, Alarm, Withheld};
 use crate::table::Turn;
 
@@ -313,15 +313,17 @@ impl Debate {
         };
         // In round 1 the minority may not have heard the others.
         let is_majority = decision.carried && last.round > 1 && votes::is_accepted(last);
-        // Assigned stances differ by design: no person is needed to settle them.
-        let is_assigned = self.rules.mode.stances == Stances::Assigned;
+        // Assigned stances differ by design, and estimates are summed up by their median: neither needs a person.
+        let mode = &self.rules.mode;
+        let is_estimated = mode.estimates != Estimates::None && decision.answers.len() < 2;
+        let is_settled = mode.stances == Stances::Assigned || is_estimated;
         match exit {
             Some(Exit::Consensus) => NextStep::End(Ending::Exit(Exit::Consensus)),
             _ if is_majority => NextStep::End(Ending::Exit(Exit::Majority)),
             None => NextStep::Round(RoundKind::Ordinary),
             Some(exit) => {
                 let is_asked = self.asks_person()
-                    && !is_assigned
+                    && !is_settled
                     && !self.is_decided(last.round, Escalation::NoMajority);
                 // Absent seats make a result partial; they are no reason to wait.
                 if decision.contested && is_asked {

@@ -16,7 +16,7 @@ pub struct PanelDecision {
     pub carried: bool,
     /// Whether the seats that spoke have no sufficient majority, silent ones aside.
     pub contested: bool,
-    /// The answer of the majority.
+    /// The answer of the majority; `None` if it is not sufficient.
     pub answer: Option<String>,
     /// The seats by answer, the largest group first.
     pub answers: Vec<Group>,
@@ -27,16 +27,20 @@ pub struct PanelDecision {
 }
 
 impl PanelDecision {
-    /// Silent seats do not agree, and opposite stances have no majority.
+    /// Silent seats do not agree, and opposite stances or probabilities have no majority.
     pub fn of(figures: &Figures, rule: &MajorityRule) -> Self {
         let answers = figures.answers();
         let majority = convergence::majority(&answers);
-        let is_stance = |found: &Contradiction| matches!(found, Contradiction::Stances { .. });
-        let has_stances = figures.contradictions().iter().any(is_stance);
+        let is_split = figures.contradictions().iter().any(|found| {
+            matches!(
+                found,
+                Contradiction::Stances { .. } | Contradiction::Probabilities { .. }
+            )
+        });
         let count = |silent: usize| {
             let minority = majority.minority.len() + silent;
             match rule.count(majority.seats.len(), minority) {
-                Count::Carried(_) if has_stances => (false, rule.otherwise),
+                Count::Carried(_) if is_split => (false, rule.otherwise),
                 Count::Carried(level) => (true, level),
                 Count::Open(level) => (false, level),
             }
@@ -53,7 +57,7 @@ impl PanelDecision {
             level,
             carried,
             contested: !is_settled,
-            answer: majority.option,
+            answer: majority.option.filter(|_| carried),
             answers: convergence::groups(&answers),
             minority: minority
                 .map(|(agent, answer)| MinorityPosition {

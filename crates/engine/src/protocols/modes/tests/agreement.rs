@@ -155,7 +155,7 @@ async fn m17_a_panel_that_flips_has_moved() {
         reply["confidence"] = json!(0.6);
         reply["claims"] = json!([]);
         reply["references"] = json!([]);
-        reply["debate_alignment"] = json!(if round % 2 == 0 {
+        reply["debate_alignment"] = json!(if round.is_multiple_of(2) {
             "Wait"
         } else {
             "Use a queue"

@@ -168,6 +168,25 @@ fn m07_every_seat_has_one_perspective() {
     );
 }
 
+/// M-06: a debate of an earlier version keeps the stances that its seats were assigned.
+#[test]
+fn m06_stances_of_stored_debates_do_not_change() {
+    let stances = |rules: &Rules| -> Vec<&str> {
+        let panel = Panel::of(&setup("devils-advocate", 4, 5), rules);
+        let stances = panel.seats.iter().map(|seat| seat.stance.unwrap().name());
+        stances.collect()
+    };
+    let new = rules("devils-advocate", 5);
+    assert_eq!(stances(&new), ["YES", "NO", "NEUTRAL", "NEUTRAL"]);
+    let mut stored = serde_json::to_value(&new).unwrap();
+    for field in ["stance_order", "escalation", "majority"] {
+        stored.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    let old: Rules = serde_json::from_value(stored).unwrap();
+    assert_eq!(stances(&old), ["YES", "NO", "NEUTRAL", "YES"]);
+    assert_eq!(old.majority_rule(), None);
+}
+
 /// A model that takes a second for each answer.
 struct Slow(Arc<Scripted>);
 
