@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use roundtable_engine::event::Entry;
 use roundtable_engine::journal::{Journal, JournalError, Keyed};
-use sqlx::{AnyConnection, Row};
+use sqlx::AnyConnection;
 use uuid::Uuid;
 
 use super::appender::{Batch, Refusal};
@@ -74,17 +74,11 @@ impl DebateJournal {
     }
 
     async fn contains(&self, key: &str) -> Result<bool, JournalError> {
-        let counted =
+        let query =
             sqlx::query("SELECT COUNT(*) AS found FROM journal WHERE debate_id = $1 AND key = $2")
                 .bind(self.id.to_string())
-                .bind(key)
-                .fetch_one(&self.store.reader)
-                .await
-                .and_then(|row| row.try_get::<i64, _>("found"));
-        match counted {
-            Ok(found) => Ok(found > 0),
-            Err(error) => Err(self.store.failed(error.into()).into()),
-        }
+                .bind(key);
+        Ok(self.store.read_number(query).await? > 0)
     }
 }
 

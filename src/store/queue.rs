@@ -297,12 +297,9 @@ async fn with_timeout<T>(work: impl Future<Output = Result<T, Failure>>) -> Resu
 }
 
 fn queue_failure(error: apalis_postgres::Error) -> Failure {
-    if let apalis_postgres::Error::Database(error) = error {
-        return error.into();
-    }
-    Failure {
-        fault: Fault::Other,
-        detail: format!("job queue: {error}"),
+    match error {
+        apalis_postgres::Error::Database(error) => error.into(),
+        other => Failure::other(format!("job queue: {other}")),
     }
 }
 
@@ -336,12 +333,11 @@ async fn set_up(pool: &PgPool) -> Result<(), Failure> {
         .run_direct(None, &mut connection, false)
         .await;
     let _ = connection.close().await;
-    migrated.map_err(|error| Failure {
-        fault: Fault::Other,
-        detail: format!(
+    migrated.map_err(|error| {
+        Failure::other(format!(
             "cannot set up the job queue: {error}. Run `roundtable db migrate` once as a user who may create the \
              schema apalis and the extensions hstore and pgcrypto"
-        ),
+        ))
     })
 }
 
