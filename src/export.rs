@@ -156,14 +156,10 @@ struct ReportFile<'a> {
 
 /// A report on several debates, as such a file.
 pub(crate) fn report_html(title: &str, report: &Report) -> String {
-    let roles = render::Roles::default();
-    let sections = report.sections.iter();
     let file = ReportFile {
         title,
         facts: &report.facts,
-        panels: sections
-            .map(|section| render::panel(section, &roles))
-            .collect(),
+        panels: render::all_panels(report),
         style: render::style(),
     };
     file.render().unwrap_or_default()

@@ -193,8 +193,7 @@ impl WireFormat for Anthropic {
             max_tokens: adjustments.limit(request.max_output_tokens),
             stream: true,
             // Anthropic allows at most 1, other providers 2.
-            temperature: (!adjustments.has(Adjustment::OmitTemperature))
-                .then_some(request.temperature.min(1.0)),
+            temperature: adjustments.temperature(request).map(|most| most.min(1.0)),
             messages: conversation(&request.messages, MAX_BREAKPOINTS - system.len()),
             system,
             tools: tool

@@ -18,7 +18,7 @@ use super::images;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
-    ToolCallStyle, WireFormat, chat, functions, json, narrow_seed, sanitize_name,
+    ToolCallStyle, WireFormat, chat, functions, json, sanitize_name,
 };
 
 pub(super) struct OpenAi {
@@ -156,9 +156,8 @@ impl WireFormat for OpenAi {
                     include_usage: true,
                 },
             ),
-            temperature: (!adjustments.has(Adjustment::OmitTemperature))
-                .then_some(request.temperature),
-            seed: (!adjustments.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed)),
+            temperature: adjustments.temperature(request),
+            seed: adjustments.seed(request),
             max_tokens,
             max_completion_tokens,
             response_format: self.response_format(request, adjustments),

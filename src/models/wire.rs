@@ -225,13 +225,21 @@ const THINKING_TOKENS: u32 = 8_192;
 pub(super) struct Adjustments(u16);
 
 impl Adjustments {
-    pub(super) fn has(self, concession: Adjustment) -> bool {
-        self.0 & (1 << concession as u8) != 0
+    pub(super) fn has(self, adjustment: Adjustment) -> bool {
+        self.0 & (1 << adjustment as u8) != 0
     }
 
     #[must_use]
-    pub(super) fn with(self, concession: Adjustment) -> Self {
-        Self(self.0 | 1 << concession as u8)
+    pub(super) fn with(self, adjustment: Adjustment) -> Self {
+        Self(self.0 | 1 << adjustment as u8)
+    }
+
+    pub(super) fn temperature(self, request: &Request) -> Option<f64> {
+        (!self.has(Adjustment::OmitTemperature)).then_some(request.temperature)
+    }
+
+    pub(super) fn seed(self, request: &Request) -> Option<u32> {
+        (!self.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed))
     }
 
     #[must_use]
@@ -280,11 +288,9 @@ impl Adjustments {
         let too_large = text.contains("too large") || text.contains("at most");
         adjustable
             .iter()
-            .filter(|(_, concession)| {
-                !(too_large && *concession == Adjustment::AlternativeLimitName)
-            })
-            .find(|(word, concession)| !self.has(*concession) && mentions(&text, word))
-            .map(|(_, concession)| self.with(*concession))
+            .filter(|(_, change)| !(too_large && *change == Adjustment::AlternativeLimitName))
+            .find(|(word, change)| !self.has(*change) && mentions(&text, word))
+            .map(|(_, change)| self.with(*change))
     }
 }
 

@@ -25,7 +25,6 @@ use super::live::Feed;
 use super::problem::Problem;
 use super::reader::{Cursor, Frame, InvalidEventId, Reader};
 use super::rest::find;
-use crate::failure::Fault;
 use crate::store::{DebateRow, StoreError};
 
 /// Text is batched for this long before it is sent.
@@ -101,7 +100,7 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
         _ => return Ok(Cursor::default()),
     };
     text.parse()
-        .map_err(|error: InvalidEventId| Problem::invalid(vec![Fault::new(at, error.to_string())]))
+        .map_err(|error: InvalidEventId| Problem::invalid_at(at, error.to_string()))
 }
 
 /// One connection that streams a debate.

@@ -146,6 +146,8 @@ pub(crate) async fn serve(
 fn router(app: Arc<App>) -> Router {
     let debate = "/api/v1/debates/{id}";
     let of_debate = |rest: &str| format!("{debate}/{rest}");
+    let forecast = "/api/v1/reasoning/debate/{id}";
+    let of_forecast = |rest: &str| format!("{forecast}/{rest}");
     Router::new()
         .route("/api/v1/debates", get(rest::list).post(rest::create))
         .route(debate, get(rest::show).delete(rest::delete))
@@ -158,23 +160,11 @@ fn router(app: Arc<App>) -> Router {
         .route(&of_debate("rating"), post(rest::rating))
         .route(&of_debate("export"), get(rest::export))
         .route("/api/v1/reasoning/debate", post(reasoning::create))
-        .route("/api/v1/reasoning/debate/{id}", get(reasoning::show))
-        .route(
-            "/api/v1/reasoning/debate/{id}/round/{number}",
-            get(reasoning::round),
-        )
-        .route(
-            "/api/v1/reasoning/debate/{id}/role/{name}",
-            get(reasoning::role),
-        )
-        .route(
-            "/api/v1/reasoning/debate/{id}/consensus",
-            get(reasoning::consensus),
-        )
-        .route(
-            "/api/v1/reasoning/debate/{id}/resolution",
-            post(reasoning::resolve),
-        )
+        .route(forecast, get(reasoning::show))
+        .route(&of_forecast("round/{number}"), get(reasoning::round))
+        .route(&of_forecast("role/{name}"), get(reasoning::role))
+        .route(&of_forecast("consensus"), get(reasoning::consensus))
+        .route(&of_forecast("resolution"), post(reasoning::resolve))
         .route("/api/v1/reasoning/calibration", get(reasoning::calibration))
         .route("/calibration", get(reasoning::page))
         .route("/api/v1/learning", get(learning::all))

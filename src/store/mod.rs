@@ -50,10 +50,12 @@ pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
-pub(crate) use query::{Filter, ListPosition};
+pub(crate) use query::{Filter, ListPosition, Page};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolution;
 pub(crate) use row::DebateRow;
+#[cfg(test)]
+pub(crate) use row::Totals;
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};

@@ -5,31 +5,38 @@ use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 
 use super::debate::{DebateView, Right};
-use super::debates::{DebatesView, Query, Row, RowData};
+use super::debates::{DebatesView, Query, Row};
 use super::error_page::ErrorView;
 use super::estimate::UsageEstimate;
 use super::fields::{FieldGroup, FieldValues, protocol_input};
-use super::home::{
-    CastOption, FormOptions, HomeView, ModelOption, ProviderModels, StartForm, cast_title,
-};
+use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
 use super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::*;
 use crate::render::samples;
+use crate::store::{DebateRow, Totals};
 
 fn frame(tab: &'static str) -> Frame {
     Frame::new(tab, Visitor::SignedIn)
 }
 
 fn rows() -> Vec<Row> {
-    let data = |number: u64, question: &str, state| RowData {
-        id: format!("0000000{number}-0000-4000-8000-000000000000"),
+    let data = |number: u64, question: &str, state| DebateRow {
+        id: format!("0000000{number}-0000-4000-8000-000000000000")
+            .parse()
+            .unwrap(),
         question: question.into(),
         protocol: "dialectic".into(),
         state,
         created_at: 1_794_812_520_000 - number * 86_400_000,
-        tokens: 8260 * number,
-        cost: Money::from_dollars(0.026),
+        updated_at: 0,
+        ended_at: None,
+        totals: Totals {
+            input_tokens: 8000 * number,
+            output_tokens: 260 * number,
+            cost_usd: Money::from_dollars(0.026),
+            ..Totals::default()
+        },
         rating: (number == 2).then_some(9),
     };
     [
@@ -87,8 +94,8 @@ fn options(values: &FieldValues) -> FormOptions {
         groups: FieldGroup::all(&Data::built_in(), values),
         providers: vec![ProviderModels {
             provider: "lab".into(),
-            models: vec![ModelOption {
-                name: "lab:qwen3-32b".into(),
+            models: vec![Choice {
+                value: "lab:qwen3-32b".into(),
                 label: "qwen3-32b".into(),
                 is_chosen: false,
             }],
