@@ -98,22 +98,23 @@ pub(crate) fn render(
     entries: &[Entry],
 ) -> Result<String, ExportError> {
     let transcript = Transcript::of(&row.id.to_string(), entries).ok_or(ExportError::NotStarted)?;
-    match format {
-        Format::Json => serde_json::to_string_pretty(&record(row, entries)?)
-            .map(|text| text + "\n")
-            .map_err(|error| ExportError::Serialize(error.to_string())),
-        Format::Yaml => serde_saphyr::to_string(&record(row, entries)?)
-            .map_err(|error| ExportError::Serialize(error.to_string())),
+    let written = match format {
+        Format::Json => {
+            serde_json::to_string_pretty(&record(row, entries)?).map(|text| text + "\n")
+        }
+        Format::Yaml => {
+            return serde_saphyr::to_string(&record(row, entries)?)
+                .map_err(|error| ExportError::Serialize(error.to_string()));
+        }
         Format::Md => Ok(markdown(&transcript, &protocols::report(entries))),
         Format::Html => Ok(html(&transcript, &protocols::report(entries))),
         Format::Jsonl => {
             let example = trace(row, entries).and_then(|trace| example(&trace));
             let example = example.ok_or(ExportError::NoTrainingData)?;
-            serde_json::to_string(&example)
-                .map(|line| line + "\n")
-                .map_err(|error| ExportError::Serialize(error.to_string()))
+            serde_json::to_string(&example).map(|line| line + "\n")
         }
-    }
+    };
+    written.map_err(|error| ExportError::Serialize(error.to_string()))
 }
 
 fn record(row: &DebateRow, entries: &[Entry]) -> Result<Value, ExportError> {

@@ -10,7 +10,7 @@ mod html;
 pub(crate) mod markdown;
 mod roles;
 #[cfg(test)]
-pub(crate) mod samples;
+pub(crate) mod test_support;
 
 pub(crate) use blocks::{Panel, all_panels, panel};
 pub(crate) use debate::{Debate, state_tone, state_word, title_of_round, turn};

@@ -15,7 +15,7 @@ use super::images;
 use super::schema::ANTHROPIC;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, FrameError, Listed, Progress, WireFormat, arguments,
-    json, sanitize_name,
+    json, read_list, sanitize_name,
 };
 
 /// Anthropic's limit of cache breakpoints.
@@ -276,15 +276,13 @@ impl WireFormat for Anthropic {
     }
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
-        let list: List = serde_json::from_slice(body).ok()?;
-        let listed = |entry: Entry| Listed {
+        read_list(body, |entry: Entry| Listed {
             id: entry.id,
             created: entry
                 .created_at
                 .and_then(|text| humantime::parse_rfc3339_weak(&text).ok()),
             bytes: None,
-        };
-        Some(list.data.into_iter().map(listed).collect())
+        })
     }
 }
 
@@ -422,11 +420,6 @@ struct Tokens {
     output_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    data: Vec<Entry>,
 }
 
 #[derive(Deserialize)]

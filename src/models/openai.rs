@@ -18,7 +18,7 @@ use super::images;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
-    ToolCallStyle, WireFormat, chat, functions, json, sanitize_name,
+    ToolCallStyle, WireFormat, chat, functions, json, read_list, sanitize_name,
 };
 
 pub(super) struct OpenAi {
@@ -262,16 +262,14 @@ impl WireFormat for OpenAi {
     }
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
-        let list: List = serde_json::from_slice(body).ok()?;
-        let listed = |entry: Entry| Listed {
+        read_list(body, |entry: Entry| Listed {
             id: entry.id,
             created: entry
                 .created
                 .filter(|seconds| *seconds > 0)
                 .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)),
             bytes: None,
-        };
-        Some(list.data.into_iter().map(listed).collect())
+        })
     }
 }
 
@@ -393,11 +391,6 @@ struct Cached {
 #[derive(Deserialize)]
 struct Reasoned {
     reasoning_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    data: Vec<Entry>,
 }
 
 #[derive(Deserialize)]

@@ -9,7 +9,8 @@ use roundtable_core::usage::Usage;
 use roundtable_engine::model::{
     Delta, Finish, Message, Offer, Request, Speaker, Tool, ToolCall, ToolPart, Tools,
 };
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::framing::Framing;
@@ -448,6 +449,22 @@ pub(super) fn sanitize_name(name: &str) -> Cow<'_, str> {
 pub(super) fn narrow_seed(seed: u64) -> u32 {
     let folded = (seed ^ (seed >> 32)) & 0x7fff_ffff;
     u32::try_from(folded).unwrap_or_default()
+}
+
+/// A list of models, under one of the names that providers use for it.
+#[derive(Deserialize)]
+struct List<T> {
+    #[serde(alias = "models")]
+    data: Vec<T>,
+}
+
+/// `None` if the body is not a list of models.
+pub(super) fn read_list<T: DeserializeOwned>(
+    body: &[u8],
+    listed: impl Fn(T) -> Listed,
+) -> Option<Vec<Listed>> {
+    let list: List<T> = serde_json::from_slice(body).ok()?;
+    Some(list.data.into_iter().map(listed).collect())
 }
 
 /// For bodies of structs, strings and numbers, whose serialization cannot fail.

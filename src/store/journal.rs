@@ -1,7 +1,5 @@
 //! The journal of one leased debate.
 
-use std::fmt;
-
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use roundtable_engine::event::Entry;
@@ -15,16 +13,11 @@ use super::row_delta::kind;
 use super::{Store, signed};
 
 /// Appends under the epoch of its lease. After the lease ends, it can write until the next lease raises the epoch.
+#[derive(Debug)]
 pub(super) struct DebateJournal {
     store: Store,
     id: Uuid,
     epoch: i64,
-}
-
-impl fmt::Debug for DebateJournal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "journal of {}, epoch {}", self.id, self.epoch)
-    }
 }
 
 impl Journal for DebateJournal {

@@ -33,9 +33,9 @@ mod worker_queue;
 mod writer;
 
 #[cfg(test)]
-mod fixtures;
-#[cfg(test)]
 mod test_stores;
+#[cfg(test)]
+mod test_support;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
