@@ -48,34 +48,27 @@ impl Format {
         Self::ALL.map(Self::name).into()
     }
 
-    pub(crate) const fn name(self) -> &'static str {
+    /// Name, title and content type.
+    const fn description(self) -> [&'static str; 3] {
         match self {
-            Self::Json => "json",
-            Self::Yaml => "yaml",
-            Self::Md => "md",
-            Self::Html => "html",
-            Self::Jsonl => "jsonl",
+            Self::Json => ["json", "JSON", "application/json"],
+            Self::Yaml => ["yaml", "YAML", "application/yaml"],
+            Self::Md => ["md", "Markdown", "text/markdown; charset=utf-8"],
+            Self::Html => ["html", "HTML file", "text/html; charset=utf-8"],
+            Self::Jsonl => ["jsonl", "Training data", "application/x-ndjson"],
         }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        self.description()[0]
     }
 
     pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Json => "JSON",
-            Self::Yaml => "YAML",
-            Self::Md => "Markdown",
-            Self::Html => "HTML file",
-            Self::Jsonl => "Training data",
-        }
+        self.description()[1]
     }
 
     pub(crate) const fn content_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
-            Self::Md => "text/markdown; charset=utf-8",
-            Self::Html => "text/html; charset=utf-8",
-            Self::Jsonl => "application/x-ndjson",
-        }
+        self.description()[2]
     }
 }
 

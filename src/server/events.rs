@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
@@ -70,19 +70,13 @@ pub(super) async fn stream(
         subscription.sent_at = Instant::now();
         Some((Ok::<_, std::convert::Infallible>(bytes), subscription))
     });
-    let mut response = Response::new(Body::from_stream(body));
-    let fixed = [
+    let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
         // Keeps proxies from buffering the stream.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    for (name, value) in fixed {
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
-    }
-    Ok(response)
+    Ok((headers, Body::from_stream(body)).into_response())
 }
 
 /// Whether the debate runs or will run. Its journal may end with `Ended` if it was cancelled and is being resumed.

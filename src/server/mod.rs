@@ -122,7 +122,7 @@ pub(crate) async fn serve(
         store: store.clone(),
         context,
     });
-    announce(address);
+    announce(&format!("Listening on http://{address}"));
     if store.is_shared() {
         scheduler.join_cluster();
     } else {
@@ -241,10 +241,10 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem>
     }))
 }
 
-/// On standard output, so that a program that started the server on port 0 learns the port.
-fn announce(address: SocketAddr) {
+/// On standard output, so that a supervisor can wait for it and a program that chose port 0 learns the port.
+fn announce(line: &str) {
     let mut out = anstream::stdout().lock();
-    let _ = writeln!(out, "Listening on http://{address}");
+    let _ = writeln!(out, "{line}");
     let _ = out.flush();
 }
 
