@@ -26,12 +26,8 @@ impl SharedBreaker {
         }
     }
 
-    fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
     fn with<T>(&self, change: impl FnOnce(&mut Breaker, u64) -> T) -> T {
-        let now = self.now();
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut breaker, now)
     }

@@ -350,17 +350,12 @@ impl ToolCallStyle {
     }
 
     fn result<'a>(self, id: &'a str, name: &'a str, text: &'a str) -> ChatMessage<'a> {
-        let message = ChatMessage::new("tool", Cow::Borrowed(text));
+        let mut message = ChatMessage::new("tool", Cow::Borrowed(text));
         match self {
-            Self::ById => ChatMessage {
-                tool_call_id: Some(id),
-                ..message
-            },
-            Self::ByName => ChatMessage {
-                tool_name: Some(name),
-                ..message
-            },
+            Self::ById => message.tool_call_id = Some(id),
+            Self::ByName => message.tool_name = Some(name),
         }
+        message
     }
 }
 

@@ -189,13 +189,10 @@ fn turn_usage(model: String, spent: &Spent) -> String {
         parts.push(format!("{} tokens", grouped(spent.usage.total())));
     }
     parts.push(duration(spent.latency_ms));
-    if spent.retries > 0 {
-        let word = if spent.retries == 1 {
-            "retry"
-        } else {
-            "retries"
-        };
-        parts.push(format!("{} {word}", spent.retries));
+    match spent.retries {
+        0 => {}
+        1 => parts.push("1 retry".into()),
+        several => parts.push(format!("{several} retries")),
     }
     parts.join(" · ")
 }

@@ -70,23 +70,19 @@ impl Store {
         let is_id_prefix = prefix
             .chars()
             .all(|character| character.is_ascii_hexdigit() || character == '-');
-        let mut found = if prefix.is_empty() || !is_id_prefix {
+        let found = if prefix.is_empty() || !is_id_prefix {
             Vec::new()
         } else {
             self.with_prefix(&prefix).await?
         };
-        match (found.pop(), found.is_empty()) {
-            (None, _) => Err(FindError::NotFound {
-                wanted: wanted.into(),
+        let wanted = wanted.to_owned();
+        match found.as_slice() {
+            [] => Err(FindError::NotFound { wanted }),
+            [only] => Ok(only.clone()),
+            _ => Err(FindError::Ambiguous {
+                wanted,
+                candidates: found,
             }),
-            (Some(only), true) => Ok(only),
-            (Some(oldest), false) => {
-                found.push(oldest);
-                Err(FindError::Ambiguous {
-                    wanted: wanted.into(),
-                    candidates: found,
-                })
-            }
         }
     }
 

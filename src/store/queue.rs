@@ -239,12 +239,11 @@ impl Queue {
     async fn delete_finished(&self) -> Result<(), Failure> {
         // They stay in the list until they are deleted, because this future may be dropped at any await.
         let finished: Vec<String> = lock(&self.finished).iter().cloned().collect();
-        let name = {
-            let worker = self.worker.lock().await;
-            worker
-                .as_ref()
-                .map(|worker| worker.context.name().to_owned())
-        };
+        let worker = self.worker.lock().await;
+        let name = worker
+            .as_ref()
+            .map(|worker| worker.context.name().to_owned());
+        drop(worker);
         let Some(name) = name.filter(|_| !finished.is_empty()) else {
             return Ok(());
         };
