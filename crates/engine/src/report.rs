@@ -247,6 +247,15 @@ pub struct Scale {
     pub unit: Unit,
 }
 
+impl Scale {
+    /// Probabilities from 0% to 100%.
+    pub const PERCENT: Self = Self {
+        from: 0.0,
+        to: 1.0,
+        unit: Unit::Percent,
+    };
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
