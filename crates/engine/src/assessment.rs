@@ -82,7 +82,7 @@ pub struct Assessment {
     pub skills: Vec<WantedSkill>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     pub aspect: String,
@@ -95,7 +95,7 @@ pub struct Finding {
     pub evidence_type_accuracy: Option<TypeAccuracy>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LessonLearned {
     pub lesson: String,
@@ -215,7 +215,7 @@ pub struct QuestionAsked {
     pub helped: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WantedSkill {
     pub skill_name: String,

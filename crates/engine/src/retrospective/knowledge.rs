@@ -256,18 +256,22 @@ fn rounds(known: &Knowledge) -> Option<Section> {
         ]
     });
     let mut section = section("Usefulness of rounds", &columns, rows)?;
-    let mut text = "Too few projects to recommend a number of rounds.".to_owned();
-    if let Some(advice) = &known.advice {
-        text = format!(
-            "From {}: round {} is the last that adds something right in at least half of them.",
-            counted(advice.projects, "project"),
-            advice.enough
-        );
-        if let Some(skill) = &advice.instead {
-            text += " Panels agreed but were partly wrong: ";
-            text += &format!("add {skill} rather than more rounds.");
+    let text = match &known.advice {
+        None => "Too few projects to recommend a number of rounds.".to_owned(),
+        Some(advice) => {
+            let instead = advice.instead.as_ref().map(|skill| {
+                format!(
+                    " Panels agreed but were partly wrong: add {skill} rather than more rounds."
+                )
+            });
+            format!(
+                "From {}: round {} is the last that adds something right in at least half of them.{}",
+                counted(advice.projects, "project"),
+                advice.enough,
+                instead.unwrap_or_default()
+            )
         }
-    }
+    };
     section.blocks.push(Block::note(text, Tone::Plain));
     Some(section)
 }
