@@ -21,13 +21,15 @@ pub(crate) fn ensure(purposes: &[Purpose], tools: &Path) -> Result<Environment, 
     let mut report = String::new();
     let required = REQUIREMENTS.iter();
     for requirement in required.filter(|required| purposes.contains(&required.purpose)) {
-        let found = match (requirement.find)(&tools.join(requirement.name)) {
-            Some(found) => Ok(found),
-            None => {
-                let installer = installer.get_or_insert_with(Installer::detect);
-                installer.install(requirement, tools)
-            }
-        };
+        let found = (requirement.find)(&tools.join(requirement.name));
+        let found = found.map_or_else(
+            || {
+                installer
+                    .get_or_insert_with(Installer::detect)
+                    .install(requirement, tools)
+            },
+            Ok,
+        );
         match found {
             Ok(found) => environment.merge(found),
             Err(missing) => report.push_str(&missing),
