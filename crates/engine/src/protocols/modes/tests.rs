@@ -22,6 +22,7 @@ use crate::tokens;
 
 mod endings;
 mod enhanced;
+mod hearing;
 mod prompts;
 mod reply_checks;
 mod resume;
