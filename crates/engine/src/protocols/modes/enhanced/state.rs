@@ -10,7 +10,7 @@ use roundtable_core::evidence::{Ledger, PositionEvidence};
 use roundtable_core::scale::Similarity;
 use roundtable_core::sources::Sources;
 use roundtable_core::spread;
-use roundtable_core::state::{DebateState, Moves, normal_id};
+use roundtable_core::state::{DebateState, Moves, Taken, normal_id};
 use roundtable_core::votes::{self, Figures};
 use roundtable_core::wording::one_line;
 use serde::{Deserialize, Serialize};
@@ -128,6 +128,7 @@ impl EnhancedState {
         &mut self,
         round: u32,
         group: &[(String, Turn<Contribution>)],
+        changes: &Taken,
         state: &DebateState,
         sources: &Sources,
     ) {
@@ -135,7 +136,8 @@ impl EnhancedState {
             let heard: Vec<_> = group
                 .iter()
                 .map(|(seat, turn)| {
-                    replies::read_registered(seat, &turn.reply, state, &self.ledger)
+                    let registered = changes.registered.get(seat).cloned().unwrap_or_default();
+                    replies::read_registered(seat, &turn.reply, &registered, state, &self.ledger)
                 })
                 .collect();
             self.ledger.take(round, &heard);

@@ -22,7 +22,11 @@ fn busy(request: &Request, before: usize) -> Result<String, ModelError> {
         reply["argument"].as_str().unwrap(),
         filler.join(", ")
     ));
-    let topics = ["bursts at nine", "the price of a second machine", "messages that get lost at night"];
+    let topics = [
+        "bursts at nine",
+        "the price of a second machine",
+        "messages that get lost at night",
+    ];
     reply["claims"] = json!((1..=3).map(|n| json!({
         "text": format!("By the {seat}'s figures of month {round}, {} grow by a tenth every week.", topics[n - 1]),
         "label": "FACT", "citations": format!("[{n}]"),
@@ -75,25 +79,71 @@ async fn measure() {
     ] {
         let model = Scripted::new(script);
         play_to_end(setup(mode, 5, 12), &model, &Arc::default()).await;
-        println!("{mode} {}", if script as usize == busy as usize { "busy" } else { "hostile" });
+        println!(
+            "{mode} {}",
+            if script as usize == busy as usize {
+                "busy"
+            } else {
+                "hostile"
+            }
+        );
         for round in [2, 3, 4, 8, 12] {
             let requests = contributions_in(&model, round);
-            let largest = requests.iter().max_by_key(|r| r.texts().map(tokens::count).sum::<u64>()).unwrap();
+            let largest = requests
+                .iter()
+                .max_by_key(|r| r.texts().map(tokens::count).sum::<u64>())
+                .unwrap();
             let total: u64 = largest.texts().map(tokens::count).sum();
             let state = part(largest, "## Where the debate stands");
             let previous = part(largest, "## The previous round");
             let schema = serde_json::to_string(&**largest.schema.as_ref().unwrap().json).unwrap();
             let lines: Vec<&str> = state.lines().collect();
-            let is_id = |word: &str, c: char| word.strip_prefix(c).is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
-            let with_text = |c: char| lines.iter().filter(|l| { let w: Vec<&str> = l.splitn(2, ' ').collect(); w.len() == 2 && is_id(w[0].trim_end_matches(':'), c) }).count();
-            let named: BTreeSet<&str> = state.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| is_id(w, 'E')).collect();
-            let bare: usize = lines.iter().filter(|l| l.starts_with("earlier: ")).map(|l| l.split(' ').filter(|w| is_id(w, 'C')).count()).sum();
-            let contested = state.split("Contested claims:").nth(1).map_or("", |s| s.split("\n\n").next().unwrap());
+            let is_id = |word: &str, c: char| {
+                word.strip_prefix(c)
+                    .is_some_and(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()))
+            };
+            let with_text = |c: char| {
+                lines
+                    .iter()
+                    .filter(|l| {
+                        let w: Vec<&str> = l.splitn(2, ' ').collect();
+                        w.len() == 2 && is_id(w[0].trim_end_matches(':'), c)
+                    })
+                    .count()
+            };
+            let named: BTreeSet<&str> = state
+                .split(|c: char| !c.is_ascii_alphanumeric())
+                .filter(|w| is_id(w, 'E'))
+                .collect();
+            let bare: usize = lines
+                .iter()
+                .filter(|l| l.starts_with("earlier: "))
+                .map(|l| l.split(' ').filter(|w| is_id(w, 'C')).count())
+                .sum();
+            let contested = state
+                .split("Contested claims:")
+                .nth(1)
+                .map_or("", |s| s.split("\n\n").next().unwrap());
             let c_lines = contested.lines().filter(|l| l.starts_with('C')).count();
-            let c_bare = contested.lines().filter(|l| l.starts_with("earlier:")).map(|l| l.split(' ').count() - 1).sum::<usize>();
-            let objections = contested.lines().filter(|l| l.contains("counted only")).count();
-            println!("r{round}: prompt {total} state {} previous {} schema {} | claims with text {} bare {bare} | sources named {} with text {} | contested {}+{c_bare} lines with objection {objections}",
-                tokens::count(state), tokens::count(previous), tokens::count(&schema), with_text('C'), named.len(), with_text('E'), c_lines);
+            let c_bare = contested
+                .lines()
+                .filter(|l| l.starts_with("earlier:"))
+                .map(|l| l.split(' ').count() - 1)
+                .sum::<usize>();
+            let objections = contested
+                .lines()
+                .filter(|l| l.contains("counted only"))
+                .count();
+            println!(
+                "r{round}: prompt {total} state {} previous {} schema {} | claims with text {} bare {bare} | sources named {} with text {} | contested {}+{c_bare} lines with objection {objections}",
+                tokens::count(state),
+                tokens::count(previous),
+                tokens::count(&schema),
+                with_text('C'),
+                named.len(),
+                with_text('E'),
+                c_lines
+            );
         }
     }
 }
