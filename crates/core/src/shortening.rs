@@ -107,11 +107,11 @@ impl Item {
 
 /// The order in which items are raised: which, and up to which detail.
 const PASSES: [(fn(&Item) -> bool, Detail); 13] = [
-    (|item| matches!(item.group, Group::Blocker), Detail::Full),
-    (|item| matches!(item.group, Group::Contested), Detail::Brief),
+    (|item| item.group == Group::Blocker, Detail::Full),
     (|item| item.is_named, Detail::Brief),
+    (|item| item.group == Group::Contested, Detail::Brief),
     (|item| item.is_claim() && item.is_new, Detail::Short),
-    (|item| matches!(item.group, Group::Contested), Detail::Short),
+    (|item| item.group == Group::Contested, Detail::Short),
     (
         |item| item.is_new && matches!(item.group, Group::Concern | Group::Decision),
         Detail::Short,
@@ -120,14 +120,15 @@ const PASSES: [(fn(&Item) -> bool, Detail); 13] = [
         |item| matches!(item.group, Group::Accepted | Group::Decision),
         Detail::Brief,
     ),
-    (|item| matches!(item.group, Group::Open), Detail::Brief),
-    (|item| matches!(item.group, Group::Concern), Detail::Brief),
-    (|item| matches!(item.group, Group::Contested), Detail::Full),
+    (|item| item.group == Group::Concern, Detail::Brief),
+    (|item| item.group == Group::Contested, Detail::Full),
     (|item| item.is_claim() && item.is_new, Detail::Full),
     (
-        |item| matches!(item.group, Group::Accepted | Group::Open | Group::Decision),
+        |item| matches!(item.group, Group::Accepted | Group::Decision),
         Detail::Short,
     ),
+    // Claims that nobody has answered: the newest with their sources, rather than all without.
+    (|item| item.group == Group::Open, Detail::Short),
     (|_| true, Detail::Full),
 ];
 

@@ -176,7 +176,7 @@ fn m12_old_and_settled_items_are_shortened_first() {
     assert_eq!(chosen(80), [Gone, Gone, Brief, Brief, Full]);
     assert_eq!(chosen(95), [Gone, Gone, Brief, Short, Full]);
     assert_eq!(chosen(125), [Gone, Brief, Short, Short, Full]);
-    assert_eq!(chosen(140), [Brief, Brief, Short, Short, Full]);
+    assert_eq!(chosen(140), [Gone, Least, Short, Full, Full]);
     assert_eq!(chosen(250), [Full; 5]);
 }
 

@@ -18,13 +18,13 @@ use crate::tokens;
 
 /// Token limits for the words of a claim and of a piece of evidence.
 const CLAIM_TEXT: u64 = 30;
-pub const EVIDENCE_TEXT: u64 = 25;
+pub(super) const EVIDENCE_TEXT: u64 = 25;
 const SHORT: u64 = 12;
 const BRIEF: u64 = 8;
 /// Settled claims and sources that can be shown at all. Older ones do not fit in any case, so they need no texts.
 const MAX_SETTLED: usize = 120;
 /// The line that says what is left out.
-const OMISSION_TOKENS: u64 = 24;
+const OMISSION_TOKENS: u64 = 16;
 
 const GROUPS: [Group; 8] = [
     Group::Blocker,
@@ -89,7 +89,7 @@ impl Line {
 }
 
 /// The state with the texts of its items, ready to be fitted into different budgets.
-pub struct StateText {
+pub(super) struct StateText {
     head: String,
     lines: Vec<Line>,
     /// Items too old to be shown in any budget.
@@ -100,13 +100,13 @@ pub struct StateText {
 
 /// The state as a prompt shows it, with the ids that have a text in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct StateShown {
+pub(super) struct StateShown {
     pub text: String,
     pub ids: BTreeSet<String>,
 }
 
 impl StateText {
-    pub fn of(state: &DebateState, view: &View<'_>) -> Self {
+    pub(super) fn of(state: &DebateState, view: &View<'_>) -> Self {
         let blockers = state.open_blockers().map(|b| blocker_line(b, view));
         let (claims, skipped) = shown_claims(state, view);
         let cited: BTreeSet<&str> = claims
@@ -146,15 +146,19 @@ impl StateText {
     }
 
     /// The state in at most `budget` tokens, or `limit` if what must not be left out is longer.
-    pub fn fit(&self, budget: u64, limit: u64) -> StateShown {
-        let titles = GROUPS.iter().map(|group| title(*group).len() + 2);
+    pub(super) fn fit(&self, budget: u64, limit: u64) -> StateShown {
+        let present = || {
+            let is_present = |group: &&Group| self.lines.iter().any(|line| line.group == **group);
+            GROUPS.iter().filter(is_present).map(|group| title(*group))
+        };
+        let titles = present().map(|title| title.len() + 2);
         let bytes: usize = self.lines.iter().map(|line| line.full.len() + 1).sum();
         let bytes = (self.head.len() + titles.sum::<usize>() + bytes) as u64 + OMISSION_TOKENS;
         // A token has at least one byte, so a short text needs no tokenizer.
         let details = if bytes <= budget {
             vec![Detail::Full; self.lines.len()]
         } else {
-            let titles = GROUPS.iter().map(|group| tokens::count(title(*group)) + 2);
+            let titles = present().map(|title| tokens::count(title) + 1);
             let fixed = tokens::count(&self.head) + titles.sum::<u64>() + OMISSION_TOKENS;
             let left = |tokens: u64| tokens.saturating_sub(fixed);
             shortening::choose(self.items(), left(budget), left(limit))
@@ -170,8 +174,7 @@ impl StateText {
                 .enumerate()
                 .map(|(index, line)| (line.id.as_str(), index))
                 .collect();
-            // One more for the line break.
-            let length = |text: &str| tokens::count(text) + 1;
+            let length = |text: &str| tokens::count(&format!("{text}\n"));
             let items = self.lines.iter().map(|line| Item {
                 group: line.group,
                 round: line.round,
@@ -438,9 +441,11 @@ fn objections(claim: &Claim, visibility: Visibility, words: u64) -> Vec<String> 
 
 fn objection(who: &str, opponent: &Opponent, words: u64) -> String {
     let reason = tokens::shorten(&opponent.because, words);
+    if words <= BRIEF {
+        return format!("{who}: {reason}");
+    }
     let mut text = format!("{who} ({}): {reason}", opponent.ground.name());
-    // A brief text names no other item.
-    if let Some(counter) = opponent.counter.as_ref().filter(|_| words > BRIEF) {
+    if let Some(counter) = &opponent.counter {
         let _ = write!(text, ", see {counter}");
     }
     text

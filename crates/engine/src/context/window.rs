@@ -27,7 +27,7 @@ impl Limits {
     pub const FULL: Self = Self {
         state: (2200, 2500),
         summary: (250, 400),
-        previous: (2500, 4900),
+        previous: (3000, 4900),
         current: 2400,
         total: (8000, 10_000),
     };
@@ -41,9 +41,9 @@ impl Limits {
         total: (2200, 2800),
     };
 
-    /// What the state keeps as long as the prompt is within its hard limit: 80% of the state's hard limit.
+    /// What the state keeps as long as the prompt is within its hard limit: 80% of the state's hard limit, and an item.
     const fn used_state(&self) -> u64 {
-        self.state.1 * 4 / 5
+        self.state.1 * 4 / 5 + self.state.1 / 40
     }
 
     /// What the state keeps in any case.
@@ -56,8 +56,9 @@ impl Limits {
     }
 }
 
-/// From this round on the state does not grow.
+/// From this round on the prompt grows by at most one part in [`MAX_GROWTH`], and all of that is for the state.
 const SETTLED_ROUND: u32 = 4;
+const MAX_GROWTH: u64 = 14;
 
 /// A turn as other seats see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +148,7 @@ impl Context {
 #[derive(Debug, Clone)]
 pub struct Window {
     limits: Limits,
-    /// Tokens of the state in [`SETTLED_ROUND`]; later states are not longer.
+    /// The most tokens for the state after [`SETTLED_ROUND`].
     settled_state: Option<u64>,
 }
 
@@ -186,16 +187,16 @@ impl Window {
             context = shown(&budget);
         }
         if material.view.last_round + 1 == SETTLED_ROUND {
-            self.settled_state = Some(tokens::count(&context.state));
+            let all = context.size(tokens::count) + material.fixed.size(tokens::count);
+            self.settled_state = Some(tokens::count(&context.state) + all / MAX_GROWTH);
         }
         context
     }
 
-    /// Once the debate is long, the state takes no more room than in [`SETTLED_ROUND`], but uses most of its limit.
     fn state_budget(&self) -> u64 {
-        let target = self.limits.state.0;
-        self.settled_state.map_or(target, |settled| {
-            settled.clamp(self.limits.used_state(), target)
+        let limits = &self.limits;
+        self.settled_state.map_or(limits.state.0, |settled| {
+            settled.clamp(limits.least_state(), limits.state.0)
         })
     }
 
@@ -288,7 +289,7 @@ fn shown(material: &Material<'_>, state: &StateText, budget: &Budget, limit: u64
 }
 
 /// Tokens of the tags around a quote.
-const QUOTE_TOKENS: u64 = 24;
+const QUOTE_TOKENS: u64 = 20;
 
 /// Shortens turns to a common budget; what short turns leave goes to longer ones. Points and arguments are shortened together:
 /// every point keeps its first words.

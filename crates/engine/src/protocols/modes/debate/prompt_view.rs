@@ -17,7 +17,7 @@ use crate::tokens;
 use crate::tools::{self, Toolbox};
 
 /// Tokens of the templates, without the texts of the mode.
-const TEMPLATE_TOKENS: u64 = 1150;
+const TEMPLATE_TOKENS: u64 = 850;
 const TEMPLATE_TOKENS_SMALL: u64 = 350;
 const MAX_USER_INPUT_TOKENS: u64 = 600;
 const MIN_USER_INPUT_TOKENS: u64 = 8;

@@ -95,7 +95,11 @@ async fn measure() {
                 .unwrap();
             let total: u64 = largest.texts().map(tokens::count).sum();
             let state = part(largest, "## Where the debate stands");
-            let previous = part(largest, "## The previous round");
+            let previous = largest.messages[0]
+                .text
+                .split("## The previous round")
+                .nth(1)
+                .unwrap_or("");
             let schema = serde_json::to_string(&**largest.schema.as_ref().unwrap().json).unwrap();
             let lines: Vec<&str> = state.lines().collect();
             let is_id = |word: &str, c: char| {
