@@ -128,11 +128,37 @@ pub struct DebateState {
     pub concerns: Vec<Concern>,
     /// All seats in order, including those that have not replied yet.
     participants: Vec<String>,
-    /// Indices of claims and decisions by the normal form of the words in which they were first put.
     #[serde(skip)]
-    claim_forms: HashMap<String, usize>,
+    claim_forms: Forms,
     #[serde(skip)]
-    decision_forms: HashMap<String, usize>,
+    decision_forms: Forms,
+}
+
+/// Indices of claims or decisions by the normal form of the words in which they were first put. A stored state does not have
+/// them: states are compared without.
+#[derive(Debug, Clone, Default)]
+struct Forms(HashMap<String, usize>);
+
+impl PartialEq for Forms {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Forms {
+    fn find(&self, form: &str) -> Option<usize> {
+        self.0.get(form).copied()
+    }
+
+    fn add(&mut self, form: String, index: usize) {
+        self.0.insert(form, index);
+    }
+
+    /// A redacted text is known by its replacement: whoever puts it forward again makes a new item.
+    fn rename(&mut self, index: usize, replacement: &str) {
+        self.0.retain(|_, known| *known != index);
+        self.add(normal(replacement), index);
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -372,10 +398,10 @@ impl DebateState {
                 .iter()
                 .filter_map(|number| registered.references.get(number).cloned())
                 .collect();
-            let known = self.claim_forms.get(&form).copied();
+            let known = self.claim_forms.find(&form);
             let index = known.unwrap_or(self.claims.len());
             if known.is_none() {
-                self.claim_forms.insert(form, index);
+                self.claim_forms.add(form, index);
                 let text = citations::renumber(&new.text, &registered.references);
                 let claim = Claim::new(index, &text, new.label, round, seat);
                 self.claims.push(claim);
@@ -425,10 +451,10 @@ impl DebateState {
             if form.is_empty() {
                 continue;
             }
-            let known = self.decision_forms.get(&form).copied();
+            let known = self.decision_forms.find(&form);
             let index = known.unwrap_or(self.decisions.len());
             if known.is_none() {
-                self.decision_forms.insert(form, index);
+                self.decision_forms.add(form, index);
                 self.decisions.push(Decision {
                     id: format!("D{}", index + 1),
                     text: one_line(&citations::renumber(text, &registered.references)),
@@ -450,7 +476,7 @@ impl DebateState {
         for (index, claim) in self.claims.iter_mut().enumerate() {
             if claim.introduced_by == seat && claim.introduced_round == round {
                 claim.text.clone_from(&replacement);
-                rename(&mut self.claim_forms, index, &replacement);
+                self.claim_forms.rename(index, &replacement);
             }
             for opponent in &mut claim.opponents {
                 if opponent.seat == seat && opponent.round == round {
@@ -468,7 +494,7 @@ impl DebateState {
         for (index, decision) in self.decisions.iter_mut().enumerate() {
             if decision.round == round && decision.backed_by.iter().all(|name| name == seat) {
                 decision.text.clone_from(&replacement);
-                rename(&mut self.decision_forms, index, &replacement);
+                self.decision_forms.rename(index, &replacement);
             }
         }
         for blocker in self.blockers.iter_mut().filter(|b| b.seat == seat) {
@@ -700,12 +726,6 @@ impl Claim {
 
 fn find<'a>(claims: &'a mut [Claim], id: &str) -> Option<&'a mut Claim> {
     claims.iter_mut().find(|claim| claim.id == id)
-}
-
-/// A redacted text is known by its replacement: whoever puts it forward again makes a new claim.
-fn rename(forms: &mut HashMap<String, usize>, index: usize, replacement: &str) {
-    forms.retain(|_, known| *known != index);
-    forms.insert(normal(replacement), index);
 }
 
 fn push_new(list: &mut Vec<String>, id: String) {
