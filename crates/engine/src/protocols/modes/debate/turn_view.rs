@@ -4,7 +4,7 @@ use roundtable_core::state::Registered;
 use roundtable_core::wording::one_line;
 
 use super::{Debate, Round, SeatTurn};
-use crate::protocols::modes::enhanced::CritiqueReply;
+use crate::protocols::modes::enhanced::{Backing, CritiqueReply};
 use crate::tokens;
 
 /// A position or a blocker.
@@ -60,14 +60,18 @@ impl Debate {
             list("Cites", &cited);
             list("Decisions", &registered.decisions);
         } else if let Some(registered) = registered {
-            lines.extend(self.put_forward(registered));
+            lines.extend(self.put_forward(registered, reader));
         }
         lines.join("\n")
     }
 
     /// The claims, decisions and sources of a turn, for readers who have not seen them in the state.
-    fn put_forward(&self, registered: &Registered) -> Vec<String> {
-        let shorten = |text: &str| tokens::shorten(text, MAX_CLAIM_TOKENS);
+    fn put_forward(&self, registered: &Registered, reader: Reader) -> Vec<String> {
+        let limit = match reader {
+            Reader::Later | Reader::SameRound => MAX_CLAIM_TOKENS,
+            Reader::Evaluator => MAX_POINT_TOKENS_FOR_EVALUATOR,
+        };
+        let shorten = |text: &str| tokens::shorten(text, limit);
         let notes = self.claim_notes();
         let claims = registered.claims.values();
         let claims = claims.filter_map(|id| self.state.claim(id)).map(|claim| {
@@ -88,11 +92,18 @@ impl Debate {
         let evidence = self.state.evidence.iter();
         let evidence = evidence.filter(|evidence| is_cited(&evidence.id));
         let evidence = evidence.map(|evidence| {
-            let title = format!("{} {}", evidence.id, shorten(&evidence.title));
+            let mut line = format!("{} {}", evidence.id, shorten(&evidence.title));
+            if let Some(url) = evidence
+                .url
+                .as_deref()
+                .filter(|_| reader == Reader::Evaluator)
+            {
+                line = format!("{line} {url}");
+            }
             if evidence.gist.is_empty() {
-                title
+                line
             } else {
-                format!("{title}: {}", shorten(&evidence.gist))
+                format!("{line}: {}", shorten(&evidence.gist))
             }
         });
         claims.chain(decisions).chain(evidence).collect()
@@ -105,6 +116,10 @@ impl Debate {
         if reader != Reader::Later {
             // Later, the state has the reasons of objections.
             points.extend(self.objections_of(round, turn));
+        }
+        if reader == Reader::Evaluator {
+            let backing = reply.backing.iter().map(Backing::line);
+            points.extend(backing.map(|line| format!("Evidence of {}", one_line(&line))));
         }
         points.extend(reply.critiques.iter().map(critique));
         let statement = |name: &str, text: &Option<String>| {
