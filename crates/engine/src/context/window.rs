@@ -23,9 +23,9 @@ pub struct Limits {
 
 impl Limits {
     /// The limits of the specification, with targets inside its ranges: 800–2,000, 150–300, 2,500–4,000. The state's target is
-    /// above its range, so that at least 80% of its hard limit is used before anything is left out.
+    /// its upper end and an item, so that 80% of its hard limit is used before anything is left out.
     pub const FULL: Self = Self {
-        state: (2200, 2500),
+        state: (2060, 2500),
         summary: (250, 400),
         previous: (3000, 4900),
         current: 2400,
@@ -34,19 +34,14 @@ impl Limits {
 
     /// For models with a context of a few thousand tokens.
     pub const SMALL: Self = Self {
-        state: (440, 500),
+        state: (420, 500),
         summary: (60, 100),
         previous: (400, 700),
         current: 350,
         total: (2200, 2800),
     };
 
-    /// What the state keeps as long as the prompt is within its hard limit: 80% of the state's hard limit, and an item.
-    const fn used_state(&self) -> u64 {
-        self.state.1 * 4 / 5 + self.state.1 / 40
-    }
-
-    /// What the state keeps in any case.
+    /// What the state keeps in any case; it keeps its target as long as the prompt is within its hard limit.
     const fn least_state(&self) -> u64 {
         self.state.1 / 3
     }
@@ -178,7 +173,7 @@ impl Window {
         let state = StateText::of(material.state, &view);
         let shown = |budget: &Budget| shown(material, &state, budget, limits.state.1);
         let mut context = shown(&budget);
-        // Over the target, the oldest is shortened first: the summaries, then the state, then the previous round.
+        // Over the target, the oldest is shortened first: the summaries, then the previous round.
         while !context.fits(material.fixed, limits.total.0) && budget.tighten(&limits) {
             context = shown(&budget);
         }
@@ -244,8 +239,7 @@ impl Budget {
             *oldest = min_summary;
             return true;
         }
-        reduce(&mut self.state, limits.used_state())
-            || reduce(&mut self.previous, limits.previous.0)
+        reduce(&mut self.previous, limits.previous.0)
     }
 
     /// Reduces the budgets to their least.
