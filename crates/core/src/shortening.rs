@@ -105,8 +105,11 @@ impl Item {
     }
 }
 
-/// The order in which items are raised: which, and up to which detail.
-const PASSES: [(fn(&Item) -> bool, Detail); 13] = [
+/// Raises the items that meet a condition up to a detail.
+type Pass = (fn(&Item) -> bool, Detail);
+
+/// In their order.
+const PASSES: [Pass; 13] = [
     (|item| item.group == Group::Blocker, Detail::Full),
     (|item| item.is_named, Detail::Brief),
     (|item| item.group == Group::Contested, Detail::Brief),

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::Detail::{Brief, Full, Gone, Id, Least, Short};
 use super::*;
 
 const GROUPS: [Group; 8] = [
@@ -168,7 +169,6 @@ fn m12_old_and_settled_items_are_shortened_first() {
         item(Group::Contested, 2),
         item(Group::Blocker, 1),
     ];
-    use Detail::{Brief, Full, Gone, Id, Least, Short};
     let chosen = |budget| choose(&items, budget, budget);
     assert_eq!(chosen(30), [Gone, Gone, Least, Least, Least]);
     assert_eq!(chosen(29), [Gone, Gone, Id, Least, Least]);

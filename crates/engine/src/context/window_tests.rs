@@ -202,6 +202,22 @@ fn check_limits(round: u32, state: &DebateState, context: &Context) {
             claim.id
         );
     }
+    // M-16: a contested claim with words has its objections, and evidence that is named has words.
+    for claim in state.contested() {
+        let head = format!("{} ", claim.id);
+        let line = context.state.lines().find(|line| line.starts_with(&head));
+        assert!(
+            line.is_none_or(|line| line.contains("| against: ")),
+            "{line:?} in round {round}"
+        );
+    }
+    for id in ids_in(&context.state).filter(|id| id.starts_with('E')) {
+        let head = format!("{id} ");
+        assert!(
+            context.state.lines().any(|line| line.starts_with(&head)),
+            "{id} has no words in round {round}"
+        );
+    }
     for blocker in state.open_blockers() {
         let line = context
             .state

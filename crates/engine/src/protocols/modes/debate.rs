@@ -95,8 +95,10 @@ impl RoundKind {
 #[derive(Debug, Clone)]
 pub struct SeatTurn {
     pub seat: String,
-    /// As said, but citing ids of evidence in place of the numbers of its own list. The journal has the numbers.
+    /// As said.
     pub reply: Contribution,
+    /// As others read it: citing ids of evidence in place of the numbers of its own list.
+    pub heard: Contribution,
     pub remarks: Vec<String>,
     pub withheld: Vec<Withheld>,
     pub spent: Spent,
@@ -213,9 +215,7 @@ impl Debate {
         let registered = changes.registered.clone();
         merge(&mut round.changes, changes);
         for (seat, turn) in group {
-            let references = registered
-                .get(&seat)
-                .map(|registered| &registered.references);
+            let ids = registered.get(&seat).cloned().unwrap_or_default();
             for withheld in &turn.withheld {
                 self.is_watched = true;
                 let alarm = Alarm::Intent(withheld.rule.clone());
@@ -224,10 +224,8 @@ impl Debate {
                 }
             }
             round.turns.push(SeatTurn {
-                reply: match references {
-                    Some(references) => turn.reply.citing(references),
-                    None => turn.reply,
-                },
+                heard: turn.reply.clone().citing(&ids.references),
+                reply: turn.reply,
                 seat,
                 remarks: turn.remarks,
                 withheld: turn.withheld,

@@ -224,7 +224,7 @@ impl Debate {
                 by: turn.seat.clone(),
                 head: self.head(round, turn, Reader::Evaluator),
                 points: self.points(round, turn, Reader::Evaluator),
-                argument: turn.reply.argument.clone(),
+                argument: turn.heard.argument.clone(),
             });
             past.collect()
         });
@@ -302,7 +302,7 @@ impl Debate {
             by,
             head: self.anonymize(&self.head(round, turn, reader)),
             points: points.iter().map(|point| self.anonymize(point)).collect(),
-            argument: self.anonymize(&turn.reply.argument),
+            argument: self.anonymize(&turn.heard.argument),
         }
     }
 

@@ -27,7 +27,7 @@ pub(super) enum Reader {
 impl Debate {
     /// Vote, position and ids of a turn, in a few lines.
     pub(super) fn head(&self, round: &Round, turn: &SeatTurn, reader: Reader) -> String {
-        let reply = &turn.reply;
+        let reply = &turn.heard;
         let shorten = |text: &str| tokens::shorten(text, MAX_HEAD_TOKENS);
         let mut lines = vec![
             format!(
@@ -111,7 +111,7 @@ impl Debate {
 
     /// What else the seat said: concern, risks, alternatives, critiques and the like, one to a line.
     pub(super) fn points(&self, round: &Round, turn: &SeatTurn, reader: Reader) -> Vec<String> {
-        let reply = &turn.reply;
+        let reply = &turn.heard;
         let mut points: Vec<String> = Vec::new();
         if reader != Reader::Later {
             // Later, the state has the reasons of objections.

@@ -330,7 +330,7 @@ async fn m16_objections_are_shown_apart() {
         let objection = |ground: &str, because: &str, counter: Option<&str>| json!([{ "claim": "C1", "ground": ground, "because": because, "counter": counter }]);
         match (seat_of(request).as_str(), round_of(request)) {
             ("analyst", 2) => {
-                reply["opposes"] = objection("fact_conflict", "ferries are cheap", Some("C4"))
+                reply["opposes"] = objection("fact_conflict", "ferries are cheap", Some("C4"));
             }
             ("builder", 2) => reply["opposes"] = objection("inference_gap", "no figures", None),
             _ => reply["opposes"] = json!([]),
@@ -352,8 +352,9 @@ async fn m16_objections_are_shown_apart() {
 async fn m16_small_models_are_asked_to_answer_others() {
     let model = Scripted::new(|request: &Request, _| {
         Ok(other_reply(request).unwrap_or_else(|| {
-            let round = text_of(request).matches("Your own position").count();
-            json!({ "argument": "Use a queue.", "position": "Use one.", "confidence": 0.5 + 0.2 * round as f64, "vote": "MINOR",
+            let is_later = text_of(request).contains("Your own position");
+            let confidence = if is_later { 0.7 } else { 0.5 };
+            json!({ "argument": "Use a queue.", "position": "Use one.", "confidence": confidence, "vote": "MINOR",
                     "claims": [{ "text": "It bursts.", "label": "ASSUME" }], "supports": [], "opposes": [] })
             .to_string()
         }))
