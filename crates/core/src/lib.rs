@@ -1,6 +1,7 @@
 //! The pure rules of debates: no I/O, no clock, no async, no unseeded randomness.
 
 pub mod absence;
+pub mod anonymity;
 pub mod answer;
 pub mod bounded;
 pub mod breaker;
@@ -24,6 +25,7 @@ pub mod opposition;
 pub mod panel;
 pub mod quality;
 pub mod scale;
+pub mod shortening;
 pub mod similarity;
 pub mod sources;
 pub mod spread;

@@ -91,3 +91,6 @@ pub fn of_journal(entries: &[Entry]) -> Option<&'static dyn AnyProtocol> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     named(&setup.protocol)
 }
+
+#[cfg(test)]
+mod reply_schemas_tests;

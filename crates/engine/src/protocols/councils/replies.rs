@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::reply::Reply;
 
-/// A judge's first word, blind (T-03).
+/// A judge's first word, blind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
@@ -27,7 +27,7 @@ pub struct Evaluation {
     pub key_observations: Vec<String>,
 }
 
-/// A judge's second word, after having read its council (T-04).
+/// A judge's second word, after having read its council.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Revision {
@@ -134,7 +134,7 @@ impl JsonSchema for StatedConfidence {
     }
 }
 
-/// The lead's account of its council (T-07).
+/// The lead's account of its council.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Narrative {
@@ -155,7 +155,7 @@ pub struct Merged {
     pub observation: String,
 }
 
-/// A council's answer to what the others found (T-08).
+/// A council's answer to what the others found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Response {
@@ -183,7 +183,7 @@ pub struct Shift {
     pub to: OutOfHundred,
 }
 
-/// The critic's review (T-09).
+/// The critic's review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Critique {
@@ -276,7 +276,7 @@ pub struct Ruling {
     pub answer: String,
 }
 
-/// The orchestrator's last word (T-10).
+/// The orchestrator's last word.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synthesis {

@@ -67,7 +67,7 @@ pub struct Review {
     pub ready_for_synthesis: bool,
 }
 
-/// The final answer in its fixed format (P-06).
+/// The final answer in its fixed format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synthesis {
@@ -103,7 +103,7 @@ pub enum Change {
     Reversed,
 }
 
-/// The judge's marks (P-08).
+/// The judge's marks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Marking {

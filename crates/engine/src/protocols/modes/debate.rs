@@ -1,10 +1,12 @@
 //! The state of a debate: a fold over its turns. The protocol plays by it, and a replay of the journal builds the same state.
 
 mod prompt_view;
+mod turn_view;
 
 use roundtable_core::groupthink::{self, Diversity, Trigger};
-use roundtable_core::state::{DebateState, Taken};
+use roundtable_core::state::{DebateState, Moves, Taken};
 use roundtable_core::votes::{self, Exit, Figures};
+use sha2::{Digest, Sha256};
 
 use super::checks;
 use super::decision::PanelDecision;
@@ -12,7 +14,7 @@ use super::enhanced::{EnhancedState, Escalation, Measurement, PersonDecision, Pr
 use super::panel::Panel;
 use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
-use super::rules::{EscalationPolicy, Rules};
+use super::rules::{EscalationPolicy, Numbering, Rules};
 use super::verdict::Ending;
 use crate::algorithm::EndsBy;
 use crate::context::{Context, Limits, RoundSummary, Window};
@@ -96,7 +98,10 @@ impl RoundKind {
 #[derive(Debug, Clone)]
 pub struct SeatTurn {
     pub seat: String,
+    /// As said.
     pub reply: Contribution,
+    /// As others read it: citing ids of evidence in place of the numbers of its own list.
+    pub heard: Contribution,
     pub remarks: Vec<String>,
     pub withheld: Vec<Withheld>,
     pub spent: Spent,
@@ -179,7 +184,7 @@ impl Debate {
             .into_iter()
             .filter_map(|(seat, turn)| turn.map(|turn| (seat, checks::tidied(turn))))
             .collect();
-        let moves: Vec<_> = group
+        let moves: Vec<(String, Moves)> = group
             .iter()
             .map(|(seat, turn)| {
                 let stance = self.panel.seat(seat).and_then(|seat| seat.stance);
@@ -190,12 +195,30 @@ impl Debate {
                 (seat.clone(), resolved(moves, &self.rules.sources).0)
             })
             .collect();
-        let changes = self.state.take(round.number, &moves);
+        let changes = match self.rules.numbering {
+            Numbering::BySeat => self.state.take(round.number, &moves),
+            Numbering::Shuffled => {
+                let mut shuffled: Vec<&(String, Moves)> = moves.iter().collect();
+                let key = |seat: &str| {
+                    Sha256::digest(format!("{}/{}/{seat}", self.seed, round.number)).to_vec()
+                };
+                shuffled.sort_by_cached_key(|(seat, _)| key(seat));
+                self.state.take_in_order(round.number, &shuffled)
+            }
+        };
         if let Some(enhanced) = &mut self.enhanced {
-            enhanced.add_turns(round.number, &group, &self.state, &self.rules.sources);
+            enhanced.add_turns(
+                round.number,
+                &group,
+                &changes,
+                &self.state,
+                &self.rules.sources,
+            );
         }
+        let registered = changes.registered.clone();
         merge(&mut round.changes, changes);
         for (seat, turn) in group {
+            let ids = registered.get(&seat).cloned().unwrap_or_default();
             for withheld in &turn.withheld {
                 self.is_watched = true;
                 let alarm = Alarm::Intent(withheld.rule.clone());
@@ -204,8 +227,9 @@ impl Debate {
                 }
             }
             round.turns.push(SeatTurn {
-                seat,
+                heard: turn.reply.clone().citing(&ids.references),
                 reply: turn.reply,
+                seat,
                 remarks: turn.remarks,
                 withheld: turn.withheld,
                 spent: turn.spent,
@@ -412,5 +436,6 @@ fn merge(all: &mut Taken, more: Taken) {
     all.new_evidence.extend(more.new_evidence);
     all.new_decisions.extend(more.new_decisions);
     all.touched.extend(more.touched);
+    all.registered.extend(more.registered);
     all.unknown.extend(more.unknown);
 }

@@ -1,5 +1,6 @@
 //! The seats of the panel with their perspective, team and stance.
 
+use roundtable_core::anonymity::Names;
 use roundtable_core::stance::Stance;
 use serde::Serialize;
 
@@ -22,6 +23,8 @@ pub struct Panelist {
     pub variant: Option<Variant>,
     #[serde(skip)]
     pub ability: Ability,
+    #[serde(skip)]
+    pub model: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +70,7 @@ impl Panel {
                 stance,
                 variant: key.and_then(|key| mode.variants.get(&key).cloned()),
                 ability: seated.ability,
+                model: seated.model.clone(),
             }
         });
         Self {
@@ -82,6 +86,24 @@ impl Panel {
 
     pub fn seat(&self, name: &str) -> Option<&Panelist> {
         self.seats.iter().find(|seat| seat.name == name)
+    }
+
+    /// The names by which a seat of an anonymous panel could give itself away.
+    pub fn own_names(&self) -> Names {
+        let seats = self.seats.iter();
+        let models = self.seats.iter().flat_map(|seat| {
+            let model = seat.model.as_str();
+            // `lab:special` and `meta-llama/Llama-3` are also called `special` and `Llama-3`.
+            let parts = [model.split_once(':'), model.rsplit_once('/')];
+            let short = parts.into_iter().flatten().map(|(_, name)| name);
+            std::iter::once(model).chain(short).map(str::to_owned)
+        });
+        Names {
+            seats: seats
+                .flat_map(|seat| [seat.name.clone(), seat.title.clone()])
+                .collect(),
+            models: models.collect(),
+        }
     }
 
     pub fn is_small(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The replies of seats. One type serves all modes; properties that a mode does not use or that are too much for a small model
 //! are left out of the schema. Doc comments of these types are part of the schemas that are sent to models.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use roundtable_core::bounded::Confidence;
@@ -128,7 +128,7 @@ pub struct Risk {
     pub mitigation: String,
 }
 
-/// A vote before anybody has spoken: what the panel would have said without a debate (C-17).
+/// A vote before anybody has spoken: what the panel would have said without a debate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ballot {
@@ -160,7 +160,7 @@ pub struct Conclusion {
     pub open_points: Vec<String>,
 }
 
-/// What the safety evaluator finds in a round (M-09).
+/// What the safety evaluator finds in a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
@@ -218,6 +218,43 @@ impl Contribution {
         let cited = self.cited_numbers();
         let references = self.references.iter();
         references.filter(move |reference| cited.contains(&reference.number))
+    }
+
+    /// The reply with ids of evidence in place of the numbers of its own list.
+    pub fn citing(mut self, references: &BTreeMap<u32, String>) -> Self {
+        for text in self.texts_mut() {
+            *text = citations::renumber(text, references);
+        }
+        self
+    }
+
+    /// All texts that may contain a citation.
+    fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let claims = self.claims.iter_mut();
+        let claims = claims.flat_map(|claim| [&mut claim.text, &mut claim.citations]);
+        let alternatives = self.alternatives.iter_mut();
+        let alternatives = alternatives.flat_map(|a| [&mut a.option, &mut a.rejected_because]);
+        let risks = self.risks.iter_mut();
+        let risks = risks.flat_map(|risk| [&mut risk.failure, &mut risk.mitigation]);
+        let backing = self.backing.iter_mut();
+        let backing = backing.flat_map(|backing| backing.evidence.iter_mut());
+        let statements = [
+            &mut self.blocker,
+            &mut self.steelman,
+            &mut self.concern,
+            &mut self.uncertainty,
+            &mut self.security_objection,
+        ];
+        [&mut self.argument, &mut self.position]
+            .into_iter()
+            .chain(statements.into_iter().flatten())
+            .chain(claims)
+            .chain(self.opposes.iter_mut().map(|o| &mut o.because))
+            .chain(&mut self.decisions)
+            .chain(alternatives)
+            .chain(risks)
+            .chain(backing.map(|piece| &mut piece.source))
+            .chain(self.critiques.iter_mut().flat_map(CritiqueReply::texts_mut))
     }
 
     /// The reply as moves of the debate state, for a seat that was assigned this stance. Where it states another, that one

@@ -292,7 +292,7 @@ fn position(round: &Round, turn: &SeatTurn) -> Vec<Cell> {
     let point = if turn.is_hidden {
         "[withheld]".to_owned()
     } else {
-        one_line(&turn.reply.position)
+        one_line(&turn.heard.position)
     };
     vec![
         Cell::new(turn.seat.clone()),

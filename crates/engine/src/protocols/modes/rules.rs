@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::enhanced::EnhancedRules;
 use crate::algorithm::MajorityRule;
-use crate::mode::Mode;
+use crate::mode::{Mode, Visibility};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
@@ -35,6 +35,29 @@ pub struct Rules {
     /// Seats whose model can call tools. For the others, the program searches the sources.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tool_seats: BTreeSet<String>,
+    #[serde(default, skip_serializing_if = "Numbering::is_by_seat")]
+    pub numbering: Numbering,
+}
+
+/// The order in which claims, evidence and decisions of seats that spoke in parallel are numbered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Numbering {
+    /// Also for anonymous debates of earlier versions, which keep their ids.
+    #[default]
+    BySeat,
+    /// By a hash of seed, round and seat, so that ids in an anonymous debate do not tell seats (M-18).
+    Shuffled,
+}
+
+impl Numbering {
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature is serde's"
+    )]
+    fn is_by_seat(&self) -> bool {
+        *self == Self::BySeat
+    }
 }
 
 /// Whether a person is asked to decide what the panel cannot settle. An open security objection always needs a person.
@@ -96,6 +119,10 @@ impl Rules {
                 return Err(RulesError::LongFocus { round, found });
             }
         }
+        let numbering = match mode.visibility {
+            Visibility::Named => Numbering::BySeat,
+            Visibility::Anonymous => Numbering::Shuffled,
+        };
         Ok(Self {
             mode,
             max_rounds,
@@ -107,6 +134,7 @@ impl Rules {
             stance_order: StanceOrder::Balanced,
             sources: Sources::default(),
             tool_seats: BTreeSet::new(),
+            numbering,
         })
     }
 

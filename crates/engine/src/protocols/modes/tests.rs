@@ -24,6 +24,7 @@ use crate::tokens;
 mod agreement;
 mod endings;
 mod enhanced;
+mod hearing;
 mod prompts;
 mod reply_checks;
 mod resume;

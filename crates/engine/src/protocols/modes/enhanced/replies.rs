@@ -9,7 +9,9 @@ use roundtable_core::evidence::{
     Answer, Cited, Critique, EvidenceType, Flag, Grounds, Heard, Ledger, Said, Standing, Stated,
     Strength,
 };
-use roundtable_core::state::{DebateState, Ground, Moves, NewClaim, Objection, normal_id};
+use roundtable_core::state::{
+    DebateState, Ground, Moves, NewClaim, Objection, Registered, normal_id,
+};
 use roundtable_core::wording::{normal, one_line};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -91,6 +93,14 @@ impl CritiqueReply {
     pub(crate) fn concedes(&self) -> bool {
         let text = self.concession.as_deref().unwrap_or_default();
         !text.trim().is_empty()
+    }
+
+    /// All texts that may contain a citation.
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let counter = self.counter.iter_mut().map(|piece| &mut piece.source);
+        counter
+            .chain(&mut self.synthesis)
+            .chain(&mut self.concession)
     }
 
     /// One line of the turn's text.
@@ -197,15 +207,13 @@ fn read_draft(seat: &str, reply: &Contribution, state: &DebateState, ledger: &Le
 pub(super) fn read_registered(
     seat: &str,
     reply: &Contribution,
+    registered: &Registered,
     state: &DebateState,
     ledger: &Ledger,
 ) -> Heard {
-    read_evidence(seat, reply, state, ledger, |index, new| {
-        let known = state
-            .claims
-            .iter()
-            .find(|claim| normal(&claim.text) == normal(&new.text));
-        known.map_or_else(|| format!("N{}", index + 1), |claim| claim.id.clone())
+    read_evidence(seat, reply, state, ledger, |index, _| {
+        let known = registered.claims.get(&index).cloned();
+        known.unwrap_or_else(|| format!("N{}", index + 1))
     })
 }
 
@@ -286,11 +294,7 @@ fn new_claim<'a>(of: &str, reply: &'a Contribution) -> Option<(usize, &'a NewCla
 fn resolve_piece(piece: &EvidencePiece, reply: &Contribution, state: &DebateState) -> Vec<Said> {
     let kind = piece.kind.stated();
     let numbers = citations::parse(&piece.source).numbers;
-    let is_numbers = piece
-        .source
-        .chars()
-        .all(|c| c.is_ascii_digit() || c.is_whitespace() || "[]-,;.".contains(c));
-    if !numbers.is_empty() && is_numbers {
+    if !numbers.is_empty() && is_citation(&piece.source) {
         let listed = reply
             .references
             .iter()
@@ -402,12 +406,6 @@ pub(super) fn apply_critiques(
             }
             Standing::Contests => {
                 let points_outside = critique.counter.iter().any(|kind| kind.has_source());
-                let because = match &critique.answer {
-                    Answer::Synthesis(text) | Answer::Concession(text) => text.clone(),
-                    Answer::Neither => String::new(),
-                };
-                let brought = said.counter.iter().map(|piece| one_line(&piece.source));
-                let brought: Vec<String> = brought.filter(|text| !text.is_empty()).collect();
                 moves.opposes.push(Objection {
                     claim: id,
                     ground: if points_outside {
@@ -415,20 +413,46 @@ pub(super) fn apply_critiques(
                     } else {
                         Ground::InferenceGap
                     },
-                    because: if brought.is_empty() {
-                        because
-                    } else {
-                        brought.join("; ")
-                    },
+                    because: reason(said, &critique.answer, reply),
                     counter: said.counter.iter().find_map(|piece| {
+                        let cited = citations::parse(&piece.source).numbers;
                         let id = normal_id(&piece.source);
-                        id.starts_with('E').then_some(id)
+                        let number = cited.first().map(|number| format!("[{number}]"));
+                        number.or_else(|| id.starts_with('E').then_some(id))
                     }),
                 });
             }
             Standing::TooWeak { .. } | Standing::NoCounterEvidence | Standing::Unfinished => {}
         }
     }
+}
+
+/// The reason of a critique in words: its counter-evidence, a bare citation with what the source shows, then the synthesis.
+fn reason(said: &CritiqueReply, answer: &Answer, reply: &Contribution) -> String {
+    let counter = said.counter.iter().map(|piece| {
+        let source = one_line(&piece.source);
+        let cited = citations::parse(&source).numbers;
+        let mut listed = reply.references.iter();
+        let shows = listed
+            .find(|listed| cited.contains(&listed.number) && is_citation(&source))
+            .map(|listed| match one_line(&listed.gist) {
+                gist if gist.is_empty() => one_line(&listed.title),
+                gist => gist,
+            });
+        shows.map_or(source.clone(), |shows| format!("{shows} {source}"))
+    });
+    let answer = match answer {
+        Answer::Synthesis(text) | Answer::Concession(text) => Some(text.clone()),
+        Answer::Neither => None,
+    };
+    let parts = counter.chain(answer).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a text consists of citations only: `[1][2]`.
+fn is_citation(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_digit() || c.is_whitespace() || "[]-,;.".contains(c))
 }
 
 /// Faults for which a reply is sent back, with the name of their rule. The texts are sent to models.

@@ -10,7 +10,7 @@ use roundtable_core::evidence::{ClaimConfidence, Flag, Heard, Ledger, PositionEv
 use roundtable_core::scale::Similarity;
 use roundtable_core::sources::{Checked, Sources};
 use roundtable_core::spread;
-use roundtable_core::state::{DebateState, Moves, normal_id};
+use roundtable_core::state::{DebateState, Moves, Taken, normal_id};
 use roundtable_core::votes::Exit;
 use roundtable_core::wording::one_line;
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,7 @@ impl EnhancedState {
         &mut self,
         round: u32,
         group: &[(String, Turn<Contribution>)],
+        changes: &Taken,
         state: &DebateState,
         sources: &Sources,
     ) {
@@ -149,7 +150,8 @@ impl EnhancedState {
             let mut heard: Vec<_> = group
                 .iter()
                 .map(|(seat, turn)| {
-                    replies::read_registered(seat, &turn.reply, state, &self.ledger)
+                    let registered = changes.registered.get(seat).cloned().unwrap_or_default();
+                    replies::read_registered(seat, &turn.reply, &registered, state, &self.ledger)
                 })
                 .collect();
             for heard in &mut heard {
@@ -382,12 +384,6 @@ impl EnhancedState {
     pub fn measured(&self, round: u32) -> Option<&MeasuredRound> {
         let mut rounds = self.rounds.iter();
         rounds.find(|measured| measured.number == round)
-    }
-
-    /// The last check of a claim that found it contradicted, unless a later one found otherwise.
-    pub fn contradiction_of(&self, claim: &str) -> Option<&SourceCheck> {
-        let last = self.checks.iter().rfind(|check| check.claim == claim)?;
-        matches!(last.result, Checked::Contradicted { .. }).then_some(last)
     }
 
     pub fn is_decided(&self, round: u32, escalation: Escalation) -> bool {

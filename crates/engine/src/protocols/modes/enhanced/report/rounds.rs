@@ -83,7 +83,7 @@ fn card(
         if turn.is_hidden {
             "[withheld]".to_owned()
         } else {
-            one_line(&turn.reply.position)
+            one_line(&turn.heard.position)
         }
     });
     let evidence = &position.evidence;

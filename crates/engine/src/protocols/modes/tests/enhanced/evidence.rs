@@ -166,6 +166,46 @@ async fn e03_concessions_and_counter_evidence_change_the_claim() {
         == "the critique of C1 brings nothing as strong as EMPIRICAL"));
 }
 
+/// M-16: grade, counter-evidence, synthesis and concession reach the other seats, and the state gives the reason in words.
+#[tokio::test]
+async fn m16_critiques_reach_the_others() {
+    for (mode, round) in [("collaborative", 3), ("adversarial", 2)] {
+        let model = changed(converging, |request, _, reply| {
+            if (seat_of(request).as_str(), round_of(request)) == ("builder", 2) {
+                reply["critiques"] = json!([
+                    { "claim": "C1", "grade": "MEDIUM", "counter": [{ "type": "EMPIRICAL", "source": "[1]" }],
+                      "synthesis": "Some of both.", "concession": null },
+                    { "claim": "C5", "grade": "LOW", "counter": [], "synthesis": null, "concession": "The log is plain." },
+                ]);
+            }
+        });
+        play_to_end(enhanced_setup(mode, 3, 5), &model, &Arc::default()).await;
+        let requests = contributions_in(&model, round);
+        let request = requests
+            .iter()
+            .find(|request| seat_of(request) == "analyst")
+            .unwrap();
+        let text = text_of(request);
+        for line in [
+            "Critique of C1 graded MEDIUM; against it [EMPIRICAL] [E",
+            "synthesis: Some of both.",
+            "Critique of C5 graded LOW; concedes: The log is plain.",
+        ] {
+            assert!(text.contains(line), "{mode}: '{line}' is missing: {text}");
+        }
+        if mode == "collaborative" {
+            let objection =
+                "| against: builder (FACT conflict): Bursts at nine. [E6]; Some of both., see E6";
+            assert!(text.contains(objection), "{text}");
+        } else {
+            let objection = "Objects to C1 (FACT conflict): Bursts at nine. [E";
+            assert!(text.contains(objection), "{text}");
+        }
+        let others = text.split("## Your seat").next().unwrap();
+        assert!(!others.contains("[1]"), "{others}");
+    }
+}
+
 /// E-03, E-15
 #[tokio::test]
 async fn e03_the_weights_of_the_rules_are_used() {
@@ -268,7 +308,7 @@ async fn e18_claims_are_checked_against_the_sources() {
     let grade = ledger.grade_of(&contradicted.claim).unwrap();
     assert_eq!(grade.level, Level::VeryLow);
     let told = format!(
-        "{}: SPECULATIVE; allows VERY LOW (0.10–0.24); contradicted by plan.md:1-3, which has 400",
+        "{}: SPECULATIVE; allows VERY LOW (0.10–0.24); source check: contradicted by plan.md:1-3, which has 400",
         contradicted.claim
     );
     let second = contributions_in(&model, 2);
@@ -277,6 +317,18 @@ async fn e18_claims_are_checked_against_the_sources() {
         "{}",
         text_of(&second[0])
     );
+    // The seats are told next to the claims.
+    for request in contributions_in(&model, 2) {
+        let shared = &request.messages[0].text;
+        for line in [
+            "C1 [FACT] The sentinel has seen bursts in month 1. [source check: not found in plan.md]",
+            "C2 [INFER] The write load peaks at 400 requests per second. | for",
+            "C4 [INFER] The write load peaks at 900 requests per second. [source check: contradicted by plan.md:1-3, which has 400]",
+            "C6 [INFER] The queue holds messages for 30 days. [source check: contradicted by plan.md:1-3, which has 7]",
+        ] {
+            assert!(shared.contains(line), "'{line}' is missing: {shared}");
+        }
+    }
     let found = &enhancement(&verdict).source_checks[1];
     assert!(
         found.passage.as_deref().unwrap().contains("peaks at 400"),
