@@ -231,10 +231,22 @@ fn e21_an_algorithm_is_chosen_in_the_configuration() {
     // The three seats stand for three answers in round 1.
     let options = ["--no-enhanced", "--rounds", "1"];
     debate(&home, &options).expect(3, &["There is no sufficient majority"]);
-    let plain = debate(&home, &["--no-enhanced", "--rounds", "1", "--no-escalation", "--json"]);
+    let plain = debate(
+        &home,
+        &[
+            "--no-enhanced",
+            "--rounds",
+            "1",
+            "--no-escalation",
+            "--json",
+        ],
+    );
     plain.expect(0, &[]);
     let decision = &plain.json()["result"]["panel_decision"];
-    assert_eq!((&decision["level"], &decision["carried"]), (&json!("LOW"), &json!(false)));
+    assert_eq!(
+        (&decision["level"], &decision["carried"]),
+        (&json!("LOW"), &json!(false))
+    );
     assert_eq!(plain.json().get("debate_record"), None);
     home.run(&["record", "last"])
         .expect(2, &["is not an enhanced debate"]);
