@@ -30,7 +30,7 @@ pub use input::{DEFAULT_MODE, Focus, Input, Settings};
 pub use panel::{Panel, Panelist};
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
-pub use rules::{EscalationPolicy, MAX_ROUNDS, Rules, RulesError, StanceOrder};
+pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::data::Data;

@@ -14,7 +14,7 @@ use super::enhanced::{EnhancedState, Escalation, Measurement, PersonDecision, Pr
 use super::panel::Panel;
 use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
-use super::rules::{EscalationPolicy, Numbering, Rules};
+use super::rules::{Edition, EscalationPolicy, Numbering, Rules};
 use super::verdict::Ending;
 use crate::algorithm::EndsBy;
 use crate::context::{Context, Limits, RoundSummary, Window};
@@ -263,9 +263,12 @@ impl Debate {
 
     pub fn finish_round(&mut self, diversity: Option<Diversity>, measured: Option<Measurement>) {
         if let Some(round) = self.rounds.last_mut() {
-            let figures = self
+            let mut figures = self
                 .state
                 .figures(round.number, round.changes.new_facts.len());
+            if self.rules.edition == Edition::First {
+                figures.silent = 0;
+            }
             round.summary = Some(RoundSummary::of(&self.state, &round.changes, &figures));
             round.figures = Some(figures);
             round.diversity = diversity;

@@ -4,7 +4,7 @@ use roundtable_core::anonymity::Names;
 use roundtable_core::stance::Stance;
 use serde::Serialize;
 
-use super::rules::{Rules, StanceOrder};
+use super::rules::{Edition, Rules};
 use crate::cast::{Anchor, Part, Team};
 use crate::event::Setup;
 use crate::mode::{SpeakingOrder, Stances, Variant};
@@ -46,9 +46,9 @@ impl Panel {
         let panel = setup.seats.iter();
         let panel = panel.filter(|seated| seated.seat.part == Part::Panel);
         let count = panel.clone().count();
-        let assigned = |index: usize| match rules.stance_order {
-            StanceOrder::InTurn => Stance::in_turn(index),
-            StanceOrder::Balanced => Stance::of_seat(index, count),
+        let assigned = |index: usize| match rules.edition {
+            Edition::First => Stance::in_turn(index),
+            Edition::Second => Stance::of_seat(index, count),
         };
         let seats = panel.enumerate().map(|(index, seated)| {
             let seat = &seated.seat;

@@ -28,7 +28,7 @@ pub struct Rules {
     #[serde(default)]
     pub escalation: EscalationPolicy,
     #[serde(default)]
-    pub stance_order: StanceOrder,
+    pub edition: Edition,
     /// The user's sources at the time of opening (M-15).
     #[serde(default, skip_serializing_if = "Sources::is_empty")]
     pub sources: Sources,
@@ -69,14 +69,15 @@ pub enum EscalationPolicy {
     Never,
 }
 
-/// How stances are assigned to the seats. Kept, because the journal does not name a seat's stance.
+/// Rules that have changed since the first debates were stored. A stored debate keeps those it was played by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StanceOrder {
-    /// In debates of earlier versions.
+pub enum Edition {
+    /// Stances are assigned in turn, and seats that never spoke are left out of every count.
     #[default]
-    InTurn,
-    Balanced,
+    First,
+    /// Stances are balanced, and seats that never spoke do not agree.
+    Second,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -131,7 +132,7 @@ impl Rules {
             enhanced: None,
             majority: None,
             escalation: EscalationPolicy::Ask,
-            stance_order: StanceOrder::Balanced,
+            edition: Edition::Second,
             sources: Sources::default(),
             tool_seats: BTreeSet::new(),
             numbering,

@@ -11,7 +11,7 @@ use roundtable_core::scale::Similarity;
 use roundtable_core::sources::{Checked, Sources};
 use roundtable_core::spread;
 use roundtable_core::state::{DebateState, Moves, Taken, normal_id};
-use roundtable_core::votes::Exit;
+use roundtable_core::votes::{Exit, Figures};
 use roundtable_core::wording::one_line;
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +40,8 @@ pub struct EnhancedState {
     answers: BTreeMap<String, (u32, Answer)>,
     /// The round in which each seat took its present position.
     since: BTreeMap<String, u32>,
-    /// The number of seats of the panel.
-    seats: usize,
+    /// The number of seats that never spoke.
+    silent: usize,
 }
 
 /// A round with its measures and the decision that follows from them.
@@ -122,7 +122,7 @@ impl EnhancedState {
             checks: Vec::new(),
             answers: BTreeMap::new(),
             since: BTreeMap::new(),
-            seats: 0,
+            silent: 0,
         }
     }
 
@@ -208,7 +208,8 @@ impl EnhancedState {
         state: &DebateState,
         measurement: Measurement,
     ) {
-        self.seats = state.participants().len();
+        let figures = round.figures.as_ref();
+        self.silent = figures.map_or(0, |figures| figures.silent);
         let mut positions = Vec::new();
         let mut turned = Vec::new();
         let mut compared = 0;
@@ -273,8 +274,8 @@ impl EnhancedState {
             agreement: Agreement::of(&in_seat_order),
             turned,
             compared,
-            seats: self.seats,
-            silent: self.seats.saturating_sub(self.answers.len()),
+            seats: figures.map_or(0, Figures::seats),
+            silent: self.silent,
             sources: cited.iter().flatten().collect::<BTreeSet<_>>().len(),
         };
         let mut history: Vec<Metrics> = self.history();
@@ -395,8 +396,7 @@ impl EnhancedState {
     pub fn count(&self) -> Option<(convergence::Majority, Count)> {
         let rule = self.rules.algorithm.majority.as_ref()?;
         let majority = convergence::majority(&self.answers());
-        let silent = self.seats.saturating_sub(self.answers.len());
-        let count = rule.count(majority.seats.len(), majority.minority.len() + silent);
+        let count = rule.count(majority.seats.len(), majority.minority.len() + self.silent);
         Some((majority, count))
     }
 

@@ -285,7 +285,7 @@ fn m06_stances_of_stored_debates_do_not_change() {
     let new = rules("devils-advocate", 5);
     assert_eq!(stances(&new), ["YES", "NO", "NEUTRAL", "NEUTRAL"]);
     let mut stored = serde_json::to_value(&new).unwrap();
-    for field in ["stance_order", "escalation", "majority"] {
+    for field in ["edition", "escalation", "majority"] {
         stored.as_object_mut().unwrap().remove(field).unwrap();
     }
     let old: Rules = serde_json::from_value(stored).unwrap();
