@@ -145,6 +145,8 @@ impl Debate {
             remarks: Vec::new(),
             withheld: Vec::new(),
             instead_of: None,
+        rescued_by: None,
+        reused: false,
         })))
     }
 

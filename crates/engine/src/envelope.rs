@@ -32,6 +32,9 @@ pub struct Metadata {
     /// The step it belongs to, in addition to the design: steps may run in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// The model that put the seat's words into the required form, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescued_by: Option<String>,
 }
 
 impl Envelope {
@@ -106,7 +109,8 @@ impl Envelopes {
                 self.add_tokens(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
                 let name = format!("{}_end", self.subject(&step.call.step, seat));
-                let envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
+                let mut envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
+                envelope.metadata.rescued_by.clone_from(&step.rescued_by);
                 Some(envelope.with_step(&step.call.step))
             }
             Event::StepFailed(step) => {
@@ -175,6 +179,7 @@ impl Envelopes {
                 role: seat.map(str::to_owned),
                 tokens_so_far: self.finished_tokens + self.tokens_in_flight.values().sum::<u64>(),
                 step: None,
+                rescued_by: None,
             },
         }
     }

@@ -231,6 +231,19 @@ impl Event {
     }
 }
 
+/// A step's position for people: `the skeptic in round 1` for `r1/skeptic/criticise`, `the judge (score)` for `score/judge/mark`.
+pub fn position(step: &str) -> String {
+    let mut parts = step.split('/');
+    let (Some(group), Some(seat)) = (parts.next(), parts.next()) else {
+        return step.to_owned();
+    };
+    let seat = seat.replace(['-', '_'], " ");
+    match group.strip_prefix('r').map(str::parse::<u32>) {
+        Some(Ok(round)) => format!("the {seat} in round {round}"),
+        _ => format!("the {seat} ({group})"),
+    }
+}
+
 /// The parameters a debate was started with.
 ///
 /// It is the payload of the first journal entry. Together with the recorded replies it determines the debate: a resumed debate
@@ -290,6 +303,21 @@ pub struct FinishedStep {
     /// The model that was asked first, if a fallback model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
+    /// The model that put the seat's words into the schema, `provider:model`, after the seat had failed to do so twice (C-05).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rescued_by: Option<String>,
+    /// A copy of a step of an earlier generation whose request is the same again. Its usage is counted there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
+}
+
+impl FinishedStep {
+    /// The remarks for people, with the one on the model that put the reply into its form.
+    pub fn all_remarks(&self) -> Vec<String> {
+        let rescued = self.rescued_by.iter();
+        let rescued = rescued.map(|model| format!("Put into the required form by {model}."));
+        self.remarks.iter().cloned().chain(rescued).collect()
+    }
 }
 
 /// The model that was asked and did not answer.

@@ -11,7 +11,7 @@ mod replay;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
@@ -66,6 +66,7 @@ pub async fn play(table: &Table, protocol: &dyn AnyProtocol) -> Result<Arc<End>,
 pub fn report(entries: &[Entry]) -> Report {
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     report.sections.extend(fallbacks::section(entries));
+    report.sections.extend(fallbacks::rescued_section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }
@@ -77,7 +78,12 @@ pub fn progress(entries: &[Entry]) -> Option<Section> {
 
 /// The protocol's own record, for programs. `None` before the first entry. `timestamp` (RFC 3339) is the opening time.
 pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
-    of_journal(entries)?.record(id, timestamp, entries)
+    let mut record = of_journal(entries)?.record(id, timestamp, entries)?;
+    let rescued = fallbacks::rescued(entries);
+    if let Some(fields) = record.as_object_mut().filter(|_| !rescued.is_empty()) {
+        fields.insert("rescued".into(), json!(rescued));
+    }
+    Some(record)
 }
 
 /// The debate record of the evidence-based design (E-12), for debates of every protocol.

@@ -1,5 +1,6 @@
 //! Structured replies (C-05): the schema that is sent, the parser and the validator are derived from one Rust type.
 
+mod additions;
 mod main_text;
 mod normalize;
 mod read;
@@ -11,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub(crate) use additions::additions;
 pub use main_text::MainText;
 pub use read::{ReplyError, read, without_reasoning};
 pub use schema::{Refinement, schema_for};

@@ -20,6 +20,8 @@ pub enum ReplyError {
     CutOff,
     #[error("The provider withheld the reply.")]
     Refused,
+    #[error("The reply is prose instead of JSON.")]
+    Prose,
     #[error("The reply is not a JSON object: {0}")]
     NotJson(String),
     #[error("The reply does not fit the schema: {}", .0.join("; "))]
@@ -34,7 +36,7 @@ impl ReplyError {
     pub fn has_no_reply(&self) -> bool {
         match self {
             Self::Empty | Self::CutOff | Self::Refused => true,
-            Self::NotJson(_) | Self::Invalid(_) | Self::Unusable(_) => false,
+            Self::Prose | Self::NotJson(_) | Self::Invalid(_) | Self::Unusable(_) => false,
         }
     }
 }
@@ -90,7 +92,7 @@ fn short(message: &str) -> String {
     format!("{head} … {}", tail.iter().rev().collect::<String>())
 }
 
-fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
+pub(super) fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     let error = match serde_json::from_str::<Value>(text) {
         Ok(value) if value.is_object() => return Ok(value),
         Ok(_) => "it is another kind of JSON value".to_owned(),
@@ -112,7 +114,11 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     let mut candidates: Vec<&str> = candidates.into_iter().flatten().collect();
     candidates.dedup();
     let object = candidates.into_iter().find_map(repaired);
-    object.ok_or_else(|| ReplyError::NotJson(short(&error)))
+    object.ok_or_else(|| match from_brace {
+        Some(_) => ReplyError::NotJson(short(&error)),
+        None if text.starts_with('[') => ReplyError::NotJson(short(&error)),
+        None => ReplyError::Prose,
+    })
 }
 
 /// Removes a leading reasoning block, which some models write into the reply.

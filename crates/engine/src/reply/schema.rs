@@ -1,7 +1,7 @@
 //! JSON schemas of reply types, in the form that every provider accepts: self-contained, objects closed, properties required.
 
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
 use jsonschema::{ValidationError, Validator};
@@ -53,6 +53,26 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
             .insert(id, Arc::clone(&derived));
         derived
     })
+}
+
+/// The values of all enumerations of a type: words that the schema gives, not the model.
+pub(super) fn choices<T: Reply>() -> HashSet<String> {
+    fn collect(schema: &Value, choices: &mut HashSet<String>) {
+        if let Some(object) = schema.as_object() {
+            let constant = object.get("const").into_iter();
+            let values = object.get("enum").and_then(Value::as_array).into_iter();
+            let all = constant.chain(values.flatten()).filter_map(Value::as_str);
+            choices.extend(all.map(str::to_owned));
+        }
+        match schema {
+            Value::Object(object) => object.values().for_each(|inner| collect(inner, choices)),
+            Value::Array(items) => items.iter().for_each(|inner| collect(inner, choices)),
+            _ => {}
+        }
+    }
+    let mut choices = HashSet::new();
+    collect(&derived::<T>().json, &mut choices);
+    choices
 }
 
 /// The schema that a reply is validated against.

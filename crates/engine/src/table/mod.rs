@@ -6,6 +6,7 @@ mod fingerprint;
 mod journaling;
 mod person;
 mod replay;
+mod rescue;
 mod step;
 mod write_queue;
 
@@ -35,6 +36,7 @@ use crate::totals::Sum;
 
 pub use crate::budget::{Budget, Exhausted};
 pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
+pub use rescue::FastModel;
 pub use step::{Ask, Turn};
 
 use crate::budget::BudgetTracker;
@@ -84,6 +86,8 @@ pub struct SeatModel {
 /// can differ between two runs of the same setup is passed in here, so that a test can replace it.
 pub struct TableDeps {
     pub seat_models: HashMap<String, SeatModel>,
+    /// The model that puts invalid replies into their schema (C-05); the seat's own if there is none.
+    pub fast_model: Option<FastModel>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub scale: Scale,
     pub prompts: Arc<Prompts>,
