@@ -173,6 +173,7 @@ impl Display {
             } => self.step_started(step, seat, *round, model),
             Event::Chunk { step, text, .. } => self.chunk(step, text),
             Event::StepRestarted { step, reason } => self.step_restarted(step, reason),
+            Event::StepFinished(step) if step.reused => {}
             Event::StepFinished(step) => self.step_finished(step),
             Event::StepFailed(step) => {
                 self.close();

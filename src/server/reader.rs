@@ -200,6 +200,11 @@ impl Reader {
                     .into_iter()
                     .collect()
             }
+            // Sent when the step finished the first time.
+            Event::StepFinished(step) if step.reused => {
+                self.cursor.seq = seq;
+                Vec::new()
+            }
             Event::StepFinished(step) => {
                 let mut frames = self.finish_turn(step);
                 self.cursor.turns.remove(&step.call.step);
@@ -219,6 +224,7 @@ impl Reader {
             | Event::StepRestarted { .. }
             | Event::Ended(_)
             | Event::Reopened { .. }
+            | Event::Superseded(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
             | Event::Tracked { .. }

@@ -105,6 +105,8 @@ impl Envelopes {
                 let envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
                 Some(envelope.with_step(step))
             }
+            // Clients have it from the first time.
+            Event::StepFinished(step) if step.reused => None,
             Event::StepFinished(step) => {
                 self.add_tokens(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
@@ -148,6 +150,7 @@ impl Envelopes {
                 None
             }
             Event::Noted { .. }
+            | Event::Superseded(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
             | Event::Tracked { .. }

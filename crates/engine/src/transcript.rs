@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use roundtable_core::timing::busy;
 use serde::Serialize;
 
+use crate::journal::current;
 use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
@@ -130,6 +131,7 @@ pub struct Rating {
 impl Transcript {
     /// `None` if the journal has no first entry.
     pub fn of(id: &str, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let (opening, setup) = entries
             .iter()
             .find_map(|entry| Some((entry, entry.event.setup()?)))?;

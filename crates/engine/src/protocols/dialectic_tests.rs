@@ -291,7 +291,7 @@ async fn c05_an_invalid_reply_is_sent_back_once_with_the_reason() {
     let critiques = asked_of(&model, "critique");
     let reason = sent_back(&critiques);
     assert!(
-        reason.contains("/quality_score") && reason.contains("ready_for_synthesis"),
+        reason.contains("quality_score must be at most 10") && reason.contains("ready_for_synthesis"),
         "{reason}"
     );
     assert_eq!(trace.totals.seats["skeptic"].calls, 4);
@@ -646,4 +646,114 @@ async fn c12_instructions_in_a_reply_stay_quoted() {
         "{critique}"
     );
     assert_eq!(critique.matches("</quote>").count(), 1);
+}
+
+/// The first critique fails; the skeptic is back in the second round.
+fn first_critique_fails(request: &Request, before: usize) -> Result<String, ModelError> {
+    if name(request) == "critique" && before == 0 {
+        return Err(ModelError::Unreachable {
+            detail: "gone".into(),
+        });
+    }
+    good_script(request, before)
+}
+
+/// C-06: resuming a partial debate retries the missing step and plays on from there. The trace and the transcript show every step
+/// once; what was paid for in vain stays in the totals.
+#[tokio::test]
+async fn c06_resuming_retries_a_step_that_was_missing_in_the_middle() {
+    let (model, journal) = (Scripted::new(first_critique_fails), Arc::default());
+    let before = played(&model, &journal).await;
+    assert_eq!(before.state, State::Partial);
+    let again = Scripted::new(good_script);
+    let after = played(&again, &journal).await;
+    assert_eq!(
+        again.asked(),
+        [
+            "critique",
+            "revision",
+            "review",
+            "revision",
+            "review",
+            "synthesis"
+        ],
+        "the judge's reply to the same answer is used again"
+    );
+    let result = after.result.unwrap();
+    assert_eq!(
+        (after.state, result.missing.len(), result.confidence),
+        (State::Complete, 0, result.confidence_stated)
+    );
+    let fresh = played(&Scripted::new(good_script), &Arc::default()).await;
+    assert_eq!(after.rounds, fresh.rounds);
+    assert_eq!(result.issues, fresh.result.unwrap().issues);
+    assert_eq!(
+        after.totals.debate.calls,
+        before.totals.debate.calls + fresh.totals.debate.calls - 2
+    );
+    let entries = entries(&journal);
+    let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
+    let mut steps: Vec<_> = transcript.turns().map(|turn| &turn.step).collect();
+    let shown = steps.len();
+    steps.sort();
+    steps.dedup();
+    assert_eq!((shown, steps.len()), (8, 8));
+    assert_eq!(transcript.totals, after.totals);
+
+    // Complete now: nothing is left to retry.
+    let idle = Scripted::new(good_script);
+    let same = played(&idle, &journal).await;
+    assert_eq!(idle.heard().len(), 0);
+    assert_eq!((same.rounds, same.state), (after.rounds, State::Complete));
+}
+
+/// C-06: a retry that fails again leaves the debate partial, and it can be resumed once more.
+#[tokio::test]
+async fn c06_a_failed_retry_can_be_resumed_again() {
+    let journal = Arc::default();
+    for generation in 0..3 {
+        let trace = played(&Scripted::new(first_critique_fails), &journal).await;
+        assert_eq!(trace.state, State::Partial, "{generation}");
+        assert_eq!(trace.result.unwrap().missing.len(), 1);
+    }
+    let trace = played(&Scripted::new(good_script), &journal).await;
+    assert_eq!(trace.state, State::Complete);
+}
+
+/// C-08: a resumed debate that is killed after any entry and resumed again leaves the same journal.
+#[tokio::test]
+async fn c08_a_resumed_debate_that_is_killed_leaves_the_same_journal() {
+    let partial = Arc::<MemoryJournal>::default();
+    played(&Scripted::new(first_critique_fails), &partial).await;
+    let start = partial.keyed().len();
+    let whole = Arc::new(MemoryJournal::holding(partial.keyed()));
+    played(&Scripted::new(good_script), &whole).await;
+    for length in start + 1..whole.keyed().len() {
+        let journal = Arc::new(MemoryJournal::holding(partial.keyed()));
+        let (dying, dead) = Dying::after(length, &journal);
+        let model = Scripted::new(good_script);
+        let killed = deps(&model, Arc::new(dying));
+        tokio::select! {
+            table = Table::open(setup(QUESTION), Budget::default(), killed) => {
+                let table = table.unwrap();
+                tokio::select! {
+                    _ = play(&table, &Dialectic) => {}
+                    () = dead.notified() => {}
+                }
+            }
+            () = dead.notified() => {}
+        }
+        let heard = model.heard();
+        let rest = Scripted::new(move |request: &Request, before| {
+            let earlier = heard.iter().filter(|old| name(old) == name(request));
+            good_script(request, before + earlier.count().min(1))
+        });
+        if journal.keyed().len() < whole.keyed().len() {
+            played(&rest, &journal).await;
+        }
+        let keys = |journal: &MemoryJournal| -> Vec<String> {
+            journal.keyed().into_iter().map(|keyed| keyed.key).collect()
+        };
+        assert_eq!(keys(&journal), keys(&whole), "killed after {length}");
+    }
 }

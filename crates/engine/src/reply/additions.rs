@@ -14,8 +14,10 @@ pub(crate) fn additions<T: Reply>(reply: &str, said: &[String]) -> Vec<String> {
     let Ok(reply) = object_in(reply, Finish::Stop) else {
         return vec!["no JSON object".to_owned()];
     };
+    let (choices, maxima) = schema::vocabulary::<T>();
     let mut known = Said {
-        choices: schema::choices::<T>(),
+        choices,
+        maxima,
         ..Said::default()
     };
     for text in said {
@@ -35,6 +37,8 @@ struct Said {
     numbers: Vec<f64>,
     /// The values of the schema's enumerations.
     choices: HashSet<String>,
+    /// The upper ends of the schema's scales.
+    maxima: Vec<f64>,
 }
 
 impl Said {
@@ -50,7 +54,7 @@ impl Said {
 
     fn add_text(&mut self, text: &str) {
         self.words.extend(words(text));
-        self.numbers.extend(numbers(text));
+        self.numbers.extend(numbers(text, &self.maxima));
     }
 
     fn compare(&self, value: &Value, added: &mut Vec<String>) {
@@ -87,9 +91,24 @@ fn words(text: &str) -> impl Iterator<Item = String> {
         .map(str::to_lowercase)
 }
 
-fn numbers(text: &str) -> impl Iterator<Item = f64> {
-    text.split(|c: char| !c.is_ascii_digit() && c != '.')
-        .filter_map(|digits| digits.trim_matches('.').parse().ok())
+/// The numbers in a text. Of `7/10` the 7 counts only if the schema has a property that goes up to 10: on another scale it would
+/// be another number.
+fn numbers(text: &str, maxima: &[f64]) -> Vec<f64> {
+    let mut numbers = Vec::new();
+    let tokens = text.split(|c: char| !c.is_ascii_digit() && c != '.' && c != '/');
+    for token in tokens {
+        let number = |digits: &str| digits.trim_matches('.').parse::<f64>().ok();
+        match token.split_once('/') {
+            Some((part, whole)) if !whole.is_empty() && !part.is_empty() => {
+                let known = |whole: &f64| maxima.iter().any(|max| (max - whole).abs() < 1e-9);
+                if number(whole).is_some_and(|whole| known(&whole)) {
+                    numbers.extend(number(part));
+                }
+            }
+            _ => numbers.extend(token.split('/').filter_map(number)),
+        }
+    }
+    numbers
 }
 
 #[cfg(test)]

@@ -61,3 +61,11 @@ fn c05_percentages_and_shares_are_equal() {
     assert!(!said("170 or 0.07").has(7.5));
     assert!(!said("18").has(8.0));
 }
+
+/// A grade counts only on a scale of the schema: 8/10 is not 8 of a hundred.
+#[test]
+fn c05_a_grade_on_another_scale_is_another_number() {
+    assert_eq!(numbers("I give 8/10.", &[10.0]), [8.0]);
+    assert_eq!(numbers("I give 8/10.", &[100.0]), [0.0; 0]);
+    assert_eq!(numbers("3 and/or 4", &[100.0]), [3.0, 4.0]);
+}

@@ -17,7 +17,7 @@ use crate::event::{Event, Spent};
 use crate::model::{
     Delta, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker, ToolCall,
 };
-use crate::reply::{MainText, Reply, ReplyError, read};
+use crate::reply::{MainText, Reply, ReplyError, read, read_mended};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
 use crate::tools::{Exchange, Session, Toolbox};
@@ -92,6 +92,8 @@ pub(super) fn cost(
 pub(super) struct Judged<T> {
     pub(super) turn: Turn<T>,
     pub(super) json: Value,
+    /// Remarks on what was cut or left out, for which it is not sent back.
+    pub(super) cuts: Vec<String>,
 }
 
 /// A reply of the model.
@@ -145,7 +147,8 @@ impl<T: Reply> Calls<'_, '_, T> {
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let retry = self.retry_request(request, &said, &faults, void);
         let mut words = Vec::new();
-        if !void {
+        let mut is_form = first.as_ref().err().is_some_and(ReplyError::is_about_form);
+        if is_form {
             words.push(said.text.clone());
         }
         let again = match self.recall_sent_back(SECOND)? {
@@ -159,6 +162,7 @@ impl<T: Reply> Calls<'_, '_, T> {
                     let fault = error.to_string();
                     self.note_sent_back(SECOND, &mut again, &[fault]).await?;
                     if !error.has_no_reply() {
+                        is_form = error.is_about_form();
                         words.push(again.text.clone());
                     }
                     Err(reply_failure(&error, &again))
@@ -174,7 +178,8 @@ impl<T: Reply> Calls<'_, '_, T> {
             (Ok(first), Ok(second)) if second.breaks_more_than(&first) => Ok(Ok(first)),
             (_, Ok(second)) => Ok(Ok(second)),
             (Ok(first), Err(_)) => Ok(Ok(first)),
-            (Err(_), Err(failure)) => self.rescue(words, failure).await,
+            (Err(_), Err(failure)) if is_form => self.rescue(words, failure).await,
+            (Err(_), Err(failure)) => Ok(Err(failure)),
         }
     }
 
@@ -395,7 +400,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     }
 
     pub(super) fn judge(&self, said: &Said) -> Result<Judged<T>, ReplyError> {
-        let reply = read::<T>(&said.text, said.finish, self.sent)?;
+        let (reply, cuts) = read_mended::<T>(&said.text, said.finish, self.sent)?;
         let (reply, json, withheld) = apply_safety(reply)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
@@ -409,7 +414,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             withheld,
             spent: Spent::default(),
         };
-        Ok(Judged { turn, json })
+        Ok(Judged { turn, json, cuts })
     }
 
     /// The request with the faults of the first reply appended.

@@ -177,6 +177,9 @@ impl<'t, T: Reply> Ask<'t, T> {
         if let Some(known) = table.replay.step(&step) {
             return self.recall(&known, &hash);
         }
+        if let Some((notes, reply)) = table.replay.reusable(&step, &hash) {
+            return self.reuse(notes, reply).await;
+        }
         let expected = request.texts().map(tokens::estimate).sum();
         table.flush().await?;
         let reservation = table
@@ -288,6 +291,21 @@ impl<'t, T: Reply> Ask<'t, T> {
         }
     }
 
+    /// Journals an earlier reply to the same request again, at its place in the debate as it is played now.
+    async fn reuse(
+        &self,
+        notes: Vec<Event>,
+        step: FinishedStep,
+    ) -> Result<Option<Turn<T>>, Halt> {
+        self.table.flush().await?;
+        let turn = self.recall(&Known::Finished(&step), &step.call.request)?;
+        for note in notes {
+            self.table.record(note).await?;
+        }
+        self.record(Event::StepFinished(Arc::new(step))).await?;
+        Ok(turn)
+    }
+
     fn mark_missing(&self, step: &str, reason: &str) {
         lock(&self.table.stats).missing.insert(
             step.to_owned(),
@@ -307,7 +325,12 @@ impl<'t, T: Reply> Ask<'t, T> {
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
-            Ok(Judged { mut turn, json }) => {
+            Ok(Judged {
+                mut turn,
+                json,
+                cuts,
+            }) => {
+                turn.remarks.extend(cuts);
                 turn.spent = call.spent;
                 self.announce_rest(&call.step, &turn.text, announced);
                 let finished = FinishedStep {

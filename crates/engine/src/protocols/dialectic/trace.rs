@@ -11,6 +11,7 @@ use super::debate::{Debate, Exchange};
 use super::verdict::{AutoScore, Verdict};
 use crate::event::{Entry, Event, State};
 use crate::fallbacks::StandIn;
+use crate::journal::current;
 use crate::protocols::record_header::RecordHeader;
 use crate::reasoning::Retrieval;
 use crate::table::span_of;
@@ -57,6 +58,7 @@ pub struct Timing {
 impl Trace {
     /// `None` for a journal without its first entry. `timestamp` (RFC 3339) is the opening time.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let header = RecordHeader::of(id, timestamp, entries)?;
         let (setup, status) = (header.setup, header.status);
         let verdict: Option<Verdict> = status.verdict();
