@@ -94,6 +94,11 @@ impl Display {
             headed_step: None,
             convergence: Vec::new(),
         };
+        if mode.events
+            && let Ok(line) = serde_json::to_string(&display.envelopes.opening(id))
+        {
+            output::line(&line);
+        }
         if !mode.quiet {
             output::note(&format!(
                 "\n{}\n{}",

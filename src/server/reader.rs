@@ -30,6 +30,9 @@ struct PartialTurn {
     restarts: u32,
     length: usize,
     hash: Hash,
+    /// Restarts that this reader was sent. A client that drops events with a known id must not lose one: the text before it may
+    /// have begun in another process, with the same numbers.
+    voided: u32,
     /// The part is known to belong to the text in progress, without comparing hashes.
     verified: bool,
 }
@@ -82,6 +85,9 @@ impl fmt::Display for Cursor {
         for (step, part) in &self.turns {
             let (restarts, length) = (part.restarts, part.length);
             write!(f, "~{step}:{restarts}:{length}:{:x}", part.hash.0)?;
+            if part.voided > 0 {
+                write!(f, ":{}", part.voided)?;
+            }
         }
         Ok(())
     }
@@ -127,6 +133,10 @@ fn parse_turn(text: &str) -> Option<PartialTurn> {
         restarts: numbers.next()?.parse().ok()?,
         length: numbers.next()?.parse().ok()?,
         hash: Hash(u32::from_str_radix(numbers.next()?, 16).ok()?),
+        voided: match numbers.next() {
+            Some(number) => number.parse().ok()?,
+            None => 0,
+        },
         verified: false,
     };
     numbers.next().is_none().then_some(turn)
@@ -306,6 +316,9 @@ impl Reader {
             rest
         } else {
             self.begin_turn(turn);
+            if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
+                begun.voided = part.voided + 1;
+            }
             frames.extend(self.wrap(&turn.restarted()));
             &turn.text
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::{Event, Setup};
+use crate::event::{Event, Setup, State};
 use crate::protocol::AnyProtocol;
 use crate::protocols;
 use crate::tokens;
@@ -35,6 +35,12 @@ pub struct Metadata {
     /// The model that put the seat's words into the required form, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescued_by: Option<String>,
+    /// With `complete`: how the debate ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// With `complete`: what is missing, if the debate is not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl Envelope {
@@ -70,6 +76,11 @@ impl Envelopes {
         self.named_phase = protocols::named(&setup.protocol)
             .filter(|protocol| protocol.phase_names_events())
             .map(AnyProtocol::answer_phase);
+    }
+
+    /// The first line of a stream of events: it names the debate.
+    pub fn opening(&self, id: &str) -> Envelope {
+        self.envelope("debate_start".into(), self.round, id.to_owned(), None)
     }
 
     /// `None` for events that are not public. The match lists every event, so that each new one is decided on here.
@@ -129,7 +140,10 @@ impl Envelopes {
                     .as_ref()
                     .and_then(|result| result["final_answer"].as_str());
                 let content = answer.unwrap_or_default().to_owned();
-                Some(self.envelope("complete".into(), self.round, content, None))
+                let mut envelope = self.envelope("complete".into(), self.round, content, None);
+                envelope.metadata.state = Some(end.state);
+                envelope.metadata.reason.clone_from(&end.reason);
+                Some(envelope)
             }
             Event::Said(words) => {
                 Some(self.envelope("user_input".into(), self.round, words.text.clone(), None))
@@ -183,6 +197,8 @@ impl Envelopes {
                 tokens_so_far: self.finished_tokens + self.tokens_in_flight.values().sum::<u64>(),
                 step: None,
                 rescued_by: None,
+                state: None,
+                reason: None,
             },
         }
     }

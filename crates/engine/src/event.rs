@@ -222,7 +222,9 @@ impl Event {
     pub fn key(&self, generation: u32) -> Option<String> {
         match self {
             Self::Opened(_) => Some("opened".into()),
-            Self::RoundStarted { round, .. } => Some(in_generation(format!("r{round}"), generation)),
+            Self::RoundStarted { round, .. } => {
+                Some(in_generation(format!("r{round}"), generation))
+            }
             Self::Noted { key, .. } => Some(in_generation(key.clone(), generation)),
             Self::StepFinished(step) => Some(in_generation(step.call.step.clone(), generation)),
             Self::StepFailed(step) => Some(format!("{}!{generation}", step.call.step)),

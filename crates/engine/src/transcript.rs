@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use roundtable_core::timing::busy;
 use serde::Serialize;
 
-use crate::journal::current;
 use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
 };
+use crate::journal::current;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;

@@ -144,7 +144,10 @@ fn c06_a_failure_is_shown_until_it_is_retried() {
     assert!(transcript.ran_out() && transcript.is_over());
     assert_eq!(transcript.reason.as_deref(), Some("it had to"));
 
-    events.push(Event::Reopened { generation: 1, from: None });
+    events.push(Event::Reopened {
+        generation: 1,
+        from: None,
+    });
     let transcript = Transcript::of("d", &journal(events.clone())).unwrap();
     assert_eq!(
         turns(&transcript),

@@ -291,7 +291,8 @@ async fn c05_an_invalid_reply_is_sent_back_once_with_the_reason() {
     let critiques = asked_of(&model, "critique");
     let reason = sent_back(&critiques);
     assert!(
-        reason.contains("quality_score must be at most 10") && reason.contains("ready_for_synthesis"),
+        reason.contains("quality_score must be at most 10")
+            && reason.contains("ready_for_synthesis"),
         "{reason}"
     );
     assert_eq!(trace.totals.seats["skeptic"].calls, 4);
@@ -756,4 +757,204 @@ async fn c08_a_resumed_debate_that_is_killed_leaves_the_same_journal() {
         };
         assert_eq!(keys(&journal), keys(&whole), "killed after {length}");
     }
+}
+
+/// Scripts replies of one kind; the rest of the debate goes well.
+fn with_replies(
+    schema: &'static str,
+    change: impl Fn(Value, usize) -> Value + Send + Sync + 'static,
+) -> Arc<Scripted> {
+    Scripted::new(move |request: &Request, before| {
+        let said = good_script(request, before)?;
+        if name(request) != schema {
+            return Ok(said);
+        }
+        Ok(change(serde_json::from_str(&said).unwrap(), before).to_string())
+    })
+}
+
+/// P-04: a proposer that twice answers only issues that do not exist has answered none. Other seats do not read its answers to
+/// them, the open issues are listed as unanswered, and the result says so.
+#[tokio::test]
+async fn p04_answers_to_unknown_issues_are_left_out_and_remarked() {
+    let model = with_replies("revision", |mut reply, _| {
+        reply["responses"] =
+            serde_json::json!([{ "issue": "S99", "action": "accept", "explanation": "x" }]);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    let reviews = asked_of(&model, "review");
+    let prompt = reviews[0].texts().collect::<Vec<_>>().join("\n");
+    assert!(!prompt.contains("S99"), "{prompt}");
+    assert!(prompt.contains("The proposer has not answered these at all: S1, S2."));
+    let remarks = trace.result.unwrap().remarks;
+    assert_eq!(
+        remarks[..2],
+        [
+            "The proposer in round 2: There is no issue 'S99'; there are: S1, S2.",
+            "The proposer in round 2: None of the open issues is answered: S1, S2."
+        ]
+    );
+    assert!(!trace.rounds[1].proposer.as_ref().unwrap().contains("S99"));
+}
+
+/// P-04: a review without any verdict on open issues is sent back once, then kept with a remark.
+#[tokio::test]
+async fn p04_a_review_without_verdicts_is_sent_back() {
+    let empty = |mut reply: Value, before| {
+        if before < 2 {
+            reply["verdicts"] = serde_json::json!([]);
+        }
+        reply
+    };
+    let model = with_replies("review", empty);
+    let trace = played(&model, &Arc::default()).await;
+    let reviews = asked_of(&model, "review");
+    let reason = sent_back(&reviews);
+    assert!(reason.contains("None of the open issues is judged: S1, S2."));
+    assert_eq!(
+        trace.result.unwrap().remarks,
+        ["The skeptic in round 2: None of the open issues is judged: S1, S2."]
+    );
+}
+
+/// P-04: an issue both accepted and defended is sent back once, then it counts as defended.
+#[tokio::test]
+async fn p04_an_issue_both_accepted_and_defended_counts_as_defended() {
+    let model = with_replies("revision", |mut reply, _| {
+        reply["responses"] = serde_json::json!([
+            { "issue": "S1", "action": "accept", "explanation": "Yes." },
+            { "issue": "s1", "action": "defend", "explanation": "No." },
+        ]);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    let revisions = asked_of(&model, "revision");
+    assert!(sent_back(&revisions).contains("S1 is both accepted and defended."));
+    let result = trace.result.unwrap();
+    let answers = &result.issues.all()[0].answers;
+    let explanations: Vec<_> = answers
+        .iter()
+        .map(|a| a.what.explanation.as_str())
+        .collect();
+    assert_eq!(explanations, ["No.", "No."]);
+    assert!(result.remarks[0].contains("S1 is both accepted and defended."));
+}
+
+/// C-21: a partial answer says in itself that it is partial, what is missing, and carries the lowered confidence.
+#[tokio::test]
+async fn c21_a_partial_answer_says_so_in_the_answer() {
+    let model = Scripted::new(|request: &Request, before| match name(request).as_str() {
+        "critique" => Ok("I would rather not use JSON.".into()),
+        _ => good_script(request, before),
+    });
+    let journal = Arc::default();
+    let trace = played(&model, &journal).await;
+    let answer = trace.final_answer.unwrap();
+    let confidence = trace.result.unwrap().confidence.unwrap();
+    assert!(
+        answer.starts_with("**Partial:** the skeptic was absent in rounds 1 and 2.\n\nPut a queue"),
+        "{answer}"
+    );
+    let lowered = format!(
+        "## Confidence: {confidence}/10\n\nLowered from 8: the skeptic was absent in rounds 1 and 2. Measured on one month only."
+    );
+    assert!(answer.contains(&lowered), "{answer}");
+    let report = crate::protocols::report(&entries(&journal));
+    assert_eq!(report.answer.as_deref(), Some(answer.as_str()));
+    // A complete answer says nothing of the kind.
+    let whole = played(&Scripted::new(good_script), &Arc::default()).await;
+    let answer = whole.final_answer.unwrap();
+    assert!(!answer.contains("Partial") && answer.contains("## Confidence: 8/10"));
+}
+
+/// P-07: only rounds in which a seat spoke count.
+#[tokio::test]
+async fn p07_a_round_in_which_nobody_spoke_does_not_count() {
+    let dead = Scripted::new(|_: &Request, _| {
+        Err(ModelError::Unreachable {
+            detail: "gone".into(),
+        })
+    });
+    let journal = Arc::default();
+    let trace = played(&dead, &journal).await;
+    assert_eq!((trace.total_rounds, trace.rounds.len()), (0, 0));
+    assert_eq!(trace.timing.rounds_ms.len(), 0);
+    let result = trace.result.unwrap();
+    assert_eq!(
+        result.stop_explanation,
+        "the proposer was absent in two rounds running"
+    );
+    let report = format!("{:?}", crate::protocols::report(&entries(&journal)));
+    assert!(report.contains("Ended without an answer"));
+    assert!(!report.contains("What the debate was worth"));
+}
+
+/// P-05: the ending names the critical issues that a ready skeptic leaves open.
+#[tokio::test]
+async fn p05_a_ready_skeptic_with_a_critical_issue_open_is_shown_as_such() {
+    let model = with_replies("critique", |mut reply, _| {
+        reply["ready_for_synthesis"] = serde_json::json!(true);
+        reply["quality_score"] = serde_json::json!(2);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    assert_eq!(
+        trace.result.unwrap().stop_explanation,
+        "the skeptic called it ready (1 critical issue open)"
+    );
+}
+
+/// P-06: an empty insight is sent back; what is still empty is left out.
+#[tokio::test]
+async fn p06_an_empty_insight_is_refused() {
+    let model = with_replies("synthesis", |mut reply, _| {
+        reply["insights"] = serde_json::json!(["It holds.", " "]);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    assert_eq!(asked_of(&model, "synthesis").len(), 2);
+    let result = trace.result.unwrap();
+    assert_eq!(result.insights, ["It holds."]);
+    assert!(!result.final_answer.unwrap().contains("- \n"));
+}
+
+/// P-08: a partial debate is no training data, however good its score.
+#[tokio::test]
+async fn p08_a_partial_debate_is_no_training_data() {
+    let partial = played(&Scripted::new(first_critique_fails), &Arc::default()).await;
+    assert!(partial.auto_score.is_some());
+    assert_eq!(candidate(&partial, 0), None);
+    let whole = played(&Scripted::new(good_script), &Arc::default()).await;
+    assert!(candidate(&whole, 0).is_some());
+}
+
+/// C-11: synthesis and marking are no part of the last round.
+#[tokio::test]
+async fn c11_steps_after_the_rounds_are_counted_by_phase() {
+    let totals = played(&Scripted::new(good_script), &Arc::default())
+        .await
+        .totals;
+    let rounds: Vec<_> = totals.rounds.values().map(|sum| sum.calls).collect();
+    assert_eq!(rounds, [2, 2, 2]);
+    let phases: Vec<_> = totals
+        .phases
+        .iter()
+        .map(|(p, s)| (p.as_str(), s.calls))
+        .collect();
+    assert_eq!(phases, [("score", 1), ("synthesis", 1)]);
+}
+
+/// C-17: the report has the cost of the first and of the debated answer.
+#[tokio::test]
+async fn c17_the_report_says_what_each_answer_cost() {
+    let journal = Arc::default();
+    played(&Scripted::new(good_script), &journal).await;
+    let report = crate::protocols::report(&entries(&journal));
+    let fact = |label: &str| {
+        let fact = report.facts.iter().find(|fact| fact.name == label);
+        fact.unwrap().value.clone()
+    };
+    assert_eq!(fact("First answer cost"), "120 tokens, $0.0001");
+    assert_eq!(fact("Debated answer cost"), "960 tokens, $0.0011");
 }

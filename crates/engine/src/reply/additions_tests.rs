@@ -2,7 +2,8 @@ use super::*;
 use crate::protocols::dialectic::{Review, Synthesis};
 use serde_json::json;
 
-const PROSE: &str = "S1 is settled, the figures are there. I would give it 7/10, and about 65% of it is new.";
+const PROSE: &str =
+    "S1 is settled, the figures are there. I would give it 7/10, and about 65% of it is new.";
 
 fn review(reason: &str, issue: &str, score: u8) -> String {
     json!({

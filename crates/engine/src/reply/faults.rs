@@ -202,9 +202,14 @@ fn optional(schema_path: &str, schema: &Value) -> Option<Mending> {
 /// At most `limit` characters, cut at the end of a word, with an ellipsis.
 fn shortened(text: &str, limit: usize) -> String {
     let room = limit.saturating_sub(1);
-    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+    let end = text
+        .char_indices()
+        .nth(room)
+        .map_or(text.len(), |(at, _)| at);
     let head = &text[..end];
-    let words = head.rfind(char::is_whitespace).map_or(head, |at| &head[..at]);
+    let words = head
+        .rfind(char::is_whitespace)
+        .map_or(head, |at| &head[..at]);
     // A text without spaces is cut anywhere.
     let kept = if words.len() * 2 < head.len() {
         head

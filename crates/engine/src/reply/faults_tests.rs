@@ -69,14 +69,23 @@ fn c05_faults_are_told_in_plain_words() {
             (|reply| reply["vote"] = json!("MAINTAIN")) as fn(&mut Value),
             "vote must be ACCEPT, MINOR or BLOCKER",
         ),
-        (|reply| reply["score"] = json!(11), "score must be at most 10"),
-        (|reply| reply["score"] = json!(0), "score must be at least 1"),
+        (
+            |reply| reply["score"] = json!(11),
+            "score must be at most 10",
+        ),
+        (
+            |reply| reply["score"] = json!(0),
+            "score must be at least 1",
+        ),
         (
             |reply| reply["score"] = json!("8/10"),
             "score must be a whole number",
         ),
         (|reply| reply["text"] = json!(""), "text must not be empty"),
-        (|reply| reply["notes"] = json!(["a", 2]), "notes 2 must be a text"),
+        (
+            |reply| reply["notes"] = json!(["a", 2]),
+            "notes 2 must be a text",
+        ),
         (
             |reply| drop(reply.as_object_mut().unwrap().remove("vote")),
             "vote is missing",
@@ -92,7 +101,8 @@ fn c05_faults_are_told_in_plain_words() {
 /// A text that is too long is cut at a word, with a remark; at the limit it is left alone.
 #[test]
 fn c05_a_text_over_its_limit_is_cut_and_not_refused() {
-    let (reply, remarks) = read(|reply| reply["text"] = json!("It is good and it is long.")).unwrap();
+    let (reply, remarks) =
+        read(|reply| reply["text"] = json!("It is good and it is long.")).unwrap();
     assert_eq!(reply.text, "It is good and it…");
     assert_eq!(remarks, ["text was cut to 20 characters."]);
     let exact = "It is good and long.";

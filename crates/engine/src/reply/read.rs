@@ -106,7 +106,8 @@ fn validated<T: Reply>(mut value: Value) -> Result<(T, Vec<String>), ReplyError>
     let mut faults = schema::derived::<T>().faults(&value, MAX_FAULTS);
     let mut remarks = Vec::new();
     if !faults.is_empty() {
-        let mended: Option<Vec<String>> = faults.iter().map(|fault| fault.mend(&mut value)).collect();
+        let mended: Option<Vec<String>> =
+            faults.iter().map(|fault| fault.mend(&mut value)).collect();
         if let Some(mended) = mended {
             remarks = mended;
             faults = schema::derived::<T>().faults(&value, MAX_FAULTS);

@@ -5,14 +5,15 @@ use serde_json::json;
 use crate::budget::Budget;
 use crate::event::Event;
 use crate::journal::{Journal, MemoryJournal};
-use crate::model::{Model, ModelError, Request};
+use crate::model::{Delta, Deltas, Finish, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
 use crate::scripted::{Dying, Scripted, deps, entries, setup};
 use crate::table::{FastModel, SeatModel, Table, TableDeps, Turn};
 use crate::transcript::Transcript;
-use roundtable_core::usage::{Money, Price};
+use roundtable_core::usage::{Money, Price, Usage};
 
-const PROSE: &str = "I would use a queue. That takes for granted that writes come in 40 bursts a day.";
+const PROSE: &str =
+    "I would use a queue. That takes for granted that writes come in 40 bursts a day.";
 
 fn reply(answer: &str) -> String {
     json!({ "answer": answer, "assumptions": ["writes come in 40 bursts a day"] }).to_string()
@@ -135,10 +136,7 @@ async fn c05_without_a_fast_tier_the_seats_own_model_puts_it_into_the_schema() {
 /// C-05: anything that the seat has not said is refused, and the step fails.
 #[tokio::test]
 async fn c05_a_rescue_that_adds_something_fails_the_step() {
-    for answer in [
-        "I would use a queue 41 bursts.",
-        "I would not use a queue.",
-    ] {
+    for answer in ["I would use a queue 41 bursts.", "I would not use a queue."] {
         let (_, fast) = fast(reply(answer));
         let (journal, _, turn) = asked(&[PROSE, PROSE], Some(fast)).await;
         assert!(turn.is_none(), "{answer}");
@@ -173,29 +171,39 @@ async fn c05_the_first_reply_is_rescued_if_the_second_call_fails() {
     assert!(turn.is_some());
 }
 
+/// Replies in prose, 5,000 tokens each.
+struct Costly;
+
+impl Model for Costly {
+    fn stream(&self, _: Request) -> Deltas {
+        let usage = Usage {
+            input: 5000,
+            ..Usage::default()
+        };
+        let deltas = [
+            Delta::Text(PROSE.into()),
+            Delta::Usage(usage),
+            Delta::Finish(Finish::Stop),
+        ];
+        Box::pin(futures::stream::iter(deltas.map(Ok)))
+    }
+}
+
 /// C-07: with the budget spent there is no rescue.
 #[tokio::test]
 async fn c07_a_rescue_respects_the_budget() {
-    for (limit, rescued) in [(1240, false), (1241, true)] {
-        let (journal, model) = (Arc::<MemoryJournal>::default(), seat(&[PROSE, PROSE]));
+    for (limit, is_rescued) in [(10_000, false), (10_001, true)] {
         let (_, fast) = fast(reply("I would use a queue."));
-        let deps = deps_with(&model, Arc::clone(&journal) as _, Some(fast));
+        let journal = Arc::<MemoryJournal>::default();
+        let mut deps = deps_with(&seat(&[]), journal, Some(fast));
+        for seat_model in deps.seat_models.values_mut() {
+            seat_model.model = Arc::new(Costly);
+        }
         let budget = Budget {
             max_tokens: Some(limit),
             ..Budget::default()
         };
-        let table = Table::open(setup("Why?"), budget, deps).await.unwrap();
-        table.budget_tracker.add(&crate::event::Spent {
-            usage: roundtable_core::usage::Usage {
-                input: 1000,
-                ..Default::default()
-            },
-            ..Default::default()
-        });
-        let ask = table.ask::<Opening>("proposer", "propose").in_round(1);
-        let context = json!({ "question": "Why?", "templates": [] });
-        let turn = ask.prompt("dialectic/propose", context).send().await;
-        assert_eq!(turn.unwrap().is_some(), rescued, "{limit}");
+        assert_eq!(ask(deps, budget).await.is_some(), is_rescued, "{limit}");
     }
 }
 

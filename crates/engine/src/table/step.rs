@@ -209,7 +209,10 @@ impl<'t, T: Reply> Ask<'t, T> {
         let outcome = calls.run(request).await?;
         let mut spent = calls.total();
         spent.latency_ms = table.deps.clock.now().saturating_sub(started_at);
-        let rescued_by = calls.rescued.filter(|_| outcome.is_ok()).map(|rescued| rescued.by);
+        let rescued_by = calls
+            .rescued
+            .filter(|_| outcome.is_ok())
+            .map(|rescued| rescued.by);
         let (announced, fallback) = (calls.announced, calls.fallback);
         table.budget_tracker.settle(reservation, &spent);
         let call = Call {
@@ -292,11 +295,7 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 
     /// Journals an earlier reply to the same request again, at its place in the debate as it is played now.
-    async fn reuse(
-        &self,
-        notes: Vec<Event>,
-        step: FinishedStep,
-    ) -> Result<Option<Turn<T>>, Halt> {
+    async fn reuse(&self, notes: Vec<Event>, step: FinishedStep) -> Result<Option<Turn<T>>, Halt> {
         self.table.flush().await?;
         let turn = self.recall(&Known::Finished(&step), &step.call.request)?;
         for note in notes {

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::contract::OutcomeProbability;
 use super::result::{ForecastSnapshot, stamp};
-use crate::journal::current;
 use crate::event::{Entry, Event, Millis};
+use crate::journal::current;
 
 /// The recorded outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
