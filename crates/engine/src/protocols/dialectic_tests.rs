@@ -88,7 +88,8 @@ async fn c11_usage_is_added_up_per_seat_and_round() {
             ("synthesizer", 1)
         ]
     );
-    let in_rounds: u64 = totals.rounds.values().map(|sum| sum.usage.total()).sum();
+    let parts = totals.rounds.values().chain(totals.phases.values());
+    let in_rounds: u64 = parts.map(|sum| sum.usage.total()).sum();
     assert_eq!(in_rounds, totals.debate.usage.total());
 }
 
@@ -369,11 +370,13 @@ async fn c06_without_a_synthesizer_the_latest_proposal_is_the_answer() {
     assert_eq!(trace.state, State::Partial);
     assert_eq!(
         trace.final_answer.as_deref(),
-        Some("Use a queue: 40 bursts a day, 3 dollars a month.")
+        Some(
+            "**Partial:** the synthesizer was absent (synthesis).\n\nUse a queue: 40 bursts a day, 3 dollars a month."
+        )
     );
     assert_eq!(
         trace.reason.as_deref(),
-        Some("synthesis/synthesizer/synthesise: cannot reach the server (gone)")
+        Some("the synthesizer (synthesis): cannot reach the server (gone)")
     );
 }
 
@@ -404,16 +407,39 @@ async fn c07_a_budget_stops_the_debate_with_the_best_result_so_far() {
     assert_eq!(trace.state, State::Partial);
     assert_eq!(
         trace.reason.as_deref(),
-        Some("the limit of 300 tokens is reached (360 used)")
+        Some("the limit of 300 tokens has no room for the next call (120 used)")
     );
     assert_eq!(
         trace.final_answer.as_deref(),
-        Some("Use a queue: the logs show bursts.")
+        Some(
+            "**Partial:** the limit of 300 tokens has no room for the next call (120 used).\n\nUse a **queue**."
+        )
     );
+    assert_eq!((trace.total_rounds, trace.rounds.len()), (1, 1));
 
     let trace = played(&model, &journal).await;
     assert_eq!(trace.state, State::Complete);
     assert_eq!(model.asked().len(), 8, "no call was made twice");
+}
+
+/// P-07: a round that the budget did not allow is not counted, wherever the limit is.
+#[tokio::test]
+async fn p07_a_round_that_the_budget_did_not_allow_is_not_counted() {
+    let mut played_rounds = std::collections::BTreeSet::new();
+    for limit in (200..4000).step_by(200) {
+        let model = Scripted::new(good_script);
+        let budget = Budget {
+            max_tokens: Some(limit),
+            ..Budget::default()
+        };
+        let trace = played_with(&model, &Arc::default(), setup(QUESTION), budget).await;
+        let calls = model.asked().len().min(6);
+        let rounds = calls.div_ceil(2);
+        assert_eq!(trace.rounds.len(), rounds, "{limit}");
+        assert_eq!(trace.total_rounds as usize, rounds, "{limit}");
+        played_rounds.insert(rounds);
+    }
+    assert!(played_rounds.contains(&2), "{played_rounds:?}");
 }
 
 /// C-07: the same for the cost limit.
@@ -421,7 +447,7 @@ async fn c07_a_budget_stops_the_debate_with_the_best_result_so_far() {
 async fn c07_a_cost_limit_stops_the_debate_too() {
     let (model, journal) = (Scripted::new(good_script), Arc::default());
     let budget = Budget {
-        max_cost: Money::from_dollars(0.000_14),
+        max_cost: Money::from_dollars(0.000_3),
         ..Budget::default()
     };
     let trace = played_with(&model, &journal, setup(QUESTION), budget).await;

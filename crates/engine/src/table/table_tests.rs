@@ -52,7 +52,7 @@ async fn c07_calls_in_flight_are_kept_when_the_budget_ends_the_round() {
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
     let budget = Budget {
-        max_tokens: Some(100),
+        max_tokens: Some(300),
         ..Budget::default()
     };
     let table = Table::open(

@@ -205,7 +205,7 @@ async fn f18_fewer_roles_give_a_partial_result_that_says_so() {
             .roundtable
             .reason
             .unwrap()
-            .contains("r1/historian/argue: cannot reach the server (gone)")
+            .contains("the historian in round 1: cannot reach the server (gone)")
     );
     assert!(extras.confidence < extras.confidence_stated);
     assert_eq!(extras.precedents_dated, 0);
