@@ -1,5 +1,7 @@
 //! Turns valid replies into invalid ones, with the mistakes that models make.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 
 type Mutation = fn(&str) -> String;
@@ -61,7 +63,7 @@ fn write_points(text: &mut String, path: &str, value: &Value) {
                 write_points(text, &below(&index.to_string()), value);
             }
         }
-        _ => text.push_str(&format!("{POINT}{path}: {value}\n")),
+        _ => writeln!(text, "{POINT}{path}: {value}").unwrap(),
     }
 }
 

@@ -99,7 +99,13 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         Err(halt) => return Err(halt),
     };
     Ok(Verdict::of(
-        table, rules, debate, retrieval, &ending, synthesis, marking,
+        table,
+        rules,
+        debate,
+        retrieval,
+        &ending,
+        synthesis.as_ref(),
+        marking,
     ))
 }
 

@@ -1,5 +1,7 @@
 //! What is wrong with a reply, in plain words for the model and for people, and what can be mended without asking again.
 
+use std::fmt::Write;
+
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
@@ -70,12 +72,17 @@ impl Fault {
 
 /// `verdicts 1, status` for `/verdicts/0/status`; `the reply` for the root.
 fn named(place: &str) -> String {
+    // Writing to a String cannot fail.
     let mut name = String::new();
     for part in place.split('/').skip(1) {
         match part.parse::<usize>() {
-            Ok(index) => name.push_str(&format!(" {}", index + 1)),
+            Ok(index) => {
+                let _ = write!(name, " {}", index + 1);
+            }
             Err(_) if name.is_empty() => name.push_str(part),
-            Err(_) => name.push_str(&format!(", {part}")),
+            Err(_) => {
+                let _ = write!(name, ", {part}");
+            }
         }
     }
     if name.is_empty() {
@@ -97,7 +104,7 @@ fn message(error: &ValidationError<'_>, name: &str, schema: &Value) -> String {
             format!("{name} has unknown properties: {}", unexpected.join(", "))
         }
         Kind::Enum { options } => {
-            format!("{name} must be {}", listed(strings(options.as_array())))
+            format!("{name} must be {}", listed(&strings(options.as_array())))
         }
         Kind::Constant { expected_value } => format!("{name} must be {expected_value}"),
         Kind::OneOfNotValid { .. } | Kind::AnyOf { .. } => {
@@ -107,7 +114,7 @@ fn message(error: &ValidationError<'_>, name: &str, schema: &Value) -> String {
             if constants.is_empty() {
                 format!("{name} has none of the allowed forms")
             } else {
-                format!("{name} must be {}", listed(constants))
+                format!("{name} must be {}", listed(&constants))
             }
         }
         Kind::Type { kind } => format!("{name} must be {}", types(kind)),
@@ -115,10 +122,11 @@ fn message(error: &ValidationError<'_>, name: &str, schema: &Value) -> String {
         Kind::Maximum { limit } => format!("{name} must be at most {}", number(limit)),
         Kind::ExclusiveMinimum { limit } => format!("{name} must be more than {}", number(limit)),
         Kind::ExclusiveMaximum { limit } => format!("{name} must be less than {}", number(limit)),
-        Kind::MinLength { limit: 1 } => format!("{name} must not be empty"),
+        Kind::MinLength { limit: 1 } | Kind::MinItems { limit: 1 } => {
+            format!("{name} must not be empty")
+        }
         Kind::MinLength { limit } => format!("{name} must have at least {limit} characters"),
         Kind::MaxLength { limit } => format!("{name} must have at most {limit} characters"),
-        Kind::MinItems { limit: 1 } => format!("{name} must not be empty"),
         Kind::MinItems { limit } => format!("{name} must have at least {limit} items"),
         Kind::MaxItems { limit } => format!("{name} must have at most {limit} items"),
         _ => format!("{name}: {error}"),
@@ -137,8 +145,8 @@ fn strings(values: Option<&Vec<Value>>) -> Vec<&str> {
 }
 
 /// `ACCEPT, MINOR or BLOCKER`
-fn listed(options: Vec<&str>) -> String {
-    match options.as_slice() {
+fn listed(options: &[&str]) -> String {
+    match options {
         [] => "another value".to_owned(),
         [only] => (*only).to_owned(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
@@ -156,8 +164,8 @@ fn types(kind: &TypeKind) -> String {
         JsonType::String => Some("a text"),
     };
     match kind {
-        TypeKind::Single(kind) => listed(name(*kind).into_iter().collect()),
-        TypeKind::Multiple(kinds) => listed(kinds.iter().filter_map(name).collect()),
+        TypeKind::Single(kind) => listed(name(*kind).as_slice()),
+        TypeKind::Multiple(kinds) => listed(&kinds.iter().filter_map(name).collect::<Vec<_>>()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::reply::{Reply, ReplyError, read_mended, schema_for};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Vote {
+struct Opinion {
     #[schemars(length(min = 1, max = 20))]
     text: String,
     vote: Choice,
@@ -33,7 +33,7 @@ enum Choice {
     Blocker,
 }
 
-impl Reply for Vote {
+impl Reply for Opinion {
     const NAME: &'static str = "vote";
     const MAIN: &'static str = "text";
 
@@ -46,14 +46,14 @@ fn vote() -> Value {
     json!({ "text": "Fine.", "vote": "ACCEPT", "weight": 3, "score": 7, "notes": [] })
 }
 
-fn read(change: impl FnOnce(&mut Value)) -> Result<(Vote, Vec<String>), ReplyError> {
+fn read(change: impl FnOnce(&mut Value)) -> Result<(Opinion, Vec<String>), ReplyError> {
     let mut reply = vote();
     change(&mut reply);
-    let sent = schema_for::<Vote>(
+    let sent = schema_for::<Opinion>(
         &crate::reply::Refinement::default(),
         crate::model::Ability::Full,
     );
-    read_mended::<Vote>(&reply.to_string(), Finish::Stop, &sent.json)
+    read_mended::<Opinion>(&reply.to_string(), Finish::Stop, &sent.json)
 }
 
 fn error(change: impl FnOnce(&mut Value)) -> String {

@@ -143,7 +143,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         if faults.is_empty() {
             return Ok(first.map_err(|error| reply_failure(&error, &said)));
         }
-        self.note_sent_back(FIRST, &mut said, &faults).await?;
+        Box::pin(self.note_sent_back(FIRST, &mut said, &faults)).await?;
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let retry = self.retry_request(request, &said, &faults, void);
         let mut words = Vec::new();
@@ -160,7 +160,7 @@ impl<T: Reply> Calls<'_, '_, T> {
                 Ok(judged) => Ok(judged),
                 Err(error) => {
                     let fault = error.to_string();
-                    self.note_sent_back(SECOND, &mut again, &[fault]).await?;
+                    Box::pin(self.note_sent_back(SECOND, &mut again, &[fault])).await?;
                     if !error.has_no_reply() {
                         is_form = error.is_about_form();
                         words.push(again.text.clone());
@@ -178,7 +178,8 @@ impl<T: Reply> Calls<'_, '_, T> {
             (Ok(first), Ok(second)) if second.breaks_more_than(&first) => Ok(Ok(first)),
             (_, Ok(second)) => Ok(Ok(second)),
             (Ok(first), Err(_)) => Ok(Ok(first)),
-            (Err(_), Err(failure)) if is_form => self.rescue(words, failure).await,
+            // Boxed: rare, and its state would enlarge every step.
+            (Err(_), Err(failure)) if is_form => Box::pin(self.rescue(words, failure)).await,
             (Err(_), Err(failure)) => Ok(Err(failure)),
         }
     }
@@ -214,7 +215,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         let Some(value) = self.ask.table.replay.note(&key) else {
             return Ok(None);
         };
-        let noted: SentBack = self.parse(&key, value)?;
+        let noted: SentBack = parse(&key, value)?;
         if noted.request != self.hash {
             return Err(self.drift());
         }
@@ -225,10 +226,6 @@ impl<T: Reply> Calls<'_, '_, T> {
             finish: noted.finish,
             spent: noted.spent,
         }))
-    }
-
-    fn parse<N: for<'de> Deserialize<'de>>(&self, key: &str, value: &Value) -> Result<N, Halt> {
-        N::deserialize(value).map_err(|error| corrupt(key, &error).into())
     }
 
     fn drift(&self) -> Halt {
@@ -249,16 +246,14 @@ impl<T: Reply> Calls<'_, '_, T> {
         let mut session = Session::default();
         for number in 1.. {
             let key = format!("{}/tools-{number}", self.step);
-            let exchange = match self.ask.table.replay.note(&key) {
-                Some(value) => self.recall(&key, value)?,
-                None => {
-                    if let Some(said) = self.recall_sent_back(FIRST)? {
-                        return Ok(Ok(said));
-                    }
-                    match self.use_tools(&key, request, &toolbox, &session).await? {
-                        Used::Tools(exchange) => exchange,
-                        Used::None(reply) => return Ok(reply),
-                    }
+            let exchange = if let Some(value) = self.ask.table.replay.note(&key) {
+                self.recall(&key, value)?
+            } else if let Some(said) = self.recall_sent_back(FIRST)? {
+                return Ok(Ok(said));
+            } else {
+                match self.use_tools(&key, request, &toolbox, &session).await? {
+                    Used::Tools(exchange) => exchange,
+                    Used::None(reply) => return Ok(reply),
                 }
             };
             session.add(&exchange);
@@ -310,7 +305,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     }
 
     fn recall(&mut self, key: &str, value: &Value) -> Result<Exchange, Halt> {
-        let exchange: Exchange = self.parse(key, value)?;
+        let exchange: Exchange = parse(key, value)?;
         if exchange.request != self.hash {
             return Err(self.drift());
         }
@@ -561,6 +556,10 @@ impl<T: Reply> Calls<'_, '_, T> {
             reason: withhold_text(reason),
         });
     }
+}
+
+fn parse<N: for<'de> Deserialize<'de>>(key: &str, value: &Value) -> Result<N, Halt> {
+    N::deserialize(value).map_err(|error| corrupt(key, &error).into())
 }
 
 /// Outcome of a call with tools.

@@ -178,7 +178,7 @@ impl<'t, T: Reply> Ask<'t, T> {
             return self.recall(&known, &hash);
         }
         if let Some((notes, reply)) = table.replay.reusable(&step, &hash) {
-            return self.reuse(notes, reply).await;
+            return Box::pin(self.reuse(notes, reply)).await;
         }
         let expected = request.texts().map(tokens::estimate).sum();
         table.flush().await?;

@@ -125,15 +125,15 @@ impl Verdict {
         debate: Debate,
         retrieval: Retrieval,
         ending: &Ending,
-        synthesis: Option<Turn<Synthesis>>,
+        synthesis: Option<&Turn<Synthesis>>,
         marking: Option<Turn<Marking>>,
     ) -> Self {
         let missing = table.missing();
-        let answer = synthesis.as_ref().map_or_else(
+        let answer = synthesis.map_or_else(
             || debate.latest_answer().map(str::to_owned),
             |turn| Some(turn.reply.answer.clone()),
         );
-        let reply = synthesis.as_ref().map(|turn| &turn.reply);
+        let reply = synthesis.map(|turn| &turn.reply);
         let stated = reply.map(|reply| reply.confidence);
         let worth = Worth::of(table, &debate, answer.as_deref(), reply);
         let confidence = stated.map(|stated| lowered(stated, table.asked(), missing.len()));
