@@ -94,6 +94,11 @@ impl Display {
             headed_step: None,
             convergence: Vec::new(),
         };
+        if mode.events
+            && let Ok(line) = serde_json::to_string(&display.envelopes.opening(id))
+        {
+            output::line(&line);
+        }
         if !mode.quiet {
             output::note(&format!(
                 "\n{}\n{}",
@@ -173,6 +178,7 @@ impl Display {
             } => self.step_started(step, seat, *round, model),
             Event::Chunk { step, text, .. } => self.chunk(step, text),
             Event::StepRestarted { step, reason } => self.step_restarted(step, reason),
+            Event::StepFinished(step) if step.reused => {}
             Event::StepFinished(step) => self.step_finished(step),
             Event::StepFailed(step) => {
                 self.close();

@@ -86,6 +86,8 @@ fn said(step: &str, seat: &str, round: u32, at: u64, text: &str) -> Event {
         },
         withheld: Vec::new(),
         instead_of: None,
+        rescued_by: None,
+        reused: false,
     }))
 }
 

@@ -30,6 +30,9 @@ struct PartialTurn {
     restarts: u32,
     length: usize,
     hash: Hash,
+    /// Restarts that this reader was sent. A client that drops events with a known id must not lose one: the text before it may
+    /// have begun in another process, with the same numbers.
+    voided: u32,
     /// The part is known to belong to the text in progress, without comparing hashes.
     verified: bool,
 }
@@ -75,6 +78,9 @@ impl fmt::Display for Cursor {
         for (step, part) in &self.turns {
             let (restarts, length) = (part.restarts, part.length);
             write!(f, "~{step}:{restarts}:{length}:{:x}", part.hash.0)?;
+            if part.voided > 0 {
+                write!(f, ":{}", part.voided)?;
+            }
         }
         Ok(())
     }
@@ -120,6 +126,10 @@ fn parse_turn(text: &str) -> Option<PartialTurn> {
         restarts: numbers.next()?.parse().ok()?,
         length: numbers.next()?.parse().ok()?,
         hash: Hash(u32::from_str_radix(numbers.next()?, 16).ok()?),
+        voided: match numbers.next() {
+            Some(number) => number.parse().ok()?,
+            None => 0,
+        },
         verified: false,
     };
     numbers.next().is_none().then_some(turn)
@@ -186,6 +196,8 @@ impl Reader {
         let mut frames = Vec::new();
         match event {
             Event::RoundStarted { round, .. } => is_known = self.cursor.rounds.remove(round),
+            // Sent when the step finished the first time.
+            Event::StepFinished(step) if step.reused => {}
             Event::StepFinished(step) => {
                 frames = self.finish_turn(step);
                 self.cursor.turns.remove(&step.call.step);
@@ -198,6 +210,7 @@ impl Reader {
             | Event::StepRestarted { .. }
             | Event::Ended(_)
             | Event::Reopened { .. }
+            | Event::Superseded(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
             | Event::Tracked { .. }
@@ -279,6 +292,9 @@ impl Reader {
             rest
         } else {
             self.begin_turn(turn);
+            if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
+                begun.voided = part.voided + 1;
+            }
             frames.extend(self.wrap(&turn.restarted()));
             &turn.text
         };

@@ -145,6 +145,8 @@ impl Debate {
             remarks: Vec::new(),
             withheld: Vec::new(),
             instead_of: None,
+            rescued_by: None,
+            reused: false,
         })))
     }
 
@@ -379,7 +381,7 @@ proptest! {
     #[test]
     fn p09_event_ids_round_trip(seq in any::<u32>(), rounds in prop::collection::btree_set(1..99_u32, 0..3), length in 0..9999_usize, junk in ".{0,60}") {
         let mut cursor = Cursor { seq: u64::from(seq), rounds, ..Cursor::default() };
-        let part = PartialTurn { restarts: 2, length, ..PartialTurn::default() };
+        let part = PartialTurn { restarts: 2, length, voided: u32::from(length > 5000), ..PartialTurn::default() };
         cursor.turns.insert("r2/skeptic/review".into(), part);
         prop_assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
         let _ = junk.parse::<Cursor>();
@@ -392,6 +394,7 @@ fn p09_the_format_of_an_event_id_is_stable() {
         restarts: 0,
         length: 5,
         hash: Hash::default().extend("hello"),
+        voided: 0,
         verified: false,
     };
     let cursor = Cursor {
@@ -400,4 +403,52 @@ fn p09_the_format_of_an_event_id_is_stable() {
         turns: [("r3/skeptic/review".to_owned(), part)].into(),
     };
     assert_eq!(cursor.to_string(), "12~r3~r3/skeptic/review:0:5:4f9f2cab");
+}
+
+/// P-09: when another process generates a turn again, its restart has an id of its own, so that a client that drops known ids
+/// does not lose it.
+#[test]
+fn p09_a_restart_in_another_process_has_its_own_id() {
+    let live = |text: &str| {
+        let mut live = Live::after(1);
+        let step = "r1/skeptic/criticise".to_owned();
+        let started = Event::StepStarted {
+            step: step.clone(),
+            seat: "skeptic".into(),
+            round: 1,
+            model: "lab:x".into(),
+        };
+        let chunk = Event::Chunk {
+            step,
+            seat: "skeptic".into(),
+            round: 1,
+            offset: 0,
+            text: text.into(),
+        };
+        for event in [started, chunk] {
+            let notice = Notice {
+                seq: None,
+                at: 0,
+                event,
+            };
+            live.apply(&Arc::new(notice), true);
+        }
+        live
+    };
+    let mut reader = Reader::resuming("1".parse().unwrap(), &[]);
+    let mut frames = reader.catch_up(&live("Weak.")).unwrap();
+    reader.mark_unverified();
+    frames.extend(reader.catch_up(&live("Strong.")).unwrap());
+    let events: Vec<&str> = frames.iter().map(|f| f.envelope.event.as_str()).collect();
+    assert_eq!(
+        events,
+        [
+            "skeptic_start",
+            "skeptic_chunk",
+            "skeptic_restart",
+            "skeptic_chunk"
+        ]
+    );
+    let ids: std::collections::BTreeSet<&str> = frames.iter().map(|f| f.id.as_str()).collect();
+    assert_eq!(ids.len(), 4, "{ids:?}");
 }

@@ -211,6 +211,7 @@ pub(crate) async fn open_table(
     journal: Arc<dyn Journal>,
     cancel: CancellationToken,
 ) -> Result<(Table, &'static dyn AnyProtocol), Failure> {
+    let fast_model = seating::fast_model(app, &prepared);
     let setup = prepared.setup;
     let protocol = protocols::named(&setup.protocol).ok_or_else(|| {
         Failure::other(format!(
@@ -224,6 +225,7 @@ pub(crate) async fn open_table(
         Arc::default()
     };
     let deps = TableDeps {
+        fast_model,
         scale: app.scale(setup.embedder.as_deref().unwrap_or_default())?,
         prompts: app.prompts()?,
         library,

@@ -7,9 +7,9 @@ use roundtable_engine::cast::{Cast, Tier};
 use roundtable_engine::event::Seated;
 use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::SeatModels;
-use roundtable_engine::table::SeatModel;
+use roundtable_engine::table::{FastModel, SeatModel};
 
-use super::{Models, ProgressSink};
+use super::{Models, PreparedDebate, ProgressSink};
 use crate::app_context::AppContext;
 use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
@@ -69,6 +69,33 @@ pub(super) async fn find_again(
         models.insert(seated.seat.name.clone(), model);
     }
     Ok(models)
+}
+
+/// The model that puts invalid replies into their schema: the configured fast tier, or that of a seat of the fast tier. `None`
+/// leaves it to each seat's own model; so does a model whose price is unknown, if the cost is limited.
+pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<FastModel> {
+    let configured = app.config.tiers.fast.as_ref();
+    // The embedded model would have to be loaded, and its own replies always fit.
+    let configured = configured.filter(|name| name.provider() != embedded::PROVIDER);
+    let fast = match configured {
+        Some(name) => FastModel {
+            name: name.to_string(),
+            seat_model: SeatModel {
+                model: app.models.model(name).ok()?,
+                price: app.models.price(name),
+            },
+        },
+        None => {
+            let seats = &mut prepared.setup.seats.iter();
+            let seated = seats.find(|seated| seated.seat.tier == Tier::Fast)?;
+            FastModel {
+                name: seated.model.clone(),
+                seat_model: prepared.seat_models.get(&seated.seat.name)?.clone(),
+            }
+        }
+    };
+    let is_affordable = prepared.budget.max_cost.is_none() || fast.seat_model.price.is_some();
+    is_affordable.then_some(fast)
 }
 
 async fn seat(

@@ -85,6 +85,8 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
         remarks: vec!["too short".into()],
         withheld: Vec::new(),
         instead_of: None,
+        rescued_by: None,
+        reused: false,
     }))
 }
 

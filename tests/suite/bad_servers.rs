@@ -74,7 +74,7 @@ fn empty_replies_invalid_json_and_closed_connections_fail_the_debate() {
     type Case = (&'static str, fn() -> Answer);
     let cases: [Case; 4] = [
         ("The reply was empty", || Answer::Reply(String::new())),
-        ("The reply is not a JSON object", || {
+        ("The reply is prose instead of JSON", || {
             Answer::Reply("I think, therefore I am.".into())
         }),
         ("stream broke off", || {
@@ -186,7 +186,7 @@ fn c05_an_invalid_reply_is_sent_back_with_the_reason() {
     let second = &server.heard()[1];
     let messages = second["messages"].as_array().unwrap();
     let last = messages.last().unwrap()["content"].to_string();
-    assert!(last.contains("/assumptions"), "{last}");
+    assert!(last.contains("assumptions must be a list"), "{last}");
 }
 
 /// `Answer::Reset` causes ECONNRESET, unlike a closed connection.

@@ -252,6 +252,7 @@ pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDep
             .iter()
             .map(|seat| ((*seat).to_owned(), seat_model.clone()))
             .collect::<HashMap<_, _>>(),
+        fast_model: None,
         embedder: Some(Arc::new(Words)),
         scale: Scale::identity(),
         prompts: Arc::new(Prompts::load(&Data::built_in()).unwrap()),

@@ -52,6 +52,9 @@ pub struct Totals {
     pub debate: Sum,
     pub seats: BTreeMap<String, Sum>,
     pub rounds: BTreeMap<u32, Sum>,
+    /// Steps outside the rounds by phase, such as `synthesis`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub phases: BTreeMap<String, Sum>,
 }
 
 impl Totals {
@@ -60,7 +63,13 @@ impl Totals {
         for call in entries.into_iter().filter_map(|entry| entry.event.call()) {
             totals.debate.add(call);
             totals.seats.entry(call.seat.clone()).or_default().add(call);
-            totals.rounds.entry(call.round).or_default().add(call);
+            let group = call.step.split('/').next().unwrap_or_default();
+            if group == format!("r{}", call.round) {
+                totals.rounds.entry(call.round).or_default().add(call);
+            } else {
+                let phase = totals.phases.entry(group.to_owned());
+                phase.or_default().add(call);
+            }
         }
         totals
     }

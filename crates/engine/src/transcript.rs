@@ -9,6 +9,7 @@ use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
 };
+use crate::journal::current;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;
@@ -97,6 +98,9 @@ pub struct Turn {
     /// The model that was asked first, if a fallback model answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
+    /// The model that put the seat's words into the required form, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescued_by: Option<String>,
     pub round: u32,
     pub started_at: Millis,
     /// Of its journal entry.
@@ -127,6 +131,7 @@ pub struct Rating {
 impl Transcript {
     /// `None` if the journal has no first entry.
     pub fn of(id: &str, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let (opening, setup) = entries
             .iter()
             .find_map(|entry| Some((entry, entry.event.setup()?)))?;
@@ -229,25 +234,28 @@ impl Transcript {
     fn finished(&mut self, step: &FinishedStep) {
         let outcome = Outcome::Said {
             text: step.text.clone(),
-            remarks: step.remarks.clone(),
+            remarks: step.all_remarks(),
         };
-        self.add_turn(&step.call, step.instead_of.clone(), outcome);
+        let turn = self.add_turn(&step.call, outcome);
+        turn.instead_of.clone_from(&step.instead_of);
+        turn.rescued_by.clone_from(&step.rescued_by);
     }
 
     fn failed(&mut self, step: &FailedStep) {
         let reason = step.reason.clone();
-        self.add_turn(&step.call, None, Outcome::Absent { reason });
+        self.add_turn(&step.call, Outcome::Absent { reason });
     }
 
     /// A retried step replaces its failure.
-    fn add_turn(&mut self, call: &Call, instead_of: Option<InsteadOf>, outcome: Outcome) {
+    fn add_turn(&mut self, call: &Call, outcome: Outcome) -> &mut Turn {
         let title = self.title_of(&call.seat);
         let turn = Turn {
             step: call.step.clone(),
             seat: call.seat.clone(),
             title,
             model: call.model.clone(),
-            instead_of,
+            instead_of: None,
+            rescued_by: None,
             round: call.round,
             started_at: call.started_at,
             seq: self.seq,
@@ -255,10 +263,14 @@ impl Transcript {
             outcome,
         };
         let turns = &mut self.round_of(group_of(&call.step)).turns;
-        match turns.iter_mut().find(|earlier| earlier.step == turn.step) {
-            Some(earlier) => *earlier = turn,
-            None => turns.push(turn),
+        let known = turns.iter().position(|earlier| earlier.step == turn.step);
+        let index = known.unwrap_or(turns.len());
+        if known.is_some() {
+            turns[index] = turn;
+        } else {
+            turns.push(turn);
         }
+        &mut turns[index]
     }
 
     fn ended(&mut self, at: Millis, end: &End) {

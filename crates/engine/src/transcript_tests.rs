@@ -63,6 +63,8 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
         remarks: Vec::new(),
         withheld: Vec::new(),
         instead_of: None,
+        rescued_by: None,
+        reused: false,
     }))
 }
 
@@ -142,7 +144,10 @@ fn c06_a_failure_is_shown_until_it_is_retried() {
     assert!(transcript.ran_out() && transcript.is_over());
     assert_eq!(transcript.reason.as_deref(), Some("it had to"));
 
-    events.push(Event::Reopened { generation: 1 });
+    events.push(Event::Reopened {
+        generation: 1,
+        from: None,
+    });
     let transcript = Transcript::of("d", &journal(events.clone())).unwrap();
     assert_eq!(
         turns(&transcript),

@@ -19,6 +19,7 @@ use super::rules::Rules;
 use super::verdict::{Ending, RunInfo, Verdict};
 use crate::event::{Entry, Millis, Setup, State};
 use crate::fallbacks::StandIn;
+use crate::journal::current;
 use crate::protocols::record_header::{DebateStatus, RecordHeader};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
@@ -130,6 +131,7 @@ fn verdict_so_far(rules: &Rules, setup: &Setup, entries: &[Entry]) -> Verdict {
 impl DebateResult {
     /// `None` for a journal without its first entry. `timestamp` (RFC 3339) is the opening time.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let header = RecordHeader::of(id, timestamp, entries)?;
         let ForecastSnapshot { rules, verdict, .. } = ForecastSnapshot::of(entries)?;
         let (setup, status, totals) = (header.setup, header.status, header.totals);
