@@ -14,6 +14,7 @@ mod references;
 mod replay;
 mod replies;
 mod report;
+mod resolution;
 mod rules;
 mod turns;
 mod verdict;
@@ -28,6 +29,7 @@ pub use input::{DEFAULT_MODE, Focus, Input, Settings};
 pub use panel::{Panel, Panelist};
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
+pub use resolution::{MinorityPosition, Resolution, Scrutiny};
 pub use rules::{MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 

@@ -272,14 +272,17 @@ impl Faults {
     }
 }
 
-/// Counts remarks by their rule.
+/// Counts faults by their rule; a remark that only counts further faults counts as that many.
 pub(super) fn count_by_rule<'a>(
     remarks: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for remark in remarks {
-        let rule = remark.split(':').next().unwrap_or_default();
-        *counts.entry(rule.to_owned()).or_insert(0) += 1;
+        let (rule, fault) = remark.split_once(':').unwrap_or((remark, ""));
+        let more = fault.trim().strip_prefix("and ");
+        let more = more.and_then(|more| more.strip_suffix(" more of the same."));
+        let count = more.and_then(|more| more.parse().ok()).unwrap_or(1);
+        *counts.entry(rule.to_owned()).or_insert(0) += count;
     }
     counts
 }

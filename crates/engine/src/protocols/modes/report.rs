@@ -2,21 +2,24 @@
 //! rounds, and the exit criterion.
 
 use roundtable_core::citations::EvidenceKind;
+use roundtable_core::format::grouped;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
 use roundtable_core::state::{Claim, ClaimStatus, DebateState, Evidence};
 use roundtable_core::votes::{MIN_CONFIDENCE, Vote};
 use roundtable_core::wording::one_line;
 
+use super::checks::count_by_rule;
 use super::debate::{Debate, Round, RoundKind, SeatTurn};
 use super::enhanced;
 use super::record::{JournalSummary, tool_calls};
-use super::verdict::{Poll, Safety, Verdict};
+use super::resolution::Scrutiny;
+use super::verdict::{Poll, Safety, Verdict, Worth};
 use crate::event::Entry;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Position, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
 use crate::tokens;
-use crate::totals::Totals;
+use crate::totals::{Totals, compared_cost, shown_cost};
 
 /// The last measured round of an enhanced debate.
 pub(super) fn progress(entries: &[Entry]) -> Option<Section> {
@@ -33,7 +36,8 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         sections.push(worth(verdict));
     }
     let total = Totals::of(entries).debate.usage.total();
-    sections.extend(enhanced::sections(&debate, total, verdict.is_some()));
+    let enhanced = verdict.as_ref().and_then(|verdict| verdict.enhanced.as_ref());
+    sections.extend(enhanced::sections(&debate, total, enhanced));
     sections.extend(open_points(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
         sections.push(Section::main(
@@ -123,6 +127,17 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
             ),
         ));
     }
+    if let Some(resolution) = &verdict.resolution {
+        let by = if resolution.by_person { ", by a person" } else { "" };
+        let decision = resolution.decision.as_deref();
+        let decision = decision.map_or_else(|| "none".to_owned(), |d| format!("{d}{by}"));
+        facts.push(Fact::new("Decision", decision));
+    }
+    let Worth { blind, debated, .. } = &verdict.worth;
+    facts.push(compared_cost(
+        (blind.cost, blind.tokens),
+        (debated.cost, debated.tokens),
+    ));
     facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
     facts.push(Fact::new(
         "Stop reason",
@@ -157,6 +172,15 @@ fn worth(verdict: &Verdict) -> Section {
         ),
         Tone::Plain,
     )];
+    blocks.extend(verdict.scrutiny.as_ref().map(|scrutiny| {
+        let tone = match scrutiny {
+            Scrutiny::Challenged { open: 0, .. } => Tone::Plain,
+            Scrutiny::Challenged { .. } | Scrutiny::Unanimous | Scrutiny::NotChallenged { .. } => {
+                Tone::Caution
+            }
+        };
+        note(scrutiny.sentence(), tone)
+    }));
     blocks.extend(verdict.worth.changed.map(|changed| {
         let text = if changed {
             "The debate changed the answer."
@@ -173,6 +197,7 @@ fn worth(verdict: &Verdict) -> Section {
         "#BLOCKER",
         "#confidence",
         "#tokens",
+        "#cost",
     ];
     let table = Table::new("Before and after the debate", &columns)
         .row(poll("blind votes", &verdict.worth.blind))
@@ -220,7 +245,8 @@ fn poll(name: &str, poll: &Poll) -> Vec<Cell> {
         Cell::new(votes(Vote::Minor)),
         Cell::new(votes(Vote::Blocker)),
         Cell::new(confidence),
-        Cell::new(poll.tokens.to_string()),
+        Cell::new(grouped(poll.tokens)),
+        Cell::new(shown_cost(poll.cost, poll.tokens)),
     ]
 }
 
@@ -263,9 +289,8 @@ fn open_points(state: &DebateState) -> Option<Section> {
 }
 
 fn positions(round: &Round) -> Table {
-    let caption = format!("Round {}", round.number);
     let table = Table::new(
-        &caption,
+        &title(round),
         &["agent", "#confidence", "#change", "vote", "key point"],
     );
     round
@@ -512,7 +537,7 @@ fn violations(debate: &Debate) -> Option<Section> {
             table.row(vec![
                 Cell::new(round.to_string()),
                 Cell::new(turn.seat.clone()),
-                Cell::new(turn.remarks.len().to_string()),
+                Cell::new(count_by_rule(&turn.remarks).values().sum::<usize>().to_string()),
                 Cell::new(details).toned(tone),
             ])
         },
