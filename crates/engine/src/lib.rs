@@ -29,6 +29,7 @@ pub mod tokens;
 pub mod tools;
 pub mod totals;
 pub mod transcript;
+pub mod withheld;
 
 #[cfg(test)]
 mod module_graph_tests;

@@ -12,6 +12,7 @@ use crate::event::{
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;
+use crate::withheld;
 
 /// Seats, rounds, turns, usage and state of a debate.
 ///
@@ -131,8 +132,12 @@ impl Transcript {
             .iter()
             .find_map(|entry| Some((entry, entry.event.setup()?)))?;
         let mut transcript = Self::opened(id, opening.at, setup);
+        let withheld = withheld::steps(entries.iter().map(|entry| &entry.event));
         for entry in entries {
-            transcript.apply(entry);
+            match withheld::redacted(&entry.event, &withheld) {
+                Some(event) => transcript.apply(&Entry { event, ..*entry }),
+                None => transcript.apply(entry),
+            }
         }
         transcript.totals = Totals::of(entries);
         transcript.busy_ms = busy(entries.iter().filter_map(span_of));

@@ -19,6 +19,7 @@ use crate::retrospective::DebateRecord;
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
+use crate::withheld;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Record {
@@ -209,12 +210,14 @@ fn source_records(debate: &Debate) -> Vec<SourceRecord> {
         .collect()
 }
 
-/// Calls of tools with their results, by step.
+/// Calls of tools with their results, by step, without those of withheld turns.
 pub(super) fn tool_calls(entries: &[Entry]) -> BTreeMap<String, Vec<Answered>> {
+    let withheld = withheld::steps(entries.iter().map(|entry| &entry.event));
     let mut calls: BTreeMap<String, Vec<Answered>> = BTreeMap::new();
     for entry in entries {
         if let Event::Noted { key, value, .. } = &entry.event
             && let Some((step, exchange)) = Exchange::of(key, value)
+            && !withheld.contains(step)
         {
             calls
                 .entry(step.to_owned())
@@ -261,7 +264,7 @@ fn round_record(
             .get(&format!("r{}/{}/speak", round.number, turn.seat))
             .cloned()
             .unwrap_or_default(),
-        remarks: turn.remarks.clone(),
+        remarks: turn.shown_remarks().to_vec(),
         sent_back: turn.spent.was_sent_back(),
     });
     RoundRecord {

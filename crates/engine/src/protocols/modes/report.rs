@@ -513,7 +513,7 @@ fn violations(debate: &Debate) -> Option<Section> {
         .iter()
         .flat_map(|round| round.turns.iter().map(move |turn| (round.number, turn)));
     let rows: Vec<(u32, &SeatTurn)> = turns
-        .filter(|(_, turn)| !turn.remarks.is_empty() || turn.spent.was_sent_back())
+        .filter(|(_, turn)| !turn.shown_remarks().is_empty() || turn.spent.was_sent_back())
         .collect();
     if rows.is_empty() {
         return None;
@@ -524,20 +524,20 @@ fn violations(debate: &Debate) -> Option<Section> {
             &["#round", "agent", "#remaining violations", "details"],
         ),
         |table, (round, turn)| {
-            let tone = if turn.remarks.is_empty() {
+            let tone = if turn.shown_remarks().is_empty() {
                 Tone::Quiet
             } else {
                 Tone::Caution
             };
-            let details = if turn.remarks.is_empty() {
+            let details = if turn.shown_remarks().is_empty() {
                 "corrected".to_owned()
             } else {
-                turn.remarks.join(" ")
+                turn.shown_remarks().join(" ")
             };
             table.row(vec![
                 Cell::new(round.to_string()),
                 Cell::new(turn.seat.clone()),
-                Cell::new(count_by_rule(&turn.remarks).values().sum::<usize>().to_string()),
+                Cell::new(count_by_rule(turn.shown_remarks()).values().sum::<usize>().to_string()),
                 Cell::new(details).toned(tone),
             ])
         },
