@@ -9,6 +9,7 @@ use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
 };
+use crate::rules;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;
@@ -63,6 +64,9 @@ pub struct Round {
     pub number: Option<u32>,
     /// The protocol's name for it: `opening`.
     pub name: String,
+    /// The question that the user set for the round (M-14).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     pub busy_ms: u64,
     /// By start time.
     pub turns: Vec<Turn>,
@@ -141,6 +145,9 @@ impl Transcript {
         }
         transcript.totals = Totals::of(entries);
         transcript.busy_ms = busy(entries.iter().filter_map(span_of));
+        for round in &mut transcript.rounds {
+            round.focus = round.number.and_then(|number| rules::focus(setup, number));
+        }
         transcript.finish(entries);
         Some(transcript)
     }
@@ -217,7 +224,11 @@ impl Transcript {
             seq: entry.seq,
             by: decision.by.clone(),
             decides: Some(query.map_or_else(String::new, |query| query.question)),
-            text: format!("{}{}", decision.choice, note.unwrap_or_default()),
+            text: format!(
+                "{}{}",
+                option_label(&decision.choice),
+                note.unwrap_or_default()
+            ),
         });
     }
 
@@ -304,6 +315,7 @@ impl Transcript {
                 } else {
                     key.to_owned()
                 },
+                focus: None,
                 busy_ms: 0,
                 turns: Vec::new(),
                 voices: Vec::new(),

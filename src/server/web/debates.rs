@@ -69,7 +69,7 @@ impl Row {
             stamp: clock::stamp(data.created_at),
             when: clock::day_and_time(data.created_at),
             tokens: grouped(data.tokens),
-            cost: money(data.cost),
+            cost: money(data.cost, data.tokens),
             rating: data.rating,
             can_delete,
         }

@@ -86,6 +86,9 @@ pub struct DebateStateRecord {
 pub struct RoundRecord {
     pub round: u32,
     pub kind: &'static str,
+    /// The question that the user set for the round (M-14).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     pub summary: Option<RoundSummary>,
     pub agent_responses: Vec<ResponseRecord>,
 }
@@ -270,6 +273,7 @@ fn round_record(
     RoundRecord {
         round: round.number,
         kind: round.kind.name(),
+        focus: debate.rules.focus.get(&round.number).cloned(),
         summary: round.summary.clone(),
         agent_responses: responses.collect(),
     }

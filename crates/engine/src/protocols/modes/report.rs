@@ -33,17 +33,20 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     let verdict = JournalSummary::of(entries).result;
     let mut sections = Vec::new();
     if let Some(verdict) = &verdict {
-        sections.push(worth(verdict));
+        let mut section = worth(verdict);
+        section.blocks.extend(unused_focus(&debate));
+        sections.push(section);
     }
     let total = Totals::of(entries).debate.usage.total();
     let enhanced = verdict.as_ref().and_then(|verdict| verdict.enhanced.as_ref());
     sections.extend(enhanced::sections(&debate, total, enhanced));
     sections.extend(open_points(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
-        sections.push(Section::main(
-            &title(round),
-            vec![Block::Table(positions(round))],
-        ));
+        let focus = debate.rules.focus.get(&round.number);
+        let focus = focus.map(|text| note(format!("Focus: {}", one_line(text)), Tone::Plain));
+        let table = Block::Table(positions(round));
+        let blocks = focus.into_iter().chain([table]).collect();
+        sections.push(Section::main(&title(round), blocks));
     }
     if !debate.state.claims.is_empty() {
         sections.push(Section::main(
@@ -225,6 +228,18 @@ fn worth(verdict: &Verdict) -> Section {
         ));
     }
     Section::main("What the debate was worth", blocks)
+}
+
+/// Questions for rounds that were not played.
+fn unused_focus(debate: &Debate) -> Vec<Block> {
+    let last = debate.rounds.last().map_or(0, |round| round.number);
+    let unused = debate.rules.focus.range(last + 1..);
+    unused
+        .map(|(round, text)| {
+            let text = one_line(text);
+            note(format!("Round {round} was not played; its focus was: {text}"), Tone::Caution)
+        })
+        .collect()
 }
 
 fn poll(name: &str, poll: &Poll) -> Vec<Cell> {

@@ -1,5 +1,6 @@
 //! The report of a panel, at any point of its journal.
 
+use roundtable_core::format::counted;
 use roundtable_core::wording::one_line;
 
 use super::replies::Point;
@@ -91,8 +92,8 @@ fn how_it_ended(verdict: &Verdict) -> Section {
     if verdict.saved_calls > 0 {
         blocks.push(note(
             format!(
-                "Stopping early saved {} calls. Run the full panel with `--full`.",
-                verdict.saved_calls
+                "Stopping early saved {}. Run the full panel with `--full`.",
+                counted(verdict.saved_calls, "call")
             ),
             Tone::Quiet,
         ));

@@ -16,24 +16,26 @@ pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
     let questions = &updates.pm_agent_question_updates;
     let counts = [
         (
-            "evidence weights updated",
+            ["evidence weight", "updated"],
             updates.evidence_weight_updates.len(),
         ),
         (
-            "required questions added",
+            ["required question", "added"],
             questions.new_required_questions.len(),
         ),
         (
-            "required questions updated",
+            ["required question", "updated"],
             questions.updated_questions.len(),
         ),
-        ("skills recommended", updates.skill_recommendations.len()),
-        ("agents calibrated", updates.agent_calibration_updates.len()),
+        (["skill", "recommended"], updates.skill_recommendations.len()),
+        (["agent", "calibrated"], updates.agent_calibration_updates.len()),
     ];
     let mut blocks: Vec<Block> = counts
         .into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(update, count)| note(&format!("✓ {count} {update}"), Tone::Good))
+        .map(|([thing, done], count)| {
+            note(&format!("✓ {} {done}", counted(count, thing)), Tone::Good)
+        })
         .collect();
     let columns = [
         "Agent",
