@@ -135,7 +135,12 @@ fn write_transcript(out: &mut String, transcript: &Transcript) {
     let _ = writeln!(out, "## Transcript\n");
     for round in &transcript.rounds {
         if let Some(focus) = &round.focus {
-            let _ = writeln!(out, "*Focus of {}:*\n\n{}\n", round.title().to_lowercase(), quoted(focus));
+            let _ = writeln!(
+                out,
+                "*Focus of {}:*\n\n{}\n",
+                round.title().to_lowercase(),
+                quoted(focus)
+            );
         }
         for item in round.items() {
             match item {

@@ -71,7 +71,9 @@ pub(crate) fn below_section(markdown: &str) -> String {
         }
         // Underlined: the last line is the rule.
         let lines: Vec<&str> = heading.trim_end().lines().collect();
-        let words = lines.split_last().map_or("", |(_, words)| words.first().unwrap_or(&""));
+        let words = lines
+            .split_last()
+            .map_or("", |(_, words)| words.first().unwrap_or(&""));
         text.replace_range(range, &format!("{marks} {}\n", words.trim()));
     }
     text

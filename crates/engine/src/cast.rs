@@ -218,14 +218,29 @@ impl Cast {
         Self::of(&Text::read(path)?)
     }
 
+    /// All faults are reported at once, each with its line.
     fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
-        cast.check().map_err(|fault| DataError::Broken {
-            file: text.file(),
-            line: fault.word.map_or(1, |word| text.line_naming(&word)),
-            message: fault.message,
-        })?;
-        Ok(cast)
+        let mut faults: Vec<(usize, String)> = cast
+            .faults()
+            .into_iter()
+            .map(|fault| (text.line_at(&fault.at), fault.message))
+            .collect();
+        faults.sort();
+        let file = text.file();
+        let more: String = faults
+            .iter()
+            .skip(1)
+            .map(|(line, message)| format!("\n{file}:{line}: {message}"))
+            .collect();
+        match faults.into_iter().next() {
+            None => Ok(cast),
+            Some((line, message)) => Err(DataError::Broken {
+                file,
+                line,
+                message: message + &more,
+            }),
+        }
     }
 
     /// Puts every seat on the fast tier (T-11). Preferred models are dropped, because they are meant for the full debate.
@@ -249,52 +264,47 @@ impl Cast {
             })
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        self.check_seats().map_err(|(word, message)| Fault {
-            word: Some(word.to_owned()),
-            message,
-        })?;
-        match &self.panel {
-            Some(panel) => panel.check(&self.seats),
-            None => Ok(()),
-        }
-    }
-
-    fn check_seats(&self) -> Result<(), (&str, String)> {
+    /// Violations of rules that types cannot express.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
         for (index, seat) in self.seats.iter().enumerate() {
-            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            if seat.name.is_empty() || !seat.name.chars().all(is_name) {
-                return Err((
-                    &seat.name,
+            let mut add = |key: &str, message: String| {
+                faults.push(Fault::new(format!("seats/{index}/{key}"), message));
+            };
+            let name = &seat.name;
+            let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            if name.is_empty() || !name.chars().all(is_allowed) {
+                add(
+                    "name",
                     format!(
-                        "invalid seat name '{}': use lowercase letters, digits and hyphens",
-                        seat.name
+                        "invalid seat name '{name}': use lowercase letters, digits and hyphens"
                     ),
-                ));
+                );
             }
-            if self.seats[..index]
-                .iter()
-                .any(|other| other.name == seat.name)
-            {
-                return Err((&seat.name, format!("two seats are named '{}'", seat.name)));
+            let mut earlier = self.seats[..index].iter();
+            if earlier.any(|other| other.name == *name) {
+                add("name", format!("two seats are named '{name}'"));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
-                return Err((
-                    &seat.name,
+                add(
+                    "temperature",
                     format!(
-                        "the temperature of '{}' must be from 0 to 2, not {}",
-                        seat.name, seat.temperature
+                        "the temperature of '{name}' must be from 0 to 2, not {}",
+                        seat.temperature
                     ),
-                ));
+                );
             }
             if seat.max_output_tokens == 0 {
-                return Err((
-                    &seat.name,
-                    format!("max_output_tokens of '{}' must be at least 1", seat.name),
-                ));
+                add(
+                    "max_output_tokens",
+                    format!("max_output_tokens of '{name}' must be at least 1"),
+                );
             }
         }
-        Ok(())
+        if let Some(panel) = &self.panel {
+            faults.extend(panel.faults(&self.seats));
+        }
+        faults
     }
 }
 

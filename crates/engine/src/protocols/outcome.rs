@@ -64,7 +64,10 @@ impl Outcome<'_> {
         let missing = (!missing.is_empty()).then(|| format!("missing: {}", missing.join("; ")));
         let limit = self.ran_out.map(one_line);
         let parts: Vec<String> = limit.into_iter().chain(missing).collect();
-        Some(format!("Partial: {}.", parts.join("; ").trim_end_matches('.')))
+        Some(format!(
+            "Partial: {}.",
+            parts.join("; ").trim_end_matches('.')
+        ))
     }
 
     /// The answer with [`Self::partial_line`] on top. `lowered` has the stated and the lowered confidence, as they are shown.

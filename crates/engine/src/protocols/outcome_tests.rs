@@ -52,7 +52,9 @@ fn c21_a_partial_answer_says_what_is_missing() {
     let five = outcome(&absent, None).partial_line().unwrap();
     assert!(five.ends_with("; 2 more steps."), "{five}");
     assert_eq!(
-        outcome(&[], Some("10 tokens are used up")).partial_line().unwrap(),
+        outcome(&[], Some("10 tokens are used up"))
+            .partial_line()
+            .unwrap(),
         "Partial: 10 tokens are used up."
     );
 }
@@ -60,8 +62,16 @@ fn c21_a_partial_answer_says_what_is_missing() {
 #[test]
 fn a_missing_step_is_described_by_seat_action_and_round() {
     for (step, seat, text) in [
-        ("r1/skeptic/review", "skeptic", "skeptic (review, round 1): it failed"),
-        ("synthesis/chair/conclude", "chair", "chair (conclude): it failed"),
+        (
+            "r1/skeptic/review",
+            "skeptic",
+            "skeptic (review, round 1): it failed",
+        ),
+        (
+            "synthesis/chair/conclude",
+            "chair",
+            "chair (conclude): it failed",
+        ),
         ("r2/judge", "judge", "judge (round 2): it failed"),
     ] {
         let missing = Missing {

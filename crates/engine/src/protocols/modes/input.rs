@@ -254,7 +254,13 @@ fn with_tool_seats(
     };
     let sources = rules.sources.list().iter();
     let names: Vec<String> = sources
-        .map(|source| format!("{} ({})", source.name, counted(source.passages.len(), "passage")))
+        .map(|source| {
+            format!(
+                "{} ({})",
+                source.name,
+                counted(source.passages.len(), "passage")
+            )
+        })
         .collect();
     notes.push(format!("Sources: {}; {how}", names.join(", ")));
     rules.with_tool_seats(tool_seats)

@@ -38,7 +38,9 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         sections.push(section);
     }
     let total = Totals::of(entries).debate.usage.total();
-    let enhanced = verdict.as_ref().and_then(|verdict| verdict.enhanced.as_ref());
+    let enhanced = verdict
+        .as_ref()
+        .and_then(|verdict| verdict.enhanced.as_ref());
     sections.extend(enhanced::sections(&debate, total, enhanced));
     sections.extend(open_points(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
@@ -131,7 +133,11 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         ));
     }
     if let Some(resolution) = &verdict.resolution {
-        let by = if resolution.by_person { ", by a person" } else { "" };
+        let by = if resolution.by_person {
+            ", by a person"
+        } else {
+            ""
+        };
         let decision = resolution.decision.as_deref();
         let decision = decision.map_or_else(|| "none".to_owned(), |d| format!("{d}{by}"));
         facts.push(Fact::new("Decision", decision));
@@ -237,7 +243,10 @@ fn unused_focus(debate: &Debate) -> Vec<Block> {
     unused
         .map(|(round, text)| {
             let text = one_line(text);
-            note(format!("Round {round} was not played; its focus was: {text}"), Tone::Caution)
+            note(
+                format!("Round {round} was not played; its focus was: {text}"),
+                Tone::Caution,
+            )
         })
         .collect()
 }
@@ -552,7 +561,12 @@ fn violations(debate: &Debate) -> Option<Section> {
             table.row(vec![
                 Cell::new(round.to_string()),
                 Cell::new(turn.seat.clone()),
-                Cell::new(count_by_rule(turn.shown_remarks()).values().sum::<usize>().to_string()),
+                Cell::new(
+                    count_by_rule(turn.shown_remarks())
+                        .values()
+                        .sum::<usize>()
+                        .to_string(),
+                ),
                 Cell::new(details).toned(tone),
             ])
         },

@@ -159,10 +159,15 @@ fn most_confident(debate: &Debate, seats: &[String]) -> Option<String> {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Scrutiny {
     /// Seats objected to claims or blocked the answer.
-    Challenged { objections: usize, open: usize },
+    Challenged {
+        objections: usize,
+        open: usize,
+    },
     /// The seats agreed before they heard each other, and none objected.
     Unanimous,
-    NotChallenged { why: String },
+    NotChallenged {
+        why: String,
+    },
 }
 
 impl Scrutiny {

@@ -192,7 +192,10 @@ impl Verdict {
         let worth = Worth::of(debate, sum.usage, sum.cost);
         let resolution = Resolution::of(debate, ending);
         // Without a conclusion, and without an answer that leads, the answers are listed.
-        let leading = resolution.decision.clone().or_else(|| worth.debated.summary());
+        let leading = resolution
+            .decision
+            .clone()
+            .or_else(|| worth.debated.summary());
         let remarks = debate
             .rounds
             .iter()
@@ -226,7 +229,10 @@ impl Verdict {
             enhanced: EnhancedVerdict::of(debate, &resolution, sum.usage.total()),
             resolution: Some(resolution),
         };
-        verdict.final_answer = verdict.final_answer.as_deref().map(|text| verdict.headed(text));
+        verdict.final_answer = verdict
+            .final_answer
+            .as_deref()
+            .map(|text| verdict.headed(text));
         verdict
     }
 

@@ -27,8 +27,14 @@ pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
             ["required question", "updated"],
             questions.updated_questions.len(),
         ),
-        (["skill", "recommended"], updates.skill_recommendations.len()),
-        (["agent", "calibrated"], updates.agent_calibration_updates.len()),
+        (
+            ["skill", "recommended"],
+            updates.skill_recommendations.len(),
+        ),
+        (
+            ["agent", "calibrated"],
+            updates.agent_calibration_updates.len(),
+        ),
     ];
     let mut blocks: Vec<Block> = counts
         .into_iter()

@@ -34,6 +34,16 @@ async fn c06_a_judge_that_fails_in_round_2_keeps_its_round_1() {
     assert_eq!(verdict.missing[0].step, "r2/hook/revise");
     // 0.6 of 20 steps, one missing.
     assert_eq!(verdict.confidence.as_ref().unwrap().value.value(), 0.57);
+    // C-21: the answer itself says so.
+    let answer = verdict.final_answer.as_ref().unwrap();
+    assert!(
+        answer.starts_with("**Partial: missing: hook (revise, round 2): "),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("The confidence is lowered from 0.60 to 0.57."),
+        "{answer}"
+    );
 }
 
 /// C-06, T-01: the components of an absent council are left out and the rest reweighted; the other council continues.

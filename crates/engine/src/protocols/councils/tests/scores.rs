@@ -174,7 +174,7 @@ async fn t03_an_invalid_score_is_sent_back_once_and_never_guessed() {
             Some(69),
             "{wrong}"
         );
-        // Wrong twice: the judge is absent.
+        // Wrong twice: the score is left out and the judge's other scores count (T-14).
         let always = ScriptedModels::new(move |seat, request, _| {
             let is_spoilt = seat == "hook" && name(request) == "evaluation";
             Ok(if is_spoilt {
@@ -185,10 +185,17 @@ async fn t03_an_invalid_score_is_sent_back_once_and_never_guessed() {
         });
         let record = run(&always, &cast("themis"), Mode::Fast).await;
         assert_eq!(always.asked_of("hook", "evaluation").len(), 2, "{wrong}");
-        assert_eq!(record.state, State::Partial, "{wrong}");
+        assert_eq!(record.state, State::Complete, "{wrong}");
         assert_eq!(
             dimension(&record, "hook_effectiveness").final_score,
             None,
+            "{wrong}"
+        );
+        let others = &dimension(&record, "content_assessment").judges;
+        assert!(others.iter().any(|judge| judge.judge == "hook"), "{wrong}");
+        assert_eq!(
+            result_of(&record).remarks,
+            ["hook, round 1: There is no score for 'hook_effectiveness'."],
             "{wrong}"
         );
         assert_eq!(

@@ -130,8 +130,7 @@ fn round_record(
                 let mut positions = round.positions.iter();
                 positions.find(|position| position.seat == turn.seat)
             });
-            let (types, citations) =
-                own.map_or_else(Default::default, |own| cited(enhanced, own));
+            let (types, citations) = own.map_or_else(Default::default, |own| cited(enhanced, own));
             let graded = own.filter(|_| enhanced.rules.wants_evidence());
             let seat = debate.panel.seat(&turn.seat);
             AgentPosition {

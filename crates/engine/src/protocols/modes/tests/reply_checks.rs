@@ -226,5 +226,8 @@ async fn m03_all_faults_are_counted() {
         BTreeMap::from([("citations".to_owned(), 8)])
     );
     let report = report_json(&journal);
-    assert!(report.contains(r#"{"text":"8","tone":"plain"}"#), "{report}");
+    assert!(
+        report.contains(r#"{"text":"8","tone":"plain"}"#),
+        "{report}"
+    );
 }

@@ -116,7 +116,10 @@ async fn m09_the_evaluator_withholds_a_turn_and_stays_until_it_is_clear() {
         record.to_string(),
     ] {
         assert!(!surface.contains("builder of round 1"), "{surface}");
-        assert!(!surface.contains("The builder has seen bursts in month 1"), "{surface}");
+        assert!(
+            !surface.contains("The builder has seen bursts in month 1"),
+            "{surface}"
+        );
         assert!(!surface.contains("Log 1 of the builder"), "{surface}");
     }
 }

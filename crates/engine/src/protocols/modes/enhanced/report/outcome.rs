@@ -25,7 +25,10 @@ pub(super) fn outcome(
     let answer = verdict.and_then(|verdict| verdict.answer.as_deref());
     match answer.filter(|_| is_chosen) {
         Some(answer) => blocks.push(note(
-            format!("Decided by a person: {}.", one_line(answer).trim_end_matches('.')),
+            format!(
+                "Decided by a person: {}.",
+                one_line(answer).trim_end_matches('.')
+            ),
             Tone::Caution,
         )),
         None => blocks.extend(majority(enhanced)),

@@ -159,12 +159,24 @@ async fn e22_a_persons_decision_is_the_decision_everywhere() {
         .iter()
         .map(|fact| format!("{}: {}", fact.name, fact.value))
         .collect();
-    assert!(facts.contains(&"Decided by: a person: Use a queue".into()), "{facts:?}");
-    assert!(facts.contains(&"Decision: Use a queue, by a person".into()), "{facts:?}");
-    assert!(!facts.iter().any(|fact| fact.starts_with("Consensus")), "{facts:?}");
+    assert!(
+        facts.contains(&"Decided by: a person: Use a queue".into()),
+        "{facts:?}"
+    );
+    assert!(
+        facts.contains(&"Decision: Use a queue, by a person".into()),
+        "{facts:?}"
+    );
+    assert!(
+        !facts.iter().any(|fact| fact.starts_with("Consensus")),
+        "{facts:?}"
+    );
     let heard = model.heard();
     let chair = text_of(heard.last().unwrap());
-    assert!(chair.contains("It is made; do not decide otherwise."), "{chair}");
+    assert!(
+        chair.contains("It is made; do not decide otherwise."),
+        "{chair}"
+    );
     assert!(!chair.contains("Decide what the better"), "{chair}");
 }
 
@@ -181,7 +193,10 @@ async fn e22_a_divided_panel_has_no_decision() {
     assert_eq!(consensus.decision, None);
     assert_eq!(consensus.supporting_evidence, []);
     let report = report_json(&journal);
-    assert!(report.contains(r#""name":"Decision","value":"none""#), "{report}");
+    assert!(
+        report.contains(r#""name":"Decision","value":"none""#),
+        "{report}"
+    );
 }
 
 /// M-08 in an enhanced debate.
