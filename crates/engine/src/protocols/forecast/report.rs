@@ -11,6 +11,7 @@ use crate::event::{Entry, State};
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
 };
+use crate::totals::compared_cost;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let Some(snapshot) = ForecastSnapshot::of(entries) else {
@@ -182,6 +183,12 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
     }
     let rounds = verdict.debate_log.rounds.len();
     facts.push(Fact::new("Rounds", rounds.to_string()));
+    facts.extend(extras.worth.as_ref().map(|worth| {
+        compared_cost(
+            (worth.blind.cost, worth.blind.tokens),
+            (worth.debated.cost, worth.debated.tokens),
+        )
+    }));
     facts
 }
 

@@ -9,6 +9,7 @@ use super::verdict::{PanelAnswer, PanelRanking, Verdict};
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
 use crate::report::{Block, Cell, Fact, Position, Report, Section, Table, Tone};
+use crate::totals::compared_cost;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let verdict: Option<Verdict> = DebateStatus::of(entries).verdict();
@@ -83,6 +84,11 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
     {
         facts.push(Fact::new("Agreement of ranks", format!("{agreement:.2}")));
     }
+    let worth = &verdict.worth;
+    facts.push(compared_cost(
+        (worth.blind_cost, worth.blind_tokens),
+        (worth.total_cost, worth.total_tokens),
+    ));
     facts
 }
 
