@@ -7,7 +7,7 @@ use std::path::Path;
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, DataKind, Text};
+use crate::data::{Data, DataError, DataKind, Text, is_name};
 use councils::{CouncilsSpec, Fault};
 
 /// The seats that take part in a debate, made for one protocol.
@@ -186,28 +186,14 @@ impl Cast {
     /// # Errors
     /// [`DataError`] if there is no such cast (with the nearest name), or its file is invalid (with the line).
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(DataKind::Casts, &format!("{name}.toml"))? else {
-            let known = data.all(DataKind::Casts)?;
-            return Err(DataError::Unknown {
-                what: "cast",
-                name: name.to_owned(),
-                known: known
-                    .keys()
-                    .map(|file| file.trim_end_matches(".toml").to_owned())
-                    .collect(),
-            });
-        };
-        Self::of(&text)
+        Self::of(&data.named(DataKind::Casts, "cast", name)?)
     }
 
     /// Loads by name or by path: a path ends in `.toml` or contains a folder.
     pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
         let path = Path::new(name);
-        let is_toml = path
-            .extension()
-            .is_some_and(|extension| extension == "toml");
-        let has_folder = path.components().count() > 1;
-        if is_toml || has_folder {
+        let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+        if is_toml || path.components().count() > 1 {
             Self::load_file(path)
         } else {
             Self::load(data, name)
@@ -235,11 +221,7 @@ impl Cast {
             .collect();
         match faults.into_iter().next() {
             None => Ok(cast),
-            Some((line, message)) => Err(DataError::Broken {
-                file,
-                line,
-                message: message + &more,
-            }),
+            Some((line, message)) => Err(text.broken(line, message + &more)),
         }
     }
 
@@ -254,14 +236,12 @@ impl Cast {
     }
 
     pub fn seat(&self, name: &str) -> Result<&Seat, DataError> {
-        self.seats
-            .iter()
-            .find(|seat| seat.name == name)
-            .ok_or_else(|| DataError::Unknown {
-                what: "seat",
-                name: name.to_owned(),
-                known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
-            })
+        let seat = self.seats.iter().find(|seat| seat.name == name);
+        seat.ok_or_else(|| DataError::Unknown {
+            what: "seat",
+            name: name.to_owned(),
+            known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
+        })
     }
 
     /// Violations of rules that types cannot express.
@@ -272,8 +252,7 @@ impl Cast {
                 faults.push(Fault::new(format!("seats/{index}/{key}"), message));
             };
             let name = &seat.name;
-            let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            if name.is_empty() || !name.chars().all(is_allowed) {
+            if !is_name(name, "-") {
                 add(
                     "name",
                     format!(

@@ -107,8 +107,10 @@ pub enum TierError {
     OutOfScale { name: String, from: u8 },
 }
 
-impl Tiers {
-    pub fn new(tiers: Vec<Tier>) -> Result<Self, TierError> {
+impl TryFrom<Vec<Tier>> for Tiers {
+    type Error = TierError;
+
+    fn try_from(tiers: Vec<Tier>) -> Result<Self, TierError> {
         if tiers.first().is_none_or(|tier| tier.from != 0) {
             return Err(TierError::NoneFromZero);
         }
@@ -128,7 +130,9 @@ impl Tiers {
         }
         Ok(Self(tiers))
     }
+}
 
+impl Tiers {
     /// By the score itself, not by the displayed one: 20.9 is below the tier from 21.
     pub fn of(&self, score: OutOfHundred) -> &str {
         let reached = |tier: &&Tier| f64::from(tier.from) <= score.value();
@@ -138,14 +142,6 @@ impl Tiers {
 
     pub fn all(&self) -> &[Tier] {
         &self.0
-    }
-}
-
-impl TryFrom<Vec<Tier>> for Tiers {
-    type Error = TierError;
-
-    fn try_from(tiers: Vec<Tier>) -> Result<Self, TierError> {
-        Self::new(tiers)
     }
 }
 

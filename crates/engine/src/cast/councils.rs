@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Seat;
+use crate::data::is_name;
 
 /// Seats that the protocol needs in addition to judges and leads.
 pub const CRITIC: &str = "critic";
@@ -133,9 +134,8 @@ impl Fault {
 
 impl CouncilsSpec {
     pub fn dimension(&self, name: &str) -> Option<&Dimension> {
-        self.dimensions
-            .iter()
-            .find(|dimension| dimension.name == name)
+        let mut dimensions = self.dimensions.iter();
+        dimensions.find(|dimension| dimension.name == name)
     }
 
     pub fn judges(&self) -> impl Iterator<Item = (&Council, &Judge)> {
@@ -153,7 +153,7 @@ impl CouncilsSpec {
         let mut extras = BTreeSet::new();
         for (index, extra) in self.extras.iter().enumerate() {
             let at = format!("panel/extras/{index}/name");
-            if !is_name(&extra.name) {
+            if !is_name(&extra.name, "-_") {
                 faults.push(invalid_name(at, &extra.name, "an extra"));
             } else if !extras.insert(&extra.name) {
                 let message = format!("two extras are named '{}'", extra.name);
@@ -168,7 +168,7 @@ impl CouncilsSpec {
         for (index, dimension) in self.dimensions.iter().enumerate() {
             let name = &dimension.name;
             let at = |key: &str| format!("panel/dimensions/{index}/{key}");
-            if !is_name(name) {
+            if !is_name(name, "-_") {
                 faults.push(invalid_name(at("name"), name, "a dimension"));
                 continue;
             }
@@ -237,7 +237,7 @@ impl CouncilsSpec {
         for (index, council) in self.councils.iter().enumerate() {
             let name = &council.name;
             let at = |key: &str| format!("panel/councils/{index}/{key}");
-            if !is_name(name) {
+            if !is_name(name, "-_") {
                 faults.push(invalid_name(at("name"), name, "a council"));
             } else if !names.insert(name) {
                 let message = format!("two councils are named '{name}'");
@@ -317,12 +317,6 @@ impl Judge {
     pub fn is_scored(&self) -> bool {
         self.part == Part::Scored
     }
-}
-
-fn is_name(name: &str) -> bool {
-    let is_allowed =
-        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    !name.is_empty() && name.chars().all(is_allowed)
 }
 
 fn invalid_name(at: String, name: &str, what: &str) -> Fault {
