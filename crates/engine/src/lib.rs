@@ -18,6 +18,7 @@ pub mod prompt;
 pub mod protocol;
 pub mod protocols;
 pub mod reasoning;
+pub mod remarks;
 pub mod reply;
 pub mod report;
 pub mod retrospective;

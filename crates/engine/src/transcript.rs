@@ -9,6 +9,7 @@ use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
 };
+use crate::remarks::for_people;
 use crate::rules;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
@@ -245,7 +246,11 @@ impl Transcript {
     fn finished(&mut self, step: &FinishedStep) {
         let outcome = Outcome::Said {
             text: step.text.clone(),
-            remarks: step.remarks.clone(),
+            remarks: step
+                .remarks
+                .iter()
+                .map(|remark| for_people(remark).to_owned())
+                .collect(),
         };
         self.add_turn(&step.call, step.instead_of.clone(), outcome);
     }

@@ -24,6 +24,7 @@ use super::scorecard::{
 use crate::cast::councils::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::event::Spent;
 use crate::protocols::outcome::Outcome;
+use crate::remarks::for_people;
 use crate::table::{Missing, Table};
 
 /// How the debate ended.
@@ -330,7 +331,7 @@ fn positions(result: &DimensionResult) -> Vec<PositionResult> {
 pub(super) fn faults_of_critique(reply: &Critique, severe: &[String]) -> Vec<String> {
     let mut faults = Vec::new();
     if reply.findings.is_empty() && reply.checked.iter().all(|check| check.trim().is_empty()) {
-        faults.push("You found nothing and do not say in 'checked' what you looked at.".into());
+        faults.push("There are no findings, and 'checked' does not say what was looked at.".into());
     }
     match reply.confidence_adjustment.0 {
         None => faults.push("'confidence_adjustment' is not a number from -0.2 to +0.1.".into()),
@@ -627,7 +628,12 @@ fn judge_result(table: &Table, judge: &JudgeState<'_>) -> JudgeResult {
         disputes: disputes
             .map(|dispute| format!("{} ({}): {}", dispute.peer, dispute.about, dispute.reason))
             .collect(),
-        unexplained: revision.map_or_else(Vec::new, |turn| turn.remarks.clone()),
+        unexplained: revision.map_or_else(Vec::new, |turn| {
+            let remarks = turn.remarks.iter();
+            remarks
+                .map(|remark| for_people(remark).to_owned())
+                .collect()
+        }),
     }
 }
 
@@ -720,7 +726,8 @@ fn extras(panel: &CouncilsSpec, written: &[Written]) -> Map<String, Value> {
 fn remarks(deliberation: &Deliberation<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |seat: &str, remarks: &[String]| {
-        all.extend(remarks.iter().map(|remark| format!("{seat}: {remark}")));
+        let shown = remarks.iter().map(|remark| for_people(remark));
+        all.extend(shown.map(|remark| format!("{seat}: {remark}")));
     };
     for council in &deliberation.councils {
         for judge in &council.judges {

@@ -11,6 +11,7 @@ use super::result::ForecastSnapshot;
 use super::rules::Rules;
 use super::verdict::Verdict;
 use crate::event::{Entry, State};
+use crate::remarks::for_people;
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
 };
@@ -212,7 +213,7 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
         blocks.push(Block::note(text, Tone::Caution));
     }
     for remark in &extras.remarks {
-        blocks.push(Block::note(remark.clone(), Tone::Quiet));
+        blocks.push(Block::note(for_people(remark), Tone::Quiet));
     }
     blocks
 }

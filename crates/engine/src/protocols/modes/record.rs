@@ -15,6 +15,7 @@ use crate::context::RoundSummary;
 use crate::event::{Entry, Event, Setup, State};
 use crate::fallbacks::StandIn;
 use crate::protocols::record_header::{DebateStatus, RecordHeader};
+use crate::remarks::for_people;
 use crate::retrospective::DebateRecord;
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
@@ -267,7 +268,11 @@ fn round_record(
             .get(&format!("r{}/{}/speak", round.number, turn.seat))
             .cloned()
             .unwrap_or_default(),
-        remarks: turn.shown_remarks().to_vec(),
+        remarks: turn
+            .shown_remarks()
+            .iter()
+            .map(|remark| for_people(remark).to_owned())
+            .collect(),
         sent_back: turn.spent.was_sent_back(),
     });
     RoundRecord {

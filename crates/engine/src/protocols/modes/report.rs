@@ -15,6 +15,7 @@ use super::record::{JournalSummary, tool_calls};
 use super::resolution::Scrutiny;
 use super::verdict::{Poll, Safety, Verdict, Worth};
 use crate::event::Entry;
+use crate::remarks::for_people;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Position, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
@@ -556,7 +557,11 @@ fn violations(debate: &Debate) -> Option<Section> {
             let details = if turn.shown_remarks().is_empty() {
                 "corrected".to_owned()
             } else {
-                turn.shown_remarks().join(" ")
+                turn.shown_remarks()
+                    .iter()
+                    .map(|remark| for_people(remark))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             };
             table.row(vec![
                 Cell::new(round.to_string()),

@@ -14,7 +14,7 @@ async fn t02_a_claim_of_proof_is_sent_back() {
     let record = run(&models, &cast("themis"), Mode::Fast).await;
     let sent_back = models.sent_back_to("authenticity", "evaluation");
     assert!(
-        sent_back.contains("Nothing here can be proven, but you write 'definitely'"),
+        sent_back.contains("Nothing here can be proven, but it says 'definitely'"),
         "{sent_back}"
     );
     assert!(
@@ -34,7 +34,7 @@ async fn t04_a_revision_without_reasons_is_sent_back_once_then_recorded() {
     let asked = models.asked_of("hook", "judge_revision");
     assert_eq!(asked.len(), 2);
     let sent_back = models.sent_back_to("hook", "judge_revision");
-    let fault = "You changed 'content_assessment' from 40 to 44 without saying why and which peer moved you.";
+    let fault = "'content_assessment' is changed from 40 to 44 without a reason and a peer.";
     assert!(sent_back.contains(fault), "{sent_back}");
     let verdict = result_of(&record);
     assert_eq!(verdict.councils[0].judges[0].unexplained, [fault]);
@@ -65,11 +65,12 @@ async fn t04_unchanged_scores_and_disputes_need_reasons() {
     let record = run(&models, &cast("themis"), Mode::Full).await;
     let sent_back = models.sent_back_to("emotion", "judge_revision");
     assert!(
-        sent_back.contains("You changed nothing and do not say why your first judgement stands."),
+        sent_back
+            .contains("Nothing is changed, and there is no reason why the first judgement stands."),
         "{sent_back}"
     );
     assert!(
-        sent_back.contains("You stay more than 20 points away from hook on 'content_assessment'"),
+        sent_back.contains("It stays more than 20 points away from hook on 'content_assessment'"),
         "{sent_back}"
     );
     assert_eq!(result_of(&record).remarks, [] as [String; 0]);
