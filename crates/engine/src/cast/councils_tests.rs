@@ -259,13 +259,9 @@ fn c02_tiers_that_do_not_rise_are_an_error() {
 #[test]
 fn c02_the_documented_example_is_valid() {
     let page = include_str!("../../../../docs/casts.md");
-    let panel = page
-        .split("```toml\n")
-        .nth(2)
-        .unwrap()
-        .split("```")
-        .next()
-        .unwrap();
+    let mut blocks = page.split("```toml\n");
+    let panel = blocks.find(|block| block.starts_with("[panel]")).unwrap();
+    let panel = panel.split("```").next().unwrap();
     let mut cast = String::from("name = \"grant\"\nprotocol = \"councils\"\nsummary = \"x\"\n");
     let seats = [
         "novelty",
