@@ -27,6 +27,7 @@ use serde_json::Value;
 pub use debate::{BlindVote, Debate, NextStep, Round, RoundKind, SeatTurn};
 pub use input::{DEFAULT_MODE, Focus, Input, Settings};
 pub use panel::{Panel, Panelist};
+pub(super) use record::apply_resolution;
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
 pub use resolution::{MinorityPosition, Resolution, Scrutiny};

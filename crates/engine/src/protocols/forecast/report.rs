@@ -22,7 +22,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         return Report::default();
     };
     let (verdict, rules) = (&snapshot.verdict, &snapshot.rules);
-    let is_over = snapshot.state != State::Running;
+    let is_over = !matches!(snapshot.state, State::Running | State::Waiting);
     let mut sections = Vec::new();
     if !verdict.probability_distribution.is_empty() {
         let chart = Block::Chart(outcomes(rules, &verdict.probability_distribution));

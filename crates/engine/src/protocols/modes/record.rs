@@ -9,14 +9,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::debate::{Debate, Round};
-use super::enhanced;
+use super::resolution::MinorityPosition;
 use super::verdict::{Safety, Verdict};
+use super::{Modes, enhanced};
 use crate::context::RoundSummary;
 use crate::event::{Entry, Event, Setup, State};
 use crate::fallbacks::StandIn;
+use crate::protocol::Protocol;
 use crate::protocols::record_header::{DebateStatus, RecordHeader};
 use crate::remarks::for_people;
-use crate::retrospective::DebateRecord;
+use crate::retrospective::{DebateRecord, FinalConsensus};
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
@@ -141,6 +143,28 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         seed: setup.seed,
         program: setup.program.clone(),
     })
+}
+
+/// Completes the record of a plain debate with what was decided (E-22). Leaves records of other protocols as they are.
+pub(crate) fn apply_resolution(entries: &[Entry], consensus: &mut FinalConsensus) {
+    let setup = entries.iter().find_map(|entry| entry.event.setup());
+    if !setup.is_some_and(|setup| setup.protocol == Modes::NAME) {
+        return;
+    }
+    let Some(verdict) = JournalSummary::of(entries).result else {
+        return;
+    };
+    let Some(resolution) = verdict.resolution else {
+        return;
+    };
+    consensus.rationale = verdict.answer.unwrap_or_default();
+    consensus.decision = resolution.decision;
+    consensus.human_override = resolution.by_person;
+    consensus.dissenting_opinions = resolution
+        .dissenters
+        .into_iter()
+        .map(MinorityPosition::into_dissent)
+        .collect();
 }
 
 /// The parts of the journal that are not turns: state, result, and what the user said.

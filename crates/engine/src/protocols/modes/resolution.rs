@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::debate::{Debate, RoundKind};
 use super::verdict::{Ending, Poll};
+use crate::retrospective::DissentingOpinion;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
@@ -32,6 +33,16 @@ pub struct MinorityPosition {
     pub agent: String,
     pub answer: Option<String>,
     pub position: String,
+}
+
+impl MinorityPosition {
+    pub(crate) fn into_dissent(self) -> DissentingOpinion {
+        DissentingOpinion {
+            agent: self.agent,
+            position: self.position,
+            rationale: self.answer,
+        }
+    }
 }
 
 impl Resolution {

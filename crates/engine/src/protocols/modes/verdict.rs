@@ -94,10 +94,10 @@ pub struct Verdict {
     pub worth: Worth,
     pub missing: Vec<Missing>,
     /// What was decided; `None` in verdicts of earlier versions.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
     /// Whether the answer was challenged; `None` in verdicts of earlier versions.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrutiny: Option<Scrutiny>,
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,10 +12,10 @@ use super::state::{EnhancedState, MeasuredRound, SeatPosition};
 use super::verdict::{EnhancedVerdict, supporting_evidence};
 use crate::event::{Entry, Event, Millis, Setup, State};
 use crate::protocols::modes::record::JournalSummary;
-use crate::protocols::modes::{Debate, Round, Verdict};
+use crate::protocols::modes::{Debate, MinorityPosition, Round, Verdict};
 use crate::retrospective::{
-    AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, DissentingOpinion, FinalConsensus,
-    RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
+    AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, FinalConsensus, RoundMetrics,
+    RoundRecord, SupportingEvidence, TokenEfficiency,
 };
 use crate::totals::Totals;
 
@@ -255,12 +255,8 @@ fn consensus(
         supporting_evidence: supporting.collect(),
         dissenting_opinions: resolution
             .dissenters
-            .iter()
-            .map(|minority| DissentingOpinion {
-                agent: minority.agent.clone(),
-                position: minority.position.clone(),
-                rationale: minority.answer.clone(),
-            })
+            .into_iter()
+            .map(MinorityPosition::into_dissent)
             .collect(),
         escalation: result.escalation,
         human_override: result.human_override,

@@ -238,3 +238,19 @@ async fn c17_the_facts_compare_the_cost() {
         "{cost}"
     );
 }
+
+/// E-22: the record of a plain debate has its decision and dissent too.
+#[tokio::test]
+async fn e22_the_record_of_a_plain_debate_has_its_decision() {
+    let model = changed(story, |request, _, reply| {
+        let is_apart = seat_of(request) == "sentinel";
+        reply["debate_alignment"] = json!(if is_apart { "Wait" } else { "Use a queue" });
+    });
+    let journal = Arc::default();
+    play_to_end(setup("collaborative", 3, 2), &model, &journal).await;
+    let record = protocols::debate_record("id", &entries(&journal)).unwrap();
+    let consensus = record.final_consensus.unwrap();
+    assert_eq!(consensus.decision.as_deref(), Some("Use a queue"));
+    assert_eq!(consensus.rationale, "Use a queue, and measure.");
+    assert_eq!(consensus.dissenting_opinions[0].agent, "sentinel");
+}
