@@ -48,22 +48,28 @@ impl MinorityPosition {
 impl Resolution {
     pub(super) fn of(debate: &Debate, ending: &Ending) -> Self {
         let answers = answers(debate);
-        let by_person = matches!(ending, Ending::Accepted | Ending::Chosen(_));
-        let (decision, holders) = match ending {
-            Ending::Chosen(choice) => (Some(one_line(choice)), holders_of(&answers, choice)),
-            Ending::Accepted => leading(&answers, 0),
-            Ending::Exit(Exit::Consensus) | Ending::Converged(_) => leading(&answers, 0),
-            Ending::Exit(_) | Ending::Budget(_) | Ending::SeatsAbsent => {
-                leading(&answers, answers.len() / 2)
-            }
-        };
-        let agreed = matches!(
+        let by_person = matches!(
             ending,
-            Ending::Accepted | Ending::Exit(Exit::Consensus) | Ending::Converged(_)
+            Ending::Accepted | Ending::BlockerOverridden | Ending::Chosen(_)
         );
+        let has_agreed = match ending {
+            Ending::Accepted
+            | Ending::BlockerOverridden
+            | Ending::Exit(Exit::Consensus)
+            | Ending::Converged(_)
+            | Ending::ConvergedWithoutEvidence(_) => true,
+            Ending::Chosen(_) | Ending::Exit(_) | Ending::Budget(_) | Ending::SeatsAbsent => false,
+        };
+        let (decision, holders) = match (ending, debate.panel_decision()) {
+            (Ending::Chosen(choice), _) => (Some(one_line(choice)), holders_of(&answers, choice)),
+            // The algorithm counts answers: its majority is the decision, if it is sufficient.
+            (_, Some(counted)) if !by_person && counted.answer.is_none() => (None, Vec::new()),
+            _ if has_agreed => leading(&answers, 0),
+            _ => leading(&answers, answers.len() / 2),
+        };
         let has_options = answers.iter().any(|answer| answer.option.is_some());
         // Seats that agree without naming an answer: their position is the decision.
-        if agreed && !has_options {
+        if has_agreed && !has_options {
             let holders: Vec<String> = answers
                 .iter()
                 .filter(|answer| answer.vote.agrees())

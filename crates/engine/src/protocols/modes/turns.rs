@@ -258,7 +258,7 @@ pub(super) async fn conclude(
             "modes/conclude",
             json!({
                 "question": debate.question, "person": debate.user_input, "context": context,
-                "ending": if decided.is_some() { "a person decided".to_owned() } else { ending.explanation() },
+                "ending": if decided.is_some() { "a person decided".to_owned() } else { debate.explained(ending) },
                 "decided": decided,
             }),
         )
