@@ -4,15 +4,12 @@ use roundtable_core::format::truncated;
 pub(crate) use roundtable_core::format::{counted, grouped};
 use roundtable_core::usage::Money;
 use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
+use roundtable_engine::totals::shown_cost;
 use roundtable_engine::transcript::Transcript;
 
-/// An unknown price is never shown as free.
-pub(crate) fn money(cost: Option<Money>) -> String {
-    match cost {
-        None => "price unknown".into(),
-        Some(cost) if cost == Money::ZERO => "free".into(),
-        Some(cost) => format!("${:.4}", cost.dollars()),
-    }
+/// The cost of calls that used so many tokens.
+pub(crate) fn money(cost: Option<Money>, tokens: u64) -> String {
+    shown_cost(cost, tokens)
 }
 
 pub(crate) fn duration(ms: u64) -> String {
@@ -78,7 +75,7 @@ pub(crate) fn usage(transcript: &Transcript) -> Section {
                 grouped(sum.usage.input),
                 grouped(sum.usage.cached),
                 grouped(sum.usage.output),
-                money(sum.cost),
+                money(sum.cost, sum.usage.total()),
             ];
             table.row(cells.into_iter().map(Cell::new).collect())
         });

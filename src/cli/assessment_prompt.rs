@@ -34,7 +34,8 @@ struct Prompt<'a, R: BufRead> {
 impl<R: BufRead> Prompt<'_, R> {
     fn assessment(&mut self, record: &DebateRecord) -> Result<Assessment, Failure> {
         let decision = record.final_consensus.as_ref();
-        let decision = decision.map_or("", |consensus| consensus.decision.as_str());
+        let decision = decision.and_then(|consensus| consensus.decision.as_deref());
+        let decision = decision.unwrap_or("no decision was recorded");
         (self.print)(&output::harmless(&format!(
             "{}\nDecision: {decision}\n\nPress Enter to skip a question or to end a list.\n\n",
             record.topic

@@ -14,6 +14,7 @@ use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
+use roundtable_engine::remarks::for_people;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::Sum;
 use roundtable_engine::transcript::{Planned, Transcript};
@@ -338,7 +339,7 @@ impl Display {
             output::note(&self.wrapped(&output::harmless(&step.text)));
         }
         for remark in &step.remarks {
-            let remark = output::harmless(remark);
+            let remark = output::harmless(for_people(remark));
             output::note(&painted(WARN, &self.wrapped(&remark)));
         }
         let report = protocols::report(&self.entries);

@@ -74,7 +74,7 @@ fn print(debates: &[DebateRow], total: u64) {
             row.state.name(),
             when.chars().take(16).collect::<String>(),
             output::grouped(totals.input_tokens + totals.output_tokens),
-            output::money(totals.cost_usd),
+            output::money(totals.cost_usd, totals.input_tokens + totals.output_tokens),
             output::short(&row.question, max_question),
         ));
     }

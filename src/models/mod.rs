@@ -187,7 +187,9 @@ impl ModelRegistry {
                 context_tokens: None,
                 ability,
             },
-            sees: families::Families::built_in().sees(name.model()),
+            sees: provider
+                .vision
+                .unwrap_or_else(|| families::Families::built_in().sees(name.model())),
             calls_tools: provider.tools.unwrap_or_else(|| {
                 provider.is_official()
                     || ability == Ability::Full

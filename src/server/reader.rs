@@ -10,6 +10,7 @@ use std::fmt;
 
 use roundtable_engine::envelope::{Envelope, Envelopes};
 use roundtable_engine::event::{Entry, Event, FinishedStep};
+use roundtable_engine::withheld;
 
 use super::live::{Live, LiveTurn};
 
@@ -147,6 +148,8 @@ pub(super) struct Reader {
     cursor: Cursor,
     envelopes: Envelopes,
     has_ended: bool,
+    /// Steps whose text is not sent, see [`withheld`].
+    withheld: BTreeSet<String>,
 }
 
 impl Reader {
@@ -156,12 +159,18 @@ impl Reader {
             cursor,
             ..Self::default()
         };
+        reader.withhold(past.iter().map(|entry| &entry.event));
         let seq = reader.cursor.seq;
         for entry in past.iter().filter(|entry| entry.seq <= seq) {
             reader.envelopes.wrap(&entry.event);
             reader.note_end(&entry.event);
         }
         reader
+    }
+
+    /// Takes note of the texts that these events withhold.
+    pub(super) fn withhold<'a>(&mut self, events: impl IntoIterator<Item = &'a Event>) {
+        self.withheld.extend(withheld::steps(events));
     }
 
     /// The last journaled entry that was received.
@@ -192,6 +201,8 @@ impl Reader {
             return Vec::new();
         }
         self.note_end(event);
+        let redacted = withheld::redacted(event, &self.withheld);
+        let event = redacted.as_ref().unwrap_or(event);
         let mut is_known = false;
         let mut frames = Vec::new();
         match event {
@@ -229,7 +240,9 @@ impl Reader {
     pub(super) fn catch_up(&mut self, live: &Live) -> Option<Vec<Frame>> {
         let mut frames = Vec::new();
         if self.cursor.seq < live.durable {
-            for notice in live.entries_after(self.cursor.seq)? {
+            let notices = live.entries_after(self.cursor.seq)?;
+            self.withhold(notices.iter().map(|notice| &notice.event));
+            for notice in notices {
                 let seq = notice.seq.unwrap_or_default();
                 frames.extend(self.entry(seq, &notice.event));
             }

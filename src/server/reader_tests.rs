@@ -452,3 +452,49 @@ fn p09_a_restart_in_another_process_has_its_own_id() {
     let ids: std::collections::BTreeSet<&str> = frames.iter().map(|f| f.id.as_str()).collect();
     assert_eq!(ids.len(), 4, "{ids:?}");
 }
+
+/// M-09: a turn that an evaluation withheld is not replayed, whether the evaluation is before or after the reader's position.
+#[test]
+fn m09_a_withheld_turn_is_not_replayed() {
+    let finished = |step: &str, reply: Value, text: &str| {
+        let seat = step.split('/').nth(1).unwrap_or_default();
+        let turn = LiveTurn {
+            step: step.into(),
+            seat: seat.into(),
+            round: 1,
+            model: "lab:x".into(),
+            restarts: 0,
+            reason: String::new(),
+            text: text.into(),
+        };
+        Event::StepFinished(Arc::new(FinishedStep {
+            call: call(&turn),
+            reply,
+            text: text.into(),
+            remarks: Vec::new(),
+            withheld: Vec::new(),
+            instead_of: None,
+        }))
+    };
+    let evaluation = serde_json::json!({ "risk": "harmful", "withhold": ["builder"] });
+    let events = [
+        finished("r1/builder/speak", Value::Null, "The recipe"),
+        finished("r1/analyst/speak", Value::Null, "An argument"),
+        finished("r1/safety/evaluate", evaluation, "Harmful"),
+    ];
+    let entries: Vec<Entry> = (1..)
+        .zip(events)
+        .map(|(seq, event)| Entry { seq, at: 0, event })
+        .collect();
+    let mut reader = Reader::resuming(Cursor::default(), &entries);
+    let frames = entries
+        .iter()
+        .flat_map(|entry| reader.entry(entry.seq, &entry.event));
+    let said: String = frames.map(|frame| frame.envelope.content).collect();
+    assert!(said.contains("An argument"), "{said}");
+    assert!(!said.contains("The recipe"), "{said}");
+    assert!(
+        said.contains("[withheld by the safety evaluator]"),
+        "{said}"
+    );
+}

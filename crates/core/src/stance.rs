@@ -55,11 +55,11 @@ impl Stance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum StanceFault {
-    #[error("your stance is {}, not {}: hold to the one you were given", assigned.name(), stated.name())]
+    #[error("the stance is {} instead of {}. Hold to the one you were given", stated.name(), assigned.name())]
     Abandoned { assigned: Stance, stated: Stance },
-    #[error("state the stance that you were given in `stance`: {}", assigned.name())]
+    #[error("the stance is missing. State the one that you were given in `stance`: {}", assigned.name())]
     Missing { assigned: Stance },
-    #[error("there are no stances in this mode: leave `stance` out")]
+    #[error("there are no stances in this mode. Leave `stance` out")]
     OutOfPlace,
 }
 

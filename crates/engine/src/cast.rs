@@ -8,7 +8,7 @@ use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, DataKind, Text, is_name};
-use councils::{CouncilsSpec, Fault, fault};
+use councils::{CouncilsSpec, Fault};
 
 /// The seats that take part in a debate, made for one protocol.
 ///
@@ -204,13 +204,25 @@ impl Cast {
         Self::of(&Text::read(path)?)
     }
 
+    /// All faults are reported at once, each with its line.
     fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
-        cast.check().map_err(|fault| {
-            let line = fault.word.map_or(1, |word| text.line_naming(&word));
-            text.broken(line, fault.message)
-        })?;
-        Ok(cast)
+        let mut faults: Vec<(usize, String)> = cast
+            .faults()
+            .into_iter()
+            .map(|fault| (text.line_at(&fault.at), fault.message))
+            .collect();
+        faults.sort();
+        let file = text.file();
+        let more: String = faults
+            .iter()
+            .skip(1)
+            .map(|(line, message)| format!("\n{file}:{line}: {message}"))
+            .collect();
+        match faults.into_iter().next() {
+            None => Ok(cast),
+            Some((line, message)) => Err(text.broken(line, message + &more)),
+        }
     }
 
     /// Puts every seat on the fast tier (T-11). Preferred models are dropped, because they are meant for the full debate.
@@ -232,31 +244,29 @@ impl Cast {
         })
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        self.check_seats()?;
-        match &self.panel {
-            Some(panel) => panel.check(&self.seats),
-            None => Ok(()),
-        }
-    }
-
-    fn check_seats(&self) -> Result<(), Fault> {
+    /// Violations of rules that types cannot express.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
         for (index, seat) in self.seats.iter().enumerate() {
+            let mut add = |key: &str, message: String| {
+                faults.push(Fault::new(format!("seats/{index}/{key}"), message));
+            };
             let name = &seat.name;
             if !is_name(name, "-") {
-                return fault(
-                    name,
+                add(
+                    "name",
                     format!(
                         "invalid seat name '{name}': use lowercase letters, digits and hyphens"
                     ),
                 );
             }
-            if self.seats[..index].iter().any(|other| other.name == *name) {
-                return fault(name, format!("two seats are named '{name}'"));
+            let mut earlier = self.seats[..index].iter();
+            if earlier.any(|other| other.name == *name) {
+                add("name", format!("two seats are named '{name}'"));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
-                return fault(
-                    name,
+                add(
+                    "temperature",
                     format!(
                         "the temperature of '{name}' must be from 0 to 2, not {}",
                         seat.temperature
@@ -264,13 +274,16 @@ impl Cast {
                 );
             }
             if seat.max_output_tokens == 0 {
-                return fault(
-                    name,
+                add(
+                    "max_output_tokens",
                     format!("max_output_tokens of '{name}' must be at least 1"),
                 );
             }
         }
-        Ok(())
+        if let Some(panel) = &self.panel {
+            faults.extend(panel.faults(&self.seats));
+        }
+        faults
     }
 }
 

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
 
 static CASTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/casts");
 static PROMPTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/prompts");
@@ -139,6 +140,37 @@ impl Text {
         let lines = self.content.lines().enumerate();
         let matching = lines.filter(|(_, line)| line.contains(&quoted));
         matching.last().map_or(1, |(index, _)| index + 1)
+    }
+
+    /// The line of a value of this TOML file, such as `seats/2/temperature`; that of the nearest table around it if there is no
+    /// such value.
+    pub(crate) fn line_at(&self, path: &str) -> usize {
+        let Ok(document) = DeTable::parse(&self.content) else {
+            return 1;
+        };
+        let root = DeValue::Table(document.into_inner());
+        let mut here = &root;
+        let mut offset = 0;
+        for part in path.split('/') {
+            let inner = match here {
+                DeValue::Table(table) => table
+                    .iter()
+                    .find(|(key, _)| key.get_ref() == part)
+                    .map(|(key, value)| (key.span().start, value)),
+                DeValue::Array(items) => {
+                    let index = part.parse::<usize>().ok();
+                    let item = index.and_then(|index| items.get(index));
+                    item.map(|item| (item.span().start, item))
+                }
+                _ => None,
+            };
+            let Some((start, value)) = inner else {
+                break;
+            };
+            offset = start;
+            here = value.get_ref();
+        }
+        line_of(&self.content, offset)
     }
 
     pub fn file(&self) -> String {

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::format::grouped;
 use roundtable_core::usage::{Money, Usage};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::event::{Call, Entry};
+use crate::report::Fact;
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Sum {
@@ -73,6 +75,25 @@ impl Totals {
         }
         totals
     }
+}
+
+/// A cost for people, the same on every surface. An unknown price is never free, and neither is a call that never answered.
+pub fn shown_cost(cost: Option<Money>, tokens: u64) -> String {
+    match cost {
+        None => "price unknown".into(),
+        Some(cost) if cost != Money::ZERO => format!("${:.4}", cost.dollars()),
+        Some(_) if tokens == 0 => "no cost".into(),
+        Some(_) => "free".into(),
+    }
+}
+
+/// The cost of the first, blind answer next to that of the whole debate (C-17). Each side is a cost with its tokens.
+pub fn compared_cost(blind: (Option<Money>, u64), debated: (Option<Money>, u64)) -> Fact {
+    let side = |(cost, tokens): (Option<Money>, u64)| {
+        format!("{} ({} tokens)", shown_cost(cost, tokens), grouped(tokens))
+    };
+    let value = format!("{} blind, {} debated", side(blind), side(debated));
+    Fact::new("Cost", value)
 }
 
 #[cfg(test)]

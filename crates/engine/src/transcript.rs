@@ -10,9 +10,12 @@ use crate::event::{
     Spent, State,
 };
 use crate::journal::current;
+use crate::remarks::for_people;
+use crate::rules;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;
+use crate::withheld;
 
 /// Seats, rounds, turns, usage and state of a debate.
 ///
@@ -63,6 +66,9 @@ pub struct Round {
     pub number: Option<u32>,
     /// The protocol's name for it: `opening`.
     pub name: String,
+    /// The question that the user set for the round (M-14).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     pub busy_ms: u64,
     /// By start time.
     pub turns: Vec<Turn>,
@@ -136,11 +142,18 @@ impl Transcript {
             .iter()
             .find_map(|entry| Some((entry, entry.event.setup()?)))?;
         let mut transcript = Self::opened(id, opening.at, setup);
+        let withheld = withheld::steps(entries.iter().map(|entry| &entry.event));
         for entry in entries {
-            transcript.apply(entry);
+            match withheld::redacted(&entry.event, &withheld) {
+                Some(event) => transcript.apply(&Entry { event, ..*entry }),
+                None => transcript.apply(entry),
+            }
         }
         transcript.totals = Totals::of(entries);
         transcript.busy_ms = busy(entries.iter().filter_map(span_of));
+        for round in &mut transcript.rounds {
+            round.focus = round.number.and_then(|number| rules::focus(setup, number));
+        }
         transcript.finish(entries);
         Some(transcript)
     }
@@ -217,7 +230,11 @@ impl Transcript {
             seq: entry.seq,
             by: decision.by.clone(),
             decides: Some(query.map_or_else(String::new, |query| query.question)),
-            text: format!("{}{}", decision.choice, note.unwrap_or_default()),
+            text: format!(
+                "{}{}",
+                option_label(&decision.choice),
+                note.unwrap_or_default()
+            ),
         });
     }
 
@@ -234,7 +251,11 @@ impl Transcript {
     fn finished(&mut self, step: &FinishedStep) {
         let outcome = Outcome::Said {
             text: step.text.clone(),
-            remarks: step.all_remarks(),
+            remarks: step
+                .all_remarks()
+                .iter()
+                .map(|remark| for_people(remark).to_owned())
+                .collect(),
         };
         let turn = self.add_turn(&step.call, outcome);
         turn.instead_of.clone_from(&step.instead_of);
@@ -311,6 +332,7 @@ impl Transcript {
                 } else {
                     key.to_owned()
                 },
+                focus: None,
                 busy_ms: 0,
                 turns: Vec::new(),
                 voices: Vec::new(),

@@ -212,7 +212,7 @@ fn e09_messages_and_decisions_of_people_are_listed_by_time() {
         [
             "proposer",
             "Mind the costs.",
-            "continue: enough coffee",
+            "Continue: enough coffee",
             "skeptic"
         ]
     );

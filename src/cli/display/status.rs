@@ -39,7 +39,7 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
         "{} tokens so far",
         output::grouped(sum.usage.total())
     ));
-    parts.push(output::money(sum.cost));
+    parts.push(output::money(sum.cost, sum.usage.total()));
     parts.push(output::duration(last.latency_ms));
     if last.retries > 0 {
         parts.push(if last.retries == 1 {

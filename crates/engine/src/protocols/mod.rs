@@ -92,8 +92,14 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
 /// The debate record of the evidence-based design (E-12), for debates of every protocol.
 pub fn debate_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
     let entries = &*current(entries);
-    modes::enhanced::record(id, entries)
-        .or_else(|| retrospective::plain_record(id, entries, report(entries).answer))
+    if let Some(record) = modes::enhanced::record(id, entries) {
+        return Some(record);
+    }
+    let mut record = retrospective::plain_record(id, entries, report(entries).answer)?;
+    if let Some(consensus) = &mut record.final_consensus {
+        modes::apply_resolution(entries, consensus);
+    }
+    Some(record)
 }
 
 /// The protocol of a journal. `None` before the first entry, and if this version does not know the protocol.

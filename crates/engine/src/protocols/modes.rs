@@ -15,6 +15,7 @@ mod references;
 mod replay;
 mod replies;
 mod report;
+mod resolution;
 mod rules;
 mod turns;
 mod verdict;
@@ -28,8 +29,10 @@ pub use debate::{BlindVote, Debate, NextStep, Round, RoundKind, SeatTurn};
 pub use decision::PanelDecision;
 pub use input::{DEFAULT_MODE, Focus, Input, Settings};
 pub use panel::{Panel, Panelist};
+pub(super) use record::apply_resolution;
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
+pub use resolution::{MinorityPosition, Resolution, Scrutiny};
 pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 

@@ -55,6 +55,17 @@ impl Outcome<'_> {
         let parts: Vec<String> = limit.into_iter().chain(absent).collect();
         Some(format!("**Partial:** {}.", parts.join("; ")))
     }
+
+    /// The answer with [`Self::partial_line`] on top. `lowered` has the stated and the lowered confidence, as they are shown.
+    pub(super) fn marked(&self, answer: &str, lowered: Option<(String, String)>) -> String {
+        let Some(line) = self.partial_line() else {
+            return answer.to_owned();
+        };
+        let confidence = lowered.map_or_else(String::new, |(stated, lowered)| {
+            format!(" The confidence is lowered from {stated} to {lowered}.")
+        });
+        format!("{line}{confidence}\n\n{answer}")
+    }
 }
 
 /// Who was absent and when: `the skeptic was absent in rounds 1 and 2; the judge was absent (score)`.

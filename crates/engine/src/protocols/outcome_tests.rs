@@ -63,3 +63,19 @@ fn c21_the_first_line_of_a_partial_answer_says_what_is_missing() {
     assert_eq!(line(true, None, &[]), None);
     assert_eq!(line(false, None, &missing), None);
 }
+
+/// C-21: the answer of a partial debate begins with what is missing and the lowered confidence; others stay as they are.
+#[test]
+fn c21_a_partial_answer_says_what_is_missing() {
+    let absent = [missing()];
+    let outcome = |missing| Outcome {
+        is_there: true,
+        ran_out: None,
+        missing,
+    };
+    assert_eq!(outcome(&[]).marked("Yes.", None), "Yes.");
+    assert_eq!(
+        outcome(&absent).marked("Yes.", Some(("8".into(), "6".into()))),
+        "**Partial:** the skeptic was absent in round 1. The confidence is lowered from 8 to 6.\n\nYes."
+    );
+}

@@ -501,7 +501,10 @@ async fn c07_a_spent_budget_keeps_the_best_answer() {
     played_on(&models, setup(json!({}), Ability::Full), budget, &journal).await;
     let verdict = verdict_in(&journal);
     assert_eq!(verdict.stop_reason, "budget");
-    assert_eq!(verdict.final_answer.as_deref(), Some("Answer of first."));
+    assert_eq!(
+        verdict.final_answer.as_deref(),
+        Some("**Partial: the limit of 480 tokens is reached (480 used).**\n\nAnswer of first.")
+    );
     assert_eq!(state_in(&journal), State::Partial);
 }
 

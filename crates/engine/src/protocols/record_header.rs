@@ -87,15 +87,6 @@ impl<'j> DebateStatus<'j> {
         }
     }
 
-    /// The state in the records of councils and forecasts, which say `running` while the debate waits for a person.
-    pub(super) fn state_without_waiting(&self) -> State {
-        if self.state == State::Waiting {
-            State::Running
-        } else {
-            self.state
-        }
-    }
-
     /// Why the debate is not complete.
     pub(super) fn reason(&self) -> Option<String> {
         self.end?.reason.clone()

@@ -51,7 +51,7 @@ impl Record {
             timestamp: header.timestamp,
             protocol: setup.protocol.clone(),
             title: setup.question.clone(),
-            state: status.state_without_waiting(),
+            state: status.state,
             reason: status.reason(),
             seed: setup.seed,
             models: header.models,

@@ -94,7 +94,7 @@ impl<'j> ForecastSnapshot<'j> {
             setup,
             rules,
             verdict,
-            state: status.state_without_waiting(),
+            state: status.state,
         })
     }
 }
@@ -162,7 +162,7 @@ impl DebateResult {
                 protocol: setup.protocol.clone(),
                 question: setup.question.clone(),
                 opened_at: header.timestamp,
-                state: status.state_without_waiting(),
+                state: status.state,
                 reason: status.reason(),
                 models: header.models,
                 answered_instead: header.answered_instead,

@@ -96,7 +96,7 @@ impl ReplyChecker<'_> {
         if reply.vote == Vote::Blocker && is_blank(reply.blocker.as_deref()) {
             faults.add(
                 "vote",
-                "a BLOCKER says in `blocker` what must change first.".into(),
+                "the BLOCKER does not say what must change first. Say it in `blocker`.".into(),
             );
         }
         self.length_and_echo(reply, &mut faults);
@@ -153,7 +153,7 @@ impl ReplyChecker<'_> {
         if let Some((peer, _)) = echoed {
             faults.add(
                 "echo",
-                format!("the argument repeats what {peer} said; say something of your own."),
+                format!("the argument repeats what {peer} said. Say something of your own."),
             );
         }
     }
@@ -163,7 +163,7 @@ impl ReplyChecker<'_> {
         if let Some((asked, answered)) = language::differs(self.question, &reply.argument) {
             faults.add(
                 "language",
-                format!("the question is in {asked}, the argument in {answered}; write in the language of the question."),
+                format!("the question is in {asked}, the argument in {answered}. Write in the language of the question."),
             );
         }
     }
@@ -199,7 +199,7 @@ impl ReplyChecker<'_> {
         if reply.objects() && is_blank(reply.steelman.as_deref()) {
             faults.add(
                 "steelman",
-                "restate the strongest form of the view in `steelman` before you object to it."
+                "it objects without the strongest form of the view. Restate that in `steelman` first."
                     .into(),
             );
         }
@@ -209,19 +209,16 @@ impl ReplyChecker<'_> {
             if concern.trim().is_empty() {
                 faults.add(
                     "conformity",
-                    "before you agree, raise in `concern` one concern that nobody has raised."
+                    "it agrees without a concern. Raise in `concern` one that nobody has raised."
                         .into(),
                 );
             } else if !self.state.is_new_concern(concern) {
-                faults.add(
-                    "conformity",
-                    "the concern you raise has been raised before.".into(),
-                );
+                faults.add("conformity", "the concern has been raised before.".into());
             }
             if reply.alternatives.is_empty() {
                 faults.add(
                     "conformity",
-                    "before you agree, name one alternative.".into(),
+                    "it agrees without an alternative. Name one.".into(),
                 );
             }
         }
@@ -229,13 +226,13 @@ impl ReplyChecker<'_> {
             if !reply.objects() && !self.state.claims.is_empty() {
                 faults.add(
                     "objection",
-                    "this round is for counter-arguments: object to at least one claim.".into(),
+                    "it objects to no claim. This round is for counter-arguments: object to at least one claim.".into(),
                 );
             }
             if reply.alternatives.is_empty() {
                 faults.add(
                     "objection",
-                    "this round is for counter-arguments: name at least one alternative.".into(),
+                    "it names no alternative. This round is for counter-arguments: name at least one.".into(),
                 );
             }
         }
@@ -255,7 +252,7 @@ impl ReplyChecker<'_> {
             faults.add(
                 "verification",
                 format!(
-                    "by your own answers these checks fail: {}; revise until they hold.",
+                    "by its own answers these checks fail: {}. Revise until they hold.",
                     failed.join(", ")
                 ),
             );
@@ -266,7 +263,7 @@ impl ReplyChecker<'_> {
             .filter(|alternative| !alternative.rejected_because.trim().is_empty())
             .count();
         if answers.alternatives && rejected < ALTERNATIVES {
-            faults.add("verification", format!("{ALTERNATIVES} alternatives with the reason they are rejected are needed; there are {rejected}."));
+            faults.add("verification", format!("it gives {rejected} of {ALTERNATIVES} alternatives with the reason they are rejected."));
         }
         let mitigated = reply
             .risks
@@ -274,12 +271,15 @@ impl ReplyChecker<'_> {
             .filter(|risk| !risk.mitigation.trim().is_empty())
             .count();
         if answers.risks && mitigated < RISKS {
-            faults.add("verification", format!("the {RISKS} gravest risks with a mitigation each are needed; there are {mitigated}."));
+            faults.add(
+                "verification",
+                format!("it gives {mitigated} of the {RISKS} gravest risks with a mitigation."),
+            );
         }
         if answers.uncertainty && is_blank(reply.uncertainty.as_deref()) {
             faults.add(
                 "verification",
-                "say in `uncertainty` what remains uncertain.".into(),
+                "it does not say what remains uncertain. Say it in `uncertainty`.".into(),
             );
         }
     }
@@ -346,7 +346,7 @@ impl Faults {
     }
 }
 
-/// Counts remarks by their rule.
+/// Counts faults by their rule; a remark that only counts further faults counts as that many.
 pub(super) fn count_by_rule<'a>(
     remarks: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, usize> {

@@ -23,7 +23,7 @@ use crate::mode::{Caution, Estimates, Stances};
 use crate::safety::{self, Alarm, Withheld};
 use crate::table::Turn;
 
-const WITHHELD: &str = "[withheld by the safety evaluator]";
+const WITHHELD: &str = crate::withheld::NOTICE;
 
 #[derive(Debug, Clone)]
 pub struct Debate {
@@ -107,6 +107,13 @@ pub struct SeatTurn {
     pub spent: Spent,
     /// Whether the safety evaluator keeps the turn from the other seats.
     pub is_hidden: bool,
+}
+
+impl SeatTurn {
+    /// Remarks quote the reply, so those of a hidden turn are not shown.
+    pub fn shown_remarks(&self) -> &[String] {
+        if self.is_hidden { &[] } else { &self.remarks }
+    }
 }
 
 /// What follows a round.

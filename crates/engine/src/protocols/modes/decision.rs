@@ -5,7 +5,7 @@ use roundtable_core::evidence::Level;
 use roundtable_core::votes::Figures;
 use serde::{Deserialize, Serialize};
 
-use super::enhanced::MinorityPosition;
+use super::resolution::MinorityPosition;
 use crate::algorithm::{Count, MajorityRule};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundtable_core::convergence::Thresholds;
+use roundtable_core::format::counted;
 use roundtable_core::learning::Domain;
 use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
@@ -274,7 +275,13 @@ fn with_tool_seats(
     };
     let sources = rules.sources.list().iter();
     let names: Vec<String> = sources
-        .map(|source| format!("{} ({} passages)", source.name, source.passages.len()))
+        .map(|source| {
+            format!(
+                "{} ({})",
+                source.name,
+                counted(source.passages.len(), "passage")
+            )
+        })
         .collect();
     notes.push(format!("Sources: {}; {how}", names.join(", ")));
     rules.with_tool_seats(tool_seats)

@@ -84,7 +84,7 @@ pub enum Edition {
 pub enum RulesError {
     #[error("{found} rounds are not possible: a debate has 1 to {MAX_ROUNDS}")]
     Rounds { found: u32 },
-    #[error("a focus is set for round {round}, but the last round is {last}")]
+    #[error("a focus is set for round {round}, but the rounds are 1 to {last}")]
     FocusBeyond { round: u32, last: u32 },
     #[error("the focus of round {round} is empty")]
     EmptyFocus { round: u32 },

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::convergence::Status;
+use roundtable_core::format::counted;
 use roundtable_core::groupthink::{Diversity, Trigger};
 use roundtable_core::spread::{Spread, mean};
 use roundtable_core::state::DebateState;
@@ -16,8 +17,10 @@ use super::debate::Debate;
 use super::decision::PanelDecision;
 use super::enhanced::EnhancedVerdict;
 use super::replies::{Conclusion, RiskLevel};
+use super::resolution::{Resolution, Scrutiny};
 use crate::event::{Spent, State};
 use crate::protocols::outcome::Outcome;
+use crate::report::Unit;
 use crate::safety::{Alarm, Withheld};
 use crate::table::{Missing, Table, Turn};
 
@@ -101,6 +104,12 @@ pub struct Verdict {
     pub sent_back: usize,
     pub worth: Worth,
     pub missing: Vec<Missing>,
+    /// What was decided; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+    /// Whether the answer was challenged; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
     /// The majority, its level and the minority; `None` if the algorithm does not count answers (E-21).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub panel_decision: Option<PanelDecision>,
@@ -172,7 +181,7 @@ pub struct Poll {
     pub votes: BTreeMap<String, usize>,
     pub agreement: Option<f64>,
     pub confidence: Option<f64>,
-    /// The most frequent answer.
+    /// The answer that more seats gave than any other; `None` in a tie.
     pub answer: Option<String>,
     pub answers: Vec<AnswerShare>,
     pub tokens: u64,
@@ -198,14 +207,19 @@ impl Verdict {
         let stated = last.as_ref().and_then(Figures::mean_confidence);
         let sum = table.spent();
         let worth = Worth::of(debate, sum.usage, sum.cost);
-        let leading = worth.debated.answer.clone();
+        let resolution = Resolution::of(debate, ending);
+        // Without a conclusion, and without an answer that leads, the answers are listed.
+        let leading = resolution
+            .decision
+            .clone()
+            .or_else(|| worth.debated.summary());
         let remarks = debate
             .rounds
             .iter()
             .flat_map(|round| &round.turns)
             .flat_map(|turn| &turn.remarks);
         let statuses = &debate.state.agent_status;
-        Self {
+        let mut verdict = Self {
             mode: debate.rules.mode.name.clone(),
             final_answer: conclusion
                 .map(|turn| turn.text.clone())
@@ -226,12 +240,34 @@ impl Verdict {
             safety: Safety::of(debate),
             violations: count_by_rule(remarks),
             sent_back: sent_back(debate),
+            scrutiny: Some(Scrutiny::of(debate, &worth.blind)),
             worth,
             missing,
             panel_decision: debate.panel_decision(),
             remarks: debate.remarks(),
-            enhanced: EnhancedVerdict::of(debate, sum.usage.total()),
-        }
+            enhanced: EnhancedVerdict::of(debate, &resolution, sum.usage.total()),
+            resolution: Some(resolution),
+        };
+        verdict.final_answer = verdict
+            .final_answer
+            .as_deref()
+            .map(|text| verdict.headed(text));
+        verdict
+    }
+
+    /// The answer as people read it: first that it is partial, then that a person decided (C-21, E-22).
+    fn headed(&self, answer: &str) -> String {
+        let resolution = self.resolution.as_ref();
+        let chosen = resolution.filter(|resolution| resolution.by_person);
+        let answer = match chosen.and_then(|resolution| resolution.decision.as_deref()) {
+            Some(decision) => format!("**Decided by a person: {decision}**\n\n{answer}"),
+            None => answer.to_owned(),
+        };
+        let percent = |value: f64| Unit::Percent.write(value);
+        let lowered = self.confidence_stated.zip(self.confidence);
+        let lowered = lowered.filter(|(stated, lowered)| lowered < stated);
+        let shown = lowered.map(|(stated, lowered)| (percent(stated), percent(lowered)));
+        self.completeness().marked(&answer, shown)
     }
 
     fn completeness(&self) -> Outcome<'_> {
@@ -379,7 +415,7 @@ impl Poll {
                 }),
             }
         }
-        // The sort is stable: on a tie, the answer named first leads.
+        // The sort is stable: answers of as many seats stay in the order in which they were named.
         shares.sort_by_key(|share| std::cmp::Reverse(share.seats));
         let agreeing = opinions
             .iter()
@@ -389,13 +425,32 @@ impl Poll {
         Self {
             agreement: (!opinions.is_empty()).then(|| agreeing as f64 / opinions.len() as f64),
             confidence: mean(&confidences),
-            answer: shares.first().map(|share| share.answer.clone()),
+            answer: leader(&shares).map(|share| share.answer.clone()),
             answers: shares,
             votes,
             tokens: 0,
             cost: None,
         }
     }
+
+    /// The leading answer, or all answers of a divided panel.
+    fn summary(&self) -> Option<String> {
+        if self.answer.is_some() || self.answers.is_empty() {
+            return self.answer.clone();
+        }
+        let answers: Vec<String> = self
+            .answers
+            .iter()
+            .map(|share| format!("{} ({})", share.answer, counted(share.seats, "seat")))
+            .collect();
+        Some(format!("The panel is divided: {}.", answers.join("; ")))
+    }
+}
+
+fn leader(shares: &[AnswerShare]) -> Option<&AnswerShare> {
+    let (first, rest) = shares.split_first()?;
+    let is_tied = rest.first().is_some_and(|next| next.seats == first.seats);
+    (!is_tied).then_some(first)
 }
 
 fn changed(blind: &Poll, debated: &Poll) -> Option<bool> {

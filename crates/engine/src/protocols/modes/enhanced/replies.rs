@@ -467,7 +467,7 @@ pub(crate) fn evidence_faults(
     for claim in &heard.bare {
         faults.push((
             "evidence",
-            format!("{claim} rests on nothing: name its evidence in `backing`, or say that it is SPECULATIVE."),
+            format!("{claim} rests on nothing. Name its evidence in `backing`, or say that it is SPECULATIVE."),
         ));
     }
     for claim in &heard.unknown {
@@ -498,11 +498,11 @@ pub(crate) fn evidence_faults(
         let fault = match ledger.judged(critique) {
             Standing::Concedes | Standing::Contests => None,
             Standing::TooWeak { needed } => Some(format!(
-                "{claim} rests on {} evidence; bring counter-evidence that is as strong, or concede.",
+                "{claim} rests on {} evidence, and the critique brings nothing as strong. Bring counter-evidence that is, or concede.",
                 needed.name()
             )),
             Standing::NoCounterEvidence => Some(format!(
-                "the critique of {claim} brings no counter-evidence with a type and a source; bring some, or concede."
+                "the critique of {claim} brings no counter-evidence with a type and a source. Bring some, or concede."
             )),
             Standing::Unfinished => Some(format!(
                 "the critique of {claim} ends with neither a synthesis nor a concession."
@@ -512,7 +512,7 @@ pub(crate) fn evidence_faults(
         if critique.grade.value().is_none() {
             faults.push((
                 "critique",
-                format!("grade the evidence of {claim}: HIGH, MEDIUM or LOW."),
+                format!("the critique does not grade the evidence of {claim}. Grade it HIGH, MEDIUM or LOW."),
             ));
         }
     }

@@ -244,6 +244,28 @@ async fn m09_a_weakness_without_a_mitigation_is_sent_back() {
     }
 }
 
+/// M-03: a remark that counts further faults counts as that many, in the verdict and in the report.
+#[tokio::test]
+async fn m03_all_faults_are_counted() {
+    let model = changed(story, |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 1 {
+            let argument = reply["argument"].as_str().unwrap();
+            reply["argument"] = json!(format!("{argument} [11][12][13][14][15][16][17][18]"));
+        }
+    });
+    let journal = Arc::default();
+    let verdict = play_to_end(setup("collaborative", 3, 5), &model, &journal).await;
+    assert_eq!(
+        verdict.violations,
+        BTreeMap::from([("citations".to_owned(), 8)])
+    );
+    let report = report_json(&journal);
+    assert!(
+        report.contains(r#"{"text":"8","tone":"plain"}"#),
+        "{report}"
+    );
+}
+
 /// M-03: a claim over 30 tokens is cut with a mark and a remark, not refused; labels are removed from its text.
 #[tokio::test]
 async fn m03_long_claims_are_cut_and_labels_removed_from_their_text() {

@@ -340,3 +340,35 @@ async fn every_mode_takes_no_longer_than_its_critical_path() {
         );
     }
 }
+
+/// M-14: the focus of a round is in the transcript, the record and the report, and one that was not used is named.
+#[tokio::test]
+async fn m14_a_focus_is_shown_with_its_round() {
+    let focus = BTreeMap::from([
+        (2, "What does it cost?".to_owned()),
+        (5, "Who watches it?".to_owned()),
+    ]);
+    let mode = Mode::load(&Data::built_in(), "collaborative").unwrap();
+    let rules = Rules::new(mode, 5, focus, Stakes::Ordinary).unwrap();
+    let journal = Arc::default();
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let verdict = play_to_end(setup, &Scripted::new(story), &journal).await;
+    assert_eq!(verdict.total_rounds, 2);
+    let entries = entries(&journal);
+    let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
+    let shown: Vec<_> = transcript
+        .rounds
+        .iter()
+        .filter_map(|round| Some((round.number?, round.focus.as_deref()?)))
+        .collect();
+    assert_eq!(shown, [(2, "What does it cost?")]);
+    let record = protocols::record("id", "then".into(), &entries).unwrap();
+    assert_eq!(record["rounds"][0]["focus"], Value::Null);
+    assert_eq!(record["rounds"][1]["focus"], "What does it cost?");
+    let report = report_json(&journal);
+    assert!(report.contains("Focus: What does it cost?"), "{report}");
+    assert!(
+        report.contains("Round 5 was not played; its focus was: Who watches it?"),
+        "{report}"
+    );
+}

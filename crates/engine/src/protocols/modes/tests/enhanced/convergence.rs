@@ -205,6 +205,84 @@ async fn e20_position_changes_are_explained_or_marked() {
     );
 }
 
+/// C-21, E-22: every surface shows the position of the verdict, and the sources of positions that were given up do not support it.
+#[tokio::test]
+async fn e22_the_result_has_one_position_and_its_own_evidence() {
+    let model = changed(converging, |request, _, reply| {
+        let (seat, round) = (seat_of(request), round_of(request));
+        reply["references"][0]["title"] = json!(format!("Log {round} of the {seat}"));
+        if seat == "sentinel" {
+            reply["confidence"] = json!(0.8);
+            let text = reply["position"].as_str().unwrap();
+            reply["position"] = json!(format!("{text}."));
+        }
+    });
+    let journal = Arc::default();
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
+    let position = "Put one queue before every writer and limit it.";
+    assert_eq!(enhancement(&verdict).position.as_deref(), Some(position));
+    let report = protocols::report(&entries(&journal));
+    let outcome = report
+        .sections
+        .iter()
+        .find(|section| section.title == "Outcome")
+        .unwrap();
+    let shown = crate::report::Block::Text {
+        markdown: position.into(),
+    };
+    assert!(outcome.blocks.contains(&shown), "{outcome:?}");
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let mut sources: Vec<String> = record
+        .final_consensus
+        .unwrap()
+        .supporting_evidence
+        .into_iter()
+        .map(|evidence| evidence.citation)
+        .filter(|citation| citation.starts_with("Log"))
+        .collect();
+    sources.sort();
+    // The builder wanted a queue from the first, the sentinel from round 2, the analyst from round 3.
+    assert_eq!(
+        sources,
+        [
+            "Log 1 of the builder",
+            "Log 2 of the builder",
+            "Log 2 of the sentinel",
+            "Log 3 of the analyst",
+            "Log 3 of the builder",
+            "Log 3 of the sentinel"
+        ]
+    );
+}
+
+/// E-02, E-04, E-20: the record has the type of a guess, the band that the evidence allows, and what moved a seat.
+#[tokio::test]
+async fn e04_the_record_has_bands_and_explained_moves() {
+    let model = changed(converging, |request, _, reply| {
+        if seat_of(request) == "builder" {
+            reply["backing"] = json!([]);
+            reply["confidence"] = json!(0.9);
+        }
+    });
+    let journal = Arc::default();
+    play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let position = |round: usize, agent: &str| {
+        let positions = record.rounds[round].agent_positions.iter();
+        let found = positions.filter(|position| position.agent == agent);
+        serde_json::to_value(found.last().unwrap()).unwrap()
+    };
+    let guess = position(0, "builder");
+    assert_eq!(guess["evidence_types"], json!(["SPECULATIVE"]));
+    assert_eq!(guess["evidence_citations"], json!([]));
+    assert_eq!(guess["evidence_allows"], "VERY LOW");
+    assert_eq!(guess["calibration"], "overconfident");
+    let moved = position(2, "analyst");
+    assert_eq!(moved["moved_by"], json!(["C9"]));
+    assert_eq!(moved["moved_unexplained"], Value::Null);
+    assert_eq!(position(1, "sentinel")["moved_unexplained"], true);
+}
+
 /// E-08: without any evidence the explanation does not speak of different evidence.
 #[tokio::test]
 async fn e08_a_consensus_without_evidence_says_so() {

@@ -27,8 +27,14 @@ fn stuck(request: &Request, before: usize) -> Result<String, ModelError> {
 #[tokio::test]
 async fn e09_diminishing_returns_wait_for_a_person() {
     for (choice, stop, rounds, overridden, answer) in [
-        ("Use a queue", "human_override", 3, true, "Use a queue"),
-        (ANOTHER_ROUND, "", 4, false, ""),
+        (
+            "Use a queue",
+            "human_override",
+            3,
+            true,
+            Some("Use a queue"),
+        ),
+        (ANOTHER_ROUND, "", 4, false, None),
     ] {
         let (model, journal) = (Scripted::new(stuck), Arc::<MemoryJournal>::default());
         let table = open_table(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
@@ -75,12 +81,12 @@ async fn e09_diminishing_returns_wait_for_a_person() {
             (enhanced.escalation, enhanced.human_override),
             (true, overridden)
         );
-        assert_eq!(enhanced.answer.as_deref(), Some(answer));
+        assert_eq!(enhanced.answer.as_deref(), answer);
         let record = enhanced::record("id", &entries(&journal)).unwrap();
         let consensus = record.final_consensus.unwrap();
         assert_eq!(
             (
-                consensus.decision.as_str(),
+                consensus.decision.as_deref(),
                 consensus.escalation,
                 consensus.human_override
             ),
@@ -99,6 +105,97 @@ async fn e09_diminishing_returns_wait_for_a_person() {
             "{report}"
         );
     }
+}
+
+/// Plays until the first question, decides it, and plays to the end.
+async fn decided(choice: &str, model: &Arc<Scripted>, journal: &Arc<MemoryJournal>) -> Verdict {
+    let setup = || enhanced_setup("collaborative", 3, 5);
+    let table = open_table(setup(), model, journal).await;
+    assert!(matches!(
+        play(&table, &Modes).await.unwrap_err(),
+        Halt::Waiting { .. }
+    ));
+    decide(journal.as_ref(), 0, choice.into(), None, None)
+        .await
+        .unwrap();
+    play_to_end(setup(), model, journal).await
+}
+
+/// E-22: a person's decision is the decision in every part of the result; dissent is measured against it, and the chair is told
+/// to write it up.
+#[tokio::test]
+async fn e22_a_persons_decision_is_the_decision_everywhere() {
+    let (model, journal) = (Scripted::new(stuck), Arc::<MemoryJournal>::default());
+    let verdict = decided("Use a queue", &model, &journal).await;
+    let resolution = verdict.resolution.clone().unwrap();
+    assert_eq!(resolution.decision.as_deref(), Some("Use a queue"));
+    assert_eq!(resolution.holders, ["builder"]);
+    let position = "Put one queue before every writer";
+    assert_eq!(resolution.position.as_deref(), Some(position));
+    let enhanced = enhancement(&verdict);
+    assert_eq!(enhanced.position.as_deref(), Some(position));
+    let agents = |minority: &[MinorityPosition]| -> Vec<String> {
+        minority.iter().map(|apart| apart.agent.clone()).collect()
+    };
+    assert_eq!(agents(&enhanced.minority), ["analyst", "sentinel"]);
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let consensus = record.final_consensus.unwrap();
+    assert_eq!(consensus.decision.as_deref(), Some("Use a queue"));
+    let dissent: Vec<_> = consensus
+        .dissenting_opinions
+        .iter()
+        .map(|opinion| opinion.agent.as_str())
+        .collect();
+    assert_eq!(dissent, ["analyst", "sentinel"]);
+    let answer = verdict.final_answer.unwrap();
+    assert!(
+        answer.starts_with("**Decided by a person: Use a queue**\n\n"),
+        "{answer}"
+    );
+    let report = protocols::report(&entries(&journal));
+    let facts: Vec<_> = report
+        .facts
+        .iter()
+        .map(|fact| format!("{}: {}", fact.name, fact.value))
+        .collect();
+    assert!(
+        facts.contains(&"Decided by: a person: Use a queue".into()),
+        "{facts:?}"
+    );
+    assert!(
+        facts.contains(&"Decision: Use a queue, by a person".into()),
+        "{facts:?}"
+    );
+    assert!(
+        !facts.iter().any(|fact| fact.starts_with("Consensus")),
+        "{facts:?}"
+    );
+    let heard = model.heard();
+    let chair = text_of(heard.last().unwrap());
+    assert!(
+        chair.contains("It is made; do not decide otherwise."),
+        "{chair}"
+    );
+    assert!(!chair.contains("Decide what the better"), "{chair}");
+}
+
+/// E-22: without a decision the record has none, and no answer of one seat stands for the panel.
+#[tokio::test]
+async fn e22_a_divided_panel_has_no_decision() {
+    let (model, journal) = (Scripted::new(stuck), Arc::<MemoryJournal>::default());
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 2), &model, &journal).await;
+    assert_eq!(verdict.stop_reason, "round_cap");
+    assert_eq!(verdict.worth.debated.answer, None);
+    assert_eq!(enhancement(&verdict).answer, None);
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let consensus = record.final_consensus.unwrap();
+    assert_eq!(consensus.decision, None);
+    assert_eq!(consensus.supporting_evidence, []);
+    let report = report_json(&journal);
+    assert!(
+        report.contains(r#""name":"Decision","value":"none""#),
+        "{report}"
+    );
 }
 
 /// E-09: what most stand for is named and can be accepted.
