@@ -54,10 +54,6 @@ pub(crate) struct Config {
     pub debate: Debate,
     pub convergence: Thresholds,
     pub data: Data,
-    #[cfg_attr(
-        all(not(feature = "local"), not(test)),
-        expect(dead_code, reason = "read by the embedded model")
-    )]
     pub local: Local,
     settings: Vec<Setting>,
 }
@@ -185,10 +181,16 @@ pub(crate) struct Data {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(
+    all(not(feature = "local"), not(test)),
+    expect(dead_code, reason = "read by the embedded model")
+)]
 pub(crate) struct Local {
     pub threads: Option<u32>,
     pub context_tokens: Option<u32>,
     pub weights: Option<PathBuf>,
+    /// Whether the embedded model may replace a provider that cannot be used (C-18).
+    pub fallback: bool,
 }
 
 /// One line of `config show`. Secrets are already masked.

@@ -2,7 +2,7 @@
 
 use roundtable_core::format::truncated;
 pub(crate) use roundtable_core::format::{counted, grouped};
-use roundtable_core::usage::Money;
+use roundtable_core::usage::{Money, Price};
 use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
 use roundtable_engine::transcript::Transcript;
 
@@ -13,6 +13,15 @@ pub(crate) fn money(cost: Option<Money>) -> String {
         Some(cost) if cost == Money::ZERO => "free".into(),
         Some(cost) => format!("${:.4}", cost.dollars()),
     }
+}
+
+/// The price of a model.
+pub(crate) fn per_million(price: Price) -> String {
+    let Price { input, output, .. } = price;
+    if input == 0.0 && output == 0.0 {
+        return "free".into();
+    }
+    format!("${input} in, ${output} out per million tokens")
 }
 
 pub(crate) fn duration(ms: u64) -> String {

@@ -32,6 +32,7 @@ impl DebateArgs {
             models: self.models.models()?,
             budget: self.limits.budget(app)?,
             seed: self.seed,
+            fallback_local: self.models.fallback_local,
             ..spec
         })
     }
@@ -45,6 +46,9 @@ struct ModelArgs {
     /// Model of one seat; can be repeated
     #[arg(long = "seat", value_name = "SEAT=PROVIDER:MODEL")]
     seats: Vec<String>,
+    /// Use the embedded model if a configured provider cannot be used, instead of stopping
+    #[arg(long)]
+    fallback_local: bool,
 }
 
 impl ModelArgs {

@@ -46,16 +46,23 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     add(store(app).await);
     add(embedder(app, is_verbose).await);
     let found = discover(&app.models, &ModelPreferences::default(), Search::FirstFit).await;
-    let chosen: BTreeSet<ModelName> = [found.deliberate, found.fast]
+    let chosen: BTreeSet<ModelName> = [&found.deliberate, &found.fast]
         .into_iter()
         .flatten()
-        .map(|choice| choice.model)
+        .map(|choice| choice.model.clone())
         .collect();
     if chosen.is_empty() {
+        let reason = found.unavailable.clone();
         add(Check {
             part: "model".into(),
-            outcome: Err("no usable model found".into()),
+            outcome: Err(reason.unwrap_or_else(|| "no usable model found".into())),
             advice: found.advice.clone(),
+        });
+    } else if let Some(substitution) = found.substitution() {
+        add(Check {
+            part: "model".into(),
+            outcome: Err(substitution),
+            advice: None,
         });
     }
     for name in chosen {

@@ -39,6 +39,7 @@ mod stored_debate;
 mod templates;
 mod token;
 mod track;
+mod usage;
 mod worker;
 
 use std::path::PathBuf;
@@ -50,6 +51,9 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::store::Address;
 
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
 /// Have a panel of language models debate a question before you rely on the answer
 #[derive(Debug, Parser)]
 #[command(
@@ -59,18 +63,19 @@ use crate::store::Address;
 )]
 struct Cli {
     /// Configuration file; otherwise roundtable.toml in the working folder or in your configuration folder
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     config: Option<PathBuf>,
     /// Folder of the stored debates
     #[arg(
         long,
         global = true,
         value_name = "FOLDER",
+        help_heading = GLOBAL,
         conflicts_with = "database"
     )]
     data: Option<PathBuf>,
     /// PostgreSQL database of the stored debates, instead of a folder
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", help_heading = GLOBAL)]
     database: Option<String>,
     #[command(subcommand)]
     command: Command,
@@ -143,7 +148,10 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(&error),
+    };
     // One thread is enough: the program waits for models. The embedded model has threads of its own.
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -161,7 +169,10 @@ pub(crate) fn main() -> ExitCode {
         reason = "the future of `block_on` is polled after every I/O event, a spawned task only when it is woken"
     )]
     let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
-        Ok(Ok(code)) => code,
+        Ok(Ok(code)) => match output::write_failure() {
+            None => code,
+            Some(failure) => report(&failure),
+        },
         Ok(Err(failure)) => report(&failure),
         Err(error) => report(&Failure::other(format!("internal error: {error}"))),
     };

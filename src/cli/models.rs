@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
+use crate::format::per_million;
 use crate::models::{Choice, ModelPreferences, Search, discover};
 
 use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::setup::no_model;
 
 /// List available models, and which ones would be used
 #[derive(Debug, clap::Args)]
@@ -41,6 +43,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "fast": tier(found.fast.as_ref()),
             "embedder": app.embedder_name(),
             "found": findings,
+            "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
         }))?;
@@ -48,15 +51,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         for (tier, choice) in [("deliberate", &found.deliberate), ("fast", &found.fast)] {
             match choice {
                 Some(choice) => {
-                    let price = price(choice).map_or_else(
-                        || "price unknown".to_owned(),
-                        |price| {
-                            format!(
-                                "${} in, ${} out per million tokens",
-                                price.input, price.output
-                            )
-                        },
-                    );
+                    let price =
+                        price(choice).map_or_else(|| "price unknown".to_owned(), per_million);
                     output::line(&format!(
                         "{tier:<11} {}\n            {}; {price}",
                         output::painted(output::BOLD, &choice.model.to_string()),
@@ -87,7 +83,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         }
     }
     if found.deliberate.is_none() && found.fast.is_none() {
-        return Err(Failure::no_model("no usable model found"));
+        return Err(no_model(&found));
     }
     Ok(ExitCode::SUCCESS)
 }

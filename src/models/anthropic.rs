@@ -272,6 +272,10 @@ impl WireFormat for Anthropic {
         ]
     }
 
+    fn unconstrained(&self) -> Adjustment {
+        Adjustment::ThirdSchemaMode
+    }
+
     fn list_path(&self) -> &'static str {
         "/models?limit=1000"
     }

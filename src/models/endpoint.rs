@@ -247,7 +247,6 @@ impl Endpoint {
             status: status.as_u16(),
             headers: &headers,
             body: &body,
-            elapsed: timer.elapsed(),
         };
         Err(self.errors.response_error(model, &error))
     }

@@ -8,6 +8,7 @@ use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Request};
 
 use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
 use crate::config::Retry;
+use crate::format::grouped;
 
 /// Makes up to `policy.attempts` attempts. [`Delta::Restart`] before each retry discards the text so far.
 pub(super) struct WithRetry {
@@ -72,7 +73,7 @@ impl DeltaSource for Call {
         self.backoff = backoff(&self.policy, self.failed, &error);
         if self.backoff.is_none() {
             self.over = true;
-            return Some(Err(error));
+            return Some(Err(explain_wait(&self.policy, error)));
         }
         Some(Ok(Delta::Restart {
             reason: error.to_string(),
@@ -97,8 +98,20 @@ where
         failed += 1;
         match backoff(&policy, failed, &error) {
             Some(backoff) => tokio::time::sleep(backoff).await,
-            None => return Err(error),
+            None => return Err(explain_wait(&policy, error)),
         }
+    }
+}
+
+/// Says so if the server asks for a longer wait than the policy allows.
+fn explain_wait(policy: &Retry, error: ModelError) -> ModelError {
+    match error.retry_after() {
+        Some(asked) if asked > policy.max => error.with_detail(&format!(
+            "the server asks to wait {} s; more than retry.max_ms ({} s) is not waited for",
+            grouped(asked.as_secs()),
+            policy.max.as_secs_f64()
+        )),
+        Some(_) | None => error,
     }
 }
 

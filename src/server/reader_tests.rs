@@ -145,6 +145,7 @@ impl Debate {
             remarks: Vec::new(),
             withheld: Vec::new(),
             instead_of: None,
+            notices: Vec::new(),
         })))
     }
 

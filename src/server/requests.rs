@@ -219,6 +219,7 @@ impl NewDebate {
                 budget,
                 seed: self.seed,
                 sources,
+                fallback_local: false,
             }),
             _ => Err(Problem::invalid(faults)),
         }

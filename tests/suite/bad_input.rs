@@ -161,3 +161,48 @@ fn a_rating_out_of_range_is_rejected() {
     home.run(&["rm", "last"]).expect(2, &["--yes"]);
     assert_eq!(home.list().len(), 1);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = home
+        .command(&["ask", QUESTION, "--model", "lab:x", "--quiet"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    crate::harness::finished(output).expect(1, &["cannot write to standard output"]);
+}
+
+#[test]
+fn a_path_without_a_file_is_not_debated() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write("folder/x.txt", "Why?");
+    for (question, message) in [
+        ("questoin.md", "'questoin.md' does not exist"),
+        ("./folder/y", "'./folder/y' does not exist"),
+        ("folder", "'folder' is a folder"),
+    ] {
+        for command in ["ask", "debate", "panel"] {
+            home.run(&[command, question, "--model", "lab:x"])
+                .expect(2, &[message, "in quotes", "roundtable"]);
+        }
+    }
+    assert!(server.heard().is_empty());
+    for question in ["TCP/IP?", "and/or, or not", "folder/x.txt"] {
+        home.run(&["ask", question, "--model", "lab:x", "--quiet"])
+            .expect(0, &[]);
+    }
+}
+
+#[test]
+fn a_question_without_quotes_gets_a_hint() {
+    let run = Home::empty().run(&["ask", "Is", "it", "good?"]);
+    run.expect(2, &["put it in quotes", "roundtable ask \"Is it good?\""]);
+}

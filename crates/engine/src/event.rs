@@ -247,6 +247,9 @@ pub struct Setup {
     pub embedder: Option<String>,
     /// The version of the program that opened the debate.
     pub program: String,
+    /// What was replaced or left out before the debate began, such as a provider that could not be reached (C-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// A seat together with the model assigned to it. The assignment is fixed when the debate is opened.
@@ -290,6 +293,9 @@ pub struct FinishedStep {
     /// The model that was asked first, if a fallback model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
+    /// What the call went without, such as a schema that the server does not accept (C-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// The model that was asked and did not answer.

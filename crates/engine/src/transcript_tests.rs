@@ -63,6 +63,7 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
         remarks: Vec::new(),
         withheld: Vec::new(),
         instead_of: None,
+        notices: Vec::new(),
     }))
 }
 

@@ -66,6 +66,7 @@ pub async fn play(table: &Table, protocol: &dyn AnyProtocol) -> Result<Arc<End>,
 pub fn report(entries: &[Entry]) -> Report {
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     report.sections.extend(fallbacks::section(entries));
+    report.sections.extend(fallbacks::notices_section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }

@@ -190,6 +190,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 

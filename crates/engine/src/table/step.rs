@@ -56,6 +56,12 @@ pub struct Ask<'t, T> {
     pub(super) render: Render<'t, T>,
 }
 
+/// How the calls of a step differed from the request.
+struct Deviations {
+    instead_of: Option<InsteadOf>,
+    notices: Vec<String>,
+}
+
 impl<'t, T: Reply> Ask<'t, T> {
     pub(super) fn new(table: &'t Table, seat: &str, verb: &str) -> Self {
         Self {
@@ -199,11 +205,13 @@ impl<'t, T: Reply> Ask<'t, T> {
             sent: &sent.json,
             spent: Spent::default(),
             fallback: None,
+            notices: Vec::new(),
             main: String::new(),
             announced: String::new(),
         };
         let outcome = calls.run(request).await?;
         let (mut spent, announced, fallback) = (calls.spent, calls.announced, calls.fallback);
+        let notices = calls.notices;
         spent.latency_ms = table.deps.clock.now().saturating_sub(started_at);
         spent.cost = calls::cost(&spent, seat_model.price.as_ref(), fallback.as_ref());
         table.budget_tracker.settle(reservation, &spent);
@@ -224,7 +232,11 @@ impl<'t, T: Reply> Ask<'t, T> {
             because: withhold_text(&f.instead.because),
         });
         drop(in_flight);
-        self.conclude(call, outcome, instead_of, &announced).await
+        let deviations = Deviations {
+            instead_of,
+            notices,
+        };
+        self.conclude(call, outcome, deviations, &announced).await
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
@@ -297,7 +309,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         &self,
         call: Call,
         outcome: Result<Judged<T>, Failure>,
-        instead_of: Option<InsteadOf>,
+        deviations: Deviations,
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
@@ -310,7 +322,8 @@ impl<'t, T: Reply> Ask<'t, T> {
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
                     withheld: turn.withheld.clone(),
-                    instead_of,
+                    instead_of: deviations.instead_of,
+                    notices: deviations.notices,
                 };
                 self.record(Event::StepFinished(Arc::new(finished))).await?;
                 Ok(Some(turn))
