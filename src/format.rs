@@ -1,5 +1,6 @@
 //! Formats numbers and short texts for people, the same on the terminal, in files and on pages.
 
+use roundtable_core::characters::is_deceptive;
 use roundtable_core::format::truncated;
 pub(crate) use roundtable_core::format::{counted, grouped};
 use roundtable_core::usage::{Money, Price};
@@ -41,7 +42,11 @@ pub(crate) fn short(text: &str, most: usize) -> String {
 /// Without line breaks and control characters.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace()
-        .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
+        .map(|word| {
+            word.chars()
+                .filter(|c| !is_deceptive(*c))
+                .collect::<String>()
+        })
         .collect::<Vec<_>>()
         .join(" ")
 }

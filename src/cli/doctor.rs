@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use roundtable_engine::mode::Mode;
 use roundtable_engine::prompt::Prompts;
 use roundtable_engine::reasoning::Library;
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::format::counted;
 use crate::model_probe::trial;
 use crate::models::{ModelPreferences, Search, discover};
 
-use super::{output, pull};
+use super::{casts, output, pull};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
@@ -120,9 +121,20 @@ fn data_files(app: &AppContext) -> Check {
         .map_err(|error| error.to_string())
         .and_then(|library| {
             Prompts::load(&app.data).map_err(|error| error.to_string())?;
+            for name in Mode::names(&app.data).map_err(|error| error.to_string())? {
+                Mode::load(&app.data, &name).map_err(|error| error.to_string())?;
+            }
+            let problems = casts::problems(app).map_err(|error| error.to_string())?;
+            if let Some(first) = problems.first() {
+                return Err(first.to_string());
+            }
+            if let Some(provider) = app.models.unknown_price_providers().first() {
+                return Err(format!("prices.toml: unknown provider '{provider}'"));
+            }
             Ok(format!(
-                "{} reasoning templates, prompts and casts",
-                library.all().len()
+                "{} reasoning templates, prompts, modes and casts; yours are in {}",
+                library.all().len(),
+                folders(app)
             ))
         });
     Check {
@@ -131,6 +143,16 @@ fn data_files(app: &AppContext) -> Check {
             .is_err()
             .then(|| "fix or remove the file; without it the built-in one is used".to_owned()),
         outcome: loaded,
+    }
+}
+
+fn folders(app: &AppContext) -> String {
+    let folders = app.data.folders().iter();
+    let names: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+    if names.is_empty() {
+        "no folder".into()
+    } else {
+        names.join(" and ")
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use roundtable_core::characters::escape_json;
 use roundtable_core::dataset::{self, Filter};
 use roundtable_engine::protocols::dialectic::{Trace, candidate, example, preference};
 
@@ -128,4 +129,5 @@ fn line(trace: &Trace, kind: TrainingKind) -> Option<String> {
         TrainingKind::Chat => serde_json::to_string(&example(trace)?).ok(),
         TrainingKind::Preference => serde_json::to_string(&preference(trace)?).ok(),
     }
+    .map(escape_json)
 }

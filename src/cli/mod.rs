@@ -24,6 +24,7 @@ mod modes;
 mod output;
 mod panel;
 mod post_mortem;
+mod prompts;
 mod pull;
 mod rate;
 mod record;
@@ -127,6 +128,8 @@ enum Command {
     Modes(modes::Args),
     /// List, show and create casts: who takes part
     Casts(casts::Args),
+    /// List and print prompts: what the models are told
+    Prompts(prompts::Args),
     /// List available models, and which ones would be used
     Models(models::Args),
     /// Download the embedded model and embedder
@@ -194,6 +197,11 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
     }
+    if let Command::Config(args) = &cli.command
+        && args.is_path()
+    {
+        return config::print_path(cli.config.as_deref(), args);
+    }
     let given = match (cli.database, cli.data) {
         (Some(url), _) if Address::is_server(&url) => Some(Address::parse(&url)),
         (Some(_), _) => {
@@ -228,6 +236,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Templates(args) => templates::run(&app, args).await,
         Command::Modes(args) => modes::run(&app, &args),
         Command::Casts(args) => casts::run(&app, &args),
+        Command::Prompts(args) => prompts::run(&app, &args),
         Command::Models(args) => models::run(&app, args).await,
         Command::Pull(args) => pull::run(&app, args).await,
         Command::Config(args) => config::run(&app, args),

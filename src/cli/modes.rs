@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// List, show and create debate modes
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable modes list\n  roundtable modes show delphi\n  roundtable modes new premortem\n  roundtable modes check premortem.toml\n\nYour own modes are in the folder `modes` of your configuration folder; one with the name of a built-in mode replaces it."
+    after_help = "Examples:\n  roundtable modes list\n  roundtable modes show delphi\n  roundtable modes new premortem\n  roundtable modes check premortem.toml\n\nYour own modes are in the folder `modes` of your configuration folder, or next to the configuration file in use; one with the name of a built-in mode replaces it."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -64,11 +64,7 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
 fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut modes = Vec::new();
     for text in app.data.all(DataKind::Modes)?.into_values() {
-        let origin = match &text.origin {
-            Origin::BuiltIn => "built in".to_owned(),
-            Origin::File(path) => path.display().to_string(),
-        };
-        modes.push((Mode::parse(&text)?, origin));
+        modes.push((Mode::parse(&text)?, text.origin.to_string()));
     }
     if as_json {
         let all: Vec<_> = modes

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+use roundtable_core::characters::{escape_json, is_deceptive};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -96,10 +97,10 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Indented JSON with a line break at the end.
+/// Indented JSON with a line break at the end, safe for a terminal.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)
-        .map(|text| text + "\n")
+        .map(|text| escape_json(text) + "\n")
         .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))
 }
 
@@ -141,11 +142,10 @@ pub(crate) fn width() -> usize {
     usize::from(columns).clamp(40, 200)
 }
 
-/// Removes control characters: text from a model must not move the cursor, set titles or hide text.
+/// Removes control characters and direction controls: text from a model must not move the cursor, set titles, hide text or
+/// reorder it.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| !is_deceptive(*c)).collect()
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ pub(super) fn read(
     }
     Ok(Config {
         source: path.map(Path::to_path_buf),
+        is_from_working_dir: false,
         providers,
         tiers,
         embedder,

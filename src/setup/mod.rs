@@ -107,6 +107,11 @@ pub(crate) async fn prepare(
         fallback_local,
         ..
     } = spec;
+    // A broken prompt or template is found before the debate is created.
+    app.prompts()?;
+    if protocol.needs().library {
+        app.library()?;
+    }
     let context = context(app, store, protocol, &spec.input, progress).await?;
     let request = Request {
         question: spec.question,

@@ -295,7 +295,8 @@ fn c18_a_server_without_schemas_is_named_in_the_result() {
     let home = Home::with(&server);
     let record = home.ask(&["--json", "--rounds", "1"]).json();
     let notice = "lab does not accept schemas for x; replies are checked but not constrained";
-    assert_eq!(record["notices"], serde_json::json!([notice]), "{record:#}");
+    let notices = record["notices"].as_array().unwrap();
+    assert!(notices.contains(&notice.into()), "{record:#}");
     let shown = home.run(&["show", "last"]);
     assert!(shown.out.contains(notice), "{}", shown.out);
 }

@@ -186,6 +186,10 @@ impl Cast {
     /// # Errors
     /// [`DataError`] if there is no such cast (with the nearest name), or its file is invalid (with the line).
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
+        Self::of(&Self::named(data, name)?)
+    }
+
+    fn named(data: &Data, name: &str) -> Result<Text, DataError> {
         let Some(text) = data.one(DataKind::Casts, &format!("{name}.toml"))? else {
             let known = data.all(DataKind::Casts)?;
             return Err(DataError::Unknown {
@@ -197,20 +201,25 @@ impl Cast {
                     .collect(),
             });
         };
-        Self::of(&text)
+        Ok(text)
     }
 
     /// Loads by name or by path: a path ends in `.toml` or contains a folder.
     pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
+        Self::of(&Self::find(data, name)?)
+    }
+
+    /// The file of a cast, by name or by path.
+    pub fn find(data: &Data, name: &str) -> Result<Text, DataError> {
         let path = Path::new(name);
         let is_toml = path
             .extension()
             .is_some_and(|extension| extension == "toml");
         let has_folder = path.components().count() > 1;
         if is_toml || has_folder {
-            Self::load_file(path)
+            Text::read(path)
         } else {
-            Self::load(data, name)
+            Self::named(data, name)
         }
     }
 
@@ -218,14 +227,56 @@ impl Cast {
         Self::of(&Text::read(path)?)
     }
 
-    fn of(text: &Text) -> Result<Self, DataError> {
+    /// Parses and checks a cast.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
-        cast.check().map_err(|fault| DataError::Broken {
-            file: text.file(),
-            line: fault.word.map_or(1, |word| text.line_naming(&word)),
-            message: fault.message,
-        })?;
+        cast.check_seats()
+            .map_err(|(seat, key, message)| text.broken(text.line_in_seat(seat, key), message))?;
+        if let Some(panel) = &cast.panel {
+            panel
+                .check(&cast.seats)
+                .map_err(|Fault { word, message }| {
+                    let line = word.map_or(1, |word| text.line_naming(&word));
+                    text.broken(line, message)
+                })?;
+        }
         Ok(cast)
+    }
+
+    /// Checks that the cast is made for this protocol.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn check_protocol(&self, text: &Text, protocol: &str) -> Result<(), DataError> {
+        if self.protocol == protocol {
+            return Ok(());
+        }
+        let message = format!(
+            "the cast is for the protocol '{}', not for '{protocol}'",
+            self.protocol
+        );
+        Err(text.broken(text.line_of_key("protocol"), message))
+    }
+
+    /// Checks that a cast of the data folders has the name of its file, by which it is found.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn check_name(&self, text: &Text) -> Result<(), DataError> {
+        let stem = Path::new(&text.name).file_stem();
+        match stem.and_then(|stem| stem.to_str()) {
+            Some(stem) if stem != self.name => Err(text.broken(
+                text.line_of_key("name"),
+                format!(
+                    "the name '{}' differs from the name of the file, '{stem}'",
+                    self.name
+                ),
+            )),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Puts every seat on the fast tier (T-11). Preferred models are dropped, because they are meant for the full debate.
@@ -249,23 +300,14 @@ impl Cast {
             })
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        self.check_seats().map_err(|(word, message)| Fault {
-            word: Some(word.to_owned()),
-            message,
-        })?;
-        match &self.panel {
-            Some(panel) => panel.check(&self.seats),
-            None => Ok(()),
-        }
-    }
-
-    fn check_seats(&self) -> Result<(), (&str, String)> {
+    /// An error has the seat and the key that it is about.
+    fn check_seats(&self) -> Result<(), (&str, &'static str, String)> {
         for (index, seat) in self.seats.iter().enumerate() {
             let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             if seat.name.is_empty() || !seat.name.chars().all(is_name) {
                 return Err((
                     &seat.name,
+                    "name",
                     format!(
                         "invalid seat name '{}': use lowercase letters, digits and hyphens",
                         seat.name
@@ -276,11 +318,16 @@ impl Cast {
                 .iter()
                 .any(|other| other.name == seat.name)
             {
-                return Err((&seat.name, format!("two seats are named '{}'", seat.name)));
+                return Err((
+                    &seat.name,
+                    "name",
+                    format!("two seats are named '{}'", seat.name),
+                ));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
                 return Err((
                     &seat.name,
+                    "temperature",
                     format!(
                         "the temperature of '{}' must be from 0 to 2, not {}",
                         seat.name, seat.temperature
@@ -290,7 +337,15 @@ impl Cast {
             if seat.max_output_tokens == 0 {
                 return Err((
                     &seat.name,
+                    "max_output_tokens",
                     format!("max_output_tokens of '{}' must be at least 1", seat.name),
+                ));
+            }
+            if seat.persona.trim().is_empty() {
+                return Err((
+                    &seat.name,
+                    "persona",
+                    format!("the persona of '{}' is empty", seat.name),
                 ));
             }
         }

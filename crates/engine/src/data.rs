@@ -4,6 +4,7 @@
 //! line and what was expected; it never falls back silently to the built-in one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -114,6 +115,15 @@ pub enum Origin {
     File(PathBuf),
 }
 
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
 impl Text {
     pub fn read(path: &Path) -> Result<Self, DataError> {
         read(path, &path.display().to_string())
@@ -125,6 +135,48 @@ impl Text {
         let lines = self.content.lines().enumerate();
         let matching = lines.filter(|(_, line)| line.contains(&quoted));
         matching.last().map_or(1, |(index, _)| index + 1)
+    }
+
+    /// The line of a key in the `[[seats]]` entry with this name, otherwise the line of the name. For error messages.
+    pub(crate) fn line_in_seat(&self, seat: &str, key: &str) -> usize {
+        let has_key = |line: &str, key: &str| {
+            let rest = line.trim_start().strip_prefix(key);
+            rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+        };
+        let quoted = format!("\"{seat}\"");
+        let lines: Vec<&str> = self.content.lines().collect();
+        let name = lines
+            .iter()
+            .rposition(|line| has_key(line, "name") && line.contains(&quoted));
+        let Some(name) = name else {
+            return self.line_naming(seat);
+        };
+        let is_header = |line: &&str| line.starts_with('[');
+        let start = lines[..name].iter().rposition(is_header).unwrap_or(0);
+        let end = lines[name..]
+            .iter()
+            .position(is_header)
+            .map_or(lines.len(), |at| name + at);
+        let at = lines[start..end].iter().position(|line| has_key(line, key));
+        at.map_or(name, |at| start + at) + 1
+    }
+
+    /// The line of a key outside any table, otherwise line 1.
+    pub fn line_of_key(&self, key: &str) -> usize {
+        let is_key = |line: &str| {
+            let rest = line.strip_prefix(key);
+            rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+        };
+        self.content.lines().position(is_key).map_or(1, |at| at + 1)
+    }
+
+    /// An error in this file.
+    pub fn broken(&self, line: usize, message: String) -> DataError {
+        DataError::Broken {
+            file: self.file(),
+            line,
+            message,
+        }
     }
 
     pub fn file(&self) -> String {
@@ -143,13 +195,48 @@ impl Text {
             let line = error
                 .span()
                 .map_or(1, |span| line_of(&self.content, span.start));
-            DataError::Broken {
-                file: self.file(),
-                line,
-                message: error.message().replace('\n', " "),
-            }
+            self.broken(line, plain_message(error.message()))
         })
     }
+}
+
+/// An error of the TOML parser in the words of a person who wrote the file.
+pub fn plain_message(message: &str) -> String {
+    const WORDS: [(&str, &str); 10] = [
+        ("expected f64", "expected a number"),
+        ("expected u8", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+        ("expected a string", "expected text in quotes"),
+        ("expected a sequence", "expected a list"),
+        ("expected a boolean", "expected true or false"),
+        ("missing field", "missing key"),
+        ("unknown variant", "unknown value"),
+    ];
+    let message = message.replace('\n', " ");
+    if let Some(named) = unknown_name(&message) {
+        return named;
+    }
+    WORDS
+        .iter()
+        .fold(message, |text, (from, to)| text.replace(from, to))
+        .replace('`', "'")
+}
+
+/// `unknown field …, expected one of …` with the nearest name instead of all of them.
+fn unknown_name(message: &str) -> Option<String> {
+    let (what, rest) = message
+        .strip_prefix("unknown field ")
+        .map(|rest| ("key", rest))
+        .or_else(|| Some(("value", message.strip_prefix("unknown variant ")?)))?;
+    let mut names = rest.split('`').skip(1).step_by(2).map(str::to_owned);
+    let name = names.next()?;
+    let known: Vec<String> = names.collect();
+    Some(format!(
+        "unknown {what} '{name}'{}",
+        suggestion(&known, &name)
+    ))
 }
 
 fn line_of(content: &str, offset: usize) -> usize {
@@ -157,17 +244,25 @@ fn line_of(content: &str, offset: usize) -> usize {
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The built-in data files, overlaid with the user's folder.
+/// The built-in data files, overlaid with the user's folders.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
-    folder: Option<PathBuf>,
+    /// Later folders take precedence.
+    folders: Vec<PathBuf>,
 }
 
 impl Data {
     pub fn with_folder(folder: PathBuf) -> Self {
-        Self {
-            folder: Some(folder),
-        }
+        Self::with_folders(vec![folder])
+    }
+
+    /// Later folders take precedence.
+    pub fn with_folders(folders: Vec<PathBuf>) -> Self {
+        Self { folders }
+    }
+
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     pub fn built_in() -> Self {
@@ -178,7 +273,7 @@ impl Data {
     pub fn all(&self, kind: DataKind) -> Result<BTreeMap<String, Text>, DataError> {
         let mut texts = BTreeMap::new();
         collect_built_in(kind.built_in(), &mut texts);
-        if let Some(folder) = &self.folder {
+        for folder in &self.folders {
             let root = folder.join(kind.folder());
             collect_folder(&root, &root, &mut texts)?;
         }
@@ -186,7 +281,7 @@ impl Data {
     }
 
     pub fn one(&self, kind: DataKind, name: &str) -> Result<Option<Text>, DataError> {
-        if let Some(folder) = &self.folder {
+        for folder in self.folders.iter().rev() {
             let path = folder.join(kind.folder()).join(name);
             if path.is_file() {
                 return read(&path, name).map(Some);

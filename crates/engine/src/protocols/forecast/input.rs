@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::Cast;
+use crate::data::{Data, DataError};
 use crate::protocol::{
     Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
 };
@@ -65,7 +66,7 @@ pub(super) fn validate(
         let message = format!("the notes have {count} tokens; the limit is {limit}");
         faults.push(Fault::new("/rules/context", message));
     }
-    let cast = Cast::load(
+    let cast = load_cast(
         context.data,
         request.cast.as_deref().unwrap_or(Forecast::CAST),
     );
@@ -101,6 +102,13 @@ pub(super) fn validate(
         )),
         _ => Err(faults),
     }
+}
+
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let text = Cast::find(data, name)?;
+    let cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Forecast::NAME)?;
+    Ok(cast)
 }
 
 /// The given request, or one built from question and outcomes, with the other inputs written over it.
