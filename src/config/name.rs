@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+const OLLAMA: &str = "ollama";
+
 /// `lab:qwen3:32b` is the model `qwen3:32b` of the provider `lab`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ModelName {
@@ -62,7 +64,10 @@ impl ModelName {
         Err(NameError::UnknownProvider {
             text: text.to_owned(),
             provider: provider.to_owned(),
-            nearest: nearest(provider, known.iter().copied()).map(str::to_owned),
+            nearest: nearest(provider, known.iter().copied())
+                .map(str::to_owned)
+                // `qwen3:32b` is Ollama's name of a model.
+                .or_else(|| known.contains(&OLLAMA).then(|| format!("{OLLAMA}:{text}"))),
             known: known.into_iter().map(str::to_owned).collect(),
         })
     }

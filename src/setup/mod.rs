@@ -29,7 +29,7 @@ use crate::embedded::Report;
 use crate::failure::{Failure, Fault};
 use crate::store::Store;
 use crate::{forecast_history, learning};
-pub(crate) use seating::no_model;
+pub(crate) use seating::{no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use roundtable_core::usage::Price;
-use roundtable_engine::cast::{Cast, Tier};
+use roundtable_engine::cast::{Cast, Seat, Tier};
 use roundtable_engine::event::Seated;
 use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::SeatModels;
@@ -40,16 +40,7 @@ pub(super) async fn choose(
         .filter(|seat| !named.contains_key(&seat.name))
         .collect();
     if !unnamed.is_empty() {
-        let prefers = |tier: Tier| -> Vec<String> {
-            let seats = unnamed.iter().filter(|seat| seat.tier == tier);
-            seats.filter_map(|seat| seat.prefers.clone()).collect()
-        };
-        let preferences = ModelPreferences {
-            model: None,
-            deliberate: prefers(Tier::Deliberate),
-            fast: prefers(Tier::Fast),
-            fallback_local,
-        };
+        let preferences = preferences(&unnamed, fallback_local);
         let found = discover(&app.models, &preferences, Search::FirstFit).await;
         for seat in unnamed {
             let model = model_for(&found, seat.tier, seat.prefers.as_deref())
@@ -62,6 +53,30 @@ pub(super) async fn choose(
     let mut seating = seat(app, cast, settings, &named, progress).await?;
     seating.notices = notices;
     Ok(seating)
+}
+
+fn preferences(seats: &[&Seat], fallback_local: bool) -> ModelPreferences {
+    let prefers = |tier: Tier| -> Vec<String> {
+        let seats = seats.iter().filter(|seat| seat.tier == tier);
+        seats.filter_map(|seat| seat.prefers.clone()).collect()
+    };
+    ModelPreferences {
+        model: None,
+        deliberate: prefers(Tier::Deliberate),
+        fast: prefers(Tier::Fast),
+        fallback_local,
+    }
+}
+
+/// The model of each seat of a cast, if the user names none. Seats without a model are left out.
+pub(crate) async fn proposed_models(app: &AppContext, cast: &Cast) -> Vec<(String, ModelName)> {
+    let seats: Vec<&Seat> = cast.seats.iter().collect();
+    let found = discover(&app.models, &preferences(&seats, false), Search::FirstFit).await;
+    let proposed = seats.iter().filter_map(|seat| {
+        let model = model_for(&found, seat.tier, seat.prefers.as_deref())?;
+        Some((seat.name.clone(), model))
+    });
+    proposed.collect()
 }
 
 /// The models that a stored debate was opened with.

@@ -188,7 +188,7 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
                 "Reliability",
                 vec![
                     Block::Note {
-                        text: "The mean forecast (dot) and the share of outcomes that happened (line), by probability. In a \
+                        text: "The mean forecast and the share of outcomes that happened, by probability. In a \
                                well calibrated forecast they are equal."
                             .into(),
                         tone: Tone::Quiet,

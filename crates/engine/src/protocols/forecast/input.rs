@@ -82,11 +82,8 @@ pub(super) fn validate(
     let planned = cast.and_then(|cast| {
         plan(&contract_request, &cast, forecast_context)
             .map_err(|found| {
-                let named = found.into_iter().map(|fault| {
-                    let message = fault.to_string();
-                    Fault::new(fault.at, message)
-                });
-                faults.extend(named);
+                let is_own = input.request.is_some();
+                faults.extend(found.iter().map(|fault| named(fault, is_own)));
             })
             .ok()
     });
@@ -101,6 +98,27 @@ pub(super) fn validate(
             planned.rules,
         )),
         _ => Err(faults),
+    }
+}
+
+/// A fault of the request under the name that the caller used: the request's own, or that of the input.
+fn named(fault: &super::request::Fault, is_own_request: bool) -> Fault {
+    const INPUTS: [(&str, &str); 4] = [
+        ("/prediction_context/outcomes", "outcomes"),
+        ("/prediction_context/task/timeframe/end", "resolves"),
+        ("/prediction_context/task/type", "domain"),
+        ("/config/", ""),
+    ];
+    let input = INPUTS.iter().find_map(|(pointer, input)| {
+        let rest = fault.at.strip_prefix(pointer)?;
+        Some(format!("{input}{rest}"))
+    });
+    match input {
+        Some(input) if !is_own_request => Fault::new(
+            format!("/rules/{input}"),
+            format!("{input}: {}", fault.problem),
+        ),
+        _ => Fault::new(fault.at.clone(), fault.to_string()),
     }
 }
 
