@@ -109,7 +109,7 @@ impl Failure {
             let field = field.split('/').next().unwrap_or_default();
             let problem = fault.message.split_once(": ").map(|(_, problem)| problem);
             match (flag(field), problem) {
-                (Some(flag), Some(problem)) => format!("invalid {flag}: {problem}"),
+                (Some(flag), Some(problem)) => format!("{flag}: {problem}"),
                 _ => fault.message.clone(),
             }
         };

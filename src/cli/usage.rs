@@ -25,7 +25,7 @@ const PLAIN: [(&str, &str); 7] = [
     ),
     ("invalid float literal", "expected a number"),
     ("cannot parse float from empty string", "expected a number"),
-    ("is not in 1..=18446744073709551615", "must be at least 1"),
+    ("0 is not in 1..18446744073709551615", "expected at least 1"),
 ];
 
 /// Commands whose first argument is a question.

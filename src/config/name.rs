@@ -4,8 +4,6 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-const OLLAMA: &str = "ollama";
-
 /// `lab:qwen3:32b` is the model `qwen3:32b` of the provider `lab`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct ModelName {
@@ -66,8 +64,7 @@ impl ModelName {
             provider: provider.to_owned(),
             nearest: nearest(provider, known.iter().copied())
                 .map(str::to_owned)
-                // `qwen3:32b` is Ollama's name of a model.
-                .or_else(|| known.contains(&OLLAMA).then(|| format!("{OLLAMA}:{text}"))),
+                .or_else(|| is_ollama_tag(model).then(|| format!("ollama:{text}"))),
             known: known.into_iter().map(str::to_owned).collect(),
         })
     }
@@ -92,6 +89,11 @@ impl Serialize for ModelName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
+}
+
+/// `32b` in `qwen3:32b`, Ollama's name of a model.
+fn is_ollama_tag(text: &str) -> bool {
+    text == "latest" || text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The valid word most similar to a wrong one, if any is similar enough.
