@@ -325,6 +325,7 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
         "learned weights leave the contract's probability alone"
     );
 
+    home.run(&["resolve", "last", "yes"]).expect(0, &[]);
     let removed = home.run(&["resolve", "last", "--withdraw"]);
     assert!(
         removed.out.contains("Removed the outcome"),
