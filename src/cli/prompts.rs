@@ -6,7 +6,7 @@ use roundtable_engine::data::{DataKind, Text, closest};
 use roundtable_engine::prompt::Prompts;
 use serde_json::json;
 
-use super::output;
+use super::{output, own_files};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -48,7 +48,7 @@ fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let all = app.data.all(DataKind::Prompts)?;
     let rows = all
         .iter()
-        .map(|(file, text)| (name_of(file), text.origin.to_string()));
+        .map(|(file, text)| (name_of(file), own_files::shown(&text.origin)));
     if as_json {
         let rows = rows.map(|(name, origin)| json!({ "name": name, "origin": origin }));
         output::json(&rows.collect::<Vec<_>>())?;
@@ -72,7 +72,7 @@ fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
     } = &text;
     if as_json {
         return output::json(
-            &json!({ "name": wanted, "origin": origin.to_string(), "text": content }),
+            &json!({ "name": wanted, "origin": own_files::shown(origin), "text": content }),
         );
     }
     output::print(content);

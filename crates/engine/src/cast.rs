@@ -7,7 +7,7 @@ use std::path::Path;
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, DataKind, Text};
+use crate::data::{Data, DataError, DataKind, Text, is_name};
 use councils::{CouncilsSpec, Fault};
 
 /// The seats that take part in a debate, made for one protocol.
@@ -186,22 +186,7 @@ impl Cast {
     /// # Errors
     /// [`DataError`] if there is no such cast (with the nearest name), or its file is invalid (with the line).
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        Self::of(&Self::named(data, name)?)
-    }
-
-    fn named(data: &Data, name: &str) -> Result<Text, DataError> {
-        let Some(text) = data.one(DataKind::Casts, &format!("{name}.toml"))? else {
-            let known = data.all(DataKind::Casts)?;
-            return Err(DataError::Unknown {
-                what: "cast",
-                name: name.to_owned(),
-                known: known
-                    .keys()
-                    .map(|file| file.trim_end_matches(".toml").to_owned())
-                    .collect(),
-            });
-        };
-        Ok(text)
+        Self::of(&data.named(DataKind::Casts, "cast", name)?)
     }
 
     /// Loads by name or by path: a path ends in `.toml` or contains a folder.
@@ -212,14 +197,11 @@ impl Cast {
     /// The file of a cast, by name or by path.
     pub fn find(data: &Data, name: &str) -> Result<Text, DataError> {
         let path = Path::new(name);
-        let is_toml = path
-            .extension()
-            .is_some_and(|extension| extension == "toml");
-        let has_folder = path.components().count() > 1;
-        if is_toml || has_folder {
+        let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+        if is_toml || path.components().count() > 1 {
             Text::read(path)
         } else {
-            Self::named(data, name)
+            data.named(DataKind::Casts, "cast", name)
         }
     }
 
@@ -290,63 +272,47 @@ impl Cast {
     }
 
     pub fn seat(&self, name: &str) -> Result<&Seat, DataError> {
-        self.seats
-            .iter()
-            .find(|seat| seat.name == name)
-            .ok_or_else(|| DataError::Unknown {
-                what: "seat",
-                name: name.to_owned(),
-                known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
-            })
+        let seat = self.seats.iter().find(|seat| seat.name == name);
+        seat.ok_or_else(|| DataError::Unknown {
+            what: "seat",
+            name: name.to_owned(),
+            known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
+        })
     }
 
     /// An error has the seat and the key that it is about.
     fn check_seats(&self) -> Result<(), (&str, &'static str, String)> {
         for (index, seat) in self.seats.iter().enumerate() {
-            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            if seat.name.is_empty() || !seat.name.chars().all(is_name) {
-                return Err((
-                    &seat.name,
+            let name = seat.name.as_str();
+            let fault = |key: &'static str, message: String| Err((name, key, message));
+            if !is_name(name, "-") {
+                return fault(
                     "name",
                     format!(
-                        "invalid seat name '{}': use lowercase letters, digits and hyphens",
-                        seat.name
+                        "invalid seat name '{name}': use lowercase letters, digits and hyphens"
                     ),
-                ));
+                );
             }
-            if self.seats[..index]
-                .iter()
-                .any(|other| other.name == seat.name)
-            {
-                return Err((
-                    &seat.name,
-                    "name",
-                    format!("two seats are named '{}'", seat.name),
-                ));
+            if self.seats[..index].iter().any(|other| other.name == *name) {
+                return fault("name", format!("two seats are named '{name}'"));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
-                return Err((
-                    &seat.name,
+                return fault(
                     "temperature",
                     format!(
-                        "the temperature of '{}' must be from 0 to 2, not {}",
-                        seat.name, seat.temperature
+                        "the temperature of '{name}' must be from 0 to 2, not {}",
+                        seat.temperature
                     ),
-                ));
+                );
             }
             if seat.max_output_tokens == 0 {
-                return Err((
-                    &seat.name,
+                return fault(
                     "max_output_tokens",
-                    format!("max_output_tokens of '{}' must be at least 1", seat.name),
-                ));
+                    format!("max_output_tokens of '{name}' must be at least 1"),
+                );
             }
             if seat.persona.trim().is_empty() {
-                return Err((
-                    &seat.name,
-                    "persona",
-                    format!("the persona of '{}' is empty", seat.name),
-                ));
+                return fault("persona", format!("the persona of '{name}' is empty"));
             }
         }
         Ok(())

@@ -152,11 +152,7 @@ impl Prompts {
     /// # Errors
     /// [`PromptError::Unrenderable`] if the template is missing or uses an undefined variable.
     pub fn render_plain(&self, name: &str, context: impl Serialize) -> Result<String, PromptError> {
-        self.environment
-            .get_template(&format!("{name}.md"))
-            .and_then(|template| template.render(Value::from(Serde(context))))
-            .map(|text| text.trim().to_owned())
-            .map_err(|error| self.unrenderable(&format!("{name}.md"), &error))
+        self.render_template(&format!("{name}.md"), &Value::from(Serde(context)))
     }
 
     /// Renders the three parts of `NAME.md`.
@@ -164,19 +160,20 @@ impl Prompts {
     /// # Errors
     /// See [`Prompts::render_plain`].
     pub fn render(&self, name: &str, context: &Value) -> Result<Prompt, PromptError> {
-        let part = |part: &str| {
-            let template = format!("{name}.md#{part}");
-            self.environment
-                .get_template(&template)
-                .and_then(|template| template.render(context))
-                .map(|text| text.trim().to_owned())
-                .map_err(|error| self.unrenderable(&template, &error))
-        };
+        let part = |part: &str| self.render_template(&format!("{name}.md#{part}"), context);
         Ok(Prompt {
             system: part("system")?,
             shared: part("shared")?,
             own: part("own")?,
         })
+    }
+
+    fn render_template(&self, id: &str, context: &Value) -> Result<String, PromptError> {
+        let template = self.environment.get_template(id);
+        match template.and_then(|template| template.render(context)) {
+            Ok(text) => Ok(text.trim().to_owned()),
+            Err(error) => Err(self.unrenderable(id, &error)),
+        }
     }
 }
 
