@@ -68,10 +68,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         }
         output::line(&format!("{:<11} {}", "embedder", app.embedder_name()));
         for (seat, model) in preferred(app, &found).await? {
-            output::line(&format!(
-                "{:<11} {model}: the cast of `ask` prefers it",
-                seat
-            ));
+            output::line(&format!("{seat:<11} {model}: the cast of `ask` prefers it"));
         }
         output::line("\nFound:");
         for finding in &found.findings {

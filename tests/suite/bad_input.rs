@@ -214,13 +214,13 @@ fn a_question_without_quotes_gets_a_hint() {
 
 /// A dialectic cast with these seats.
 fn cast(name: &str, seats: &[&str]) -> String {
-    let mut text = format!("name = \"{name}\"\nprotocol = \"dialectic\"\nsummary = \"Mine.\"\n");
-    for seat in seats {
-        text += &format!(
+    let text = format!("name = \"{name}\"\nprotocol = \"dialectic\"\nsummary = \"Mine.\"\n");
+    let seats = seats.iter().map(|seat| {
+        format!(
             "\n[[seats]]\nname = \"{seat}\"\ntitle = \"T\"\ntier = \"fast\"\ntemperature = 1\nmax_output_tokens = 900\npersona = \"p\"\n"
-        );
-    }
-    text
+        )
+    });
+    seats.fold(text, |text, seat| text + &seat)
 }
 
 const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
