@@ -128,7 +128,8 @@ fn c03_a_full_file_is_read() {
         Local {
             threads: Some(2),
             context_tokens: Some(8192),
-            weights: Some(PathBuf::from("/models/x.gguf"))
+            weights: Some(PathBuf::from("/models/x.gguf")),
+            fallback: false,
         },
         config.local
     );

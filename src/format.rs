@@ -1,8 +1,9 @@
 //! Formats numbers and short texts for people, the same on the terminal, in files and on pages.
 
+use roundtable_core::characters::is_deceptive;
 use roundtable_core::format::truncated;
 pub(crate) use roundtable_core::format::{counted, grouped};
-use roundtable_core::usage::Money;
+use roundtable_core::usage::{Money, Price};
 use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
 use roundtable_engine::totals::shown_cost;
 use roundtable_engine::transcript::Transcript;
@@ -10,6 +11,15 @@ use roundtable_engine::transcript::Transcript;
 /// The cost of calls that used so many tokens.
 pub(crate) fn money(cost: Option<Money>, tokens: u64) -> String {
     shown_cost(cost, tokens)
+}
+
+/// The price of a model.
+pub(crate) fn per_million(price: Price) -> String {
+    let Price { input, output, .. } = price;
+    if input == 0.0 && output == 0.0 {
+        return "free".into();
+    }
+    format!("${input} in, ${output} out per million tokens")
 }
 
 pub(crate) fn duration(ms: u64) -> String {
@@ -29,7 +39,11 @@ pub(crate) fn short(text: &str, most: usize) -> String {
 /// Without line breaks and control characters.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace()
-        .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
+        .map(|word| {
+            word.chars()
+                .filter(|c| !is_deceptive(*c))
+                .collect::<String>()
+        })
         .collect::<Vec<_>>()
         .join(" ")
 }

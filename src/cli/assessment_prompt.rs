@@ -174,6 +174,10 @@ impl<R: BufRead> Prompt<'_, R> {
                 return Ok(None);
             }
             let number = line.trim_end_matches('%').trim().parse::<f64>().ok();
+            if number.is_some_and(|number| 0.0 < number && number < 1.0) && !line.ends_with('%') {
+                (self.print)("Enter percent: 70 for 70%, or 0.7% for less than one percent.\n");
+                continue;
+            }
             let share = number.and_then(|percent| Probability::new(percent / 100.0).ok());
             if share.is_some() {
                 return Ok(share);

@@ -10,6 +10,7 @@ pub(super) mod wrap;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use roundtable_core::characters::escape_json;
 use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
 use roundtable_engine::protocol::AnyProtocol;
@@ -151,7 +152,7 @@ impl Display {
             && let Some(envelope) = self.envelopes.wrap(&notice.event)
             && let Ok(line) = serde_json::to_string(&envelope)
         {
-            output::line(&line);
+            output::line(&escape_json(line));
         }
         if self.mode.quiet {
             return;

@@ -32,7 +32,7 @@ impl Kind {
     ];
 
     /// The kinds that a file can name.
-    fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
         named.filter(|kind| *kind != Self::Local)
     }

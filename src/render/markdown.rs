@@ -4,6 +4,7 @@
 //! are kept only to http, https and mailto, and headings, code and tables lose their attributes. The output has no
 //! attributes other than `href`, `rel` and `start`, so it cannot carry a script, a style or a request.
 
+use roundtable_core::characters::is_deceptive;
 use std::ops::Range;
 
 use pulldown_cmark::{
@@ -132,9 +133,7 @@ fn options() -> Options {
 }
 
 fn without_controls(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| !is_deceptive(*c)).collect()
 }
 
 /// The URL, if its scheme is allowed.

@@ -147,6 +147,7 @@ impl Debate {
             instead_of: None,
             rescued_by: None,
             reused: false,
+            notices: Vec::new(),
         })))
     }
 
@@ -474,6 +475,9 @@ fn m09_a_withheld_turn_is_not_replayed() {
             remarks: Vec::new(),
             withheld: Vec::new(),
             instead_of: None,
+            rescued_by: None,
+            reused: false,
+            notices: Vec::new(),
         }))
     };
     let evaluation = serde_json::json!({ "risk": "harmful", "withhold": ["builder"] });

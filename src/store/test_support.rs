@@ -41,6 +41,7 @@ pub(super) fn setup(question: &str) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "0.1.0".into(),
+        notices: Vec::new(),
     }
 }
 
@@ -87,6 +88,7 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
         instead_of: None,
         rescued_by: None,
         reused: false,
+        notices: Vec::new(),
     }))
 }
 

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod bounded;
 pub mod breaker;
 pub mod calculator;
+pub mod characters;
 pub mod citations;
 pub mod convergence;
 pub mod councils;

@@ -191,12 +191,17 @@ impl Cast {
 
     /// Loads by name or by path: a path ends in `.toml` or contains a folder.
     pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
+        Self::of(&Self::find(data, name)?)
+    }
+
+    /// The file of a cast, by name or by path.
+    pub fn find(data: &Data, name: &str) -> Result<Text, DataError> {
         let path = Path::new(name);
         let is_toml = path.extension().is_some_and(|ending| ending == "toml");
         if is_toml || path.components().count() > 1 {
-            Self::load_file(path)
+            Text::read(path)
         } else {
-            Self::load(data, name)
+            data.named(DataKind::Casts, "cast", name)
         }
     }
 
@@ -204,8 +209,11 @@ impl Cast {
         Self::of(&Text::read(path)?)
     }
 
-    /// All faults are reported at once, each with its line.
-    fn of(text: &Text) -> Result<Self, DataError> {
+    /// Parses and checks a cast. All faults are reported at once, each with its line.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
         let mut faults: Vec<(usize, String)> = cast
             .faults()
@@ -222,6 +230,39 @@ impl Cast {
         match faults.into_iter().next() {
             None => Ok(cast),
             Some((line, message)) => Err(text.broken(line, message + &more)),
+        }
+    }
+
+    /// Checks that the cast is made for this protocol.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn check_protocol(&self, text: &Text, protocol: &str) -> Result<(), DataError> {
+        if self.protocol == protocol {
+            return Ok(());
+        }
+        let message = format!(
+            "the cast is for the protocol '{}', not for '{protocol}'",
+            self.protocol
+        );
+        Err(text.broken(text.line_of_key("protocol"), message))
+    }
+
+    /// Checks that a cast of the data folders has the name of its file, by which it is found.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn check_name(&self, text: &Text) -> Result<(), DataError> {
+        let stem = Path::new(&text.name).file_stem();
+        match stem.and_then(|stem| stem.to_str()) {
+            Some(stem) if stem != self.name => Err(text.broken(
+                text.line_of_key("name"),
+                format!(
+                    "the name '{}' differs from the name of the file, '{stem}'",
+                    self.name
+                ),
+            )),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -278,6 +319,9 @@ impl Cast {
                     "max_output_tokens",
                     format!("max_output_tokens of '{name}' must be at least 1"),
                 );
+            }
+            if seat.persona.trim().is_empty() {
+                add("persona", format!("the persona of '{name}' is empty"));
             }
         }
         if let Some(panel) = &self.panel {

@@ -281,6 +281,9 @@ pub struct Setup {
     pub embedder: Option<String>,
     /// The version of the program that opened the debate.
     pub program: String,
+    /// What was replaced or left out before the debate began, such as a provider that could not be reached (C-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// A seat together with the model assigned to it. The assignment is fixed when the debate is opened.
@@ -330,6 +333,9 @@ pub struct FinishedStep {
     /// A copy of a step of an earlier generation whose request is the same again. Its usage is counted there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reused: bool,
+    /// What the call went without, such as a schema that the server does not accept (C-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 impl FinishedStep {

@@ -1,5 +1,5 @@
-//! Steps in which another model took part, from the journal, so that reports name it: a fallback model answered (C-07), or a
-//! model put the seat's words into the required form (C-05).
+//! Deviations from what was asked for, from the journal, so that reports name them: a fallback model answered (C-07), a model put the
+//! seat's words into the required form (C-05), or something was replaced or left out (C-18).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,6 +33,31 @@ pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
         })
     });
     replaced.collect()
+}
+
+/// What was replaced or left out (C-18): before the debate began, and in its calls. Each notice once.
+pub fn notices(entries: &[Entry]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for entry in entries {
+        let at_setup = entry.event.setup().map(|setup| &setup.notices);
+        let of_step = entry.event.finished().map(|step| &step.notices);
+        for notice in at_setup.into_iter().chain(of_step).flatten() {
+            if !all.contains(notice) {
+                all.push(notice.clone());
+            }
+        }
+    }
+    all
+}
+
+/// The report section on notices; `None` if there were none.
+pub(crate) fn notices_section(entries: &[Entry]) -> Option<Section> {
+    let notes = notices(entries).into_iter().map(|text| Block::Note {
+        text,
+        tone: Tone::Caution,
+    });
+    let notes: Vec<Block> = notes.collect();
+    (!notes.is_empty()).then(|| Section::main("Notices", notes))
 }
 
 /// The report section on fallbacks; `None` if there were none.

@@ -234,6 +234,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         budget: Budget::default(),
         embedder: Some("test:words".into()),
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 

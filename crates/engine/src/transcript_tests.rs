@@ -65,6 +65,7 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
         instead_of: None,
         rescued_by: None,
         reused: false,
+        notices: Vec::new(),
     }))
 }
 

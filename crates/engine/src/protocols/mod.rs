@@ -69,6 +69,7 @@ pub fn report(entries: &[Entry]) -> Report {
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     report.sections.extend(fallbacks::section(entries));
     report.sections.extend(fallbacks::rescued_section(entries));
+    report.sections.extend(fallbacks::notices_section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }

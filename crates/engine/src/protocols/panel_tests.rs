@@ -190,6 +190,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 
@@ -646,7 +647,11 @@ fn n01_a_cast_needs_three_seats_and_a_chair() {
         ..Request::default()
     };
     let refused = AnyProtocol::validate(&Panel, json!({}), request("modes"), context());
-    assert!(refused.err().unwrap()[0].message.contains("is for 'modes'"));
+    assert!(
+        refused.err().unwrap()[0]
+            .message
+            .contains("is for the protocol 'modes'")
+    );
     let folder = tempfile::TempDir::new().unwrap();
     let cast = Cast::load(&data, "panel").unwrap();
     let without_chair = Cast {

@@ -52,6 +52,8 @@ pub(super) struct Calls<'a, 't, T> {
     pub(super) rescued: Option<Rescued>,
     /// The fallback model, if one answered.
     pub(super) fallback: Option<Fallback>,
+    /// What the calls went without.
+    pub(super) notices: Vec<String>,
     /// The main text so far.
     pub(super) main: String,
     /// The prefix of `main` that listeners have received.
@@ -490,6 +492,11 @@ impl<T: Reply> Calls<'_, '_, T> {
                     ));
                     usage_before = usage;
                     instead = Some(*fallback);
+                }
+                Some(Ok(Delta::Notice(notice))) => {
+                    if !self.notices.contains(&notice) {
+                        self.notices.push(notice);
+                    }
                 }
                 Some(Ok(Delta::Finish(finish))) => break Ok(finish),
                 Some(Err(error)) => break Err(error),

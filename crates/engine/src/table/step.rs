@@ -55,7 +55,6 @@ pub struct Ask<'t, T> {
     pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
 }
-
 impl<'t, T: Reply> Ask<'t, T> {
     pub(super) fn new(table: &'t Table, seat: &str, verb: &str) -> Self {
         Self {
@@ -203,11 +202,13 @@ impl<'t, T: Reply> Ask<'t, T> {
             spent: Spent::default(),
             rescued: None,
             fallback: None,
+            notices: Vec::new(),
             main: String::new(),
             announced: String::new(),
         };
         let outcome = calls.run(request).await?;
         let mut spent = calls.total();
+        let notices = std::mem::take(&mut calls.notices);
         spent.latency_ms = table.deps.clock.now().saturating_sub(started_at);
         let rescued_by = calls
             .rescued
@@ -235,6 +236,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         let origin = Origin {
             instead_of,
             rescued_by,
+            notices,
         };
         self.conclude(call, outcome, origin, &announced).await
     }
@@ -341,6 +343,7 @@ impl<'t, T: Reply> Ask<'t, T> {
                     instead_of: origin.instead_of,
                     rescued_by: origin.rescued_by,
                     reused: false,
+                    notices: origin.notices,
                 };
                 self.record(Event::StepFinished(Arc::new(finished))).await?;
                 Ok(Some(turn))
@@ -395,6 +398,7 @@ impl<'t, T: Reply> Ask<'t, T> {
 struct Origin {
     instead_of: Option<InsteadOf>,
     rescued_by: Option<String>,
+    notices: Vec<String>,
 }
 
 /// Completes when the debate's time limit is reached.

@@ -1,6 +1,7 @@
 //! The input of a councils debate and its validation. Content too long for the models is cut, and the result says what was
 //! left out.
 
+use roundtable_core::characters::plain_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +105,8 @@ fn content(
             text: question.to_owned(),
         });
     }
-    for (index, part) in parts.iter().enumerate() {
+    for (index, part) in parts.iter_mut().enumerate() {
+        part.name = plain_name(&part.name);
         let at = if is_question {
             "/question".to_owned()
         } else {

@@ -35,6 +35,9 @@ pub struct Record {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub user_rating: Option<u8>,
     pub user_comment: Option<String>,
     /// The version of the program that opened the debate.
@@ -58,6 +61,7 @@ impl Record {
             result: status.verdict(),
             totals: header.totals,
             answered_instead: header.answered_instead,
+            notices: header.notices,
             user_rating: status.user_rating,
             user_comment: status.user_comment,
             program: setup.program.clone(),

@@ -44,6 +44,9 @@ pub struct Trace {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub program: String,
 }
 
@@ -101,6 +104,7 @@ impl Trace {
             result: verdict,
             totals: header.totals,
             answered_instead: header.answered_instead,
+            notices: header.notices,
             program: setup.program.clone(),
         })
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::Cast;
+use crate::data::{Data, DataError};
 use crate::protocol::{
     Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
 };
@@ -66,7 +67,7 @@ pub(super) fn validate(
         faults.push(Fault::new("/rules/context", message));
     }
     let cast = request.cast.as_deref().unwrap_or(Forecast::CAST);
-    let cast = Cast::load(context.data, cast)
+    let cast = load_cast(context.data, cast)
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
     let forecast_context = ForecastContext {
@@ -75,10 +76,12 @@ pub(super) fn validate(
         now: context.now,
     };
     let contract_request = contract_request(input, &request.question);
-    let named = |fault: super::Fault| Fault::new(&*fault.at, fault.to_string());
     let planned = cast.and_then(|cast| {
         plan(&contract_request, &cast, forecast_context)
-            .map_err(|found| faults.extend(found.into_iter().map(named)))
+            .map_err(|found| {
+                let is_own = input.request.is_some();
+                faults.extend(found.iter().map(|fault| named(fault, is_own)));
+            })
             .ok()
     });
     if let Some(planned) = &planned {
@@ -93,6 +96,34 @@ pub(super) fn validate(
         )),
         _ => Err(faults),
     }
+}
+
+/// A fault of the request under the name that the caller used: the request's own, or that of the input.
+fn named(fault: &super::request::Fault, is_own_request: bool) -> Fault {
+    const INPUTS: [(&str, &str); 4] = [
+        ("/prediction_context/outcomes", "outcomes"),
+        ("/prediction_context/task/timeframe/end", "resolves"),
+        ("/prediction_context/task/type", "domain"),
+        ("/config/", ""),
+    ];
+    let input = INPUTS.iter().find_map(|(pointer, input)| {
+        let rest = fault.at.strip_prefix(pointer)?;
+        Some(format!("{input}{rest}"))
+    });
+    match input {
+        Some(input) if !is_own_request => Fault::new(
+            format!("/rules/{input}"),
+            format!("{input}: {}", fault.problem),
+        ),
+        _ => Fault::new(fault.at.clone(), fault.to_string()),
+    }
+}
+
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let text = Cast::find(data, name)?;
+    let cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Forecast::NAME)?;
+    Ok(cast)
 }
 
 /// The given request, or one built from question and outcomes, with the other inputs written over it.

@@ -54,6 +54,9 @@ pub struct Additions {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     #[serde(flatten)]
     pub extras: Extras,
     pub resolution: Option<Resolution>,
@@ -166,6 +169,7 @@ impl DebateResult {
                 reason: status.reason(),
                 models: header.models,
                 answered_instead: header.answered_instead,
+                notices: header.notices,
                 extras: verdict.roundtable,
                 resolution: resolution_of(entries),
                 scores: scored(id, entries, last),

@@ -295,14 +295,9 @@ fn ok_or_fault<T>(at: &str, loaded: Result<T, DataError>, faults: &mut Vec<Fault
 
 /// A cast by name or file. Chair and safety evaluator come from the built-in cast if it has none.
 fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let mut cast = Cast::named_or_file(data, name)?;
-    if cast.protocol != Modes::NAME {
-        return Err(DataError::Broken {
-            file: format!("cast '{name}'"),
-            line: 1,
-            message: format!("it is for '{}', not for debates in modes", cast.protocol),
-        });
-    }
+    let text = Cast::find(data, name)?;
+    let mut cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Modes::NAME)?;
     for part in [Part::Chair, Part::SafetyEvaluator] {
         if cast.seats.iter().all(|seat| seat.part != part) {
             let built_in = Cast::load(&Data::built_in(), Modes::CAST)?;

@@ -50,6 +50,9 @@ pub struct Record {
     /// Steps answered by a fallback model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub total_ms: u64,
     pub seed: u64,
     pub program: String,
@@ -139,6 +142,7 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         user_rating: summary.user_rating,
         totals: header.totals,
         answered_instead: header.answered_instead,
+        notices: header.notices,
         total_ms: busy_ms(entries),
         seed: setup.seed,
         program: setup.program.clone(),

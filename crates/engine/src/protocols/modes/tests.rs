@@ -79,6 +79,7 @@ fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: Some("test:words".into()),
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 
