@@ -13,7 +13,7 @@ mod roles;
 pub(crate) mod samples;
 
 pub(crate) use blocks::{Panel, panel};
-pub(crate) use debate::{Debate, state_tone, state_word, title_of_round, turn};
+pub(crate) use debate::{Debate, names_a_state, state_tone, state_word, title_of_round, turn};
 pub(crate) use html::Html;
 pub(crate) use roles::Roles;
 

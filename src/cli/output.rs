@@ -7,8 +7,10 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use crate::failure::Failure;
-pub(crate) use crate::format::{duration, grouped, money, short};
+pub(crate) use crate::format::{cost, duration, grouped, short};
 use crate::render::Roles;
+
+use super::display::wrap;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
@@ -46,21 +48,34 @@ pub(crate) fn painted(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// To standard output. Write errors are ignored: the reader may have closed the pipe.
+/// To standard output, for text that may be lost. Results are written with [`write_all`].
 pub(crate) fn print(text: &str) {
+    let _ = write_all(text);
+}
+
+/// To standard output. The reader of a pipe may have closed it; any other error is a failure, because the result is lost.
+pub(crate) fn write_all(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
-    let _ = out.write_all(text.as_bytes());
-    let _ = out.flush();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::other(format!(
+            "cannot write to standard output: {error}"
+        ))),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 pub(crate) fn line(text: &str) {
     print(&format!("{text}\n"));
 }
 
-/// A line to standard error.
+/// Lines to standard error, on a terminal wrapped between words.
 pub(crate) fn note(text: &str) {
     let mut out = anstream::stderr().lock();
-    let _ = writeln!(out, "{text}");
+    if io::stderr().is_terminal() {
+        let _ = writeln!(out, "{}", wrap::fit(text, width()));
+    } else {
+        let _ = writeln!(out, "{text}");
+    }
 }
 
 /// To standard error, without a line break.
@@ -75,8 +90,7 @@ pub(crate) fn error(message: &str) {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&json_text(value)?);
-    Ok(())
+    write_all(&json_text(value)?)
 }
 
 /// Indented JSON with a line break at the end.
@@ -98,6 +112,11 @@ pub(crate) fn write_to(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Short enough to type: commands accept a prefix of an id.
+pub(crate) fn short_id(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
 pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -108,14 +127,19 @@ pub(crate) fn stderr_is_terminal() -> bool {
 
 /// Markdown, rendered on a terminal and unchanged elsewhere. Control characters are removed.
 pub(crate) fn markdown(text: &str) {
+    let _ = answer(text);
+}
+
+/// Like [`markdown`], for a result that must not be lost.
+pub(crate) fn answer(text: &str) -> Result<(), Failure> {
     let text = harmless(text);
     if stdout_is_terminal() {
         let width = width().min(100);
         let skin = termimad::MadSkin::default();
-        let rendered = skin.text(&text, Some(width));
-        print(&format!("{rendered}\n"));
+        let rendered = skin.text(text.trim_end(), Some(width));
+        write_all(&format!("{rendered}"))
     } else {
-        line(&text);
+        write_all(&format!("{text}\n"))
     }
 }
 

@@ -124,7 +124,7 @@ pub(super) fn check_decided(row: &DebateRow) -> Result<(), Failure> {
             row.id,
             row.state.name()
         ))),
-        State::Failed | State::Cancelled => Err(Failure::usage(format!(
+        State::Failed | State::Cancelled | State::Interrupted => Err(Failure::usage(format!(
             "debate {} ended without a decision ({}); continue it with `roundtable resume {}`",
             row.id,
             row.state.name(),

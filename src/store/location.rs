@@ -69,9 +69,15 @@ impl Store {
     /// `None` if another process holds the debate.
     pub(super) async fn try_lock_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
         match &*self.location {
-            Location::Folder(folder) => Ok(folder
-                .try_lock_debate(id)?
-                .map(|lock| DebateLock::File { _lock: lock })),
+            Location::Folder(folder) => {
+                let mut lock = folder.try_lock_debate(id)?;
+                if lock.is_none() {
+                    // A listing may have looked at the lock at this moment.
+                    tokio::time::sleep(POLL_INTERVAL).await;
+                    lock = folder.try_lock_debate(id)?;
+                }
+                Ok(lock.map(|lock| DebateLock::File { _lock: lock }))
+            }
             Location::Server(server) => {
                 let deadline = tokio::time::Instant::now() + RELEASE_TIMEOUT;
                 loop {

@@ -1,5 +1,7 @@
 //! Queries for debates and their journals (C-14).
 
+use std::collections::HashSet;
+
 use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
 use sqlx::Row;
@@ -79,7 +81,7 @@ impl Store {
             (None, _) => Err(FindError::NotFound {
                 wanted: wanted.into(),
             }),
-            (Some(only), true) => Ok(only),
+            (Some(only), true) => Ok(self.shown(only).await?),
             (Some(oldest), false) => {
                 found.push(oldest);
                 Err(FindError::Ambiguous {
@@ -109,9 +111,17 @@ impl Store {
     }
 
     pub(crate) async fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        self.select(filter)
+        let dead = self.dead_debates().await?;
+        let mut page = self
+            .select(filter, &dead)
             .await
-            .map_err(|failure| self.failed(failure))
+            .map_err(|failure| self.failed(failure))?;
+        for row in &mut page.debates {
+            if row.state == State::Running && dead.contains(&row.id) {
+                row.state = State::Interrupted;
+            }
+        }
+        Ok(page)
     }
 
     /// The whole journal of a debate; empty if there is no such debate.
@@ -164,8 +174,11 @@ impl Store {
         rows.iter().map(DebateRow::read).collect()
     }
 
-    async fn select(&self, filter: &Filter) -> Result<Page, Failure> {
+    /// Running debates in `dead` match the state `interrupted`.
+    async fn select(&self, filter: &Filter, dead: &HashSet<Uuid>) -> Result<Page, Failure> {
         let state = filter.state.map_or("", State::name);
+        let dead: Vec<String> = dead.iter().map(Uuid::to_string).collect();
+        let dead = dead.join(" ");
         let protocol = filter.protocol.as_deref().unwrap_or_default();
         let search = filter
             .search
@@ -177,8 +190,8 @@ impl Store {
             (signed(position.created_at), position.id.to_string())
         });
         let rows = sqlx::query(select_debates!(
-            "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
-               AND created_at >= $6 AND created_at < $7 \
+            "WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $10 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
+               AND ($2 = '' OR protocol = $2) AND created_at >= $6 AND created_at < $7 \
                AND (created_at < $8 OR (created_at = $8 AND id < $9)) \
                AND lower(question) LIKE lower($3) ESCAPE '!' \
              ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
@@ -192,12 +205,13 @@ impl Store {
         .bind(until)
         .bind(after)
         .bind(after_id)
+        .bind(dead.as_str())
         .fetch_all(&self.reader)
         .await?;
         let counted = sqlx::query(
             "SELECT COUNT(*) AS total FROM debates \
-             WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
-               AND created_at >= $4 AND created_at < $5 \
+             WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $6 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
+               AND ($2 = '' OR protocol = $2) AND created_at >= $4 AND created_at < $5 \
                AND lower(question) LIKE lower($3) ESCAPE '!'",
         )
         .bind(state)
@@ -205,6 +219,7 @@ impl Store {
         .bind(search.as_str())
         .bind(since)
         .bind(until)
+        .bind(dead.as_str())
         .fetch_one(&self.reader)
         .await?;
         Ok(Page {

@@ -32,6 +32,9 @@ pub struct Metadata {
     /// The step it belongs to, in addition to the design: steps may run in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// The debate's id, in the event `debate_start`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate_id: Option<String>,
 }
 
 impl Envelope {
@@ -67,6 +70,13 @@ impl Envelopes {
         self.named_phase = protocols::named(&setup.protocol)
             .filter(|protocol| protocol.phase_names_events())
             .map(AnyProtocol::answer_phase);
+    }
+
+    /// The first event of a stream that is not addressed by the debate's id: it names the debate and the question.
+    pub fn start(&self, id: &str, question: &str) -> Envelope {
+        let mut envelope = self.envelope("debate_start".into(), 0, question.to_owned(), None);
+        envelope.metadata.debate_id = Some(id.to_owned());
+        envelope
     }
 
     /// `None` for events that are not public. The match lists every event, so that each new one is decided on here.
@@ -175,6 +185,7 @@ impl Envelopes {
                 role: seat.map(str::to_owned),
                 tokens_so_far: self.finished_tokens + self.tokens_in_flight.values().sum::<u64>(),
                 step: None,
+                debate_id: None,
             },
         }
     }

@@ -231,6 +231,19 @@ impl Event {
     }
 }
 
+/// A step's position for people: `the skeptic in round 1` for `r1/skeptic/criticise`, `the judge (score)` for `score/judge/mark`.
+pub fn position(step: &str) -> String {
+    let mut parts = step.split('/');
+    let (Some(group), Some(seat)) = (parts.next(), parts.next()) else {
+        return step.to_owned();
+    };
+    let seat = seat.replace(['-', '_'], " ");
+    match group.strip_prefix('r').map(str::parse::<u32>) {
+        Some(Ok(round)) => format!("the {seat} in round {round}"),
+        _ => format!("the {seat} ({group})"),
+    }
+}
+
 /// The parameters a debate was started with.
 ///
 /// It is the payload of the first journal entry. Together with the recorded replies it determines the debate: a resumed debate
@@ -333,6 +346,9 @@ impl End {
 }
 
 /// The state of a debate. `Queued`, `Running` and `Waiting` are open; the others are final until the debate is reopened.
+///
+/// A debate whose process died has no end in its journal. Surfaces that can see that nothing runs it any more show it as
+/// `Interrupted` too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -344,11 +360,14 @@ pub enum State {
     Complete,
     Partial,
     Failed,
+    /// Ended by a person's decision.
     Cancelled,
+    /// Stopped in the middle, by Ctrl-C or because its process died. It can be resumed.
+    Interrupted,
 }
 
 impl State {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Queued,
         Self::Running,
         Self::Waiting,
@@ -356,6 +375,7 @@ impl State {
         Self::Partial,
         Self::Failed,
         Self::Cancelled,
+        Self::Interrupted,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -367,6 +387,7 @@ impl State {
             Self::Partial => "partial",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -295,7 +295,23 @@ pub struct Dot {
     pub value: f64,
 }
 
+/// The title of [`Section::ending`].
+const ENDING: &str = "What the debate was worth";
+
+impl Report {
+    /// How the debate ended and what it changed, for a view of a few lines.
+    pub fn ending(&self) -> &[Block] {
+        let section = self.sections.iter().find(|section| section.title == ENDING);
+        section.map_or(&[], |section| &section.blocks)
+    }
+}
+
 impl Section {
+    /// How the debate ended, what it changed, and what is missing (C-17).
+    pub fn ending(blocks: Vec<Block>) -> Self {
+        Self::main(ENDING, blocks)
+    }
+
     pub fn main(title: &str, blocks: Vec<Block>) -> Self {
         Self {
             title: title.to_owned(),

@@ -17,7 +17,6 @@ fn draw(report: &Report, options: RenderOptions) -> String {
 #[test]
 fn c14_a_report_is_drawn_on_a_terminal() {
     let options = RenderOptions {
-        detail: Detail::Full,
         width: Some(80),
     };
     let text = draw(&samples::report(), options);
@@ -29,31 +28,11 @@ fn c14_a_report_is_drawn_on_a_terminal() {
 #[test]
 fn c14_a_report_is_plain_in_a_pipe() {
     let options = RenderOptions {
-        detail: Detail::Full,
         width: None,
     };
     let text = draw(&samples::report(), options);
     assert!(!text.contains(['█', '░', '┃', '·']), "{text}");
     insta::assert_snapshot!(text);
-}
-
-#[test]
-fn a_long_text_is_cut_in_a_brief_report() {
-    let report = Report {
-        sections: vec![Section::main(
-            "T",
-            vec![Block::Text {
-                markdown: "word ".repeat(400),
-            }],
-        )],
-        ..Report::default()
-    };
-    let options = |detail| RenderOptions {
-        detail,
-        width: None,
-    };
-    assert!(draw(&report, options(Detail::Brief)).chars().count() < 220);
-    assert!(draw(&report, options(Detail::Full)).chars().count() > 1900);
 }
 
 /// C-12: odd numbers and control characters break neither the table nor the terminal.
@@ -84,7 +63,6 @@ fn c12_no_control_character_of_a_report_reaches_the_terminal() {
     };
     let roles = Roles::of(&samples::transcript(&samples::running()));
     let options = RenderOptions {
-        detail: Detail::Full,
         width: Some(40),
     };
     for line in section(&report.sections[0], &roles, options) {
@@ -107,7 +85,6 @@ fn e11_a_table_with_long_texts_fits_the_terminal() {
     let table = rows.into_iter().fold(table, Table::row);
     for width in [40, 80, 100] {
         let options = RenderOptions {
-            detail: Detail::Full,
             width: Some(width),
         };
         let lines: Vec<String> = super::table(&table, options)

@@ -1,36 +1,69 @@
 //! The summary below an answer: report, facts, missing parts and cost.
 
 use roundtable_engine::event::State;
-use roundtable_engine::report::{Place, Report, Tone};
+use roundtable_engine::report::{Block, Place, Report, Tone};
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BOLD, QUIET, WARN, painted};
 use super::super::stored_debate::StoredDebate;
-use super::blocks::{self, Detail, RenderOptions};
+use super::blocks::{self, RenderOptions};
+use super::status::plain_reason;
+use super::wrap::wrap_line;
 use crate::format::counted;
-use crate::render::Roles;
+use crate::render::{Roles, names_a_state};
 
-/// The main sections with shortened texts, for the end of a live debate.
-pub(crate) fn brief(stored: &StoredDebate) -> Vec<String> {
-    let options = RenderOptions::new(output::stderr_is_terminal(), Detail::Brief);
-    view(stored, options, &[Place::Main])
+/// Lines of the ending that are shown below an answer.
+const MAX_ENDING: usize = 6;
+
+/// What changed, confidence and cost, for the end of a live debate: a few lines, so that the answer stays on the screen (P-11).
+pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
+    let StoredDebate {
+        transcript, report, ..
+    } = stored;
+    let options = RenderOptions::new(output::stderr_is_terminal());
+    let mut lines = ending(stored, options);
+    lines.extend(facts(report, options));
+    lines.extend(incomplete(stored));
+    lines.push(painted(QUIET, &usage(transcript)));
+    lines
+}
+
+/// How the debate ended and what it changed. Failed steps are left out: the answer or the state names them.
+fn ending(stored: &StoredDebate, options: RenderOptions) -> Vec<String> {
+    let is_failed_step = |text: &str| {
+        let turns = &mut stored.transcript.turns();
+        turns.any(|turn| turn.text().is_none() && text.starts_with(&turn.step))
+    };
+    let mut lines = Vec::new();
+    for block in stored.report.ending() {
+        let (text, tone) = match block {
+            Block::Note { text, tone } if !is_failed_step(text) => (text, *tone),
+            Block::Text { markdown } => (markdown, Tone::Plain),
+            _ => continue,
+        };
+        let text = output::short(text, 300);
+        let wrapped = wrap_line(&text, options.width);
+        lines.extend(wrapped.iter().map(|line| painted(blocks::style(tone), line)));
+    }
+    if lines.len() > MAX_ENDING {
+        lines.truncate(MAX_ENDING);
+        lines.push(painted(QUIET, "…"));
+    }
+    lines
 }
 
 /// Everything, for `roundtable show`.
 pub(crate) fn full(stored: &StoredDebate) -> Vec<String> {
-    let options = RenderOptions::new(output::stdout_is_terminal(), Detail::Full);
-    view(stored, options, &[Place::Main, Place::Side])
-}
-
-fn view(stored: &StoredDebate, options: RenderOptions, places: &[Place]) -> Vec<String> {
+    let options = RenderOptions::new(output::stdout_is_terminal());
     let StoredDebate {
         transcript, report, ..
     } = stored;
     let mut lines = vec![String::new()];
-    lines.extend(sections(report, &Roles::of(transcript), options, places));
+    let places = [Place::Main, Place::Side];
+    lines.extend(sections(report, &Roles::of(transcript), options, &places));
     lines.extend(facts(report, options));
-    lines.extend(incomplete(transcript));
+    lines.extend(incomplete(stored));
     lines.push(painted(QUIET, &usage(transcript)));
     lines
 }
@@ -43,7 +76,7 @@ pub(crate) fn print_report(report: &Report) {
 }
 
 pub(crate) fn report_lines(report: &Report) -> Vec<String> {
-    let options = RenderOptions::new(output::stdout_is_terminal(), Detail::Full);
+    let options = RenderOptions::new(output::stdout_is_terminal());
     let mut lines: Vec<String> = facts(report, options);
     lines.push(String::new());
     lines.extend(sections(
@@ -91,27 +124,46 @@ fn facts(report: &Report, options: RenderOptions) -> Vec<String> {
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
-/// Why the result is incomplete.
-fn incomplete(transcript: &Transcript) -> Option<String> {
+/// Why there is no complete result.
+pub(crate) fn incomplete(stored: &StoredDebate) -> Option<String> {
+    let transcript = &stored.transcript;
     let state = match transcript.state {
-        State::Complete => return None,
+        State::Complete | State::Waiting => return None,
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
-        State::Partial | State::Queued | State::Running | State::Waiting => "Partial result",
+        State::Interrupted => "Interrupted; everything so far is saved",
+        State::Queued => "Queued",
+        State::Running => "Running",
+        State::Partial => "Partial result",
     };
-    let reason = output::harmless(transcript.reason.as_ref()?);
-    Some(painted(WARN, &format!("{state}: {reason}")))
+    let reason = transcript.reason.as_deref().filter(|reason| !names_a_state(reason));
+    let reason = reason.map_or_else(String::new, |reason| {
+        format!(": {}", output::harmless(reason))
+    });
+    Some(painted(WARN, &format!("{state}{reason}")))
+}
+
+/// The commands to continue with, each with what it does.
+pub(crate) fn commands(rows: &[(String, &str)]) -> Vec<String> {
+    let width = rows.iter().map(|(command, _)| command.width()).max().unwrap_or(0);
+    rows.iter()
+        .map(|(command, what)| {
+            let what = painted(QUIET, what);
+            format!("  {command:<width$}  {what}").trim_end().to_owned()
+        })
+        .collect()
 }
 
 fn usage(transcript: &Transcript) -> String {
     let sum = &transcript.totals.debate;
+    let cost = output::cost(sum.cost, sum.usage.total());
     format!(
-        "{} · {} tokens in ({} cached), {} out · {} · {}",
+        "{} · {} tokens in ({} cached), {} out · {}{}",
         counted(usize::try_from(sum.calls).unwrap_or(usize::MAX), "call"),
         output::grouped(sum.usage.input),
         output::grouped(sum.usage.cached),
         output::grouped(sum.usage.output),
-        output::money(sum.cost),
+        cost.map_or_else(String::new, |cost| format!("{cost} · ")),
         output::duration(transcript.busy_ms)
     )
 }
@@ -153,7 +205,7 @@ fn print_turn(turn: &Turn, round: &str, roles: &Roles) {
         }
         Outcome::Absent { reason } => output::line(&painted(
             blocks::style(Tone::Caution),
-            &format!("absent: {}", output::harmless(reason)),
+            &format!("absent: {}", output::harmless(&plain_reason(reason))),
         )),
     }
 }

@@ -8,7 +8,7 @@ use roundtable_engine::transcript::capital;
 
 use super::{Choice, Frame, percent};
 use crate::clock;
-use crate::format::{grouped, money, short};
+use crate::format::{cost, grouped, short};
 use crate::render::{state_tone, state_word};
 use crate::store::DebateRow;
 
@@ -69,7 +69,7 @@ impl Row {
             stamp: clock::stamp(data.created_at),
             when: clock::day_and_time(data.created_at),
             tokens: grouped(data.tokens),
-            cost: money(data.cost),
+            cost: cost(data.cost, data.tokens).unwrap_or_default(),
             rating: data.rating,
             can_delete,
         }

@@ -125,7 +125,7 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
     for remark in &verdict.remarks {
         blocks.push(note(remark.clone(), Tone::Caution));
     }
-    let mut sections = vec![Section::main("What the debate was worth", blocks)];
+    let mut sections = vec![Section::ending(blocks)];
     if let Some(first) = &verdict.worth.first {
         let markdown = first.answer.clone();
         sections.push(Section::main(

@@ -24,10 +24,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         sections.push(Section::main("Forecast", vec![chart]));
     }
     if is_over {
-        sections.push(Section::main(
-            "What the debate was worth",
-            worth(verdict, rules),
-        ));
+        sections.push(Section::ending(worth(verdict, rules)));
     }
     let now = entries.last().map_or(0, |entry| entry.at);
     if let Some(resolution) = resolution_of(entries) {

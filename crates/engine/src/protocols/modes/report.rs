@@ -199,7 +199,7 @@ fn worth(verdict: &Verdict) -> Section {
             Tone::Caution,
         ));
     }
-    Section::main("What the debate was worth", blocks)
+    Section::ending(blocks)
 }
 
 fn poll(name: &str, poll: &Poll) -> Vec<Cell> {
