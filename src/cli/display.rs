@@ -36,7 +36,6 @@ use markdown::MarkdownStream;
 
 pub(crate) struct Display {
     mode: OutputMode,
-    id: String,
     is_terminal: bool,
     /// Whether the user may type: echoed input would break the redrawing of a spinner.
     may_type: bool,
@@ -89,7 +88,6 @@ impl Display {
         let transcript = Transcript::of(id, std::slice::from_ref(&opened));
         let display = Self {
             mode: mode.clone(),
-            id: id.to_owned(),
             is_terminal,
             may_type: person == Person::Speaks,
             roles: transcript.as_ref().map(Roles::of).unwrap_or_default(),
@@ -458,37 +456,37 @@ impl Display {
         if self.mode.quiet || transcript.state == State::Waiting {
             return Ok(());
         }
-        let id = short_id(&self.id);
-        let resume = |what| (format!("roundtable resume {id}"), what);
-        let mut rows: Vec<(String, &str)> = Vec::new();
-        let used_up = UsedUp::nearest(stored.entries(), budget, configured);
-        match (transcript.state, used_up) {
-            (State::Partial, Some(used_up)) if transcript.ran_out() => {
-                let commands = used_up.commands(id);
-                rows.extend(commands.into_iter().map(|command| (command, "")));
-            }
-            (State::Partial, _) if has_failed_steps(transcript) => {
-                rows.push(resume("retry the failed steps"));
-            }
-            (State::Failed, _) => rows.push(resume("retry the failed steps")),
-            (State::Interrupted | State::Cancelled | State::Running, _) => {
-                rows.push(resume("continue"));
-            }
-            _ => {}
-        }
-        let show = "full report; --transcript for every turn";
-        rows.push((format!("roundtable show {id}"), show));
-        if let State::Complete | State::Partial = transcript.state {
-            let formats = "save it; also html, json, yaml";
-            rows.push((format!("roundtable export {id} --format md"), formats));
-            rows.push((format!("roundtable rate {id} 8"), "rate it, 1 to 10"));
-        }
         output::note("");
-        for line in summary::commands(&rows) {
-            output::note(&line);
+        for command in next_commands(stored, budget, configured) {
+            output::note(&format!("  {command}"));
         }
         Ok(())
     }
+}
+
+/// What to do with a result: continue it if that helps, read it, keep it.
+fn next_commands(stored: &StoredDebate, budget: Budget, configured: Budget) -> Vec<String> {
+    let transcript = &stored.transcript;
+    let id = short_id(&transcript.id);
+    let resume = format!("roundtable resume {id}");
+    let show = format!("roundtable show {id}");
+    let mut commands = match transcript.state {
+        State::Partial if transcript.ran_out() => {
+            let used_up = UsedUp::nearest(stored.entries(), budget, configured);
+            used_up.map_or_else(|| vec![resume], |used_up| used_up.commands(id))
+        }
+        State::Partial if !has_failed_steps(transcript) => Vec::new(),
+        State::Partial | State::Failed => vec![format!("{resume}    retries the failed steps")],
+        State::Interrupted | State::Cancelled | State::Running => vec![resume],
+        State::Complete | State::Waiting | State::Queued => Vec::new(),
+    };
+    commands.push(format!("{show} · {show} --transcript"));
+    if let State::Complete | State::Partial = transcript.state {
+        commands.push(format!(
+            "roundtable export {id} --format md · roundtable rate {id} 8"
+        ));
+    }
+    commands
 }
 
 fn has_failed_steps(transcript: &Transcript) -> bool {

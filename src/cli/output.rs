@@ -136,11 +136,24 @@ pub(crate) fn answer(text: &str) -> Result<(), Failure> {
     if stdout_is_terminal() {
         let width = width().min(100);
         let skin = termimad::MadSkin::default();
-        let rendered = skin.text(text.trim_end(), Some(width));
+        let text = compact(&text);
+        let rendered = skin.text(&text, Some(width));
         write_all(&format!("{rendered}"))
     } else {
         write_all(&format!("{text}\n"))
     }
+}
+
+/// Without empty lines below headings: on a terminal the whole answer should fit on the screen.
+fn compact(markdown: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in markdown.trim_end().lines() {
+        let is_below_heading = lines.last().is_some_and(|last| last.starts_with('#'));
+        if !(is_below_heading && line.trim().is_empty()) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }
 
 pub(crate) fn width() -> usize {

@@ -331,11 +331,16 @@ pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
     Ok(row)
 }
 
-/// A debate that waits to be resumed is queued, whatever state its journal ended with. One that is starting runs.
+/// A debate that waits to be resumed is queued, whatever state its journal ended with. One that this server starts, or resumes
+/// once the store answers again, is running.
 pub(super) fn overlay_queue_state(app: &App, row: &mut DebateRow) {
+    let is_unended = row.ended_at.is_none();
     if app.scheduler.queue_position(row.id).is_some() {
         row.state = DebateState::Queued;
-    } else if row.state == DebateState::Interrupted && app.scheduler.has(row.id) {
+    } else if row.state == DebateState::Interrupted
+        && is_unended
+        && (row.is_served || app.scheduler.has(row.id))
+    {
         row.state = DebateState::Running;
     }
 }

@@ -144,7 +144,11 @@ fn c06_a_seat_that_fails_leaves_a_partial_result() {
         _ => Answer::Reply(good(request, before)),
     });
     let run = Home::with(&server).ask(&["--json"]);
-    run.expect(3, &["judge is absent"]);
+    run.expect(3, &["The judge", "is absent", "retries the failed steps"]);
+    // Validator messages and step names are not for people.
+    for jargon in ["JSON", "score/judge", "schema"] {
+        assert!(!run.err.contains(jargon), "'{jargon}' is in {}", run.err);
+    }
     let trace = run.json();
     assert_eq!(trace["state"], "partial");
     assert_eq!(trace["result"]["missing"][0]["seat"], "judge");
@@ -169,7 +173,7 @@ fn c07_resuming_after_a_failed_seat_keeps_the_limits() {
         .expect(3, &[]);
     let calls = server.heard().len();
     home.run(&["resume", "last"])
-        .expect(5, &["the limit of 5000 tokens"]);
+        .expect(5, &["the limit of 5,000 tokens is used up"]);
     assert_eq!(server.heard().len(), calls, "nothing more was spent");
 }
 

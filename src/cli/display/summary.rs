@@ -35,7 +35,7 @@ fn ending(stored: &StoredDebate, options: RenderOptions) -> Vec<String> {
         let turns = &mut stored.transcript.turns();
         turns.any(|turn| turn.text().is_none() && text.starts_with(&turn.step))
     };
-    let mut lines = Vec::new();
+    let mut paragraphs: Vec<(Tone, String)> = Vec::new();
     for block in stored.report.ending() {
         let (text, tone) = match block {
             Block::Note { text, tone } if !is_failed_step(text) => (text, *tone),
@@ -43,9 +43,16 @@ fn ending(stored: &StoredDebate, options: RenderOptions) -> Vec<String> {
             _ => continue,
         };
         let text = output::short(text, 300);
-        let wrapped = wrap_line(&text, options.width);
-        lines.extend(wrapped.iter().map(|line| painted(blocks::style(tone), line)));
+        match paragraphs.last_mut() {
+            Some((last, paragraph)) if *last == tone => *paragraph = format!("{paragraph} {text}"),
+            Some(_) | None => paragraphs.push((tone, text)),
+        }
     }
+    let lines = paragraphs.iter().flat_map(|(tone, text)| {
+        let lines = wrap_line(text, options.width).into_iter();
+        lines.map(|line| painted(blocks::style(*tone), &line))
+    });
+    let mut lines: Vec<String> = lines.collect();
     if lines.len() > MAX_ENDING {
         lines.truncate(MAX_ENDING);
         lines.push(painted(QUIET, "…"));
@@ -141,17 +148,6 @@ pub(crate) fn incomplete(stored: &StoredDebate) -> Option<String> {
         format!(": {}", output::harmless(reason))
     });
     Some(painted(WARN, &format!("{state}{reason}")))
-}
-
-/// The commands to continue with, each with what it does.
-pub(crate) fn commands(rows: &[(String, &str)]) -> Vec<String> {
-    let width = rows.iter().map(|(command, _)| command.width()).max().unwrap_or(0);
-    rows.iter()
-        .map(|(command, what)| {
-            let what = painted(QUIET, what);
-            format!("  {command:<width$}  {what}").trim_end().to_owned()
-        })
-        .collect()
 }
 
 fn usage(transcript: &Transcript) -> String {
