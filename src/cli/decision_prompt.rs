@@ -90,7 +90,10 @@ pub(super) fn instructions(query: &Query, id: &str) -> String {
     }
     let first = choices.first().map_or("CHOICE", String::as_str);
     lines.push("Answer with one of them, for example:".into());
-    lines.push(format!("  roundtable resume {} --decide {first}", short_id(id)));
+    lines.push(format!(
+        "  roundtable resume {} --decide {first}",
+        short_id(id)
+    ));
     lines.join("\n")
 }
 

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State, position};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
@@ -254,11 +254,7 @@ impl Display {
         }
         let position = if running.step.starts_with(&format!("r{}/", running.round)) {
             let name = self.round_names.get(&running.round);
-            status::timeline(
-                running.round,
-                name.map_or("", String::as_str),
-                self.planned,
-            )
+            status::timeline(running.round, name.map_or("", String::as_str), self.planned)
         } else {
             "after the rounds".to_owned()
         };
@@ -521,7 +517,7 @@ pub(crate) fn show_result(mode: &OutputMode, stored: &StoredDebate) -> Result<()
         }
     } else if answer.is_none() {
         // Without an answer, the reason is the result.
-        if let Some(line) = summary::incomplete(stored) {
+        if let Some(line) = summary::incomplete(stored, summary::Telling::First) {
             output::note(&line);
         }
     }

@@ -158,11 +158,7 @@ async fn show(store: &Store, row: &DebateRow, mode: &OutputMode) -> Result<ExitC
 
 /// Resuming a paused debate continues it; any other question needs an answer, from the flag or the terminal. `None` if the user
 /// decides later.
-async fn decision_on(
-    query: &Query,
-    args: &Args,
-    terminal: &mut Terminal,
-) -> Option<UserDecision> {
+async fn decision_on(query: &Query, args: &Args, terminal: &mut Terminal) -> Option<UserDecision> {
     let is_pause = query.options.iter().any(|option| option == CONTINUE);
     let from_command_line = |choice: &str| UserDecision {
         choice: choice.to_owned(),

@@ -126,7 +126,10 @@ impl UsedUp {
             let kind = reached.kind;
             format!(" {} {}", kind.flag(), kind.written(reached.enough))
         });
-        commands.push(format!("roundtable resume {id}{}", flags.collect::<String>()));
+        commands.push(format!(
+            "roundtable resume {id}{}",
+            flags.collect::<String>()
+        ));
         commands
     }
 
@@ -169,13 +172,18 @@ fn limits(budget: Budget) -> [(Kind, Option<f64>); 3] {
 
 /// Every limit of the budget, with what was used of it.
 fn all(past: &[Entry], budget: Budget, configured: Budget) -> Vec<Reached> {
-    let costs = past.iter().filter_map(|entry| entry.event.call()?.spent.cost);
+    let costs = past
+        .iter()
+        .filter_map(|entry| entry.event.call()?.spent.cost);
     let used = Budget {
         max_tokens: Some(Totals::of(past).debate.usage.total()),
         max_cost: Some(costs.fold(Money::ZERO, |sum, cost| sum + cost)),
         max_ms: Some(busy(past.iter().filter_map(span_of))),
     };
-    let rows = limits(budget).into_iter().zip(limits(used)).zip(limits(configured));
+    let rows = limits(budget)
+        .into_iter()
+        .zip(limits(used))
+        .zip(limits(configured));
     let reached = rows.filter_map(|(((kind, limit), (_, used)), (_, ceiling))| {
         let (limit, used) = (limit?, used?);
         let wanted = kind.enough(used.max(limit));

@@ -51,7 +51,9 @@ fn ended(stop_reason: &str) -> Vec<Entry> {
             result: Some(json!({ "stop_reason": stop_reason })),
         })),
     ];
-    let entries = (1..).zip(events).map(|(seq, event)| Entry { seq, at: 0, event });
+    let entries = (1..)
+        .zip(events)
+        .map(|(seq, event)| Entry { seq, at: 0, event });
     entries.collect()
 }
 
@@ -120,7 +122,14 @@ fn c19_after_a_budget_stop_a_new_limit_is_needed() {
     assert!(UsedUp::of(&past, tokens(4_300), none, false).is_some());
     assert_eq!(UsedUp::of(&past, tokens(4_300), none, true), None);
     assert_eq!(UsedUp::of(&past, none, none, false), None);
-    let open = [past, vec![Entry { seq: 3, at: 0, event: Event::Reopened { generation: 1 } }]];
+    let open = [
+        past,
+        vec![Entry {
+            seq: 3,
+            at: 0,
+            event: Event::Reopened { generation: 1 },
+        }],
+    ];
     assert_eq!(UsedUp::of(&open.concat(), tokens(1), none, false), None);
 }
 

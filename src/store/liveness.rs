@@ -7,11 +7,11 @@ use roundtable_engine::event::State;
 use roundtable_engine::table::Budget;
 use uuid::Uuid;
 
+use super::Store;
 use super::dialect::server_now;
 use super::errors::{Failure, StoreError};
 use super::location::Location;
 use super::row::DebateRow;
-use super::Store;
 
 impl Store {
     /// The row with the state that people are shown.

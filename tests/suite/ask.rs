@@ -261,7 +261,8 @@ fn c07_a_budget_ends_the_debate_with_the_best_answer_so_far() {
 fn c19_configured_limits_are_ceilings() {
     let server = Server::good();
     let home = Home::configured(&server.url(), "max_tokens_total = 1500\n");
-    let holds = "the configured limit of 1,500 tokens holds (limits.max_tokens_total), not 9,000 tokens";
+    let holds =
+        "the configured limit of 1,500 tokens holds (limits.max_tokens_total), not 9,000 tokens";
     home.ask(&["--max-tokens-total", "9000"]).expect(
         5,
         &[
@@ -272,7 +273,8 @@ fn c19_configured_limits_are_ceilings() {
     );
     let calls = server.asked().len();
     let more = ["resume", "last", "--max-tokens-total", "4000"];
-    home.run(&more).expect(5, &["limit of 1,500 tokens in the configuration"]);
+    home.run(&more)
+        .expect(5, &["limit of 1,500 tokens in the configuration"]);
     assert_eq!(server.asked().len(), calls);
     home.run(&["config", "set", "limits.max_tokens_total", "10000"])
         .expect(0, &[]);

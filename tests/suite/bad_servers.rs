@@ -130,7 +130,10 @@ fn c07_a_transient_failure_is_retried() {
         },
     );
     let run = Home::with(&server).ask(&["--json"]);
-    run.expect(0, &["retrying"]);
+    run.expect(
+        0,
+        &["Asking the skeptic in round 1 again: the server failed with status 503"],
+    );
     let trace = run.json();
     assert_eq!(trace["totals"]["debate"]["retries"], 2);
     assert_eq!(trace["state"], "complete");

@@ -309,7 +309,11 @@ fn e09_a_person_decides_if_there_is_no_progress() {
     assert_eq!(home.list()[0]["state"], "waiting");
     let shown = home.run(&["show", "last"]);
     for words in waits {
-        assert!(shown.out.contains(words), "'{words}' is not in {}", shown.out);
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in {}",
+            shown.out
+        );
     }
     let record = home.run(&["resume", "last", "--json"]);
     record.expect(6, &[]);

@@ -65,7 +65,11 @@ fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
     let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
     let resume = format!("roundtable resume {id}");
     for words in ["Interrupted", &resume, "the logs show bursts"] {
-        assert!(shown.out.contains(words), "'{words}' is not in {}", shown.out);
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in {}",
+            shown.out
+        );
     }
     let record = home.run(&["show", "last", "--json"]).json();
     assert_eq!(record["state"], "interrupted");

@@ -79,7 +79,11 @@ fn p11_a_debate_ends_with_its_answer() {
     assert_eq!(run.code, 0, "{}", run.out);
     let lines = scrolled(&run.out);
     let text = lines.join("\n");
-    assert_eq!(text.matches("Use a queue, and measure.").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("Use a queue, and measure.").count(),
+        1,
+        "{text}"
+    );
     let screen = lines[lines.len() - LINES..].join("\n");
     assert!(screen.contains("Use a queue, and measure."), "{screen}");
     assert!(!text.contains("What the debate was worth"), "{text}");
@@ -88,7 +92,11 @@ fn p11_a_debate_ends_with_its_answer() {
     // What was written for the models is not for people.
     assert!(!text.contains("backing"), "{text}");
     let shown = home.run(&["show", "last"]);
-    assert!(shown.out.contains("What the debate was worth"), "{}", shown.out);
+    assert!(
+        shown.out.contains("What the debate was worth"),
+        "{}",
+        shown.out
+    );
 }
 
 /// R3: an objection round is announced while it runs, and never "round 2 of 1".
@@ -133,6 +141,8 @@ fn c06_a_failure_is_told_once() {
     let run = Home::with(&server).ask(&["--rounds", "1"]);
     let told = "The skeptic in round 1 is absent: the model answered in prose instead of the required form";
     run.expect(3, &[told]);
-    assert_eq!(run.err.matches("is absent").count(), 1, "{}", run.err);
+    assert_eq!(run.err.matches("is absent: ").count(), 1, "{}", run.err);
+    let end = "Partial result: the skeptic in round 1 is absent\n";
+    assert!(run.err.contains(end), "{}", run.err);
     assert!(!run.err.contains("r1/skeptic"), "{}", run.err);
 }

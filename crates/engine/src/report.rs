@@ -299,10 +299,14 @@ pub struct Dot {
 const ENDING: &str = "What the debate was worth";
 
 impl Report {
-    /// How the debate ended and what it changed, for a view of a few lines.
-    pub fn ending(&self) -> &[Block] {
-        let section = self.sections.iter().find(|section| section.title == ENDING);
-        section.map_or(&[], |section| &section.blocks)
+    /// For a view of a few lines: how the debate ended and what it changed, then the sections that only have notes.
+    pub fn ending(&self) -> impl Iterator<Item = &Block> {
+        let is_note = |block: &Block| matches!(block, Block::Note { .. });
+        let sections = self.sections.iter();
+        let ending = sections.clone().filter(|section| section.title == ENDING);
+        let notes = sections
+            .filter(move |section| section.title != ENDING && section.blocks.iter().all(is_note));
+        ending.chain(notes).flat_map(|section| &section.blocks)
     }
 }
 

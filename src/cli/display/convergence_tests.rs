@@ -99,9 +99,7 @@ fn round() -> Section {
 }
 
 fn draw(width: Option<usize>) -> String {
-    let options = RenderOptions {
-        width,
-    };
+    let options = RenderOptions { width };
     let lines = blocks::section(&round(), &Roles::default(), options);
     anstream::adapter::strip_str(&lines.join("\n")).to_string()
 }

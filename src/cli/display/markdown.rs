@@ -4,7 +4,7 @@
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::super::output::{painted};
+use super::super::output::painted;
 
 const CODE: Style = AnsiColor::Cyan.on_default();
 

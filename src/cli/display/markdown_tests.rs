@@ -62,7 +62,10 @@ fn other_characters_stay() {
 #[test]
 fn open_emphasis_ends_with_the_paragraph() {
     let shown = render("a **b\n\nc", 80, 0);
-    assert_eq!(shown, format!("a {}\n\nc", painted(Style::new().bold(), "b")));
+    assert_eq!(
+        shown,
+        format!("a {}\n\nc", painted(Style::new().bold(), "b"))
+    );
 }
 
 #[test]

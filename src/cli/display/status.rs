@@ -73,7 +73,10 @@ pub(super) fn plain_reason(reason: &str) -> String {
     let text = sent_back.unwrap_or(reason);
     let known = [
         ("The reply was empty", "the reply was empty"),
-        ("The reply was cut off", "the reply was cut off at the token limit"),
+        (
+            "The reply was cut off",
+            "the reply was cut off at the token limit",
+        ),
         (
             "The reply is not a JSON object",
             "the model answered in prose instead of the required form",
@@ -103,7 +106,10 @@ pub(super) fn broken_rules(remarks: &[String]) -> Option<String> {
     if remarks.is_empty() {
         return None;
     }
-    let mut names: Vec<&str> = remarks.iter().filter_map(|remark| rule_of(remark)).collect();
+    let mut names: Vec<&str> = remarks
+        .iter()
+        .filter_map(|remark| rule_of(remark))
+        .collect();
     names.dedup();
     let names = if names.is_empty() {
         counted(remarks.len(), "rule")
@@ -116,7 +122,9 @@ pub(super) fn broken_rules(remarks: &[String]) -> Option<String> {
 /// `evidence: N1 rests on nothing` → `evidence`
 fn rule_of(remark: &str) -> Option<&str> {
     let (rule, _) = remark.split_once(": ")?;
-    let is_name = rule.chars().all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
+    let is_name = rule
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
     (is_name && !rule.is_empty()).then_some(rule)
 }
 

@@ -8,8 +8,18 @@ fn extra_rounds_are_named() {
     let planned = |least, most| Some(Planned { least, most });
     let lines = [
         (1, "debate", planned(1, 1), "● round 1 of 1"),
-        (2, "objection", planned(1, 1), "extra round: critical objections"),
-        (2, "objection", planned(3, 3), "●●○ round 2 of 3: critical objections"),
+        (
+            2,
+            "objection",
+            planned(1, 1),
+            "extra round: critical objections",
+        ),
+        (
+            2,
+            "objection",
+            planned(3, 3),
+            "●●○ round 2 of 3: critical objections",
+        ),
         (2, "refinement", planned(3, 5), "●●○○○ round 2 of 3–5"),
         (4, "refinement", planned(3, 5), "●●●●○ round 4 of 5"),
         (0, "debate", planned(2, 2), "blind vote"),

@@ -1,6 +1,6 @@
 //! The summary below an answer: report, facts, missing parts and cost.
 
-use roundtable_engine::event::State;
+use roundtable_engine::event::{State, position};
 use roundtable_engine::report::{Block, Place, Report, Tone};
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 use unicode_width::UnicodeWidthStr;
@@ -14,7 +14,7 @@ use crate::format::counted;
 use crate::render::{Roles, names_a_state};
 
 /// Lines of the ending that are shown below an answer.
-const MAX_ENDING: usize = 6;
+const MAX_ENDING: usize = 8;
 
 /// What changed, confidence and cost, for the end of a live debate: a few lines, so that the answer stays on the screen (P-11).
 pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
@@ -22,9 +22,12 @@ pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
         transcript, report, ..
     } = stored;
     let options = RenderOptions::new(output::stderr_is_terminal());
-    let mut lines = ending(stored, options);
+    let mut lines = Vec::new();
+    if transcript.state != State::Failed {
+        lines.extend(ending(stored, options));
+    }
     lines.extend(facts(report, options));
-    lines.extend(incomplete(stored));
+    lines.extend(incomplete(stored, Telling::Again));
     lines.push(painted(QUIET, &usage(transcript)));
     lines
 }
@@ -70,7 +73,7 @@ pub(crate) fn full(stored: &StoredDebate) -> Vec<String> {
     let places = [Place::Main, Place::Side];
     lines.extend(sections(report, &Roles::of(transcript), options, &places));
     lines.extend(facts(report, options));
-    lines.extend(incomplete(stored));
+    lines.extend(incomplete(stored, Telling::First));
     lines.push(painted(QUIET, &usage(transcript)));
     lines
 }
@@ -131,8 +134,15 @@ fn facts(report: &Report, options: RenderOptions) -> Vec<String> {
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
-/// Why there is no complete result.
-pub(crate) fn incomplete(stored: &StoredDebate) -> Option<String> {
+/// Whether the reader has seen the failures while the debate ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    First,
+    Again,
+}
+
+/// Why there is no complete result. A failure is told with its reason only once.
+pub(crate) fn incomplete(stored: &StoredDebate, telling: Telling) -> Option<String> {
     let transcript = &stored.transcript;
     let state = match transcript.state {
         State::Complete | State::Waiting => return None,
@@ -143,11 +153,22 @@ pub(crate) fn incomplete(stored: &StoredDebate) -> Option<String> {
         State::Running => "Running",
         State::Partial => "Partial result",
     };
-    let reason = transcript.reason.as_deref().filter(|reason| !names_a_state(reason));
-    let reason = reason.map_or_else(String::new, |reason| {
-        format!(": {}", output::harmless(reason))
+    let failed = transcript.turns().filter_map(|turn| match &turn.outcome {
+        Outcome::Absent { reason } if telling == Telling::First => {
+            let why = plain_reason(reason);
+            Some(format!("{} is absent ({why})", position(&turn.step)))
+        }
+        Outcome::Absent { .. } => Some(format!("{} is absent", position(&turn.step))),
+        Outcome::Said { .. } => None,
     });
-    Some(painted(WARN, &format!("{state}{reason}")))
+    let mut reasons: Vec<String> = failed.collect();
+    let reason = transcript.reason.as_deref();
+    let has_own_reason = transcript.ran_out() || reasons.is_empty();
+    let own = reason.filter(|reason| has_own_reason && !names_a_state(reason));
+    reasons.extend(own.map(str::to_owned));
+    let reasons = output::harmless(&reasons.join("; "));
+    let separator = if reasons.is_empty() { "" } else { ": " };
+    Some(painted(WARN, &format!("{state}{separator}{reasons}")))
 }
 
 fn usage(transcript: &Transcript) -> String {

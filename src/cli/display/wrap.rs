@@ -31,7 +31,10 @@ pub(in crate::cli) fn fit(text: &str, width: usize) -> String {
             return vec![line.to_owned()];
         }
         let indent = &line[..line.len() - line.trim_start().len()];
-        owned(textwrap::wrap(line, options(width).subsequent_indent(indent)))
+        owned(textwrap::wrap(
+            line,
+            options(width).subsequent_indent(indent),
+        ))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -18,8 +18,7 @@ fn width_is_measured_in_columns() {
 #[test]
 fn only_lines_that_are_too_long_are_wrapped() {
     let text = "short\n  roundtable resume 3f2a --decide accept\n\u{1b}[1mbold\u{1b}[0m";
-    let expected =
-        "short\n  roundtable resume\n  3f2a --decide\n  accept\n\u{1b}[1mbold\u{1b}[0m";
+    let expected = "short\n  roundtable resume\n  3f2a --decide\n  accept\n\u{1b}[1mbold\u{1b}[0m";
     assert_eq!(fit(text, 20), expected);
     assert_eq!(fit(text, 80), text);
 }
