@@ -16,6 +16,7 @@
 mod debate;
 #[path = "../tests/suite/harness/mod.rs"]
 mod harness;
+mod support;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -28,6 +29,7 @@ use harness::forecast::replies;
 use harness::{Answer, Home, QUESTION, Server, good};
 use roundtable_core::similarity::Index;
 use serde_json::Value;
+use support::{memory_mb, report};
 
 /// Much less than a hosted model takes, so that the overhead is visible.
 const DELAY: Duration = Duration::from_millis(50);
@@ -36,31 +38,15 @@ const LONG_DELAY: Duration = Duration::from_millis(200);
 const RUNS: usize = 5;
 
 fn main() {
-    // Arguments select measurements by name; the default is all. Cargo adds flags for a test harness, which are ignored.
-    let selected: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    let measurements: [(&str, fn()); 7] = [
-        ("wall", wall_of_ask),
-        ("forecast", wall_of_a_forecast),
-        ("modes", wall_of_modes),
-        ("cpu", cpu_per_call),
-        ("startup", startup),
-        ("memory", idle_memory),
-        ("retrieval", retrieval),
-    ];
-    println!("{:<66} {:>9}  bound", "what", "measured");
-    for (name, measure) in measurements {
-        if selected.is_empty() || selected.iter().any(|argument| argument == name) {
-            measure();
-        }
-    }
-}
-
-fn report(what: &str, value: f64, unit: &str, bound: f64) {
-    let verdict = if value <= bound { "" } else { "   OVER" };
-    println!("{what:<66} {value:>9.3}  {bound} {unit}{verdict}");
+    support::run(&[
+        ("wall", &wall_of_ask),
+        ("forecast", &wall_of_a_forecast),
+        ("modes", &wall_of_modes),
+        ("cpu", &cpu_per_call),
+        ("startup", &startup),
+        ("memory", &idle_memory),
+        ("retrieval", &retrieval),
+    ]);
 }
 
 /// The wall time of a command from its first call to its output, as two ratios: over the longest chain of its calls as measured by
@@ -125,17 +111,8 @@ fn wall_of_ask() {
 
 /// The longest chain of dependent calls in a forecast: three arguments, the judge, the final scores, the synthesis.
 fn wall_of_a_forecast() {
-    let args = [
-        "forecast",
-        QUESTION,
-        "--outcome",
-        "Yes",
-        "--outcome",
-        "No",
-        "--model",
-        "lab:x",
-        "--quiet",
-    ];
+    let args = "forecast --outcome Yes --outcome No --model lab:x --quiet".split(' ');
+    let args: Vec<&str> = args.chain([QUESTION]).collect();
     let (over_calls, over_delays) =
         wall_ratios(&args, DELAY, 6.0, |request, _| replies(request).to_string());
     let what = "wall time of a forecast over the longest chain of its calls";
@@ -228,6 +205,11 @@ fn first_request(server: &Server, before: usize) -> Duration {
     started.elapsed()
 }
 
+fn start_ask(home: &Home) -> Child {
+    let mut command = home.command(&["ask", QUESTION, "--model", "lab:x", "--quiet"]);
+    command.stdout(Stdio::null()).spawn().unwrap()
+}
+
 fn stop(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
@@ -239,46 +221,24 @@ fn startup() {
     let mut best = f64::MAX;
     for _ in 0..10 {
         let before = server.heard().len();
-        let child = home
-            .command(&["ask", QUESTION, "--model", "lab:x", "--quiet"])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let child = start_ask(&home);
         best = best.min(first_request(&server, before).as_secs_f64() * 1000.0);
         stop(child);
     }
-    report(
-        "start-up to the first request, with a configured provider",
-        best,
-        "ms",
-        50.0,
-    );
+    let what = "start-up to the first request, with a configured provider";
+    report(what, best, "ms", 50.0);
 }
 
 fn idle_memory() {
     let server = Server::start(|_, _| Answer::Silence);
     let home = Home::with(&server);
-    let child = home
-        .command(&["ask", QUESTION, "--model", "lab:x", "--quiet"])
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let child = start_ask(&home);
     first_request(&server, 0);
     thread::sleep(Duration::from_millis(200));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).expect("Linux");
-    let kilobytes: f64 = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|number| number.parse().ok())
-        .expect("VmRSS");
+    let memory = memory_mb(child.id(), "VmRSS");
     stop(child);
-    report(
-        "memory while waiting for a model, embedded model not loaded",
-        kilobytes / 1024.0,
-        "MB",
-        30.0,
-    );
+    let what = "memory while waiting for a model, embedded model not loaded";
+    report(what, memory, "MB", 30.0);
 }
 
 fn retrieval() {
@@ -306,10 +266,6 @@ fn retrieval() {
             started.elapsed().as_secs_f64() * 1000.0
         })
         .fold(f64::MAX, f64::min);
-    report(
-        "the nearest 3 of 100,000 templates, exact search",
-        best,
-        "ms",
-        60.0,
-    );
+    let what = "the nearest 3 of 100,000 templates, exact search";
+    report(what, best, "ms", 60.0);
 }

@@ -14,6 +14,7 @@
 
 #[path = "../tests/suite/harness/mod.rs"]
 mod harness;
+mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use harness::{Home, Serving, good};
 use serde_json::{Value, json};
+use support::{cpu_ms, memory_mb, report};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
@@ -30,36 +32,18 @@ use tokio::sync::watch;
 const DELAY: Duration = Duration::from_millis(200);
 const CALLS: usize = 9;
 
-type Measure = fn(&Runtime);
-
 fn main() {
     allow_many_files();
-    println!("{:<66} {:>9}  bound", "what", "measured");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .unwrap();
-    let measurements: [(&str, Measure); 3] = [
-        ("hundred", hundred_at_once),
-        ("thousand", thousand_in_flight),
-        ("readers", readers),
-    ];
-    // Arguments select measurements by name; the default is all. Cargo adds flags for a test harness, which are ignored.
-    let selected: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    for (name, measure) in measurements {
-        if selected.is_empty() || selected.iter().any(|argument| argument == name) {
-            measure(&runtime);
-        }
-    }
-}
-
-fn report(what: &str, value: f64, unit: &str, bound: f64) {
-    let verdict = if value <= bound { "" } else { "   OVER" };
-    println!("{what:<66} {value:>9.3}  {bound} {unit}{verdict}");
+    support::run(&[
+        ("hundred", &|| hundred_at_once(&runtime)),
+        ("thousand", &|| thousand_in_flight(&runtime)),
+        ("readers", &|| readers(&runtime)),
+    ]);
 }
 
 /// A model server for thousands of concurrent calls. It streams each reply in `chunks` parts over `DELAY`.
@@ -184,17 +168,8 @@ fn debate_of_nine_calls() -> Value {
 }
 
 fn serving(home: &Home) -> Serving {
-    Serving::start(
-        home,
-        &[
-            "--max-running",
-            "1000",
-            "--burst",
-            "100000",
-            "--rate",
-            "100000",
-        ],
-    )
+    let options = "--max-running 1000 --burst 100000 --rate 100000".split(' ');
+    Serving::start(home, &options.collect::<Vec<_>>())
 }
 
 /// Runs `count` concurrent debates and returns the wall time.
@@ -218,30 +193,17 @@ fn hundred_at_once(runtime: &Runtime) {
     let model = Model::start(runtime, 1);
     let home = model.home();
     let serving = serving(&home);
-    let one = run_all(&serving, 1);
     let critical_path = DELAY.as_secs_f64() * CALLS as f64;
-    report(
-        "one debate of 9 calls over its critical path",
-        one.as_secs_f64() / critical_path,
-        "",
-        1.3,
-    );
+    let one = run_all(&serving, 1).as_secs_f64() / critical_path;
+    report("one debate of 9 calls over its critical path", one, "", 1.3);
     let before = (cpu_ms(serving.pid()), model.calls.load(Ordering::Relaxed));
-    let wall = run_all(&serving, 100);
+    let wall = run_all(&serving, 100).as_secs_f64() / critical_path;
     let calls = model.calls.load(Ordering::Relaxed) - before.1;
     assert_eq!(calls, 100 * CALLS);
-    report(
-        "100 concurrent debates of 9 calls over the critical path of one",
-        wall.as_secs_f64() / critical_path,
-        "",
-        1.3,
-    );
-    report(
-        "CPU time of the server per model call",
-        (cpu_ms(serving.pid()) - before.0) / calls as f64,
-        "ms",
-        0.7,
-    );
+    let what = "100 concurrent debates of 9 calls over the critical path of one";
+    report(what, wall, "", 1.3);
+    let cpu = (cpu_ms(serving.pid()) - before.0) / calls as f64;
+    report("CPU time of the server per model call", cpu, "ms", 0.7);
 }
 
 /// No call is answered before all debates have made their first.
@@ -279,12 +241,8 @@ fn thousand_in_flight(runtime: &Runtime) {
     );
     let listed = serving.get("/api/v1/debates?state=complete&limit=1").json();
     assert_eq!(listed["total"], DEBATES, "all debates are complete");
-    report(
-        "memory with 1,000 debates in flight",
-        memory_mb(serving.pid()),
-        "MB",
-        200.0,
-    );
+    let memory = memory_mb(serving.pid(), "VmHWM");
+    report("memory with 1,000 debates in flight", memory, "MB", 200.0);
 }
 
 /// A debate with 500 readers of its event stream, compared with none. The model streams small chunks.
@@ -321,12 +279,8 @@ fn readers(runtime: &Runtime) {
             assert_eq!(*texts, expected, "a reader missed or repeated an event");
         }
     }
-    report(
-        "wall time of a debate with 500 readers over one without",
-        best.as_secs_f64() / alone.as_secs_f64(),
-        "",
-        1.05,
-    );
+    let what = "wall time of a debate with 500 readers over one without";
+    report(what, best.as_secs_f64() / alone.as_secs_f64(), "", 1.05);
 }
 
 /// The text of every turn as received by one reader.
@@ -366,27 +320,6 @@ fn texts(events: &[harness::Sent]) -> Vec<(String, String)> {
         }
     }
     all
-}
-
-/// User and system time of the process.
-fn cpu_ms(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("Linux");
-    let after_name = stat.rsplit(')').next().unwrap();
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
-    ticks * 10.0
-}
-
-/// The peak memory of the process.
-fn memory_mb(pid: u32) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("Linux");
-    let kilobytes: f64 = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|number| number.parse().ok())
-        .expect("VmHWM");
-    kilobytes / 1024.0
 }
 
 fn allow_many_files() {

@@ -3,6 +3,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
     clippy::panic,
@@ -13,6 +14,7 @@
 
 #[path = "../tests/suite/harness/mod.rs"]
 mod harness;
+mod support;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -22,28 +24,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use harness::postgres::{Database, Disk};
 use harness::{Answer, Home, Server, Serving, good, schema_name};
 use serde_json::Value;
+use support::cpu_ms;
 
 const DELAY: Duration = Duration::from_millis(200);
 /// Calls of one debate with the harness's model: three rounds, a synthesis and its score.
 const CALLS: usize = 8;
 
 fn main() {
-    println!("{:<66} {:>9}  bound", "what", "measured");
-    let measurements: [(&str, fn()); 3] = [
-        ("takeover", takeover),
-        ("throughput", throughput),
-        ("cpu", cpu_per_step),
-    ];
-    // Arguments select measurements by name; the default is all. Cargo adds flags for a test harness, which are ignored.
-    let selected: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|argument| !argument.starts_with('-'))
-        .collect();
-    for (name, measure) in measurements {
-        if selected.is_empty() || selected.iter().any(|argument| argument == name) {
-            measure();
-        }
-    }
+    support::run(&[
+        ("takeover", &takeover),
+        ("throughput", &throughput),
+        ("cpu", &cpu_per_step),
+    ]);
 }
 
 fn report(what: &str, value: f64, bound: &str) {
@@ -95,11 +87,8 @@ fn takeover() {
         Serving::wait_until_asked(&server, "review", 2);
         worst = worst.max(killed.elapsed());
     }
-    report(
-        "seconds from kill -9 to the next worker's first call (worst of 3)",
-        worst.as_secs_f64(),
-        "10",
-    );
+    let what = "seconds from kill -9 to the next worker's first call (worst of 3)";
+    report(what, worst.as_secs_f64(), "10");
 }
 
 /// Finished steps per second: with a model that takes 200 ms and ten concurrent debates per worker, and with a model that replies at
@@ -184,13 +173,4 @@ fn cpu_per_step() {
             "",
         );
     }
-}
-
-/// User and system time of the process.
-fn cpu_ms(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let after_name = stat.rsplit(')').next().unwrap();
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
-    ticks * 10.0
 }

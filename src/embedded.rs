@@ -39,6 +39,9 @@ pub(crate) fn demo_model(_: &str) -> Option<&'static str> {
 }
 
 #[cfg(not(feature = "local"))]
+const NOT_BUILT_IN: &str = "this program was built without the embedded model";
+
+#[cfg(not(feature = "local"))]
 pub(crate) struct Local;
 
 #[cfg(not(feature = "local"))]
@@ -57,15 +60,11 @@ impl Local {
     }
 
     pub(crate) async fn ready_model(&self, _: &str, _: Report) -> Result<ModelName, NotReady> {
-        Err(NotReady(
-            "this program was built without the embedded model".into(),
-        ))
+        Err(NotReady(NOT_BUILT_IN.into()))
     }
 
     pub(crate) async fn ready_embedder(&self, _: Report) -> Result<(), NotReady> {
-        Err(NotReady(
-            "this program was built without the embedded model".into(),
-        ))
+        Err(NotReady(NOT_BUILT_IN.into()))
     }
 }
 

@@ -49,34 +49,27 @@ impl Format {
         Self::ALL.map(Self::name).into()
     }
 
-    pub(crate) const fn name(self) -> &'static str {
+    /// Name, title and content type.
+    const fn description(self) -> [&'static str; 3] {
         match self {
-            Self::Json => "json",
-            Self::Yaml => "yaml",
-            Self::Md => "md",
-            Self::Html => "html",
-            Self::Jsonl => "jsonl",
+            Self::Json => ["json", "JSON", "application/json"],
+            Self::Yaml => ["yaml", "YAML", "application/yaml"],
+            Self::Md => ["md", "Markdown", "text/markdown; charset=utf-8"],
+            Self::Html => ["html", "HTML file", "text/html; charset=utf-8"],
+            Self::Jsonl => ["jsonl", "Training data", "application/x-ndjson"],
         }
+    }
+
+    pub(crate) const fn name(self) -> &'static str {
+        self.description()[0]
     }
 
     pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Json => "JSON",
-            Self::Yaml => "YAML",
-            Self::Md => "Markdown",
-            Self::Html => "HTML file",
-            Self::Jsonl => "Training data",
-        }
+        self.description()[1]
     }
 
     pub(crate) const fn content_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
-            Self::Md => "text/markdown; charset=utf-8",
-            Self::Html => "text/html; charset=utf-8",
-            Self::Jsonl => "application/x-ndjson",
-        }
+        self.description()[2]
     }
 }
 
@@ -101,22 +94,23 @@ pub(crate) fn render(
     let transcript = Transcript::of(&row.id.to_string(), entries)
         .ok_or(ExportError::NotStarted)?
         .shown_as(row.state);
-    match format {
-        Format::Json => serde_json::to_string_pretty(&record(row, entries)?)
-            .map(|text| text + "\n")
-            .map_err(|error| ExportError::Serialize(error.to_string())),
-        Format::Yaml => serde_saphyr::to_string(&record(row, entries)?)
-            .map_err(|error| ExportError::Serialize(error.to_string())),
+    let written = match format {
+        Format::Json => {
+            serde_json::to_string_pretty(&record(row, entries)?).map(|text| text + "\n")
+        }
+        Format::Yaml => {
+            return serde_saphyr::to_string(&record(row, entries)?)
+                .map_err(|error| ExportError::Serialize(error.to_string()));
+        }
         Format::Md => Ok(markdown(&transcript, &protocols::report(entries))),
         Format::Html => Ok(html(&transcript, &protocols::report(entries))),
         Format::Jsonl => {
             let example = trace(row, entries).and_then(|trace| example(&trace));
             let example = example.ok_or(ExportError::NoTrainingData)?;
-            serde_json::to_string(&example)
-                .map(|line| line + "\n")
-                .map_err(|error| ExportError::Serialize(error.to_string()))
+            serde_json::to_string(&example).map(|line| line + "\n")
         }
-    }
+    };
+    written.map_err(|error| ExportError::Serialize(error.to_string()))
 }
 
 fn record(row: &DebateRow, entries: &[Entry]) -> Result<Value, ExportError> {
@@ -179,14 +173,10 @@ struct ReportFile<'a> {
 
 /// A report on several debates, as such a file.
 pub(crate) fn report_html(title: &str, report: &Report) -> String {
-    let roles = render::Roles::default();
-    let sections = report.sections.iter();
     let file = ReportFile {
         title,
         facts: &report.facts,
-        panels: sections
-            .map(|section| render::panel(section, &roles))
-            .collect(),
+        panels: render::all_panels(report),
         style: render::style(),
     };
     file.render().unwrap_or_default()

@@ -1,13 +1,13 @@
 use roundtable_engine::event::{Event, State};
 
 use super::*;
-use crate::render::samples;
+use crate::render::test_support;
 
 /// C-14: the file contains its charts, no script and nothing remote; C-12: the hostile turn is text.
 #[test]
 fn c14_the_html_file_is_self_contained_and_has_no_script() {
-    let entries = samples::journal(State::Partial);
-    let file = html(&samples::transcript(&entries), &samples::report());
+    let entries = test_support::journal(State::Partial);
+    let file = html(&test_support::transcript(&entries), &test_support::report());
     for needed in [
         "<svg",
         "content=\"default-src 'none'; style-src 'unsafe-inline'",
@@ -40,16 +40,19 @@ fn c14_the_html_file_is_self_contained_and_has_no_script() {
 
 #[test]
 fn c14_the_markdown_holds_everything_the_page_does() {
-    let entries = samples::journal(State::Partial);
-    insta::assert_snapshot!(markdown(&samples::transcript(&entries), &samples::report()));
+    let entries = test_support::journal(State::Partial);
+    insta::assert_snapshot!(markdown(
+        &test_support::transcript(&entries),
+        &test_support::report()
+    ));
 }
 
 #[test]
 fn c14_a_debate_without_an_answer_can_be_exported() {
-    let entries = samples::running();
+    let entries = test_support::running();
     let report = Report::default();
     for end in 1..=entries.len() {
-        let transcript = samples::transcript(&entries[..end]);
+        let transcript = test_support::transcript(&entries[..end]);
         assert!(markdown(&transcript, &report).contains("There is no answer."));
         assert!(html(&transcript, &report).contains("Running"));
     }
@@ -77,7 +80,7 @@ fn row(protocol: &str) -> DebateRow {
 /// Each format has its own content, and a debate without training data says so in place of another format.
 #[test]
 fn c14_every_format_is_rendered_as_itself() {
-    let entries = samples::journal(State::Complete);
+    let entries = test_support::journal(State::Complete);
     let rendered = |format| render(format, &row("dialectic"), &entries);
     assert!(rendered(Format::Json).unwrap().starts_with('{'));
     assert!(rendered(Format::Yaml).unwrap().contains("\nfinal_answer:"));
@@ -102,7 +105,7 @@ fn c14_every_format_is_rendered_as_itself() {
 
 #[test]
 fn a_debate_of_an_unknown_protocol_is_exported_as_a_document_only() {
-    let mut entries = samples::running();
+    let mut entries = test_support::running();
     let Event::Opened(setup) = &mut entries[0].event else {
         panic!("the first entry opens the debate");
     };

@@ -10,11 +10,11 @@ mod html;
 pub(crate) mod markdown;
 mod roles;
 #[cfg(test)]
-pub(crate) mod samples;
+pub(crate) mod test_support;
 
-pub(crate) use blocks::{Panel, panel};
+pub(crate) use blocks::{Panel, all_panels, panel};
 pub(crate) use debate::{Debate, names_a_state, state_tone, state_word, title_of_round, turn};
-pub(crate) use html::Html;
+pub(crate) use html::{Html, escape};
 pub(crate) use roles::Roles;
 
 /// The base style sheet: colours, type and the parts of a debate. The server's pages add `app.css`.

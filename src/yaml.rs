@@ -57,37 +57,29 @@ fn top_level_fields<T: JsonSchema>() -> String {
 }
 
 fn message(error: &serde_saphyr::Error) -> String {
-    use serde_saphyr::Error::{
-        SerdeMissingField, SerdeUnknownField, SerdeUnknownVariant, Unexpected,
-    };
-    if let SerdeUnknownField {
-        field, expected, ..
-    } = error
-    {
-        return unknown("field", field, expected);
-    }
-    if let SerdeUnknownVariant {
-        variant, expected, ..
-    } = error
-    {
-        return unknown("value", variant, expected);
-    }
-    if let SerdeMissingField { field, .. } = error {
-        return format!("missing field '{field}'");
-    }
-    if let Unexpected { expected, .. } = error {
-        let expected = match *expected {
+    use serde_saphyr::Error;
+    match error {
+        Error::SerdeUnknownField {
+            field, expected, ..
+        } => unknown("field", field, expected),
+        Error::SerdeUnknownVariant {
+            variant, expected, ..
+        } => unknown("value", variant, expected),
+        Error::SerdeMissingField { field, .. } => format!("missing field '{field}'"),
+        Error::Unexpected { expected, .. } => match *expected {
             "mapping start" => "expected fields here, each on a line such as 'name: value'",
             "sequence start" => "expected a list here, each line starting with '- '",
             "scalar" | "string scalar" => "expected a single value here, not a list or fields",
             other => other,
-        };
-        return expected.to_owned();
+        }
+        .to_owned(),
+        other => {
+            // The location is already in front of the message.
+            let message = other.to_string();
+            let end = message.rfind(" at line ").unwrap_or(message.len());
+            message[..end].replace('\n', " ")
+        }
     }
-    // The location is already in front of the message.
-    let message = error.to_string();
-    let end = message.rfind(" at line ").unwrap_or(message.len());
-    message[..end].replace('\n', " ")
 }
 
 fn unknown(what: &str, found: &str, expected: &[&'static str]) -> String {

@@ -56,8 +56,7 @@ impl<R: BufRead> Prompt<'_, R> {
                 .into_iter()
                 .map(|lesson| LessonLearned {
                     lesson,
-                    actionable: None,
-                    estimated_impact: None,
+                    ..LessonLearned::default()
                 })
                 .collect(),
             questions_asked: self.useful_questions(record)?,
@@ -76,8 +75,7 @@ impl<R: BufRead> Prompt<'_, R> {
                 .map(|skill_name| WantedSkill {
                     skill_name,
                     reason: format!("lacking in '{}'", record.project_name),
-                    evidence: None,
-                    expected_improvement: None,
+                    ..WantedSkill::default()
                 })
                 .collect(),
         })
@@ -151,9 +149,7 @@ impl<R: BufRead> Prompt<'_, R> {
     fn findings(&mut self, question: &str) -> Result<Vec<Finding>, Failure> {
         let findings = self.list(question)?.into_iter().map(|aspect| Finding {
             aspect,
-            validation: None,
-            note: None,
-            evidence_type_accuracy: None,
+            ..Finding::default()
         });
         Ok(findings.collect())
     }
@@ -205,8 +201,7 @@ impl<R: BufRead> Prompt<'_, R> {
     fn line(&mut self, question: &str) -> Result<String, Failure> {
         (self.print)(&output::harmless(question));
         let mut line = String::new();
-        let read = self.input.read_line(&mut line);
-        match read {
+        match self.input.read_line(&mut line) {
             Ok(0) => Err(Failure::usage(
                 "the input ended before the last question; nothing was saved",
             )),

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::councils::CouncilsSpec;
 use roundtable_engine::cast::{Cast, Tier};
-use roundtable_engine::data::{DataKind, Origin};
+use roundtable_engine::data::{DataKind, is_name};
 use serde_json::json;
 
-use super::output;
+use super::{output, own_files};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -66,11 +66,7 @@ fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (file, text) in app.data.all(DataKind::Casts)? {
         let cast = Cast::load(&app.data, file.trim_end_matches(".toml"))?;
-        let origin = match &text.origin {
-            Origin::BuiltIn => "built in".to_owned(),
-            Origin::File(path) => path.display().to_string(),
-        };
-        rows.push((cast, origin));
+        rows.push((cast, own_files::shown(&text.origin)));
     }
     if as_json {
         let all: Vec<_> = rows
@@ -111,14 +107,16 @@ fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
             Tier::Deliberate => "deliberate",
             Tier::Fast => "fast",
         };
+        let prefers = seat
+            .prefers
+            .as_ref()
+            .map(|model| format!(", prefers {model}"));
         output::line(&format!(
             "\n{} ({tier} tier, temperature {}, at most {} tokens{})\n{}",
             output::painted(output::seat_style(index), &seat.name),
             seat.temperature,
             seat.max_output_tokens,
-            seat.prefers
-                .as_ref()
-                .map_or_else(String::new, |model| format!(", prefers {model}")),
+            prefers.unwrap_or_default(),
             seat.persona.trim()
         ));
     }
@@ -127,10 +125,8 @@ fn show(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
 
 fn show_councils(panel: &CouncilsSpec) {
     output::line(&format!("Judges {}", panel.subject));
-    let tiers: Vec<String> = panel
-        .tiers
-        .all()
-        .iter()
+    let tiers = panel.tiers.all().iter();
+    let tiers: Vec<String> = tiers
         .map(|tier| format!("{} {}", tier.from, tier.name))
         .collect();
     output::line(&format!("{}: {}", panel.overall, tiers.join(" · ")));
@@ -168,11 +164,9 @@ fn show_councils(panel: &CouncilsSpec) {
 
 fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
     let cast = Cast::named_or_file(&app.data, name)?;
-    let councils = cast.panel.as_ref().map_or(0, |panel| panel.councils.len());
-    let judges = cast
-        .panel
-        .as_ref()
-        .map_or(0, |panel| panel.judges().count());
+    let (councils, judges) = cast.panel.as_ref().map_or((0, 0), |panel| {
+        (panel.councils.len(), panel.judges().count())
+    });
     if as_json {
         return output::json(&json!({
             "name": cast.name, "protocol": cast.protocol, "ok": true, "seats": cast.seats.len(), "councils": councils, "judges": judges,
@@ -194,40 +188,23 @@ fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
 
 /// Writes a copy under another name.
 fn new(app: &AppContext, name: &str, from: &str) -> Result<(), Failure> {
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if name.is_empty() || !name.chars().all(is_name) {
+    if !is_name(name, "-") {
         return Err(Failure::usage(format!(
             "invalid cast name '{name}': use lower-case letters, digits and dashes"
         )));
     }
-    // Reports an unknown name with the nearest one.
+    // Fails if the cast is invalid.
     Cast::load(&app.data, from)?;
-    let Some(text) = app.data.one(DataKind::Casts, &format!("{from}.toml"))? else {
-        return Err(Failure::usage(format!("unknown cast '{from}'")));
-    };
-    let folders = app.environment.folders.as_ref().ok_or_else(|| {
-        Failure::usage(
-            "no folder for casts: the home folder is unknown. Set HOME, or write the file yourself and pass its path",
-        )
-    })?;
-    let folder = folders.config.join("casts");
-    let path = folder.join(format!("{name}.toml"));
-    if path.exists() {
-        return Err(Failure::usage(format!(
-            "{} already exists: edit it, or choose another name",
-            path.display()
-        )));
-    }
+    let text = app.data.named(DataKind::Casts, "cast", from)?;
+    let advice = "Set HOME, or write the file yourself and pass its path";
+    let path = own_files::path(app, DataKind::Casts, &format!("{name}.toml"), advice)?;
+    own_files::check_is_new(&path, "edit it, or choose another name")?;
     let mut document: toml_edit::DocumentMut = text
         .content
         .parse()
         .map_err(|error| Failure::other(format!("{}: {error}", text.file())))?;
     document["name"] = toml_edit::value(name);
-    let write = || {
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(&path, document.to_string())
-    };
-    write().map_err(|error| Failure::other(format!("cannot write {}: {error}", path.display())))?;
+    own_files::write(&path, &document.to_string())?;
     output::line(&path.display().to_string());
     output::note(&format!(
         "Created as a copy of '{from}'. Edit it, then check it with `roundtable casts check {name}`."

@@ -1,5 +1,6 @@
 //! `roundtable learning`
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -206,7 +207,7 @@ async fn undo_change(
         let now = clock::now();
         Ok::<_, UndoError>(vec![record(audit, domain, change, why, half_life, now)])
     };
-    let changes = store.learn(plan).await.map_err(undo_failure)?;
+    let changes = store.learn(plan).await?;
     report_changes(&changes, scope)
 }
 
@@ -233,15 +234,12 @@ async fn reset(
             new.push(record(&known, domain, Change::Reset, why, half_life, now));
         }
         if new.is_empty() {
-            Err(UndoError::Nothing)
+            Err("nothing to forget")
         } else {
             Ok(new)
         }
     };
-    let changes = store.learn(plan).await.map_err(|error| match error {
-        LearningError::Refused(_) => Failure::usage("nothing to forget"),
-        LearningError::Lease(error) => error.into(),
-    })?;
+    let changes = store.learn(plan).await?;
     report_changes(&changes, scope)
 }
 
@@ -274,32 +272,27 @@ async fn import_from(
     }
     let plan = |audit: &[Audit]| {
         let mut new: Vec<Audit> = Vec::new();
-        for (domain, change) in import(audit, &export)? {
+        let changes = import(audit, &export).map_err(|error| format!("{name}: {error}"))?;
+        for (domain, change) in changes {
             let known: Vec<Audit> = audit.iter().chain(&new).cloned().collect();
             let why = format!("imported from {name}");
             new.push(record(&known, domain, change, why, half_life, clock::now()));
         }
-        Ok::<_, ImportError>(new)
+        Ok::<_, String>(new)
     };
-    let changes = store.learn(plan).await.map_err(|error| match error {
-        LearningError::Refused(error) => Failure::usage(format!("{name}: {error}")),
-        LearningError::Lease(error) => error.into(),
-    })?;
+    let changes = store.learn(plan).await?;
     report_changes(&changes, scope)
 }
 
 /// Checks the version first: a newer export may have fields that this version does not know.
 fn parse_export(name: &str, text: &str) -> Result<Export, Failure> {
     let invalid = |error: serde_json::Error| {
-        Failure::usage(format!(
-            "{name}:{}: {}",
-            error.line(),
-            without_position(&error)
-        ))
+        let message = error.to_string();
+        let end = message.rfind(" at line ").unwrap_or(message.len());
+        Failure::usage(format!("{name}:{}: {}", error.line(), &message[..end]))
     };
     let value: Value = serde_json::from_str(text).map_err(invalid)?;
-    let found = value["roundtable_learning"].as_u64();
-    let Some(found) = found else {
+    let Some(found) = value["roundtable_learning"].as_u64() else {
         return Err(Failure::usage(format!(
             "{name} is not a `roundtable learning export`: it has no 'roundtable_learning'"
         )));
@@ -312,16 +305,12 @@ fn parse_export(name: &str, text: &str) -> Result<Export, Failure> {
     serde_json::from_str(text).map_err(invalid)
 }
 
-fn without_position(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    let end = message.rfind(" at line ").unwrap_or(message.len());
-    message[..end].to_owned()
-}
-
-fn undo_failure(error: LearningError<UndoError>) -> Failure {
-    match error {
-        LearningError::Refused(error) => Failure::usage(error.to_string()),
-        LearningError::Lease(error) => error.into(),
+impl<E: Display> From<LearningError<E>> for Failure {
+    fn from(error: LearningError<E>) -> Self {
+        match error {
+            LearningError::Refused(error) => Self::usage(error.to_string()),
+            LearningError::Lease(error) => error.into(),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod list;
 mod models;
 mod modes;
 mod output;
+mod own_files;
 mod panel;
 mod post_mortem;
 mod pull;

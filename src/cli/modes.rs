@@ -9,7 +9,7 @@ use roundtable_engine::data::{DataKind, Origin, Text};
 use roundtable_engine::mode::{Mode, SKELETON, Section, SpeakingOrder, Visibility};
 use serde_json::json;
 
-use super::output;
+use super::{output, own_files};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -64,11 +64,7 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
 fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
     let mut modes = Vec::new();
     for text in app.data.all(DataKind::Modes)?.into_values() {
-        let origin = match &text.origin {
-            Origin::BuiltIn => "built in".to_owned(),
-            Origin::File(path) => path.display().to_string(),
-        };
-        modes.push((Mode::parse(&text)?, origin));
+        modes.push((Mode::parse(&text)?, own_files::shown(&text.origin)));
     }
     if as_json {
         let all: Vec<_> = modes
@@ -114,12 +110,7 @@ fn check(file: &Path, as_json: bool) -> Result<(), Failure> {
 }
 
 fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
-    let folders = app.environment.folders.as_ref();
-    let folders = folders.ok_or_else(|| {
-        Failure::usage("no folder for modes: the home folder is unknown. Set HOME")
-    })?;
-    let folder = folders.config.join(DataKind::Modes.folder());
-    let target = folder.join(format!("{name}.toml"));
+    let target = own_files::path(app, DataKind::Modes, &format!("{name}.toml"), "Set HOME")?;
     let content = SKELETON.replacen("name = \"collaborative\"", &format!("name = {name:?}"), 1);
     // Checks the name with the rules for files.
     Mode::parse(&Text {
@@ -127,15 +118,8 @@ fn new(app: &AppContext, name: &str) -> Result<(), Failure> {
         origin: Origin::File(target.clone()),
         content: content.clone(),
     })?;
-    if target.exists() {
-        return Err(Failure::usage(format!(
-            "{} already exists: edit it, or choose another name",
-            target.display()
-        )));
-    }
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&target, content))
-        .map_err(|error| Failure::other(format!("cannot write {}: {error}", target.display())))?;
+    own_files::check_is_new(&target, "edit it, or choose another name")?;
+    own_files::write(&target, &content)?;
     output::note(&format!(
         "Created {} as a copy of 'collaborative'. Edit it, then use it with `roundtable debate \"…\" --mode {name}`.",
         target.display()

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use jiff::tz::TimeZone;
 use roundtable_core::learning::{Domain, Knowledge};
 use roundtable_engine::protocols::debate_record;
-use roundtable_engine::report::Report;
+use roundtable_engine::report::{Fact, Report};
 use roundtable_engine::retrospective::{
     Assessment, AssessmentFile, DebateRecord, LearningUpdates, PostMortem, RecordFile, Timeline,
     Tracked, assessment_of, report, timeline_of, used_learning,
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::failure::Fault;
 use crate::learning::{find_lesson, plan_lesson};
-use crate::store::{DebateRow, FollowUp, LearningError, Store};
+use crate::store::{DebateRow, FollowUp, Store};
 use crate::{clock, export, yaml};
 
 use super::assessment_prompt;
@@ -113,11 +113,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                 tracked: new_events,
                 assessment: Some(assessment),
             };
-            let saved = match &case.row {
-                Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await,
-                None => store.learn(plan).await,
+            match &case.row {
+                Some(row) => store.assess(row.id, follow_up, plan, clock::now()).await?,
+                None => store.learn(plan).await?,
             };
-            saved.map_err(learning_failure)?;
         }
         let audit = store.audit().await?;
         find_lesson(&audit, &post_mortem.record.session_id, half_life)
@@ -125,13 +124,6 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     store.close().await;
     write(&args, &post_mortem, learned.as_ref())?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn learning_failure(error: LearningError<roundtable_core::learning::LearnError>) -> Failure {
-    match error {
-        LearningError::Refused(error) => Failure::usage(error.to_string()),
-        LearningError::Lease(error) => error.into(),
-    }
 }
 
 fn from_file(path: &Path, assessment: Option<&AssessmentFile>) -> Result<Case, Failure> {
@@ -160,12 +152,9 @@ async fn from_store(store: &Store, id: &str) -> Result<Case, Failure> {
     let row = store.find(id).await?;
     track::check_decided(&row)?;
     let entries = store.entries(row.id).await?;
-    let record = debate_record(&row.id.to_string(), &entries).ok_or_else(|| {
-        Failure::other(format!(
-            "cannot read debate {}: its journal is empty",
-            row.id
-        ))
-    })?;
+    let id = row.id.to_string();
+    let record = debate_record(&id, &entries)
+        .ok_or_else(|| Failure::other(format!("cannot read debate {id}: its journal is empty")))?;
     Ok(Case {
         record,
         course: timeline_of(&entries),
@@ -213,10 +202,8 @@ fn write(
     post_mortem: &PostMortem,
     learned: Option<&(LearningUpdates, Knowledge)>,
 ) -> Result<(), Failure> {
-    let report = report(
-        post_mortem,
-        learned.map(|(updates, known)| (updates, known)),
-    );
+    let knowledge = learned.map(|(updates, known)| (updates, known));
+    let report = report(post_mortem, knowledge);
     let format = if args.json { Format::Json } else { args.format };
     let text = match format {
         Format::Text => text_of(&report),
@@ -237,11 +224,8 @@ const TITLE: &str = "Post-mortem";
 
 fn text_of(report: &Report) -> String {
     let mut text = format!("{}\n\n", output::painted(output::BOLD, TITLE));
-    for fact in &report.facts {
-        text.push_str(&output::harmless(&format!(
-            "{}: {}\n",
-            fact.name, fact.value
-        )));
+    for Fact { name, value, .. } in &report.facts {
+        text.push_str(&output::harmless(&format!("{name}: {value}\n")));
     }
     let sections = Report {
         facts: Vec::new(),

@@ -4,7 +4,7 @@ use roundtable_engine::event::State;
 use roundtable_engine::journal::MemoryJournal;
 
 use super::*;
-use crate::render::samples;
+use crate::render::test_support;
 
 /// Writes asynchronously, and fails once `fails` is set.
 #[derive(Default)]
@@ -42,7 +42,7 @@ fn keyed(entries: &[Entry]) -> Vec<Keyed> {
 /// The debate built during the last write equals the one read from the journal.
 #[tokio::test]
 async fn a_debate_built_ahead_equals_the_stored_one() {
-    let all = samples::journal(State::Complete);
+    let all = test_support::journal(State::Complete);
     let id = Uuid::nil();
     let expected = StoredDebate::from_entries(id, 7, all.clone()).unwrap();
     let journal = Arc::<SlowJournal>::default();
@@ -62,7 +62,7 @@ async fn a_debate_built_ahead_equals_the_stored_one() {
 /// A failed write discards the debate built ahead; so does an entry after the end.
 #[tokio::test]
 async fn a_debate_built_ahead_is_discarded_if_the_journal_differs() {
-    let mut all = samples::journal(State::Complete);
+    let mut all = test_support::journal(State::Complete);
     let id = Uuid::nil();
     let journal = Arc::<SlowJournal>::default();
     let recording = RecordingJournal::new(id, 7, journal.clone());

@@ -7,7 +7,7 @@ use roundtable_engine::data::{DataKind, Origin, Text};
 use roundtable_engine::reasoning::{self, Library, Template, scale_of};
 use serde_json::json;
 
-use super::{output, pull};
+use super::{output, own_files, pull};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -84,11 +84,8 @@ fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
         return output::json(&all);
     }
     for entry in library.all() {
-        let own = if entry.origin == Origin::BuiltIn {
-            ""
-        } else {
-            " (yours)"
-        };
+        let is_built_in = entry.origin == Origin::BuiltIn;
+        let own = if is_built_in { "" } else { " (yours)" };
         output::line(&format!(
             "{:<30} {}{own}",
             entry.template.id,
@@ -159,24 +156,12 @@ fn add(app: &AppContext, file: &PathBuf, force: bool) -> Result<(), Failure> {
         content,
     };
     let templates = reasoning::parse(&text)?;
-    let folders = app.environment.folders.as_ref().ok_or_else(|| {
-        Failure::usage("no folder for templates: the home folder is unknown. Set HOME")
-    })?;
-    let folder = folders.config.join(DataKind::Templates.folder());
-    let target = folder.join(&text.name);
-    if target.exists() && !force {
-        return Err(Failure::usage(format!(
-            "{} already exists: replace it with --force",
-            target.display()
-        )));
+    let target = own_files::path(app, DataKind::Templates, &text.name, "Set HOME")?;
+    if !force {
+        own_files::check_is_new(&target, "replace it with --force")?;
     }
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&target, &text.content))
-        .map_err(|error| Failure::other(format!("cannot write {}: {error}", target.display())))?;
-    let ids: Vec<_> = templates
-        .iter()
-        .map(|template| template.id.as_str())
-        .collect();
+    own_files::write(&target, &text.content)?;
+    let ids: Vec<_> = templates.iter().map(|template| &*template.id).collect();
     output::note(&format!("Added {} to {}", ids.join(", "), target.display()));
     Ok(())
 }

@@ -117,18 +117,14 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 
 /// Fails if the debate has no decision: it is not finished, or ended without a result.
 pub(super) fn check_decided(row: &DebateRow) -> Result<(), Failure> {
+    let (id, state) = (row.id, row.state.name());
     match row.state {
         State::Complete | State::Partial => Ok(()),
         State::Queued | State::Running | State::Waiting => Err(Failure::usage(format!(
-            "debate {} is not finished ({}), so it has no decision yet",
-            row.id,
-            row.state.name()
+            "debate {id} is not finished ({state}), so it has no decision yet"
         ))),
         State::Failed | State::Cancelled | State::Interrupted => Err(Failure::usage(format!(
-            "debate {} ended without a decision ({}); continue it with `roundtable resume {}`",
-            row.id,
-            row.state.name(),
-            row.id
+            "debate {id} ended without a decision ({state}); continue it with `roundtable resume {id}`"
         ))),
     }
 }
@@ -173,12 +169,10 @@ fn show(course: &Timeline, json: bool) -> Result<(), Failure> {
     }
     match course.section() {
         None => output::note("No events recorded yet."),
-        Some(section) => {
-            summary::print_report(&Report {
-                sections: vec![section],
-                ..Report::default()
-            });
-        }
+        Some(section) => summary::print_report(&Report {
+            sections: vec![section],
+            ..Report::default()
+        }),
     }
     Ok(())
 }

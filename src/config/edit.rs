@@ -55,8 +55,7 @@ fn interpretations(value: &str) -> Vec<Value> {
         .parse::<i64>()
         .map(Value::from)
         .or_else(|_| value.parse::<f64>().map(Value::from));
-    let text = Value::from(value);
-    plain.map_or_else(|_| vec![text.clone()], |plain| vec![plain, text.clone()])
+    plain.into_iter().chain([Value::from(value)]).collect()
 }
 
 fn edited(text: &str, keys: &[Key], value: Value, path: &Path) -> Result<String, ConfigError> {

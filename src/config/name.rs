@@ -100,15 +100,8 @@ pub(super) fn nearest<'a>(
         .map(|word| {
             // One typo in a short word lowers the similarity a lot, so it counts as similar anyway.
             let is_typo = strsim::damerau_levenshtein(wrong, word) <= 1;
-            let similarity = strsim::jaro_winkler(wrong, word);
-            (
-                if is_typo {
-                    similarity.max(MIN_SIMILARITY)
-                } else {
-                    similarity
-                },
-                word,
-            )
+            let least = if is_typo { MIN_SIMILARITY } else { 0.0 };
+            (strsim::jaro_winkler(wrong, word).max(least), word)
         })
         .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))

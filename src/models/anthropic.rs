@@ -15,7 +15,7 @@ use super::images;
 use super::schema::ANTHROPIC;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, FrameError, Listed, Progress, WireFormat, arguments,
-    json, sanitize_name,
+    json, read_list, sanitize_name,
 };
 
 /// Anthropic's limit of cache breakpoints.
@@ -193,8 +193,7 @@ impl WireFormat for Anthropic {
             max_tokens: adjustments.limit(request.max_output_tokens),
             stream: true,
             // Anthropic allows at most 1, other providers 2.
-            temperature: (!adjustments.has(Adjustment::OmitTemperature))
-                .then_some(request.temperature.min(1.0)),
+            temperature: adjustments.temperature(request).map(|most| most.min(1.0)),
             messages: conversation(&request.messages, MAX_BREAKPOINTS - system.len()),
             system,
             tools: tool
@@ -277,15 +276,13 @@ impl WireFormat for Anthropic {
     }
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
-        let list: List = serde_json::from_slice(body).ok()?;
-        let listed = |entry: Entry| Listed {
+        read_list(body, |entry: Entry| Listed {
             id: entry.id,
             created: entry
                 .created_at
                 .and_then(|text| humantime::parse_rfc3339_weak(&text).ok()),
             bytes: None,
-        };
-        Some(list.data.into_iter().map(listed).collect())
+        })
     }
 }
 
@@ -423,11 +420,6 @@ struct Tokens {
     output_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    data: Vec<Entry>,
 }
 
 #[derive(Deserialize)]

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 use roundtable_engine::model::{Delta, Offer};
 use serde_json::json;
 
-use super::super::testing::{
+use super::super::test_support::{
     Reply, Server, call, called, calls, registry, request, text, tool_request,
 };
 use super::*;

@@ -1,7 +1,7 @@
 //! One attempt at a call: send the request, read the response frame by frame, end with `Delta::Finish` or an error.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -11,7 +11,6 @@ use roundtable_engine::model::{Delta, Deltas, Finish, Model, ModelError, Profile
 
 use super::delta_stream::{DeltaSource, Item, into_deltas};
 use super::endpoint::{CallTimer, Endpoint, IdleTimer, MAX_BODY_BYTES, Timeouts};
-use super::errors::ErrorResponse;
 use super::framing::{Frames, Framing};
 use super::wire::{Adjustment, Adjustments, FrameError, Listed, Progress, WireFormat};
 
@@ -37,20 +36,21 @@ impl Backend {
     }
 
     fn adjustments(&self, model: &str) -> Adjustments {
-        let all = self
-            .adjustments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.get(model).copied().unwrap_or_default()
+        self.all_adjustments()
+            .get(model)
+            .copied()
+            .unwrap_or_default()
     }
 
     fn adjust(&self, model: &str, more: Adjustments) {
-        let mut all = self
-            .adjustments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all_adjustments();
         let known = all.entry(model.to_owned()).or_default();
         *known = known.and(more);
+    }
+
+    fn all_adjustments(&self) -> MutexGuard<'_, HashMap<String, Adjustments>> {
+        let all = self.adjustments.lock();
+        all.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The provider's own list of its models.
@@ -81,8 +81,7 @@ pub(super) struct Hosted {
 
 impl Model for Hosted {
     fn stream(&self, request: Request) -> Deltas {
-        let attempt = Attempt::new(Arc::clone(&self.backend), request);
-        into_deltas(attempt)
+        into_deltas(Attempt::new(Arc::clone(&self.backend), request))
     }
 
     fn profile(&self) -> Profile {
@@ -107,7 +106,6 @@ struct Attempt {
     answer: Option<Answer>,
     progress: Progress,
     failure: Option<ModelError>,
-    over: bool,
 }
 
 struct Answer {
@@ -136,9 +134,6 @@ impl DeltaSource for Attempt {
             if let Some(error) = self.failure.take() {
                 return Some(Err(error));
             }
-            if self.over {
-                return None;
-            }
             let step = match self.answer.take() {
                 None => self.open().await,
                 Some(answer) => self.read(answer).await,
@@ -146,7 +141,6 @@ impl DeltaSource for Attempt {
             if let Err(error) = step {
                 self.report_usage();
                 self.failure = Some(error);
-                self.over = true;
             }
         }
     }
@@ -163,7 +157,6 @@ impl Attempt {
             answer: None,
             progress,
             failure: None,
-            over: false,
         }
     }
 
@@ -179,8 +172,7 @@ impl Attempt {
             let response = endpoint
                 .send(Method::POST, &call.path, call.body, model, &self.timer)
                 .await?;
-            let status = response.status();
-            if status.is_success() {
+            if response.status().is_success() {
                 self.answer = Some(Answer {
                     body: Body::Unknown {
                         is_html: is_html(response.headers()),
@@ -191,17 +183,7 @@ impl Attempt {
                 });
                 return Ok(());
             }
-            let headers = response.headers().clone();
-            let body = endpoint.body(response, model, &self.timer).await?;
-            let error = endpoint.errors.response_error(
-                model,
-                &ErrorResponse {
-                    status: status.as_u16(),
-                    headers: &headers,
-                    body: &body,
-                    elapsed: self.timer.elapsed(),
-                },
-            );
+            let (error, body) = endpoint.rejection(response, model, &self.timer).await?;
             let ModelError::Rejected {
                 status: 400 | 422, ..
             } = error
@@ -372,7 +354,6 @@ impl Attempt {
         }
         let finish = self.progress.finish.unwrap_or(Finish::Stop);
         self.progress.deltas.push_back(Delta::Finish(finish));
-        self.over = true;
     }
 
     /// Also called before an error, because a failed attempt is billed too.

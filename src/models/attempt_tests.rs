@@ -3,7 +3,9 @@
 use roundtable_core::usage::Usage;
 use serde_json::json;
 
-use super::super::testing::{Reply, Server, call, plain_request, registry, registry_from, text};
+use super::super::test_support::{
+    Reply, Server, call, plain_request, registry, registry_from, text,
+};
 use super::*;
 
 fn content_event(text: &str) -> String {

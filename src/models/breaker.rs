@@ -26,12 +26,8 @@ impl SharedBreaker {
         }
     }
 
-    fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
     fn with<T>(&self, change: impl FnOnce(&mut Breaker, u64) -> T) -> T {
-        let now = self.now();
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut breaker = self.breaker.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut breaker, now)
     }
@@ -63,7 +59,6 @@ impl Model for WithBreaker {
                 breaker: Arc::clone(&self.breaker),
                 admitted: None,
             },
-            over: false,
         };
         into_deltas(attempt)
     }
@@ -121,18 +116,13 @@ struct Attempt {
     request: Option<Request>,
     stream: Option<Deltas>,
     ticket: Ticket,
-    over: bool,
 }
 
 impl DeltaSource for Attempt {
     async fn next(&mut self) -> Option<Item> {
-        if self.over {
-            return None;
-        }
         if let Some(request) = self.request.take() {
             let admitted = self.ticket.breaker.with(Breaker::admit);
             if let Admission::Refused { rest_ms } = admitted {
-                self.over = true;
                 return Some(Err(self.ticket.breaker.open_error(rest_ms)));
             }
             self.ticket.admitted = Some(admitted);
@@ -140,14 +130,8 @@ impl DeltaSource for Attempt {
         }
         let item = self.stream.as_mut()?.next().await?;
         match &item {
-            Ok(Delta::Finish(_)) => {
-                self.ticket.record_outcome(None);
-                self.over = true;
-            }
-            Err(error) => {
-                self.ticket.record_outcome(Some(error));
-                self.over = true;
-            }
+            Ok(Delta::Finish(_)) => self.ticket.record_outcome(None),
+            Err(error) => self.ticket.record_outcome(Some(error)),
             Ok(_) => {}
         }
         Some(item)

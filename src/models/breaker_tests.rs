@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::super::testing::{Reply, Server, call, plain_request, registry_from};
+use super::super::test_support::{Reply, Server, call, plain_request, registry_from};
 use super::*;
 
 fn registry_with(server: &Server, more: &str) -> super::super::ModelRegistry {

@@ -121,35 +121,24 @@ pub(crate) async fn discover(
 
 /// The models that the user names. A single named tier also serves the other, rather than a model of another provider.
 fn explicit_choices(config: &Config, preferences: &ModelPreferences) -> Discovery {
-    let choice = |model: &ModelName, why: &str| {
-        Some(Choice {
-            model: model.clone(),
-            why: why.to_owned(),
-        })
-    };
-    let tiers = &config.tiers;
-    let (deliberate, fast) = match (&preferences.model, &tiers.deliberate, &tiers.fast) {
-        (Some(model), _, _) => (
-            choice(model, "--model names it"),
-            choice(model, "--model names it"),
-        ),
-        (None, Some(deliberate), Some(fast)) => (
-            choice(deliberate, "tiers.deliberate names it"),
-            choice(fast, "tiers.fast names it"),
-        ),
-        (None, Some(one), None) => (
-            choice(one, "tiers.deliberate names it"),
-            choice(one, "tiers.deliberate names it and tiers.fast is not set"),
-        ),
-        (None, None, Some(one)) => (
-            choice(one, "tiers.fast names it and tiers.deliberate is not set"),
-            choice(one, "tiers.fast names it"),
-        ),
-        (None, None, None) => (None, None),
+    let deliberate = ("deliberate", config.tiers.deliberate.as_ref());
+    let fast = ("fast", config.tiers.fast.as_ref());
+    let choose = |(tier, own), (other_tier, other)| {
+        let (model, why) = match (preferences.model.as_ref(), own, other) {
+            (Some(model), _, _) => (model, "--model names it".to_owned()),
+            (None, Some(model), _) => (model, format!("tiers.{tier} names it")),
+            (None, None, Some(model)) => (
+                model,
+                format!("tiers.{other_tier} names it and tiers.{tier} is not set"),
+            ),
+            (None, None, None) => return None,
+        };
+        let model = ModelName::clone(model);
+        Some(Choice { model, why })
     };
     Discovery {
-        deliberate,
-        fast,
+        deliberate: choose(deliberate, fast),
+        fast: choose(fast, deliberate),
         ..Discovery::default()
     }
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::super::Embedded;
-use super::super::testing::{Reply, Server};
+use super::super::test_support::{Reply, Server};
 use super::*;
 use crate::config::Environment;
 

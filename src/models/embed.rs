@@ -7,14 +7,14 @@ use futures::future::BoxFuture;
 use reqwest::Method;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::model::ModelError;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::Semaphore;
 
 use super::attempt::Backend;
 use super::endpoint::CallTimer;
-use super::retry;
-use super::wire::json;
-use crate::config::{ModelName, Retry};
+use super::{retry, wire};
+use crate::config::Retry;
 
 /// Texts in one request; all servers accept this many.
 const BATCH_SIZE: usize = 128;
@@ -25,51 +25,28 @@ pub(super) enum Format {
     OpenAi,
 }
 
-pub(super) struct HostedEmbedder {
-    shared: Arc<Shared>,
-}
+pub(super) struct HostedEmbedder(pub Arc<Source>);
 
-struct Shared {
-    full_name: String,
-    model: String,
-    format: Format,
-    backend: Arc<Backend>,
-    permits: Arc<Semaphore>,
-    policy: Retry,
-}
-
-impl HostedEmbedder {
-    pub(super) fn new(
-        name: &ModelName,
-        format: Format,
-        backend: Arc<Backend>,
-        permits: Arc<Semaphore>,
-        policy: Retry,
-    ) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                full_name: name.to_string(),
-                model: name.model().to_owned(),
-                format,
-                backend,
-                permits,
-                policy,
-            }),
-        }
-    }
+pub(super) struct Source {
+    pub full_name: String,
+    pub model: String,
+    pub format: Format,
+    pub backend: Arc<Backend>,
+    pub permits: Arc<Semaphore>,
+    pub policy: Retry,
 }
 
 impl Embedder for HostedEmbedder {
     fn name(&self) -> &str {
-        &self.shared.full_name
+        &self.0.full_name
     }
 
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
-        let shared = Arc::clone(&self.shared);
+        let source = Arc::clone(&self.0);
         async move {
             let mut vectors = Vec::with_capacity(texts.len());
             for batch in texts.chunks(BATCH_SIZE) {
-                vectors.extend(retry::with_retry(shared.policy, || shared.batch(batch)).await?);
+                vectors.extend(retry::with_retry(source.policy, || source.batch(batch)).await?);
             }
             Ok(vectors)
         }
@@ -77,31 +54,24 @@ impl Embedder for HostedEmbedder {
     }
 }
 
-impl Shared {
+impl Source {
     async fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ModelError> {
         let _permit = self.permits.acquire().await;
         let endpoint = &self.backend.endpoint;
+        let model = &self.model;
         let (path, body) = match self.format {
             Format::Ollama => (
                 "/api/embed",
-                json(&OllamaBody {
-                    model: &self.model,
-                    input: texts,
-                    truncate: true,
-                }),
+                json!({ "model": model, "input": texts, "truncate": true }),
             ),
             Format::OpenAi => (
                 "/embeddings",
-                json(&OpenAiBody {
-                    model: &self.model,
-                    input: texts,
-                    encoding_format: "float",
-                }),
+                json!({ "model": model, "input": texts, "encoding_format": "float" }),
             ),
         };
         let timer = CallTimer::start(endpoint.timeouts);
         let answer = endpoint
-            .fetch(Method::POST, path, body, &self.model, &timer)
+            .fetch(Method::POST, path, wire::json(&body), model, &timer)
             .await?;
         let vectors = match self.format {
             Format::Ollama => serde_json::from_slice::<OllamaAnswer>(&answer)
@@ -114,7 +84,7 @@ impl Shared {
         vectors
             .filter(|vectors| vectors.len() == texts.len())
             .and_then(|vectors| vectors.into_iter().map(normalize).collect())
-            .ok_or_else(|| endpoint.errors.not_a_model_server(&self.model, &answer))
+            .ok_or_else(|| endpoint.errors.not_a_model_server(model, &answer))
     }
 }
 
@@ -143,20 +113,6 @@ fn normalize(mut vector: Vec<f32>) -> Option<Vec<f32>> {
         *part = scaled;
     }
     Some(vector)
-}
-
-#[derive(Serialize)]
-struct OllamaBody<'a> {
-    model: &'a str,
-    input: &'a [String],
-    truncate: bool,
-}
-
-#[derive(Serialize)]
-struct OpenAiBody<'a> {
-    model: &'a str,
-    input: &'a [String],
-    encoding_format: &'static str,
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::super::testing::{Reply, Server, registry, registry_from};
+use super::super::test_support::{Reply, Server, registry, registry_from};
 use super::*;
 
 fn texts() -> Vec<String> {

@@ -233,23 +233,30 @@ impl Endpoint {
         timer: &CallTimer,
     ) -> Result<Vec<u8>, ModelError> {
         let response = self.send(method, path, body, model, timer).await?;
-        let status = response.status();
-        let headers = if status.is_success() {
-            HeaderMap::new()
-        } else {
-            response.headers().clone()
-        };
-        let body = self.body(response, model, timer).await?;
-        if status.is_success() {
-            return Ok(body);
+        if response.status().is_success() {
+            return self.body(response, model, timer).await;
         }
+        let (error, _) = self.rejection(response, model, timer).await?;
+        Err(error)
+    }
+
+    /// The error in a response without a success status, and its body.
+    pub(super) async fn rejection(
+        &self,
+        mut response: Response,
+        model: &str,
+        timer: &CallTimer,
+    ) -> Result<(ModelError, Vec<u8>), ModelError> {
+        let status = response.status().as_u16();
+        let headers = std::mem::take(response.headers_mut());
+        let body = self.body(response, model, timer).await?;
         let error = ErrorResponse {
-            status: status.as_u16(),
+            status,
             headers: &headers,
             body: &body,
             elapsed: timer.elapsed(),
         };
-        Err(self.errors.response_error(model, &error))
+        Ok((self.errors.response_error(model, &error), body))
     }
 }
 

@@ -275,50 +275,44 @@ impl ErrorReport {
             ("context_length", 400),
             ("invalid", 400),
         ];
+        let by_kind = || KINDS.iter().find(|(kind, _)| self.kind.contains(kind));
+        let is_missing = || self.says_any(&["model"]) && self.says_any(&["not found"]);
+        self.status
+            .or_else(|| by_kind().map(|(_, status)| *status))
+            .unwrap_or_else(|| if is_missing() { 404 } else { 500 })
+    }
+
+    fn says_any(&self, words: &[&str]) -> bool {
         let message = self.message.to_lowercase();
-        self.status.unwrap_or_else(|| {
-            KINDS
-                .iter()
-                .find(|(kind, _)| self.kind.contains(kind))
-                .map(|(_, status)| *status)
-                .or_else(|| {
-                    (message.contains("model") && message.contains("not found")).then_some(404)
-                })
-                .unwrap_or(500)
-        })
+        words.iter().any(|words| message.contains(words))
     }
 
     fn is_about_the_key(&self) -> bool {
-        let message = self.message.to_lowercase();
-        message.contains("api key")
-            && ["not valid", "invalid", "expired", "missing", "incorrect"]
-                .iter()
-                .any(|word| message.contains(word))
+        let faults = ["not valid", "invalid", "expired", "missing", "incorrect"];
+        self.says_any(&["api key"]) && self.says_any(&faults)
     }
 
     fn is_about_the_model(&self, status: u16) -> bool {
-        let message = self.message.to_lowercase();
+        let is_named = self.says_any(&["model"]);
+        let is_not_found = self.kind.contains("model_not_found");
         let missing = [
             "not found",
             "not exist",
             "unknown model",
             "invalid model",
             "no such model",
-        ]
-        .iter()
-        .any(|word| message.contains(word));
+        ];
         match status {
-            404 => message.contains("model") || self.kind.contains("model_not_found"),
-            400 | 422 => missing && message.contains("model"),
-            _ => self.kind.contains("model_not_found"),
+            404 => is_named || is_not_found,
+            400 | 422 => is_named && self.says_any(&missing),
+            _ => is_not_found,
         }
     }
 
     fn is_about_length(&self) -> bool {
-        let message = self.message.to_lowercase();
         self.kind.contains("context_length")
             || self.kind.contains("exceed_context")
-            || [
+            || self.says_any(&[
                 "context length",
                 "context window",
                 "context size",
@@ -328,9 +322,7 @@ impl ErrorReport {
                 "input token count",
                 "maximum number of tokens",
                 "reduce the length",
-            ]
-            .iter()
-            .any(|words| message.contains(words))
+            ])
     }
 }
 

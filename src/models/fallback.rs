@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt;
 use roundtable_core::usage::Price;
 use roundtable_engine::model::{Delta, Deltas, Instead, Model, ModelError, Request};
 
-use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
+use super::delta_stream::{
+    DeltaSource, Item, forward_capabilities, into_deltas, next_or_interrupted,
+};
 use crate::config::ModelName;
 
 #[derive(Clone)]
@@ -31,8 +32,7 @@ impl Model for WithFallbacks {
             name: self.name.clone(),
             stream: self.primary.stream(request.clone()),
             request,
-            fallbacks: self.fallbacks.clone().into_iter().collect(),
-            over: false,
+            fallbacks: self.fallbacks.clone().into(),
         };
         into_deltas(call)
     }
@@ -45,27 +45,16 @@ struct Call {
     request: Request,
     stream: Deltas,
     fallbacks: std::collections::VecDeque<Fallback>,
-    over: bool,
 }
 
 impl DeltaSource for Call {
     async fn next(&mut self) -> Option<Item> {
-        if self.over {
-            return None;
-        }
-        let error = match self.stream.next().await {
-            Some(Ok(delta)) => {
-                self.over = matches!(delta, Delta::Finish(_));
-                return Some(Ok(delta));
-            }
-            Some(Err(error)) => error,
-            None => ModelError::Interrupted {
-                detail: "the stream ended before the reply did".to_owned(),
-            },
+        let error = match next_or_interrupted(&mut self.stream).await {
+            Ok(delta) => return Some(Ok(delta)),
+            Err(error) => error,
         };
         let next = can_fall_back(&error).then(|| self.fallbacks.pop_front());
         let Some(next) = next.flatten() else {
-            self.over = true;
             return Some(Err(error));
         };
         let failed = std::mem::replace(&mut self.name, next.name.clone());

@@ -1,7 +1,7 @@
 use roundtable_engine::model::Finish;
 
 use super::super::ModelRegistry;
-use super::super::testing::{Reply, Server, call, registry_from, request};
+use super::super::test_support::{Reply, Server, call, registry_from, request};
 use super::*;
 
 fn alive(text: &str) -> Reply {

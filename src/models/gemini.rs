@@ -1,8 +1,8 @@
 //! The `generateContent` format of Google's Gemini.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use roundtable_core::usage::Usage;
 use roundtable_engine::model::{Finish, Message, Request, Speaker, Tool, ToolPart};
 use serde::de::IgnoredAny;
@@ -14,7 +14,7 @@ use super::images;
 use super::schema::GEMINI;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, FrameError, Listed, Progress, WireFormat, arguments,
-    json, narrow_seed,
+    json,
 };
 
 pub(super) struct Gemini;
@@ -120,18 +120,16 @@ fn conversation(messages: &[Message]) -> Vec<Content<'_>> {
 
 /// The model name as a URL path.
 fn model_path(model: &str) -> String {
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~')
+        .remove(b'/');
     let model = model.strip_prefix("models/").unwrap_or(model);
-    let mut path = String::with_capacity(model.len());
-    for byte in model.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(path, "%{byte:02X}");
-        }
-    }
-    if path.starts_with("tunedModels/") {
-        path
+    let path = utf8_percent_encode(model, RESERVED);
+    if model.starts_with("tunedModels/") {
+        path.to_string()
     } else {
         format!("models/{path}")
     }
@@ -162,10 +160,9 @@ impl WireFormat for Gemini {
             contents: conversation(&request.messages),
             tools: tools.into_iter().collect(),
             generation_config: GenerationConfig {
-                temperature: (!adjustments.has(Adjustment::OmitTemperature))
-                    .then_some(request.temperature),
+                temperature: adjustments.temperature(request),
                 max_output_tokens: adjustments.limit(request.max_output_tokens),
-                seed: (!adjustments.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed)),
+                seed: adjustments.seed(request),
                 response_mime_type: schema
                     .filter(|_| !adjustments.has(Adjustment::ThirdSchemaMode))
                     .map(|_| "application/json"),

@@ -1,7 +1,7 @@
 use roundtable_engine::model::{Delta, Offer, ToolCall};
 use serde_json::json;
 
-use super::super::testing::{
+use super::super::test_support::{
     Reply, Server, call, called, calls, registry, request, text, tool_request,
 };
 use super::*;

@@ -6,7 +6,7 @@ use super::super::families::Families;
 use super::super::gemini::Gemini;
 use super::super::ollama::Ollama;
 use super::super::openai::OpenAi;
-use super::super::testing::request;
+use super::super::test_support::request;
 use super::super::wire::{Adjustments, WireFormat};
 
 fn sent(wire: &dyn WireFormat, with_images: bool) -> Value {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use roundtable_engine::model::{Delta, Deltas, Model, Request};
+use roundtable_engine::model::{Deltas, Model, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
@@ -16,53 +16,29 @@ pub(super) struct WithConcurrencyLimit {
 
 impl Model for WithConcurrencyLimit {
     fn stream(&self, request: Request) -> Deltas {
-        let waiting = State::Waiting {
-            inner: Arc::clone(&self.inner),
-            permits: Arc::clone(&self.permits),
-            request,
-        };
-        into_deltas(waiting)
+        let (inner, permits) = (Arc::clone(&self.inner), Arc::clone(&self.permits));
+        into_deltas(Call {
+            waiting: Some((inner, permits, request)),
+            running: None,
+        })
     }
 
     forward_capabilities!(inner);
 }
 
-enum State {
-    Waiting {
-        inner: Arc<dyn Model>,
-        permits: Arc<Semaphore>,
-        request: Request,
-    },
-    Running {
-        stream: Deltas,
-        /// `None` only if the semaphore is closed, which does not happen.
-        #[expect(dead_code, reason = "held until the stream is dropped")]
-        permit: Option<OwnedSemaphorePermit>,
-    },
-    Over,
+struct Call {
+    waiting: Option<(Arc<dyn Model>, Arc<Semaphore>, Request)>,
+    /// The permit is `None` only if the semaphore is closed, which does not happen.
+    running: Option<(Deltas, Option<OwnedSemaphorePermit>)>,
 }
 
-impl DeltaSource for State {
+impl DeltaSource for Call {
     async fn next(&mut self) -> Option<Item> {
-        if matches!(self, Self::Waiting { .. })
-            && let Self::Waiting {
-                inner,
-                permits,
-                request,
-            } = std::mem::replace(self, Self::Over)
-        {
+        if let Some((inner, permits, request)) = self.waiting.take() {
             let permit = permits.acquire_owned().await.ok();
-            let stream = inner.stream(request);
-            *self = Self::Running { stream, permit };
+            self.running = Some((inner.stream(request), permit));
         }
-        let Self::Running { stream, .. } = self else {
-            return None;
-        };
-        let item = stream.next().await?;
-        if matches!(item, Err(_) | Ok(Delta::Finish(_))) {
-            *self = Self::Over;
-        }
-        Some(item)
+        self.running.as_mut()?.0.next().await
     }
 }
 

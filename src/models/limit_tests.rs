@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use futures::stream;
-use roundtable_engine::model::{Finish, ModelError};
+use roundtable_engine::model::{Delta, Finish, ModelError};
 
 use super::super::retry::WithRetry;
-use super::super::testing::{Reply, Server, call, drain, plain_request, registry_from};
+use super::super::test_support::{Reply, Server, call, drain, plain_request, registry_from};
 use super::*;
 use crate::config::Retry;
 

@@ -23,7 +23,7 @@ mod prices;
 mod retry;
 mod schema;
 #[cfg(test)]
-mod testing;
+mod test_support;
 mod wire;
 
 use std::collections::{BTreeMap, HashMap};
@@ -229,10 +229,14 @@ impl ModelRegistry {
         let ProviderHandle {
             backend, permits, ..
         } = self.handle(provider)?;
-        let policy = self.config.retry;
-        Ok(Arc::new(HostedEmbedder::new(
-            name, format, backend, permits, policy,
-        )))
+        Ok(Arc::new(HostedEmbedder(Arc::new(embed::Source {
+            full_name: name.to_string(),
+            model: name.model().to_owned(),
+            format,
+            backend,
+            permits,
+            policy: self.config.retry,
+        }))))
     }
 
     /// The provider's own list of its models. The request is not retried.

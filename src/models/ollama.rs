@@ -14,7 +14,7 @@ use super::framing::Framing;
 use super::images;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
-    ToolCallStyle, WireFormat, chat, functions, json, narrow_seed,
+    ToolCallStyle, WireFormat, chat, functions, json, narrow_seed, read_list,
 };
 
 const MIN_CONTEXT: u32 = 4096;
@@ -164,13 +164,11 @@ impl WireFormat for Ollama {
     }
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
-        let list: List = serde_json::from_slice(body).ok()?;
-        let listed = |entry: Entry| Listed {
+        read_list(body, |entry: Entry| Listed {
             id: entry.name,
             created: None,
             bytes: entry.size,
-        };
-        Some(list.models.into_iter().map(listed).collect())
+        })
     }
 }
 
@@ -201,11 +199,6 @@ struct Function {
     name: String,
     #[serde(default)]
     arguments: Value,
-}
-
-#[derive(Deserialize)]
-struct List {
-    models: Vec<Entry>,
 }
 
 #[derive(Deserialize)]

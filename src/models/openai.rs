@@ -18,7 +18,7 @@ use super::images;
 use super::schema::OPENAI_STRICT;
 use super::wire::{
     Adjustment, Adjustments, Call, CallPart, ChatMessage, FrameError, Listed, Progress,
-    ToolCallStyle, WireFormat, chat, functions, json, narrow_seed, sanitize_name,
+    ToolCallStyle, WireFormat, chat, functions, json, read_list, sanitize_name,
 };
 
 pub(super) struct OpenAi {
@@ -156,9 +156,8 @@ impl WireFormat for OpenAi {
                     include_usage: true,
                 },
             ),
-            temperature: (!adjustments.has(Adjustment::OmitTemperature))
-                .then_some(request.temperature),
-            seed: (!adjustments.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed)),
+            temperature: adjustments.temperature(request),
+            seed: adjustments.seed(request),
             max_tokens,
             max_completion_tokens,
             response_format: self.response_format(request, adjustments),
@@ -263,16 +262,14 @@ impl WireFormat for OpenAi {
     }
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>> {
-        let list: List = serde_json::from_slice(body).ok()?;
-        let listed = |entry: Entry| Listed {
+        read_list(body, |entry: Entry| Listed {
             id: entry.id,
             created: entry
                 .created
                 .filter(|seconds| *seconds > 0)
                 .map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)),
             bytes: None,
-        };
-        Some(list.data.into_iter().map(listed).collect())
+        })
     }
 }
 
@@ -394,11 +391,6 @@ struct Cached {
 #[derive(Deserialize)]
 struct Reasoned {
     reasoning_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    data: Vec<Entry>,
 }
 
 #[derive(Deserialize)]

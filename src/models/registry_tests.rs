@@ -90,7 +90,7 @@ fn c11_the_users_prices_are_found_in_the_configuration_folder() {
 #[test]
 fn m15_tool_support_depends_on_the_model_name_or_the_configuration() {
     let calls = |setting: &str, model: &str| {
-        let registry = super::testing::registry_from(&format!(
+        let registry = super::test_support::registry_from(&format!(
             "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n{setting}\n"
         ));
         let name = registry

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
 use roundtable_engine::model::{Delta, Deltas, Model, ModelError, Request};
 
-use super::delta_stream::{DeltaSource, Item, forward_capabilities, into_deltas};
+use super::delta_stream::{
+    DeltaSource, Item, forward_capabilities, into_deltas, next_or_interrupted,
+};
 use crate::config::Retry;
 
 /// Makes up to `policy.attempts` attempts. [`Delta::Restart`] before each retry discards the text so far.
@@ -24,7 +25,6 @@ impl Model for WithRetry {
             stream: None,
             failed: 0,
             backoff: None,
-            over: false,
         };
         into_deltas(call)
     }
@@ -39,44 +39,30 @@ struct Call {
     stream: Option<Deltas>,
     failed: u32,
     backoff: Option<Duration>,
-    over: bool,
 }
 
 impl DeltaSource for Call {
     async fn next(&mut self) -> Option<Item> {
-        if self.over {
-            return None;
-        }
         if let Some(backoff) = self.backoff.take() {
             tokio::time::sleep(backoff).await;
         }
         let stream = self
             .stream
             .get_or_insert_with(|| self.inner.stream(self.request.clone()));
-        let error = match stream.next().await {
-            Some(Ok(delta)) => {
-                if matches!(delta, Delta::Finish(_)) {
-                    self.over = true;
-                    self.stream = None;
-                }
-                return Some(Ok(delta));
-            }
-            Some(Err(error)) => error,
-            None => ModelError::Interrupted {
-                detail: "the stream ended before the reply did".to_owned(),
-            },
+        let error = match next_or_interrupted(stream).await {
+            Ok(delta) => return Some(Ok(delta)),
+            Err(error) => error,
         };
         // Dropped before the backoff, to release the concurrency permit.
         self.stream = None;
         self.failed += 1;
         self.backoff = backoff(&self.policy, self.failed, &error);
-        if self.backoff.is_none() {
-            self.over = true;
-            return Some(Err(error));
-        }
-        Some(Ok(Delta::Restart {
-            reason: error.to_string(),
-        }))
+        Some(match self.backoff {
+            Some(_) => Ok(Delta::Restart {
+                reason: error.to_string(),
+            }),
+            None => Err(error),
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use futures::stream;
+use futures::{StreamExt, stream};
 use roundtable_engine::model::Finish;
 use tokio::time::Instant;
 
-use super::super::testing::{drain, plain_request};
+use super::super::test_support::{drain, plain_request};
 use super::*;
 
 /// Fails as scripted, then answers.

@@ -15,11 +15,30 @@ const BOUNDS: [&str; 9] = [
     "pattern",
 ];
 
-/// The subset of JSON schema that a provider accepts.
+/// Keywords that every provider accepts.
+const KEYWORDS: [&str; 12] = [
+    "type",
+    "title",
+    "description",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "enum",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "format",
+];
+
+/// Values of `format` that every provider accepts.
+const FORMATS: [&str; 3] = ["date-time", "time", "date"];
+
+/// The subset of JSON schema that a provider accepts. All other keywords are removed.
 pub(super) struct Dialect {
-    /// Accepted keywords; all others are removed.
+    /// In addition to [`KEYWORDS`].
     keywords: &'static [&'static str],
-    /// Accepted values of `format`.
+    /// In addition to [`FORMATS`].
     formats: &'static [&'static str],
     /// `oneOf` is rejected, `anyOf` accepted.
     one_of_as_any_of: bool,
@@ -29,20 +48,8 @@ pub(super) struct Dialect {
 
 pub(super) const OPENAI_STRICT: Dialect = Dialect {
     keywords: &[
-        "type",
-        "title",
-        "description",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
         "const",
-        "anyOf",
-        "$ref",
-        "$defs",
         "pattern",
-        "format",
         "multipleOf",
         "minimum",
         "maximum",
@@ -51,49 +58,15 @@ pub(super) const OPENAI_STRICT: Dialect = Dialect {
         "minItems",
         "maxItems",
     ],
-    formats: &[
-        "date-time",
-        "time",
-        "date",
-        "duration",
-        "email",
-        "hostname",
-        "ipv4",
-        "ipv6",
-        "uuid",
-    ],
+    formats: &["duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
     one_of_as_any_of: true,
     const_as_enum: false,
 };
 
 pub(super) const ANTHROPIC: Dialect = Dialect {
-    keywords: &[
-        "type",
-        "title",
-        "description",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
-        "enum",
-        "const",
-        "anyOf",
-        "allOf",
-        "$ref",
-        "$defs",
-        "format",
-    ],
+    keywords: &["const", "allOf"],
     formats: &[
-        "date-time",
-        "time",
-        "date",
-        "duration",
-        "email",
-        "hostname",
-        "uri",
-        "ipv4",
-        "ipv6",
-        "uuid",
+        "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid",
     ],
     one_of_as_any_of: true,
     const_as_enum: false,
@@ -101,31 +74,27 @@ pub(super) const ANTHROPIC: Dialect = Dialect {
 
 pub(super) const GEMINI: Dialect = Dialect {
     keywords: &[
-        "type",
-        "title",
-        "description",
-        "properties",
-        "required",
-        "additionalProperties",
-        "items",
         "prefixItems",
-        "enum",
-        "anyOf",
         "oneOf",
-        "$ref",
-        "$defs",
-        "format",
         "minimum",
         "maximum",
         "minItems",
         "maxItems",
     ],
-    formats: &["date-time", "date", "time"],
+    formats: &[],
     one_of_as_any_of: false,
     const_as_enum: true,
 };
 
 impl Dialect {
+    fn accepts(&self, keyword: &str) -> bool {
+        KEYWORDS.contains(&keyword) || self.keywords.contains(&keyword)
+    }
+
+    fn accepts_format(&self, format: &str) -> bool {
+        FORMATS.contains(&format) || self.formats.contains(&format)
+    }
+
     pub(super) fn translate(&self, schema: &Value) -> Value {
         let Value::Object(schema) = schema else {
             return schema.clone();
@@ -143,8 +112,8 @@ impl Dialect {
                 "format"
                     if !value
                         .as_str()
-                        .is_some_and(|format| self.formats.contains(&format)) => {}
-                bound if !self.keywords.contains(&bound) => {
+                        .is_some_and(|format| self.accepts_format(format)) => {}
+                bound if !self.accepts(bound) => {
                     if BOUNDS.contains(&bound) {
                         bounds.push(format!("{bound}: {value}"));
                     }

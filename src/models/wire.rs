@@ -9,7 +9,8 @@ use roundtable_core::usage::Usage;
 use roundtable_engine::model::{
     Delta, Finish, Message, Offer, Request, Speaker, Tool, ToolCall, ToolPart, Tools,
 };
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::framing::Framing;
@@ -225,13 +226,21 @@ const THINKING_TOKENS: u32 = 8_192;
 pub(super) struct Adjustments(u16);
 
 impl Adjustments {
-    pub(super) fn has(self, concession: Adjustment) -> bool {
-        self.0 & (1 << concession as u8) != 0
+    pub(super) fn has(self, adjustment: Adjustment) -> bool {
+        self.0 & (1 << adjustment as u8) != 0
     }
 
     #[must_use]
-    pub(super) fn with(self, concession: Adjustment) -> Self {
-        Self(self.0 | 1 << concession as u8)
+    pub(super) fn with(self, adjustment: Adjustment) -> Self {
+        Self(self.0 | 1 << adjustment as u8)
+    }
+
+    pub(super) fn temperature(self, request: &Request) -> Option<f64> {
+        (!self.has(Adjustment::OmitTemperature)).then_some(request.temperature)
+    }
+
+    pub(super) fn seed(self, request: &Request) -> Option<u32> {
+        (!self.has(Adjustment::OmitSeed)).then(|| narrow_seed(request.seed))
     }
 
     #[must_use]
@@ -280,11 +289,9 @@ impl Adjustments {
         let too_large = text.contains("too large") || text.contains("at most");
         adjustable
             .iter()
-            .filter(|(_, concession)| {
-                !(too_large && *concession == Adjustment::AlternativeLimitName)
-            })
-            .find(|(word, concession)| !self.has(*concession) && mentions(&text, word))
-            .map(|(_, concession)| self.with(*concession))
+            .filter(|(_, change)| !(too_large && *change == Adjustment::AlternativeLimitName))
+            .find(|(word, change)| !self.has(*change) && mentions(&text, word))
+            .map(|(_, change)| self.with(*change))
     }
 }
 
@@ -343,17 +350,12 @@ impl ToolCallStyle {
     }
 
     fn result<'a>(self, id: &'a str, name: &'a str, text: &'a str) -> ChatMessage<'a> {
-        let message = ChatMessage::new("tool", Cow::Borrowed(text));
+        let mut message = ChatMessage::new("tool", Cow::Borrowed(text));
         match self {
-            Self::ById => ChatMessage {
-                tool_call_id: Some(id),
-                ..message
-            },
-            Self::ByName => ChatMessage {
-                tool_name: Some(name),
-                ..message
-            },
+            Self::ById => message.tool_call_id = Some(id),
+            Self::ByName => message.tool_name = Some(name),
         }
+        message
     }
 }
 
@@ -442,6 +444,22 @@ pub(super) fn sanitize_name(name: &str) -> Cow<'_, str> {
 pub(super) fn narrow_seed(seed: u64) -> u32 {
     let folded = (seed ^ (seed >> 32)) & 0x7fff_ffff;
     u32::try_from(folded).unwrap_or_default()
+}
+
+/// A list of models, under one of the names that providers use for it.
+#[derive(Deserialize)]
+struct List<T> {
+    #[serde(alias = "models")]
+    data: Vec<T>,
+}
+
+/// `None` if the body is not a list of models.
+pub(super) fn read_list<T: DeserializeOwned>(
+    body: &[u8],
+    listed: impl Fn(T) -> Listed,
+) -> Option<Vec<Listed>> {
+    let list: List<T> = serde_json::from_slice(body).ok()?;
+    Some(list.data.into_iter().map(listed).collect())
 }
 
 /// For bodies of structs, strings and numbers, whose serialization cannot fail.

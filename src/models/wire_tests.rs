@@ -51,7 +51,7 @@ mod anything {
     use crate::models::gemini::Gemini;
     use crate::models::ollama::Ollama;
     use crate::models::openai::OpenAi;
-    use crate::models::testing::plain_request;
+    use crate::models::test_support::plain_request;
     use crate::models::wire::{Progress, WireFormat};
 
     fn leaf() -> impl Strategy<Value = Value> {

@@ -27,6 +27,14 @@ pub(crate) fn panels(report: &Report, place: Place, roles: &Roles) -> Vec<Panel>
     sections.map(|section| panel(section, roles)).collect()
 }
 
+/// All sections of a report that belongs to no debate and so has no roles.
+pub(crate) fn all_panels(report: &Report) -> Vec<Panel> {
+    let sections = report.sections.iter();
+    sections
+        .map(|section| panel(section, &Roles::default()))
+        .collect()
+}
+
 pub(crate) fn panel(section: &Section, roles: &Roles) -> Panel {
     let blocks = section.blocks.iter();
     let body = blocks.map(|block| render(block, section, roles).to_string());

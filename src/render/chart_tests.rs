@@ -1,7 +1,7 @@
 use roundtable_engine::report::{Dot, DotRow, Line, Unit};
 
 use super::*;
-use crate::render::samples;
+use crate::render::test_support;
 
 fn roles() -> Roles {
     Roles::named(&["proposer", "skeptic", "synthesizer", "judge"])
@@ -10,23 +10,23 @@ fn roles() -> Roles {
 /// C-14: titles, direct labels, thresholds, one colour per role, and the data as a table.
 #[test]
 fn c14_lines_are_labelled_and_have_thresholds() {
-    insta::assert_snapshot!(figure(&samples::convergence(), &roles()).as_str());
+    insta::assert_snapshot!(figure(&test_support::convergence(), &roles()).as_str());
 }
 
 #[test]
 fn c14_dots_show_each_role_and_the_spread() {
-    insta::assert_snapshot!(figure(&samples::scores(), &roles()).as_str());
+    insta::assert_snapshot!(figure(&test_support::scores(), &roles()).as_str());
 }
 
 #[test]
 fn c14_bars_are_labelled_with_values() {
-    insta::assert_snapshot!(figure(&samples::bars(), &roles()).as_str());
+    insta::assert_snapshot!(figure(&test_support::bars(), &roles()).as_str());
 }
 
 /// Equal values are drawn in different lanes.
 #[test]
 fn c14_dots_do_not_overlap() {
-    let drawn = figure(&samples::forecast(), &roles());
+    let drawn = figure(&test_support::forecast(), &roles());
     let mut positions: Vec<&str> = drawn
         .as_str()
         .split("<circle class=\"dot ")

@@ -189,13 +189,10 @@ fn turn_usage(model: String, spent: &Spent) -> String {
         parts.push(format!("{} tokens", grouped(spent.usage.total())));
     }
     parts.push(duration(spent.latency_ms));
-    if spent.retries > 0 {
-        let word = if spent.retries == 1 {
-            "retry"
-        } else {
-            "retries"
-        };
-        parts.push(format!("{} {word}", spent.retries));
+    match spent.retries {
+        0 => {}
+        1 => parts.push("1 retry".into()),
+        several => parts.push(format!("{several} retries")),
     }
     parts.join(" · ")
 }
@@ -226,13 +223,14 @@ fn usage(transcript: &Transcript) -> Vec<Figure> {
     ]
 }
 
+/// 0 before the first one.
+fn last_numbered_round(transcript: &Transcript) -> u32 {
+    let numbers = transcript.rounds.iter().filter_map(|round| round.number);
+    numbers.max().unwrap_or(0)
+}
+
 fn meta(transcript: &Transcript) -> Vec<String> {
-    let played = transcript
-        .rounds
-        .iter()
-        .filter_map(|round| round.number)
-        .max()
-        .unwrap_or(0);
+    let played = last_numbered_round(transcript);
     let protocol = protocols::title(&transcript.protocol);
     let rounds = counted(usize::try_from(played).unwrap_or(usize::MAX), "round");
     let mut parts = vec![
@@ -275,16 +273,11 @@ fn upcoming(transcript: &Transcript) -> Vec<UpcomingRound> {
     let Some(planned) = transcript.planned.filter(|_| !transcript.is_over()) else {
         return Vec::new();
     };
-    let played = transcript
-        .rounds
-        .iter()
-        .filter_map(|round| round.number)
-        .max();
     let is_past_numbered_rounds = transcript.rounds.iter().any(|round| round.number.is_none());
     if is_past_numbered_rounds {
         return Vec::new();
     }
-    let next = played.unwrap_or(0) + 1;
+    let next = last_numbered_round(transcript) + 1;
     let mut upcoming: Vec<UpcomingRound> = (next..=planned.least)
         .map(|number| UpcomingRound {
             title: format!("Round {number}"),

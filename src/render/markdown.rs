@@ -120,8 +120,8 @@ fn safe_url(kind: LinkType, url: &str) -> Option<String> {
 
 #[derive(Default)]
 struct Filter {
-    /// For every open element, whether it is part of the output.
-    open: Vec<bool>,
+    /// For every open element, the event that ends it; `None` if it is not part of the output.
+    open: Vec<Option<Event<'static>>>,
     depth: usize,
 }
 
@@ -148,8 +148,13 @@ impl Filter {
             self.depth += 1;
         }
         let too_deep = is_container && self.depth > MAX_DEPTH;
+        let is_image = matches!(tag, Tag::Image { .. });
         let event = if too_deep { None } else { Self::kept(tag) };
-        self.open.push(event.is_some());
+        self.open.push(event.as_ref().map(|event| match event {
+            Event::Start(tag) => Event::End(tag.to_end()),
+            _ if is_image => Event::Text("]".into()),
+            _ => Event::InlineHtml("</a>".into()),
+        }));
         event
     }
 
@@ -200,34 +205,7 @@ impl Filter {
         if matches!(tag, TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item) {
             self.depth = self.depth.saturating_sub(1);
         }
-        if !self.open.pop().unwrap_or(false) {
-            return None;
-        }
-        match tag {
-            TagEnd::Image => Some(Event::Text("]".into())),
-            TagEnd::Link => Some(Event::InlineHtml("</a>".into())),
-            TagEnd::Heading(level) => Some(Event::End(TagEnd::Heading(demoted(level)))),
-            TagEnd::HtmlBlock => Some(Event::End(TagEnd::Paragraph)),
-            TagEnd::BlockQuote(_) => Some(Event::End(TagEnd::BlockQuote(None))),
-            TagEnd::Paragraph
-            | TagEnd::CodeBlock
-            | TagEnd::List(_)
-            | TagEnd::Item
-            | TagEnd::Table
-            | TagEnd::TableHead
-            | TagEnd::TableRow
-            | TagEnd::TableCell
-            | TagEnd::Emphasis
-            | TagEnd::Strong
-            | TagEnd::Strikethrough => Some(Event::End(tag)),
-            TagEnd::FootnoteDefinition
-            | TagEnd::DefinitionList
-            | TagEnd::DefinitionListTitle
-            | TagEnd::DefinitionListDefinition
-            | TagEnd::Superscript
-            | TagEnd::Subscript
-            | TagEnd::MetadataBlock(_) => None,
-        }
+        self.open.pop().flatten()
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
@@ -25,7 +25,6 @@ use super::live::Feed;
 use super::problem::Problem;
 use super::reader::{Cursor, Frame, InvalidEventId, Reader};
 use super::rest::find;
-use crate::failure::Fault;
 use crate::store::{DebateRow, StoreError};
 
 /// Text is batched for this long before it is sent.
@@ -71,19 +70,13 @@ pub(super) async fn stream(
         subscription.sent_at = Instant::now();
         Some((Ok::<_, std::convert::Infallible>(bytes), subscription))
     });
-    let mut response = Response::new(Body::from_stream(body));
-    let fixed = [
+    let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
         // Keeps proxies from buffering the stream.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    for (name, value) in fixed {
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
-    }
-    Ok(response)
+    Ok((headers, Body::from_stream(body)).into_response())
 }
 
 /// Whether the debate runs or will run. Its journal may end with `Ended` if it was cancelled and is being resumed.
@@ -101,7 +94,7 @@ fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
         _ => return Ok(Cursor::default()),
     };
     text.parse()
-        .map_err(|error: InvalidEventId| Problem::invalid(vec![Fault::new(at, error.to_string())]))
+        .map_err(|error: InvalidEventId| Problem::invalid_at(at, error.to_string()))
 }
 
 /// One connection that streams a debate.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::App;
 use super::access::Caller;
 use super::problem::Problem;
-use super::web::{Choice, Frame, Visitor, learning_page};
+use super::web::{self, Choice, learning_page};
 use crate::clock;
 
 /// The knowledge of every domain, with the full audit history.
@@ -87,12 +87,6 @@ pub(super) async fn page(
             is_chosen: chosen.as_ref() == Some(domain),
         })
         .collect();
-    let is_signed_in = caller.is_some_and(|caller| caller.token.is_some());
-    let visitor = if is_signed_in {
-        Visitor::SignedIn
-    } else {
-        Visitor::Local
-    };
-    let frame = Frame::new("learning", visitor);
+    let frame = web::frame("learning", caller.as_deref());
     Ok(Html(learning_page(&report, &choices, frame)))
 }

@@ -122,7 +122,7 @@ pub(crate) async fn serve(
         store: store.clone(),
         context,
     });
-    announce(address);
+    announce(&format!("Listening on http://{address}"));
     if store.is_shared() {
         scheduler.join_cluster();
     } else {
@@ -146,6 +146,8 @@ pub(crate) async fn serve(
 fn router(app: Arc<App>) -> Router {
     let debate = "/api/v1/debates/{id}";
     let of_debate = |rest: &str| format!("{debate}/{rest}");
+    let forecast = "/api/v1/reasoning/debate/{id}";
+    let of_forecast = |rest: &str| format!("{forecast}/{rest}");
     Router::new()
         .route("/api/v1/debates", get(rest::list).post(rest::create))
         .route(debate, get(rest::show).delete(rest::delete))
@@ -158,23 +160,11 @@ fn router(app: Arc<App>) -> Router {
         .route(&of_debate("rating"), post(rest::rating))
         .route(&of_debate("export"), get(rest::export))
         .route("/api/v1/reasoning/debate", post(reasoning::create))
-        .route("/api/v1/reasoning/debate/{id}", get(reasoning::show))
-        .route(
-            "/api/v1/reasoning/debate/{id}/round/{number}",
-            get(reasoning::round),
-        )
-        .route(
-            "/api/v1/reasoning/debate/{id}/role/{name}",
-            get(reasoning::role),
-        )
-        .route(
-            "/api/v1/reasoning/debate/{id}/consensus",
-            get(reasoning::consensus),
-        )
-        .route(
-            "/api/v1/reasoning/debate/{id}/resolution",
-            post(reasoning::resolve),
-        )
+        .route(forecast, get(reasoning::show))
+        .route(&of_forecast("round/{number}"), get(reasoning::round))
+        .route(&of_forecast("role/{name}"), get(reasoning::role))
+        .route(&of_forecast("consensus"), get(reasoning::consensus))
+        .route(&of_forecast("resolution"), post(reasoning::resolve))
         .route("/api/v1/reasoning/calibration", get(reasoning::calibration))
         .route("/calibration", get(reasoning::page))
         .route("/api/v1/learning", get(learning::all))
@@ -251,10 +241,10 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem>
     }))
 }
 
-/// On standard output, so that a program that started the server on port 0 learns the port.
-fn announce(address: SocketAddr) {
+/// On standard output, so that a supervisor can wait for it and a program that chose port 0 learns the port.
+fn announce(line: &str) {
     let mut out = anstream::stdout().lock();
-    let _ = writeln!(out, "Listening on http://{address}");
+    let _ = writeln!(out, "{line}");
     let _ = out.flush();
 }
 

@@ -88,6 +88,11 @@ impl Problem {
         }
     }
 
+    /// A request with one invalid value.
+    pub(crate) fn invalid_at(at: &str, message: impl Into<String>) -> Self {
+        Self::invalid(vec![Fault::new(at, message)])
+    }
+
     /// The cause goes to the log only, not to the client.
     pub(crate) fn internal(cause: &str) -> Self {
         log::note(&format!("request failed: {cause}"));
@@ -197,9 +202,7 @@ impl From<Failure> for Problem {
             return Self::store_unavailable(failure.message());
         }
         match failure.code() {
-            Code::Usage if failure.faults().is_empty() => {
-                Self::invalid(vec![Fault::new("", failure.message())])
-            }
+            Code::Usage if failure.faults().is_empty() => Self::invalid_at("", failure.message()),
             Code::Usage => Self::invalid(failure.faults().to_vec()),
             Code::NoModel => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -228,7 +231,7 @@ impl From<SchedulerError> for Problem {
                 Self::new(StatusCode::CONFLICT, "running-elsewhere", text)
             }
             SchedulerError::Full => Full.into(),
-            SchedulerError::InvalidChoice(_) => Self::invalid(vec![Fault::new("/choice", text)]),
+            SchedulerError::InvalidChoice(_) => Self::invalid_at("/choice", text),
             SchedulerError::Failed(failure) => failure.into(),
         }
     }

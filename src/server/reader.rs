@@ -53,13 +53,6 @@ impl Hash {
 }
 
 impl PartialTurn {
-    fn begin(restarts: u32) -> Self {
-        Self {
-            restarts,
-            ..Self::default()
-        }
-    }
-
     /// The rest of `text`; `None` if the received part is not its prefix.
     fn rest<'t>(&self, text: &'t str) -> Option<&'t str> {
         let (prefix, rest) = text.split_at_checked(self.length)?;
@@ -189,29 +182,15 @@ impl Reader {
             return Vec::new();
         }
         self.note_end(event);
+        let mut is_known = false;
+        let mut frames = Vec::new();
         match event {
-            Event::RoundStarted { round, .. } => {
-                let is_known = self.cursor.rounds.remove(round);
-                self.cursor.seq = seq;
-                let envelope = self.envelopes.wrap(event);
-                let frames = envelope.filter(|_| !is_known);
-                frames
-                    .map(|envelope| self.frame(envelope))
-                    .into_iter()
-                    .collect()
-            }
+            Event::RoundStarted { round, .. } => is_known = self.cursor.rounds.remove(round),
             Event::StepFinished(step) => {
-                let mut frames = self.finish_turn(step);
+                frames = self.finish_turn(step);
                 self.cursor.turns.remove(&step.call.step);
-                self.cursor.seq = seq;
-                frames.extend(self.wrap(event));
-                frames
             }
-            Event::StepFailed(step) => {
-                self.cursor.turns.remove(&step.call.step);
-                self.cursor.seq = seq;
-                self.wrap(event).into_iter().collect()
-            }
+            Event::StepFailed(step) => drop(self.cursor.turns.remove(&step.call.step)),
             Event::Opened(_)
             | Event::Noted { .. }
             | Event::StepStarted { .. }
@@ -225,11 +204,11 @@ impl Reader {
             | Event::Assessed { .. }
             | Event::Said(_)
             | Event::Asked(_)
-            | Event::Decided(_) => {
-                self.cursor.seq = seq;
-                self.wrap(event).into_iter().collect()
-            }
+            | Event::Decided(_) => {}
         }
+        self.cursor.seq = seq;
+        frames.extend(self.wrap(event).filter(|_| !is_known));
+        frames
     }
 
     /// All events after the reader's position. `None` if entries are no longer in memory and the journal has to be read
@@ -313,7 +292,10 @@ impl Reader {
     }
 
     fn begin_turn(&mut self, turn: &LiveTurn) {
-        let part = PartialTurn::begin(turn.restarts);
+        let part = PartialTurn {
+            restarts: turn.restarts,
+            ..PartialTurn::default()
+        };
         self.cursor.turns.insert(turn.step.clone(), part);
     }
 
@@ -323,21 +305,13 @@ impl Reader {
 
     fn wrap(&mut self, event: &Event) -> Option<Frame> {
         let envelope = self.envelopes.wrap(event)?;
-        Some(self.frame(envelope))
-    }
-
-    fn frame(&self, envelope: Envelope) -> Frame {
-        Frame {
-            id: self.cursor.to_string(),
-            envelope,
-        }
+        let id = self.cursor.to_string();
+        Some(Frame { id, envelope })
     }
 
     fn note_end(&mut self, event: &Event) {
-        if matches!(event, Event::Ended(_)) {
-            self.has_ended = true;
-        } else if matches!(event, Event::Reopened { .. }) {
-            self.has_ended = false;
+        if matches!(event, Event::Ended(_) | Event::Reopened { .. }) {
+            self.has_ended = matches!(event, Event::Ended(_));
         }
     }
 }

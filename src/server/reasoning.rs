@@ -26,7 +26,6 @@ use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
 use super::web::{self, calibration_page};
-use crate::failure::Fault;
 use crate::setup::DebateSpec;
 use crate::store::{self, DebateRow, Resolution};
 use crate::{clock, forecast_history};
@@ -99,11 +98,7 @@ pub(super) async fn show(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
-    if row.ended_at.is_none() {
-        return Ok(pending(row.id, row.state, None));
-    }
-    Ok(Json(result_of(&app, &row).await?).into_response())
+    part(&app, &id, Ok).await
 }
 
 pub(super) async fn round(
@@ -112,15 +107,14 @@ pub(super) async fn round(
 ) -> Result<Response, Problem> {
     part(&app, &id, |result| {
         let wanted = number.parse::<u32>().ok();
-        let mut rounds = result.debate_log.rounds.iter();
+        let rounds = result.debate_log.rounds;
+        let count = rounds.len();
+        let mut rounds = rounds.into_iter();
         let found = rounds.find(|round| Some(round.round_number) == wanted);
-        let found = found.ok_or_else(|| {
-            let count = result.debate_log.rounds.len();
+        let round = found.ok_or_else(|| {
             Problem::not_found(&format!("there is no such round; the debate has {count}"))
         })?;
-        Ok(ForecastRound {
-            round: found.clone(),
-        })
+        Ok(ForecastRound { round })
     })
     .await
 }
@@ -130,12 +124,9 @@ pub(super) async fn role(
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     part(&app, &id, |result| {
-        let rounds = result.debate_log.rounds.iter();
-        let all = rounds.flat_map(|round| &round.arguments);
-        let arguments: Vec<_> = all
-            .filter(|argument| argument.role == name)
-            .cloned()
-            .collect();
+        let rounds = result.debate_log.rounds.into_iter();
+        let all = rounds.flat_map(|round| round.arguments);
+        let arguments: Vec<_> = all.filter(|argument| argument.role == name).collect();
         let has_seat = result.roundtable.models.contains_key(&name);
         if arguments.is_empty() && !has_seat {
             return Err(Problem::not_found("there is no such role in this debate"));
@@ -152,8 +143,8 @@ pub(super) async fn consensus(
     part(&app, &id, |result| {
         Ok(ForecastConsensus {
             consensus_score: result.consensus_score,
-            probability_distribution: result.probability_distribution.clone(),
-            disagreement_map: result.disagreement_map.clone(),
+            probability_distribution: result.probability_distribution,
+            disagreement_map: result.disagreement_map,
         })
     })
     .await
@@ -176,7 +167,7 @@ pub(super) async fn resolve(
         && !known.contains(outcome)
     {
         let message = format!("unknown outcome '{outcome}'; known: {}", known.join(", "));
-        return Err(Problem::invalid(vec![Fault::new("/outcome", message)]));
+        return Err(Problem::invalid_at("/outcome", message));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let resolving = Resolution { outcome, by };
@@ -203,18 +194,18 @@ pub(super) async fn page(
     Ok(Html(calibration_page(&report, frame)))
 }
 
-/// A part of the result, or 202 while the debate runs.
+/// The chosen part of the result, or 202 while the debate runs.
 async fn part<T: Serialize>(
     app: &App,
     id: &str,
-    choose: impl FnOnce(&DebateResult) -> Result<T, Problem>,
+    choose: impl FnOnce(DebateResult) -> Result<T, Problem>,
 ) -> Result<Response, Problem> {
     let row = find(app, id).await?;
     if row.ended_at.is_none() {
         return Ok(pending(row.id, row.state, None));
     }
     let result = result_of(app, &row).await?;
-    Ok(Json(choose(&result)?).into_response())
+    Ok(Json(choose(result)?).into_response())
 }
 
 /// The forecast with exactly this id. Debates of other protocols are not found.

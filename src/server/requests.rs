@@ -331,21 +331,18 @@ fn checked<T: Content>(value: Value) -> Result<T, Problem> {
             return Err(Problem::invalid(faults));
         }
     }
-    serde_json::from_value(value)
-        .map_err(|error| Problem::invalid(vec![Fault::new("", error.to_string())]))
+    serde_json::from_value(value).map_err(|error| Problem::invalid_at("", error.to_string()))
 }
 
 /// A message may contain the whole body; keep its beginning and end.
 fn short(message: &str) -> String {
     const MAX: usize = 300;
-    if message.chars().count() <= MAX {
+    let length = message.chars().count();
+    if length <= MAX {
         return message.to_owned();
     }
-    let (head, tail): (String, String) = (
-        message.chars().take(MAX / 2).collect(),
-        message.chars().rev().take(MAX / 2).collect(),
-    );
-    let tail: String = tail.chars().rev().collect();
+    let head: String = message.chars().take(MAX / 2).collect();
+    let tail: String = message.chars().skip(length - MAX / 2).collect();
     format!("{head} … {tail}")
 }
 

@@ -28,9 +28,8 @@ use super::requests::{
 use super::scheduler::progress_sink;
 use crate::clock;
 use crate::export::{self, ExportError, Format};
-use crate::failure::Fault;
 use crate::setup::{self, DebateSpec};
-use crate::store::{self, Created, DebateRow, Rating};
+use crate::store::{self, Created, DebateRow, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
@@ -133,10 +132,10 @@ pub(super) async fn create(
 pub(super) fn id_of(created: &Created) -> Result<Uuid, Problem> {
     match created {
         Created::New(id) | Created::Existing(id) => Ok(*id),
-        Created::KeyConflict => Err(Problem::invalid(vec![Fault::new(
+        Created::KeyConflict => Err(Problem::invalid_at(
             "Idempotency-Key",
             "this key was used for a different request: use a new one",
-        )])),
+        )),
     }
 }
 
@@ -155,19 +154,17 @@ pub(super) async fn list(
     State(app): State<Arc<App>>,
     query: Result<Query<ListQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<Json<DebateList>, Problem> {
-    let Query(query) =
-        query.map_err(|error| Problem::invalid(vec![Fault::new("query", error.body_text())]))?;
+    let Query(query) = query.map_err(|error| Problem::invalid_at("query", error.body_text()))?;
     let filter = query.filter()?;
-    let page = app.store.list(&filter).await?;
-    let is_full = page.debates.len() as u64 == u64::from(filter.limit);
-    let next = page.debates.last().filter(|_| is_full).map(cursor_of);
-    let mut debates = page.debates;
+    let Page { mut debates, total } = app.store.list(&filter).await?;
+    let is_full = debates.len() as u64 == u64::from(filter.limit);
+    let next = debates.last().filter(|_| is_full).map(cursor_of);
     for row in &mut debates {
         overlay_queue_state(&app, row);
     }
     Ok(Json(DebateList {
         debates,
-        total: page.total,
+        total,
         next,
     }))
 }
@@ -189,10 +186,7 @@ pub(super) async fn input(
     let row = find(&app, &id).await?;
     let InputRequest { text, by } = sent.content;
     if text.trim().is_empty() {
-        return Err(Problem::invalid(vec![Fault::new(
-            "/text",
-            "text must not be empty",
-        )]));
+        return Err(Problem::invalid_at("/text", "text must not be empty"));
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let number = app.scheduler.say(row.id, text, by).await?;
@@ -264,7 +258,7 @@ pub(super) fn valid_rating(rating: Option<u8>) -> Result<Rating, Problem> {
     rating.and_then(Rating::new).ok_or_else(|| {
         let range = Rating::RANGE;
         let message = format!("rating must be from {} to {}", range.start(), range.end());
-        Problem::invalid(vec![Fault::new("/rating", message)])
+        Problem::invalid_at("/rating", message)
     })
 }
 
@@ -278,7 +272,7 @@ pub(super) async fn export(
     let format = Format::named(name).ok_or_else(|| {
         let known = Format::names().join(", ");
         let message = format!("unknown format '{name}'; known: {known}");
-        Problem::invalid(vec![Fault::new("format", message)])
+        Problem::invalid_at("format", message)
     })?;
     let entries = app.store.entries(row.id).await?;
     let text = export::render(format, &row, &entries).map_err(|error| match error {
@@ -384,39 +378,21 @@ pub(super) fn idempotency_key(
     let key = value.to_str().ok().map(str::trim);
     let key = key.filter(|key| !key.is_empty() && key.len() <= MAX_KEY_CHARS);
     let key = key.ok_or_else(|| {
-        Problem::invalid(vec![Fault::new(
-            "Idempotency-Key",
-            format!("a key must have 1 to {MAX_KEY_CHARS} ASCII characters"),
-        )])
+        let message = format!("a key must have 1 to {MAX_KEY_CHARS} ASCII characters");
+        Problem::invalid_at("Idempotency-Key", message)
     })?;
     let owner = caller.and_then(|caller| caller.token);
-    Ok(Some(match owner {
-        Some(token) => format!("{token}/{key}"),
-        None => format!("-/{key}"),
-    }))
+    let owner = owner.map_or_else(|| "-".to_owned(), |token| token.to_string());
+    Ok(Some(format!("{owner}/{key}")))
 }
 
 /// A hash of the content that does not depend on whitespace or the order of keys.
 pub(super) fn fingerprint(bytes: &[u8]) -> String {
-    let plain = serde_json::from_slice::<Value>(bytes)
-        .map(|value| sorted(value).to_string())
-        .unwrap_or_default();
-    hex::encode(Sha256::digest(plain.as_bytes()))
-}
-
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(map) => {
-            let mut pairs: Vec<(String, Value)> = map
-                .into_iter()
-                .map(|(key, value)| (key, sorted(value)))
-                .collect();
-            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Value::Object(pairs.into_iter().collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
-    }
+    let plain = serde_json::from_slice(bytes).map(|mut value: Value| {
+        value.sort_all_objects();
+        value.to_string()
+    });
+    hex::encode(Sha256::digest(plain.unwrap_or_default().as_bytes()))
 }
 
 /// `Prefer: wait=30` (RFC 7240).

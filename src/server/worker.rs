@@ -1,11 +1,10 @@
 //! A worker process: runs debates from the shared queue, without an HTTP server.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::scheduler::{Limits, Scheduler, Work};
-use super::{SHUTDOWN_TIMEOUT, log, raise_open_file_limit};
+use super::{SHUTDOWN_TIMEOUT, announce, log, raise_open_file_limit};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -36,7 +35,10 @@ pub(crate) async fn work<E: Future<Output = ()>>(
         queued: 0,
     };
     let scheduler = Scheduler::open(context, store.clone(), limits, Work::Here);
-    announce(&store.location(), options.concurrency);
+    let (place, most) = (store.location(), options.concurrency);
+    announce(&format!(
+        "Working for {place}, up to {most} debates at once"
+    ));
     scheduler.join_cluster();
     shutdown().await;
     log::note("shutting down: taking no more debates; unfinished ones are handed over");
@@ -47,14 +49,4 @@ pub(crate) async fn work<E: Future<Output = ()>>(
     scheduler.close(SHUTDOWN_TIMEOUT).await;
     store.close().await;
     Ok(())
-}
-
-/// On standard output, so that a supervisor can wait for it.
-fn announce(place: &str, concurrency: usize) {
-    let mut out = anstream::stdout().lock();
-    let _ = writeln!(
-        out,
-        "Working for {place}, up to {concurrency} debates at once"
-    );
-    let _ = out.flush();
 }

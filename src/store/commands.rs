@@ -3,12 +3,13 @@
 use roundtable_engine::event::State;
 use serde::{Deserialize, Serialize};
 use sqlx::Row;
+use sqlx::any::AnyRow;
 use uuid::Uuid;
 
-use super::Store;
 use super::errors::{Failure, StoreError};
 use super::location::Location;
 use super::row::parse_id;
+use super::{Store, to_json};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,9 +50,9 @@ impl Store {
                 .bind(to_json(command)?)
                 .execute(&self.reader)
                 .await?;
-            Ok::<_, Failure>(())
+            Ok(())
         };
-        inserted.await.map_err(|failure| self.failed(failure))?;
+        self.run(inserted).await?;
         self.notify_commands().await?;
         Ok(id)
     }
@@ -61,13 +62,10 @@ impl Store {
         &self,
         command: Uuid,
     ) -> Result<Option<CommandOutcome>, StoreError> {
-        let row = sqlx::query("SELECT answer FROM orders WHERE id = $1 AND answer <> ''")
-            .bind(command.to_string())
-            .fetch_optional(&self.reader)
-            .await;
-        row.map_err(Failure::from)
-            .and_then(|row| row.map(|row| from_json(row.try_get("answer")?)).transpose())
-            .map_err(|failure| self.failed(failure))
+        let query = sqlx::query("SELECT answer FROM orders WHERE id = $1 AND answer <> ''")
+            .bind(command.to_string());
+        let read = |row: &AnyRow| from_json(row.try_get("answer")?);
+        self.read_optional(query, read).await
     }
 
     /// Deletes a command whose sender no longer waits for the outcome.
@@ -76,7 +74,7 @@ impl Store {
             .bind(command.to_string())
             .execute(&self.reader)
             .await;
-        deleted.map(drop).map_err(|error| self.failed(error.into()))
+        deleted.map(drop).map_err(|error| self.failed(error))
     }
 
     /// The pending commands for debates that this process owns. Each is returned once.
@@ -84,26 +82,21 @@ impl Store {
         let Location::Server(server) = &*self.location else {
             return Ok(Vec::new());
         };
-        let pending = async {
-            let owner = server.ownership.owner().await?;
-            let rows = sqlx::query(
-                "UPDATE orders SET answer = '' FROM debates \
-                 WHERE orders.answer IS NULL AND debates.id = orders.debate_id AND debates.owner = $1 \
-                 RETURNING orders.id, orders.debate_id, orders.wish",
-            )
-            .bind(owner.id().to_owned())
-            .fetch_all(&self.reader)
-            .await?;
-            let read = |row: &sqlx::any::AnyRow| {
-                Ok(PendingCommand {
-                    id: parse_id(row.try_get("id")?)?,
-                    debate: parse_id(row.try_get("debate_id")?)?,
-                    command: from_json(row.try_get("wish")?)?,
-                })
-            };
-            rows.iter().map(read).collect::<Result<_, Failure>>()
+        let owner = self.run(server.ownership.owner()).await?;
+        let query = sqlx::query(
+            "UPDATE orders SET answer = '' FROM debates \
+             WHERE orders.answer IS NULL AND debates.id = orders.debate_id AND debates.owner = $1 \
+             RETURNING orders.id, orders.debate_id, orders.wish",
+        )
+        .bind(owner.id().to_owned());
+        let read = |row: &AnyRow| {
+            Ok(PendingCommand {
+                id: parse_id(row.try_get("id")?)?,
+                debate: parse_id(row.try_get("debate_id")?)?,
+                command: from_json(row.try_get("wish")?)?,
+            })
         };
-        pending.await.map_err(|failure| self.failed(failure))
+        self.read_all(query, read).await
     }
 
     pub(crate) async fn answer_command(
@@ -117,14 +110,10 @@ impl Store {
                 .bind(to_json(outcome)?)
                 .execute(&self.reader)
                 .await?;
-            Ok::<_, Failure>(())
+            Ok(())
         };
-        answered.await.map_err(|failure| self.failed(failure))
+        self.run(answered).await
     }
-}
-
-fn to_json(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 fn from_json<T: for<'a> Deserialize<'a>>(text: &str) -> Result<T, Failure> {

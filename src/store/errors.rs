@@ -182,24 +182,21 @@ pub(super) enum Fault {
 impl Failure {
     /// The writing task has stopped. Nothing was written.
     pub(super) fn abandoned() -> Self {
-        Self {
-            fault: Fault::Other,
-            detail: "the write was abandoned".into(),
-        }
+        Self::other("the write was abandoned")
     }
 
     pub(super) fn timed_out() -> Self {
-        Self {
-            fault: Fault::Other,
-            detail: "the server does not respond".into(),
-        }
+        Self::other("the server does not respond")
+    }
+
+    pub(super) fn other(detail: impl Into<String>) -> Self {
+        let (fault, detail) = (Fault::Other, detail.into());
+        Self { fault, detail }
     }
 
     pub(super) fn unreadable(detail: impl Into<String>) -> Self {
-        Self {
-            fault: Fault::Unreadable,
-            detail: detail.into(),
-        }
+        let (fault, detail) = (Fault::Unreadable, detail.into());
+        Self { fault, detail }
     }
 
     pub(super) fn at_path(self, path: &Path) -> StoreError {
@@ -219,19 +216,14 @@ impl Failure {
     }
 
     pub(super) fn at_server(self, url: &Url) -> StoreError {
-        let path = PathBuf::from(url.to_string());
-        let detail = self.detail;
+        let database = url.to_string();
         match self.fault {
-            Fault::ReadOnly => StoreError::ReadOnly { path, detail },
-            Fault::Full => StoreError::Full { path, detail },
-            Fault::Locked => StoreError::Locked { path, detail },
-            Fault::Damaged => StoreError::Damaged { path, detail },
-            Fault::Unreadable => StoreError::Unreadable { path, detail },
             Fault::NotAFolder | Fault::Duplicate | Fault::Fenced | Fault::Other => {
-                StoreError::Server {
-                    database: url.to_string(),
-                    detail,
-                }
+                let detail = self.detail;
+                StoreError::Server { database, detail }
+            }
+            Fault::ReadOnly | Fault::Full | Fault::Locked | Fault::Damaged | Fault::Unreadable => {
+                self.at_path(Path::new(&database))
             }
         }
     }
@@ -239,57 +231,37 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        let kind = error.kind();
-        let fault = if kind == io::ErrorKind::NotADirectory || kind == io::ErrorKind::AlreadyExists
-        {
-            Fault::NotAFolder
-        } else if kind == io::ErrorKind::PermissionDenied
-            || kind == io::ErrorKind::ReadOnlyFilesystem
-        {
-            Fault::ReadOnly
-        } else if kind == io::ErrorKind::StorageFull || kind == io::ErrorKind::QuotaExceeded {
-            Fault::Full
-        } else {
-            Fault::Other
+        use io::ErrorKind as Kind;
+        let fault = match error.kind() {
+            Kind::NotADirectory | Kind::AlreadyExists => Fault::NotAFolder,
+            Kind::PermissionDenied | Kind::ReadOnlyFilesystem => Fault::ReadOnly,
+            Kind::StorageFull | Kind::QuotaExceeded => Fault::Full,
+            _ => Fault::Other,
         };
-        Self {
-            fault,
-            detail: error.to_string(),
-        }
+        let detail = error.to_string();
+        Self { fault, detail }
     }
 }
 
 impl From<sqlx::Error> for Failure {
     fn from(error: sqlx::Error) -> Self {
-        if let Some(database) = error.as_database_error() {
-            let fault = if database.kind() == ErrorKind::UniqueViolation {
-                Fault::Duplicate
-            } else {
-                database.code().map_or(Fault::Other, |code| fault_of(&code))
-            };
-            return Self {
-                fault,
-                detail: database.to_string(),
-            };
-        }
-        if let sqlx::Error::Io(error) = error {
-            return error.into();
-        }
-        let fault = if matches!(error, sqlx::Error::PoolTimedOut) {
-            Fault::Locked
-        } else if matches!(
-            error,
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_)
-        ) {
+        let (fault, detail) = match error {
+            sqlx::Error::Io(error) => return error.into(),
+            sqlx::Error::Database(error) if error.kind() == ErrorKind::UniqueViolation => {
+                (Fault::Duplicate, error.to_string())
+            }
+            sqlx::Error::Database(error) => {
+                let fault = error.code().map_or(Fault::Other, |code| fault_of(&code));
+                (fault, error.to_string())
+            }
+            sqlx::Error::PoolTimedOut => (Fault::Locked, error.to_string()),
             // The schema does not allow such a value, so the file was overwritten.
-            Fault::Damaged
-        } else {
-            Fault::Other
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+                (Fault::Damaged, error.to_string())
+            }
+            _ => (Fault::Other, error.to_string()),
         };
-        Self {
-            fault,
-            detail: error.to_string(),
-        }
+        Self { fault, detail }
     }
 }
 

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::address::FILE;
@@ -16,7 +17,7 @@ use super::errors::{Failure, Fault, StoreError};
 
 /// How long to wait for a lock that another process holds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -82,27 +83,16 @@ impl Folder {
     /// Only one process at a time may create, migrate or move the database aside.
     pub(super) async fn lock_for_opening(&self) -> Result<FileLock, StoreError> {
         let path = self.locks().join("opening.lock");
-        let deadline = tokio::time::Instant::now() + LOCK_TIMEOUT;
-        loop {
-            if let Some(lock) =
-                try_lock(&path).map_err(|error| Failure::from(error).at_path(&path))?
-            {
-                return Ok(lock);
-            }
-            if tokio::time::Instant::now() >= deadline {
-                return Err(StoreError::Locked {
-                    path: self.database(),
-                    detail: format!("{} is held", path.display()),
-                });
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
+        let lock = poll(LOCK_TIMEOUT, || async { try_lock(&path) }).await?;
+        lock.ok_or_else(|| StoreError::Locked {
+            path: self.database(),
+            detail: format!("{} is held", path.display()),
+        })
     }
 
     /// `None` if the debate is locked.
     pub(super) fn try_lock_debate(&self, id: Uuid) -> Result<Option<FileLock>, StoreError> {
-        let path = self.lock_of(id);
-        try_lock(&path).map_err(|error| Failure::from(error).at_path(&path))
+        try_lock(&self.lock_of(id))
     }
 
     /// Whether no process holds the debate. A lock that cannot be checked counts as held.
@@ -121,11 +111,7 @@ impl Folder {
 
     /// Creates an empty database file that only the user can read; `SQLite` gives its WAL the same permissions.
     pub(super) fn create_database(&self) -> Result<(), StoreError> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(self.database()) {
+        match private().create_new(true).open(self.database()) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(Failure::from(error).at_path(&self.database())),
@@ -178,15 +164,40 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn try_lock(path: &Path) -> io::Result<Option<FileLock>> {
+/// Tries to take a lock until it succeeds or the time is over.
+pub(super) async fn poll<T, F>(
+    timeout: Duration,
+    attempt: impl Fn() -> F,
+) -> Result<Option<T>, StoreError>
+where
+    F: Future<Output = Result<Option<T>, StoreError>>,
+{
+    let deadline = Instant::now() + timeout;
+    loop {
+        let lock = attempt().await?;
+        if lock.is_some() || Instant::now() >= deadline {
+            return Ok(lock);
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Options to write a file that is accessible only to the user.
+pub(super) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
+    options.write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
+    options
+}
+
+fn try_lock(path: &Path) -> Result<Option<FileLock>, StoreError> {
+    let failed = |error: io::Error| Failure::from(error).at_path(path);
+    let file = private().create(true).truncate(false).open(path);
+    let file = file.map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(FileLock { _file: file })),
         Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
     }
 }

@@ -1,12 +1,10 @@
 //! The journal of one leased debate.
 
-use std::fmt;
-
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use roundtable_engine::event::Entry;
 use roundtable_engine::journal::{Journal, JournalError, Keyed};
-use sqlx::{AnyConnection, Row};
+use sqlx::AnyConnection;
 use uuid::Uuid;
 
 use super::appender::{Batch, Refusal};
@@ -15,16 +13,11 @@ use super::row_delta::kind;
 use super::{Store, signed};
 
 /// Appends under the epoch of its lease. After the lease ends, it can write until the next lease raises the epoch.
+#[derive(Debug)]
 pub(super) struct DebateJournal {
     store: Store,
     id: Uuid,
     epoch: i64,
-}
-
-impl fmt::Debug for DebateJournal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "journal of {}, epoch {}", self.id, self.epoch)
-    }
 }
 
 impl Journal for DebateJournal {
@@ -74,17 +67,11 @@ impl DebateJournal {
     }
 
     async fn contains(&self, key: &str) -> Result<bool, JournalError> {
-        let counted =
+        let query =
             sqlx::query("SELECT COUNT(*) AS found FROM journal WHERE debate_id = $1 AND key = $2")
                 .bind(self.id.to_string())
-                .bind(key)
-                .fetch_one(&self.store.reader)
-                .await
-                .and_then(|row| row.try_get::<i64, _>("found"));
-        match counted {
-            Ok(found) => Ok(found > 0),
-            Err(error) => Err(self.store.failed(error.into()).into()),
-        }
+                .bind(key);
+        Ok(self.store.read_number(query).await? > 0)
     }
 }
 

@@ -6,10 +6,12 @@ use roundtable_engine::journal::JournalError;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::store::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
 use crate::store::row::Totals;
 use crate::store::row_delta::kind;
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::{
+    at, ended, entries, failed, finished, keyed, opened, setup, spent,
+};
 use crate::store::{Lease, Store};
 
 async fn fresh(test_store: &TestStore) -> (Store, Lease) {

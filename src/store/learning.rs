@@ -39,7 +39,7 @@ impl Store {
             let mut connection = self.reader.acquire().await?;
             audit(&mut connection).await
         };
-        read.await.map_err(|failure: Failure| self.failed(failure))
+        self.run(read).await
     }
 
     /// Plans entries from the current audit and appends them in the same transaction.
@@ -47,16 +47,7 @@ impl Store {
         &self,
         plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
     ) -> Result<Vec<Audit>, LearningError<E>> {
-        let mut attempts = MAX_ATTEMPTS;
-        let done = loop {
-            let done = self.learn_once(&plan).await;
-            attempts -= 1;
-            if attempts == 0 || !is_duplicate(&done) {
-                break done;
-            }
-        };
-        let done = done.map_err(|failure| self.failed(failure))?;
-        done.map_err(LearningError::Refused)
+        self.write_lessons(None, plan).await
     }
 
     /// Appends a follow-up to the journal of a debate that no process is running.
@@ -86,61 +77,53 @@ impl Store {
         let Some(_lock) = lock.map_err(LearningError::Lease)? else {
             return Err(LearningError::Lease(LeaseError::Held { id }));
         };
-        let mut attempts = MAX_ATTEMPTS;
-        let done = loop {
-            let done = self.assess_once(id, &follow_up, &plan, now).await;
-            attempts -= 1;
-            if attempts == 0 || !is_duplicate(&done) {
-                break done;
-            }
-        };
-        let done = done.map_err(|failure| self.failed(failure))?;
-        let Some(done) = done else {
+        let done = self.write_lessons(Some((id, &follow_up, now)), plan).await;
+        if matches!(done, Err(LearningError::Lease(LeaseError::NotFound { .. }))) {
             self.remove_debate_lock(id);
-            return Err(LearningError::Lease(LeaseError::NotFound { id }));
-        };
-        done.map_err(LearningError::Refused)
+        }
+        done
     }
 
-    async fn learn_once<E>(
+    async fn write_lessons<E>(
         &self,
+        about: Option<(Uuid, &FollowUp, Millis)>,
         plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
-    ) -> Result<Result<Vec<Audit>, E>, Failure> {
-        let mut transaction = self.writer.begin().await?;
-        let done = learn(transaction.connection(), plan).await;
-        transaction.finish(done).await
-    }
-
-    async fn assess_once<E>(
-        &self,
-        id: Uuid,
-        follow_up: &FollowUp,
-        plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
-        now: Millis,
-    ) -> Result<Option<Result<Vec<Audit>, E>>, Failure> {
-        let mut transaction = self.writer.begin().await?;
-        let done = assess(transaction.connection(), id, follow_up, plan, now).await;
-        transaction.finish(done).await
+    ) -> Result<Vec<Audit>, LearningError<E>> {
+        let mut attempt = 1;
+        loop {
+            let written = async {
+                let mut transaction = self.writer.begin().await?;
+                let connection = transaction.connection();
+                let written = match about {
+                    Some((id, follow_up, now)) => {
+                        assess(connection, id, follow_up, &plan, now).await
+                    }
+                    None => learn(connection, &plan).await,
+                };
+                transaction.finish(written).await
+            };
+            match written.await {
+                Err(failure) if failure.fault == Fault::Duplicate && attempt < MAX_ATTEMPTS => {
+                    attempt += 1;
+                }
+                written => return written.map_err(|failure| self.failed(failure))?,
+            }
+        }
     }
 }
 
 /// On a server two processes may plan an entry with the same number; the second plans again with the first's entry.
 const MAX_ATTEMPTS: u32 = 5;
 
-fn is_duplicate<T>(done: &Result<T, Failure>) -> bool {
-    done.as_ref()
-        .is_err_and(|failure| failure.fault == Fault::Duplicate)
-}
-
 /// A refusal writes nothing, so its transaction may be committed.
 async fn learn<E>(
     connection: &mut AnyConnection,
     plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
-) -> Result<Result<Vec<Audit>, E>, Failure> {
+) -> Result<Result<Vec<Audit>, LearningError<E>>, Failure> {
     let current = audit(connection).await?;
     let new = match plan(&current) {
         Ok(new) => new,
-        Err(refusal) => return Ok(Err(refusal)),
+        Err(refusal) => return Ok(Err(LearningError::Refused(refusal))),
     };
     for entry in &new {
         append(connection, entry).await?;
@@ -148,26 +131,25 @@ async fn learn<E>(
     Ok(Ok(new))
 }
 
-/// `None` if there is no such debate.
 async fn assess<E>(
     connection: &mut AnyConnection,
     id: Uuid,
     follow_up: &FollowUp,
     plan: impl Fn(&[Audit]) -> Result<Vec<Audit>, E>,
     now: Millis,
-) -> Result<Option<Result<Vec<Audit>, E>>, Failure> {
-    let id = id.to_string();
+) -> Result<Result<Vec<Audit>, LearningError<E>>, Failure> {
     let found = sqlx::query("SELECT id FROM debates WHERE id = $1")
-        .bind(id.as_str())
+        .bind(id.to_string())
         .fetch_optional(&mut *connection)
         .await?;
     if found.is_none() {
-        return Ok(None);
+        return Ok(Err(LearningError::Lease(LeaseError::NotFound { id })));
     }
-    let new = match learn(connection, plan).await? {
-        Ok(new) => new,
-        Err(refusal) => return Ok(Some(Err(refusal))),
-    };
+    let learned = learn(connection, plan).await?;
+    if learned.is_err() {
+        return Ok(learned);
+    }
+    let id = id.to_string();
     sqlx::query("UPDATE debates SET updated_at = $2 WHERE id = $1")
         .bind(id.as_str())
         .bind(signed(now))
@@ -187,7 +169,7 @@ async fn assess<E>(
         };
         append_numbered(connection, &id, "assessed", event, now).await?;
     }
-    Ok(Some(Ok(new)))
+    Ok(learned)
 }
 
 async fn audit(connection: &mut AnyConnection) -> Result<Vec<Audit>, Failure> {

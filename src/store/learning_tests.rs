@@ -6,8 +6,8 @@ use roundtable_core::learning::{
 use roundtable_engine::retrospective::{assessment_of, timeline_of};
 
 use super::*;
-use crate::store::fixtures::setup;
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::setup;
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 

@@ -17,6 +17,7 @@ use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::journal::DebateJournal;
 use super::location::DebateLock;
 use super::ownership::LEASE_DURATION;
+use super::query::read_setup;
 use super::queue::Job;
 use super::server_debates::{CreateRequest, insert_request};
 use super::{Store, signed, unsigned};
@@ -134,14 +135,12 @@ impl Store {
 
     /// When the owner's lease expires. Every heartbeat changes it.
     async fn owner_expiry(&self, id: Uuid) -> Result<Option<i64>, StoreError> {
-        let row = sqlx::query(
+        let query = sqlx::query(
             "SELECT owners.lives_until FROM owners JOIN debates ON debates.owner = owners.id WHERE debates.id = $1",
         )
-        .bind(id.to_string())
-        .fetch_optional(&self.reader)
-        .await;
-        row.and_then(|row| row.map(|row| row.try_get("lives_until")).transpose())
-            .map_err(|error| self.failed(error.into()))
+        .bind(id.to_string());
+        self.read_optional(query, |row| Ok(row.try_get("lives_until")?))
+            .await
     }
 
     pub(super) async fn lease_as(&self, id: Uuid, runner: Runner) -> Result<Lease, LeaseError> {
@@ -157,14 +156,16 @@ impl Store {
         runner: Runner,
         lock: DebateLock,
     ) -> Result<Lease, LeaseError> {
-        match self.raise_epoch(id, runner, lock.owner()).await {
-            Ok(Some(row)) => Ok(self.leased(id, lock, row)),
-            Ok(None) => {
-                self.remove_debate_lock(id);
-                Err(LeaseError::NotFound { id })
-            }
-            Err(failure) => Err(self.failed(failure).into()),
-        }
+        let raised = async {
+            let mut transaction = self.writer.begin().await?;
+            let raised = raise_epoch(transaction.connection(), id, runner, lock.owner()).await;
+            transaction.finish(raised).await
+        };
+        let Some(row) = self.run(raised).await? else {
+            self.remove_debate_lock(id);
+            return Err(LeaseError::NotFound { id });
+        };
+        Ok(self.leased(id, lock, row))
     }
 
     pub(super) fn leased(&self, id: Uuid, lock: DebateLock, row: LeasedRow) -> Lease {
@@ -188,8 +189,7 @@ impl Store {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
             .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
-        let mut transaction = self.writer.begin().await?;
-        let inserted = sqlx::query(
+        let insert = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
              input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner) \
              VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9)",
@@ -203,34 +203,22 @@ impl Store {
         .bind(setup.question.replace('\0', "\u{fffd}"))
         .bind(as_json)
         .bind(i64::from(origin.request.is_some()))
-        .bind(origin.owner.to_owned())
-        .execute(transaction.connection())
-        .await
-        .map_err(Failure::from);
-        let recorded = match (inserted, origin.request) {
-            (Ok(_), Some(request)) => {
-                insert_request(transaction.connection(), id, request, now).await
+        .bind(origin.owner.to_owned());
+        let mut transaction = self.writer.begin().await?;
+        let inserted = async {
+            insert.execute(transaction.connection()).await?;
+            match origin.request {
+                Some(request) => insert_request(transaction.connection(), id, request, now).await,
+                None => Ok(()),
             }
-            (Ok(_), None) => Ok(()),
-            (Err(failure), _) => Err(failure),
         };
-        transaction.finish(recorded).await?;
+        let inserted = inserted.await;
+        transaction.finish(inserted).await?;
         Ok(LeasedRow {
             epoch: FIRST_EPOCH,
             setup: setup.clone(),
             created_at: now,
         })
-    }
-
-    async fn raise_epoch(
-        &self,
-        id: Uuid,
-        runner: Runner,
-        owner: &str,
-    ) -> Result<Option<LeasedRow>, Failure> {
-        let mut transaction = self.writer.begin().await?;
-        let raised = raise_epoch(transaction.connection(), id, runner, owner).await;
-        transaction.finish(raised).await
     }
 }
 
@@ -252,11 +240,9 @@ async fn raise_epoch(
     let Some(row) = raised else {
         return Ok(None);
     };
-    let setup = serde_json::from_str(row.try_get("setup")?)
-        .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
     Ok(Some(LeasedRow {
         epoch: row.try_get("epoch")?,
-        setup,
+        setup: read_setup(id, &row)?,
         created_at: unsigned(row.try_get("created_at")?),
     }))
 }

@@ -6,8 +6,8 @@ use roundtable_engine::event::State;
 use roundtable_engine::journal::JournalError;
 use uuid::Uuid;
 
-use crate::store::fixtures::{ended, entries, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::{ended, entries, finished, keyed, opened, setup, spent};
 use crate::store::{Address, LeaseError, Rating, Store, StoreError};
 
 /// C-08: only one process owns a debate, and a former owner cannot write.

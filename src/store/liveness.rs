@@ -7,9 +7,9 @@ use roundtable_engine::event::State;
 use roundtable_engine::table::Budget;
 use uuid::Uuid;
 
-use super::Store;
+use super::{Store, to_json};
 use super::dialect::server_now;
-use super::errors::{Failure, StoreError};
+use super::errors::StoreError;
 use super::location::Location;
 use super::row::DebateRow;
 
@@ -48,14 +48,10 @@ impl Store {
 
     /// Replaces the limits that the debate was started with.
     pub(crate) async fn set_budget(&self, id: Uuid, budget: &Budget) -> Result<(), StoreError> {
-        let stored = async {
-            let budget = serde_json::to_string(budget)
-                .map_err(|error| Failure::unreadable(error.to_string()))?;
-            let query = sqlx::query("UPDATE debates SET budget = $2 WHERE id = $1 RETURNING id")
-                .bind(id.to_string())
-                .bind(budget);
-            self.writer.fetch_all(query).await.map(drop)
-        };
-        stored.await.map_err(|failure| self.failed(failure))
+        let budget = to_json(budget).map_err(|failure| self.failed(failure))?;
+        let query = sqlx::query("UPDATE debates SET budget = $2 WHERE id = $1")
+            .bind(id.to_string())
+            .bind(budget);
+        self.run(self.writer.change(query)).await.map(drop)
     }
 }

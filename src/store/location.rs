@@ -7,7 +7,7 @@ use super::Store;
 use super::address::Url;
 use super::dialect::server_now;
 use super::errors::{Failure, StoreError};
-use super::folder::{FileLock, Folder, LOCK_TIMEOUT, POLL_INTERVAL};
+use super::folder::{FileLock, Folder, LOCK_TIMEOUT, poll};
 use super::ownership::{OwnerLease, Ownership};
 use super::queue::Queue;
 
@@ -62,6 +62,8 @@ impl Location {
     }
 }
 
+/// A listing may be looking at the lock file, so a first refusal is retried for this long.
+const PROBE_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(10);
 /// A released debate becomes free with the next statement of its owner, so a first refusal is retried for this long.
 const RELEASE_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(500);
 
@@ -70,38 +72,19 @@ impl Store {
     pub(super) async fn try_lock_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
         match &*self.location {
             Location::Folder(folder) => {
-                let mut lock = folder.try_lock_debate(id)?;
-                if lock.is_none() {
-                    // A listing may have looked at the lock at this moment.
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                    lock = folder.try_lock_debate(id)?;
-                }
+                let lock = poll(PROBE_TIMEOUT, || async { folder.try_lock_debate(id) }).await?;
                 Ok(lock.map(|lock| DebateLock::File { _lock: lock }))
             }
             Location::Server(server) => {
-                let deadline = tokio::time::Instant::now() + RELEASE_TIMEOUT;
-                loop {
-                    let lock = self.take_ownership(&server.ownership, id).await;
-                    let lock = lock.map_err(|failure| self.failed(failure))?;
-                    if lock.is_some() || tokio::time::Instant::now() >= deadline {
-                        return Ok(lock);
-                    }
-                    tokio::time::sleep(POLL_INTERVAL).await;
-                }
+                let take = || self.run(self.take_ownership(&server.ownership, id));
+                poll(RELEASE_TIMEOUT, take).await
             }
         }
     }
 
     /// Waits up to [`LOCK_TIMEOUT`] for the debate to be released.
     pub(super) async fn lock_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
-        let deadline = tokio::time::Instant::now() + LOCK_TIMEOUT;
-        loop {
-            let lock = self.try_lock_debate(id).await?;
-            if lock.is_some() || tokio::time::Instant::now() >= deadline {
-                return Ok(lock);
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
+        poll(LOCK_TIMEOUT, || self.try_lock_debate(id)).await
     }
 
     /// For a debate that is about to be created with this process as its owner.
@@ -111,8 +94,7 @@ impl Store {
                 .try_lock_debate(id)?
                 .map(|lock| DebateLock::File { _lock: lock })),
             Location::Server(server) => {
-                let owner = server.ownership.owner().await;
-                let owner = owner.map_err(|failure| self.failed(failure))?;
+                let owner = self.run(server.ownership.owner()).await?;
                 Ok(Some(DebateLock::Owner(OwnerLease::new(id, owner))))
             }
         }

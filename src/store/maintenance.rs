@@ -1,17 +1,19 @@
 //! Maintenance: integrity check, finding old debates, and online backup.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
 use futures::TryStreamExt;
 use roundtable_engine::event::{Entry, Event, Millis};
 use serde::Serialize;
+use sqlx::any::AnyRow;
 use sqlx::{Executor, Row};
 use uuid::Uuid;
 
 use super::dialect::Dialect;
 use super::errors::{Failure, StoreError};
+use super::folder::private;
 use super::location::Location;
 use super::row::{DebateRow, Totals, parse_id, select_debates};
 use super::row_delta::{RowDelta, kind};
@@ -60,12 +62,8 @@ impl Store {
 
     /// The version of the last migration. Opening a store runs all migrations.
     pub(crate) async fn version(&self) -> Result<u64, StoreError> {
-        let row = sqlx::query("SELECT MAX(version) AS version FROM _sqlx_migrations")
-            .fetch_one(&self.reader)
-            .await;
-        row.and_then(|row| row.try_get::<i64, _>("version"))
-            .map(unsigned)
-            .map_err(|error| self.failed(error.into()))
+        let query = sqlx::query("SELECT MAX(version) AS version FROM _sqlx_migrations");
+        self.read_number(query).await
     }
 
     /// Reads everything and compares each debate's row with its journal.
@@ -105,9 +103,9 @@ impl Store {
                 report.debates += 1;
                 self.check_debate(&row, &mut report).await?;
             }
-            Ok::<_, Failure>(report)
+            Ok(report)
         };
-        checked.await.map_err(|failure| self.failed(failure))
+        self.run(checked).await
     }
 
     /// Checks that the journal has no gap and can be parsed, and that the row matches it.
@@ -174,22 +172,14 @@ impl Store {
         cutoff: Millis,
         keep: Keep,
     ) -> Result<Vec<(Uuid, String)>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT id, question FROM debates WHERE updated_at < $1 AND ($2 = 0 OR (rating IS NULL \
              AND id NOT IN (SELECT debate_id FROM journal WHERE kind = 'resolved'))) ORDER BY updated_at, id",
         )
         .bind(signed(cutoff))
-        .bind(i64::from(keep == Keep::Rated))
-        .fetch_all(&self.reader)
-        .await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| {
-                let read = |row: &sqlx::any::AnyRow| {
-                    Ok((parse_id(row.try_get("id")?)?, row.try_get("question")?))
-                };
-                rows.iter().map(read).collect()
-            })
-            .map_err(|failure| self.failed(failure))
+        .bind(i64::from(keep == Keep::Rated));
+        let read = |row: &AnyRow| Ok((parse_id(row.try_get("id")?)?, row.try_get("question")?));
+        self.read_all(query, read).await
     }
 
     /// Writes a consistent snapshot to a new file while the store is in use. Returns its size.
@@ -217,7 +207,7 @@ impl Store {
             Ok(_) => sync(file),
             Err(error) => {
                 let _ = fs::remove_file(file);
-                return Err(self.failed(error.into()).into());
+                return Err(self.failed(error).into());
             }
         };
         size.map_err(|source| BackupError::Unwritable { file: name, source })
@@ -226,11 +216,7 @@ impl Store {
 
 /// Accessible only to the user, as the store is.
 fn create_private(file: &Path) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file).map(drop)
+    private().create_new(true).open(file).map(drop)
 }
 
 /// Flushes the backup to disk and returns its size.

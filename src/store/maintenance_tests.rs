@@ -2,8 +2,8 @@ use roundtable_engine::event::State;
 use uuid::Uuid;
 
 use super::*;
-use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::{ended, finished, keyed, opened, setup, spent};
 use crate::store::{Rating, Resolution};
 
 async fn debate(store: &Store, at: Millis) -> Uuid {

@@ -34,14 +34,15 @@ mod worker_queue;
 mod writer;
 
 #[cfg(test)]
-mod fixtures;
-#[cfg(test)]
 mod test_stores;
+#[cfg(test)]
+mod test_support;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use roundtable_engine::event::State;
+use serde::Serialize;
 use sqlx::AnyPool;
 
 pub(crate) use address::Address;
@@ -50,10 +51,12 @@ pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
-pub(crate) use query::{Filter, ListPosition};
+pub(crate) use query::{Filter, ListPosition, Page};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolution;
 pub(crate) use row::DebateRow;
+#[cfg(test)]
+pub(crate) use row::Totals;
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
@@ -94,8 +97,18 @@ impl Store {
         matches!(&*self.location, Location::Server(_))
     }
 
-    fn failed(&self, failure: Failure) -> StoreError {
-        self.location.report(failure)
+    fn failed(&self, failure: impl Into<Failure>) -> StoreError {
+        self.location.report(failure.into())
+    }
+
+    /// Completes an operation, with the location in its error.
+    async fn run<T>(
+        &self,
+        operation: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, StoreError> {
+        // Boxed, because a future that takes another by value is twice as large.
+        let done = Box::pin(operation).await;
+        done.map_err(|failure| self.failed(failure))
     }
 }
 
@@ -106,6 +119,10 @@ fn signed(number: u64) -> i64 {
 
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
+}
+
+fn to_json(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|error| Failure::unreadable(error.to_string()))
 }
 
 /// Locks a mutex. Its data is valid after a panic elsewhere, so poisoning is ignored.

@@ -1,10 +1,10 @@
 //! Opens the store: one process at a time runs migrations; a damaged database is moved aside.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures::FutureExt;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
@@ -33,18 +33,9 @@ impl Store {
 
     /// Opens an existing database on a server, empty or ours, and runs migrations.
     pub(super) async fn connect(url: &Url) -> Result<Self, StoreError> {
-        match open_server(url).await {
-            Ok(store) => Ok(store),
-            Err(Refusal::Newer(version)) => Err(StoreError::Newer {
-                path: url.to_string().into(),
-                version,
-            }),
-            Err(Refusal::Foreign(version)) => Err(StoreError::Foreign {
-                path: url.to_string().into(),
-                version,
-            }),
-            Err(Refusal::Failed(failure)) => Err(failure.at_server(url)),
-        }
+        let opened = open_server(url).await;
+        opened
+            .map_err(|refusal| refusal.at(url.to_string().into(), |failure| failure.at_server(url)))
     }
 
     /// Opens `roundtable.db` in `data_dir`; creates both if missing.
@@ -55,21 +46,23 @@ impl Store {
             return Err(move_aside(&folder));
         }
         folder.create_database()?;
-        match open_file(&folder).await {
-            Ok(opened) => Ok(opened.with(folder)),
-            Err(Refusal::Newer(version)) => Err(StoreError::Newer {
-                path: folder.database(),
-                version,
-            }),
-            Err(Refusal::Foreign(version)) => Err(StoreError::Foreign {
-                path: folder.database(),
-                version,
-            }),
-            Err(Refusal::Failed(failure)) if failure.fault == Fault::Damaged => {
-                Err(move_aside(&folder))
-            }
-            Err(Refusal::Failed(failure)) => Err(folder.report(failure)),
-        }
+        let opened = open_file(&folder).await.map_err(|refusal| {
+            refusal.at(folder.database(), |failure| {
+                if failure.fault == Fault::Damaged {
+                    move_aside(&folder)
+                } else {
+                    folder.report(failure)
+                }
+            })
+        });
+        let (writer, reader) = opened?;
+        let writer = Arc::new(writer);
+        Ok(Self {
+            location: Arc::new(Location::Folder(folder)),
+            appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
+            writer,
+            reader,
+        })
     }
 }
 
@@ -87,31 +80,23 @@ enum Refusal {
     Failed(Failure),
 }
 
+impl Refusal {
+    fn at(self, path: PathBuf, failed: impl FnOnce(Failure) -> StoreError) -> StoreError {
+        match self {
+            Self::Newer(version) => StoreError::Newer { path, version },
+            Self::Foreign(version) => StoreError::Foreign { path, version },
+            Self::Failed(failure) => failed(failure),
+        }
+    }
+}
+
 impl From<sqlx::Error> for Refusal {
     fn from(error: sqlx::Error) -> Self {
         Self::Failed(error.into())
     }
 }
 
-/// A migrated database.
-struct Opened {
-    writer: Writer,
-    reader: AnyPool,
-}
-
-impl Opened {
-    fn with(self, folder: Folder) -> Store {
-        let writer = Arc::new(self.writer);
-        Store {
-            location: Arc::new(Location::Folder(folder)),
-            appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
-            writer,
-            reader: self.reader,
-        }
-    }
-}
-
-async fn open_file(folder: &Folder) -> Result<Opened, Refusal> {
+async fn open_file(folder: &Folder) -> Result<(Writer, AnyPool), Refusal> {
     sqlx::any::install_default_drivers();
     let options = file_url(folder.database())
         .map_err(Refusal::Failed)?
@@ -131,10 +116,7 @@ async fn open_file(folder: &Folder) -> Result<Opened, Refusal> {
         .test_before_acquire(false)
         .after_connect(|connection, _| SQLITE.configure(connection).boxed())
         .connect_lazy_with(options.clone());
-    Ok(Opened {
-        writer: Writer::new(SQLITE, options, first),
-        reader,
-    })
+    Ok((Writer::new(SQLITE, options, first), reader))
 }
 
 async fn open_server(url: &Url) -> Result<Store, Refusal> {
@@ -238,40 +220,22 @@ fn migrations() -> Migrator {
 }
 
 fn refusal(error: MigrateError) -> Refusal {
-    if let MigrateError::VersionMissing(version) = error {
-        return Refusal::Newer(version);
+    match error {
+        MigrateError::VersionMissing(version) => Refusal::Newer(version),
+        MigrateError::VersionMismatch(version) => Refusal::Foreign(version),
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+        other => Refusal::Failed(Failure::other(other.to_string())),
     }
-    if let MigrateError::VersionMismatch(version) = error {
-        return Refusal::Foreign(version);
-    }
-    if let MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) = error {
-        return error.into();
-    }
-    Refusal::Failed(Failure {
-        fault: Fault::Other,
-        detail: error.to_string(),
-    })
 }
 
 /// The file as a URL with every special character (`..`, `%`, `?`) percent-encoded.
 fn file_url(database: PathBuf) -> Result<String, Failure> {
     let Ok(path) = database.into_os_string().into_string() else {
-        return Err(Failure {
-            fault: Fault::Other,
-            detail: "its path is not valid Unicode: choose another folder with --data".into(),
-        });
+        let detail = "its path is not valid Unicode: choose another folder with --data";
+        return Err(Failure::other(detail));
     };
-    let mut url = String::from("sqlite:");
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() {
-            url.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(url, "%{byte:02X}");
-        }
-    }
-    url.push_str("?mode=rw");
-    Ok(url)
+    let path = utf8_percent_encode(&path, NON_ALPHANUMERIC);
+    Ok(format!("sqlite:{path}?mode=rw"))
 }
 
 #[cfg(test)]

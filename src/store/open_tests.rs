@@ -6,8 +6,8 @@ use serde_json::json;
 use sqlx::{Executor, Row};
 use uuid::Uuid;
 
-use crate::store::fixtures::{keyed, setup};
 use crate::store::test_stores::TestStore;
+use crate::store::test_support::{keyed, setup};
 use crate::store::{Address, Store, StoreError};
 
 const DATABASE: &str = "roundtable.db";

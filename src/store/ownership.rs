@@ -6,7 +6,6 @@
 //! Guarantees: another process can lease an owner's debates within [`LEASE_DURATION`] of its last heartbeat; an owner that
 //! cannot renew stops before that. Correctness of appends does not depend on any of this, only on the epoch.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,18 +37,12 @@ pub(super) struct Ownership {
     tasks: TaskTracker,
 }
 
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Owner {
     id: Arc<str>,
     /// Cancelled when the owner has expired or is about to.
     lost: CancellationToken,
     released: mpsc::UnboundedSender<Uuid>,
-}
-
-impl fmt::Debug for Owner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "owner {}", self.id)
-    }
 }
 
 /// A lock on one debate. Dropping it releases the debate.

@@ -1,10 +1,10 @@
 //! Queries for debates and their journals (C-14).
 
-use std::collections::HashSet;
-
 use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
-use sqlx::Row;
+use sqlx::any::{AnyArguments, AnyRow};
+use sqlx::query::Query;
+use sqlx::{Any, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, FindError, StoreError};
@@ -70,36 +70,25 @@ impl Store {
         let is_id_prefix = prefix
             .chars()
             .all(|character| character.is_ascii_hexdigit() || character == '-');
-        let mut found = if prefix.is_empty() || !is_id_prefix {
+        let found = if prefix.is_empty() || !is_id_prefix {
             Vec::new()
         } else {
-            self.with_prefix(&prefix)
-                .await
-                .map_err(|failure| self.failed(failure))?
+            self.with_prefix(&prefix).await?
         };
-        match (found.pop(), found.is_empty()) {
-            (None, _) => Err(FindError::NotFound {
-                wanted: wanted.into(),
+        let wanted = wanted.to_owned();
+        match found.as_slice() {
+            [] => Err(FindError::NotFound { wanted }),
+            [only] => Ok(self.shown(only.clone()).await?),
+            _ => Err(FindError::Ambiguous {
+                wanted,
+                candidates: found,
             }),
-            (Some(only), true) => Ok(self.shown(only).await?),
-            (Some(oldest), false) => {
-                found.push(oldest);
-                Err(FindError::Ambiguous {
-                    wanted: wanted.into(),
-                    candidates: found,
-                })
-            }
         }
     }
 
     pub(crate) async fn get(&self, id: Uuid) -> Result<Option<DebateRow>, StoreError> {
-        let row = sqlx::query(select_debates!("WHERE id = $1"))
-            .bind(id.to_string())
-            .fetch_optional(&self.reader)
-            .await;
-        row.map_err(Failure::from)
-            .and_then(|row| row.as_ref().map(DebateRow::read).transpose())
-            .map_err(|failure| self.failed(failure))
+        let query = sqlx::query(select_debates!("WHERE id = $1")).bind(id.to_string());
+        self.read_optional(query, DebateRow::read).await
     }
 
     pub(crate) async fn latest(&self) -> Result<Option<DebateRow>, StoreError> {
@@ -110,40 +99,15 @@ impl Store {
         Ok(self.list(&newest).await?.debates.pop())
     }
 
-    pub(crate) async fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        let dead = self.dead_debates().await?;
-        let mut page = self
-            .select(filter, &dead)
-            .await
-            .map_err(|failure| self.failed(failure))?;
-        for row in &mut page.debates {
-            if row.state == State::Running && dead.contains(&row.id) {
-                row.state = State::Interrupted;
-            }
-        }
-        Ok(page)
-    }
-
     /// The whole journal of a debate; empty if there is no such debate.
     pub(crate) async fn entries(&self, id: Uuid) -> Result<Vec<Entry>, StoreError> {
-        self.select_entries(id, 0)
-            .await
-            .map_err(|failure| self.failed(failure))
+        self.entries_after(id, 0).await
     }
 
     /// The setup of a debate; known before its first entry.
     pub(crate) async fn setup(&self, id: Uuid) -> Result<Option<Setup>, StoreError> {
-        let row = sqlx::query("SELECT setup FROM debates WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.reader)
-            .await;
-        let read = |row: &sqlx::any::AnyRow| -> Result<Setup, Failure> {
-            serde_json::from_str(row.try_get("setup")?)
-                .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
-        };
-        row.map_err(Failure::from)
-            .and_then(|row| row.as_ref().map(read).transpose())
-            .map_err(|failure| self.failed(failure))
+        let query = sqlx::query("SELECT setup FROM debates WHERE id = $1").bind(id.to_string());
+        self.read_optional(query, |row| read_setup(id, row)).await
     }
 
     /// The ids of all debates, oldest first.
@@ -153,32 +117,25 @@ impl Store {
     }
 
     pub(super) async fn select_ids(&self, sql: &'static str) -> Result<Vec<Uuid>, StoreError> {
-        let rows = sqlx::query(sql).fetch_all(&self.reader).await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| {
-                let ids = rows.iter().map(|row| parse_id(row.try_get("id")?));
-                ids.collect()
-            })
-            .map_err(|failure| self.failed(failure))
+        let read = |row: &AnyRow| parse_id(row.try_get("id")?);
+        self.read_all(sqlx::query(sql), read).await
     }
 
     /// `prefix` must not contain wildcards of LIKE.
-    async fn with_prefix(&self, prefix: &str) -> Result<Vec<DebateRow>, Failure> {
-        let rows = sqlx::query(select_debates!(
+    async fn with_prefix(&self, prefix: &str) -> Result<Vec<DebateRow>, StoreError> {
+        let query = sqlx::query(select_debates!(
             "WHERE id LIKE $1 ORDER BY created_at DESC, id DESC LIMIT $2"
         ))
         .bind(format!("{prefix}%"))
-        .bind(signed(MAX_CANDIDATES as u64))
-        .fetch_all(&self.reader)
-        .await?;
-        rows.iter().map(DebateRow::read).collect()
+        .bind(signed(MAX_CANDIDATES as u64));
+        self.read_all(query, DebateRow::read).await
     }
 
-    /// Running debates in `dead` match the state `interrupted`.
-    async fn select(&self, filter: &Filter, dead: &HashSet<Uuid>) -> Result<Page, Failure> {
+    pub(crate) async fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        let dead = self.dead_debates().await?;
+        let listed = dead.iter().map(Uuid::to_string);
+        let dead_ids = listed.collect::<Vec<_>>().join(" ");
         let state = filter.state.map_or("", State::name);
-        let dead: Vec<String> = dead.iter().map(Uuid::to_string).collect();
-        let dead = dead.join(" ");
         let protocol = filter.protocol.as_deref().unwrap_or_default();
         let search = filter
             .search
@@ -189,7 +146,8 @@ impl Store {
         let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |position| {
             (signed(position.created_at), position.id.to_string())
         });
-        let rows = sqlx::query(select_debates!(
+        // Running debates that nothing runs any more match the state `interrupted`.
+        let query = sqlx::query(select_debates!(
             "WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $10 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
                AND ($2 = '' OR protocol = $2) AND created_at >= $6 AND created_at < $7 \
                AND (created_at < $8 OR (created_at = $8 AND id < $9)) \
@@ -205,10 +163,14 @@ impl Store {
         .bind(until)
         .bind(after)
         .bind(after_id)
-        .bind(dead.as_str())
-        .fetch_all(&self.reader)
-        .await?;
-        let counted = sqlx::query(
+        .bind(dead_ids.as_str());
+        let mut debates = self.read_all(query, DebateRow::read).await?;
+        for row in &mut debates {
+            if row.state == State::Running && dead.contains(&row.id) {
+                row.state = State::Interrupted;
+            }
+        }
+        let query = sqlx::query(
             "SELECT COUNT(*) AS total FROM debates \
              WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $6 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
                AND ($2 = '' OR protocol = $2) AND created_at >= $4 AND created_at < $5 \
@@ -219,37 +181,69 @@ impl Store {
         .bind(search.as_str())
         .bind(since)
         .bind(until)
-        .bind(dead.as_str())
-        .fetch_one(&self.reader)
-        .await?;
-        Ok(Page {
-            debates: rows.iter().map(DebateRow::read).collect::<Result<_, _>>()?,
-            total: unsigned(counted.try_get("total")?),
-        })
+        .bind(dead_ids.as_str());
+        let total = self.read_number(query).await?;
+        Ok(Page { debates, total })
     }
 
-    pub(super) async fn select_entries(&self, id: Uuid, after: u64) -> Result<Vec<Entry>, Failure> {
-        let rows = sqlx::query(
+    /// The journal of a debate after the entry `seq`.
+    pub(crate) async fn entries_after(&self, id: Uuid, seq: u64) -> Result<Vec<Entry>, StoreError> {
+        let query = sqlx::query(
             "SELECT seq, at, body FROM journal WHERE debate_id = $1 AND seq > $2 ORDER BY seq",
         )
         .bind(id.to_string())
-        .bind(signed(after))
-        .fetch_all(&self.reader)
-        .await?;
-        rows.iter()
-            .map(|row| {
-                let seq = unsigned(row.try_get("seq")?);
-                let event = serde_json::from_str(row.try_get("body")?).map_err(|error| {
-                    Failure::unreadable(format!("entry {seq} of debate {id}: {error}"))
-                })?;
-                Ok(Entry {
-                    seq,
-                    at: unsigned(row.try_get("at")?),
-                    event,
-                })
-            })
-            .collect()
+        .bind(signed(seq));
+        let read = |row: &AnyRow| {
+            let seq = unsigned(row.try_get("seq")?);
+            let event = serde_json::from_str(row.try_get("body")?).map_err(|error| {
+                Failure::unreadable(format!("entry {seq} of debate {id}: {error}"))
+            })?;
+            let at = unsigned(row.try_get("at")?);
+            Ok(Entry { seq, at, event })
+        };
+        self.read_all(query, read).await
     }
+
+    /// The rows of a query.
+    pub(super) async fn read_all<T>(
+        &self,
+        query: Query<'_, Any, AnyArguments>,
+        read: impl FnMut(&AnyRow) -> Result<T, Failure>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = query.fetch_all(&self.reader).await;
+        rows.map_err(Failure::from)
+            .and_then(|rows| rows.iter().map(read).collect())
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// The only row of a query, if it has one.
+    pub(super) async fn read_optional<T>(
+        &self,
+        query: Query<'_, Any, AnyArguments>,
+        read: impl FnOnce(&AnyRow) -> Result<T, Failure>,
+    ) -> Result<Option<T>, StoreError> {
+        let row = query.fetch_optional(&self.reader).await;
+        row.map_err(Failure::from)
+            .and_then(|row| row.as_ref().map(read).transpose())
+            .map_err(|failure| self.failed(failure))
+    }
+
+    /// The number that a query with one column returns.
+    pub(super) async fn read_number(
+        &self,
+        query: Query<'_, Any, AnyArguments>,
+    ) -> Result<u64, StoreError> {
+        let row = query.fetch_one(&self.reader).await;
+        row.and_then(|row| row.try_get::<i64, _>(0))
+            .map(unsigned)
+            .map_err(|error| self.failed(error))
+    }
+}
+
+/// The column `setup` of a debate's row.
+pub(super) fn read_setup(id: Uuid, row: &AnyRow) -> Result<Setup, Failure> {
+    serde_json::from_str(row.try_get("setup")?)
+        .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
 }
 
 /// The LIKE pattern that finds `text` literally.

@@ -2,8 +2,8 @@ use roundtable_engine::event::{Setup, State};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::{ended, finished, keyed, opened, setup, spent};
 use crate::store::{Filter, FindError, Store};
 
 fn id(text: &str) -> Uuid {

@@ -239,12 +239,11 @@ impl Queue {
     async fn delete_finished(&self) -> Result<(), Failure> {
         // They stay in the list until they are deleted, because this future may be dropped at any await.
         let finished: Vec<String> = lock(&self.finished).iter().cloned().collect();
-        let name = {
-            let worker = self.worker.lock().await;
-            worker
-                .as_ref()
-                .map(|worker| worker.context.name().to_owned())
-        };
+        let worker = self.worker.lock().await;
+        let name = worker
+            .as_ref()
+            .map(|worker| worker.context.name().to_owned());
+        drop(worker);
         let Some(name) = name.filter(|_| !finished.is_empty()) else {
             return Ok(());
         };
@@ -297,12 +296,9 @@ async fn with_timeout<T>(work: impl Future<Output = Result<T, Failure>>) -> Resu
 }
 
 fn queue_failure(error: apalis_postgres::Error) -> Failure {
-    if let apalis_postgres::Error::Database(error) = error {
-        return error.into();
-    }
-    Failure {
-        fault: Fault::Other,
-        detail: format!("job queue: {error}"),
+    match error {
+        apalis_postgres::Error::Database(error) => error.into(),
+        other => Failure::other(format!("job queue: {other}")),
     }
 }
 
@@ -336,12 +332,11 @@ async fn set_up(pool: &PgPool) -> Result<(), Failure> {
         .run_direct(None, &mut connection, false)
         .await;
     let _ = connection.close().await;
-    migrated.map_err(|error| Failure {
-        fault: Fault::Other,
-        detail: format!(
+    migrated.map_err(|error| {
+        Failure::other(format!(
             "cannot set up the job queue: {error}. Run `roundtable db migrate` once as a user who may create the \
              schema apalis and the extensions hstore and pgcrypto"
-        ),
+        ))
     })
 }
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::store::fixtures::{ended, keyed, opened, setup};
 use crate::store::location::Location;
 use crate::store::test_stores::{TestStore, postgres};
+use crate::store::test_support::{ended, keyed, opened, setup};
 use crate::store::{CreateRequest, Store, StoreError};
 use roundtable_engine::event::State;
 

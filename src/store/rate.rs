@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 
 use roundtable_engine::event::{Entry, Event, Millis};
 use roundtable_engine::journal::Keyed;
-use sqlx::{AnyConnection, Row};
+use sqlx::any::AnyArguments;
+use sqlx::query::Query;
+use sqlx::{Any, AnyConnection, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, LeaseError};
@@ -39,11 +41,37 @@ impl Store {
         comment: Option<String>,
         now: Millis,
     ) -> Result<(), LeaseError> {
+        let update = sqlx::query("UPDATE debates SET rating = $2, updated_at = $3 WHERE id = $1")
+            .bind(id.to_string())
+            .bind(i64::from(rating.value()))
+            .bind(signed(now));
+        let event = |number| Event::Rated {
+            number,
+            rating: rating.value(),
+            comment,
+        };
+        self.annotate(id, update, "rated", event, now).await
+    }
+
+    /// Updates the row of a debate that no process runs, and appends a numbered entry to its journal. The update comes first:
+    /// it locks out other writers that number entries.
+    pub(super) async fn annotate(
+        &self,
+        id: Uuid,
+        update: Query<'_, Any, AnyArguments>,
+        kind: &str,
+        event: impl FnOnce(u32) -> Event,
+        now: Millis,
+    ) -> Result<(), LeaseError> {
         let Some(_lock) = self.lock_idle_debate(id).await? else {
             return Err(LeaseError::Held { id });
         };
-        let rated = self.append_rating(id, rating, comment, now).await;
-        if rated.map_err(|failure| self.failed(failure))? {
+        let appended = async {
+            let mut transaction = self.writer.begin().await?;
+            let appended = append(transaction.connection(), id, update, kind, event, now).await;
+            transaction.finish(appended).await
+        };
+        if self.run(appended).await? {
             Ok(())
         } else {
             self.remove_debate_lock(id);
@@ -69,46 +97,22 @@ impl Store {
             Ok(None)
         }
     }
-
-    /// `false` if there is no such debate.
-    async fn append_rating(
-        &self,
-        id: Uuid,
-        rating: Rating,
-        comment: Option<String>,
-        now: Millis,
-    ) -> Result<bool, Failure> {
-        let mut transaction = self.writer.begin().await?;
-        let appended = append_rating(transaction.connection(), id, rating, comment, now).await;
-        transaction.finish(appended).await
-    }
 }
 
-/// Updates the row first, which locks out other writers that number entries.
-async fn append_rating(
+/// `false` if there is no such debate.
+async fn append(
     connection: &mut AnyConnection,
     id: Uuid,
-    rating: Rating,
-    comment: Option<String>,
+    update: Query<'_, Any, AnyArguments>,
+    kind: &str,
+    event: impl FnOnce(u32) -> Event,
     now: Millis,
 ) -> Result<bool, Failure> {
-    let id = id.to_string();
-    let done = sqlx::query("UPDATE debates SET rating = $2, updated_at = $3 WHERE id = $1")
-        .bind(id.as_str())
-        .bind(i64::from(rating.value()))
-        .bind(signed(now))
-        .execute(&mut *connection)
-        .await?;
-    if done.rows_affected() == 0 {
-        return Ok(false);
+    let is_found = update.execute(&mut *connection).await?.rows_affected() > 0;
+    if is_found {
+        append_numbered(connection, &id.to_string(), kind, event, now).await?;
     }
-    let event = |number| Event::Rated {
-        number,
-        rating: rating.value(),
-        comment,
-    };
-    append_numbered(connection, &id, "rated", event, now).await?;
-    Ok(true)
+    Ok(is_found)
 }
 
 /// Appends an entry of a kind that is numbered separately, such as ratings. The caller holds the debate's lock.
@@ -138,6 +142,5 @@ pub(super) async fn append_numbered(
             event,
         },
     };
-    insert(connection, id, &keyed).await?;
-    Ok(())
+    insert(connection, id, &keyed).await
 }

@@ -2,8 +2,8 @@ use roundtable_engine::event::Event;
 use uuid::Uuid;
 
 use super::*;
-use crate::store::fixtures::setup;
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::setup;
 
 const ID: &str = "aaaa0000-0000-4000-8000-000000000001";
 

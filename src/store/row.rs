@@ -26,7 +26,7 @@ pub(crate) struct DebateRow {
     #[serde(serialize_with = "rfc3339")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub updated_at: Millis,
-    #[serde(serialize_with = "rfc3339_or_null")]
+    #[serde(serialize_with = "rfc3339")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
     pub ended_at: Option<Millis>,
     pub totals: Totals,
@@ -109,15 +109,10 @@ fn timestamp(at: Millis) -> String {
     format!("{at:.3}")
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde requires"
-)]
-fn rfc3339<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&timestamp(*at))
-}
-
-#[expect(clippy::ref_option, reason = "the signature that serde requires")]
-fn rfc3339_or_null<S: Serializer>(at: &Option<Millis>, serializer: S) -> Result<S::Ok, S::Error> {
-    at.map(timestamp).serialize(serializer)
+/// For a time or an optional time.
+fn rfc3339<S: Serializer>(
+    at: &(impl Into<Option<Millis>> + Copy),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    (*at).into().map(timestamp).serialize(serializer)
 }

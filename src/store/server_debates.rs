@@ -1,14 +1,15 @@
 //! Debates that a server runs, and idempotent creation requests.
 
-use roundtable_engine::event::{Entry, Millis, Setup, State};
+use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::table::Budget;
+use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::lease::{DebateOrigin, Runner};
 use super::row::parse_id;
-use super::{Lease, Store, signed};
+use super::{Lease, Store, signed, to_json};
 
 /// A request to create a debate. Requests with the same idempotency key create one debate.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,20 +67,16 @@ impl Store {
         let Some(key) = &request.key else {
             return Ok(None);
         };
-        let row = sqlx::query("SELECT fingerprint, debate_id FROM requests WHERE key = $1")
-            .bind(key.as_str())
-            .fetch_optional(&self.reader)
-            .await;
-        let read = |row: sqlx::any::AnyRow| -> Result<Created<T>, Failure> {
+        let query = sqlx::query("SELECT fingerprint, debate_id FROM requests WHERE key = $1")
+            .bind(key.as_str());
+        let read = |row: &AnyRow| {
             if row.try_get::<&str, _>("fingerprint")? == request.fingerprint {
                 Ok(Created::Existing(parse_id(row.try_get("debate_id")?)?))
             } else {
                 Ok(Created::KeyConflict)
             }
         };
-        row.map_err(Failure::from)
-            .and_then(|row| row.map(read).transpose())
-            .map_err(|failure| self.failed(failure))
+        self.read_optional(query, read).await
     }
 
     /// Leases a debate that no live process holds, for a server.
@@ -93,26 +90,15 @@ impl Store {
         id: Uuid,
         budget: Option<&Budget>,
     ) -> Result<(), StoreError> {
-        let queued = async {
-            let budget = match budget {
-                Some(budget) => serde_json::to_string(budget)
-                    .map_err(|error| Failure::unreadable(error.to_string()))?,
-                None => String::new(),
-            };
-            let mut transaction = self.writer.begin().await?;
-            let done = sqlx::query(
-                "UPDATE debates SET state = $2, ended_at = NULL, served = 1, \
-                 budget = $3 WHERE id = $1",
-            )
-            .bind(id.to_string())
-            .bind(State::Queued.name())
-            .bind(budget)
-            .execute(transaction.connection())
-            .await
-            .map_err(Failure::from);
-            transaction.finish(done).await.map(drop)
-        };
-        queued.await.map_err(|failure| self.failed(failure))
+        let budget = budget.map(to_json).transpose();
+        let budget = budget.map_err(|failure| self.failed(failure))?;
+        let query = sqlx::query(
+            "UPDATE debates SET state = $2, ended_at = NULL, served = 1, budget = $3 WHERE id = $1",
+        )
+        .bind(id.to_string())
+        .bind(State::Queued.name())
+        .bind(budget.unwrap_or_default());
+        self.run(self.writer.change(query)).await.map(drop)
     }
 
     /// Debates that a server was running or had queued when it stopped, oldest first.
@@ -123,20 +109,10 @@ impl Store {
         .await
     }
 
-    /// The journal of a debate after the entry `seq`.
-    pub(crate) async fn entries_after(&self, id: Uuid, seq: u64) -> Result<Vec<Entry>, StoreError> {
-        self.select_entries(id, seq)
-            .await
-            .map_err(|failure| self.failed(failure))
-    }
-
     /// Checks that the database responds.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         let answer = sqlx::query("SELECT 1 AS one").fetch_one(&self.reader).await;
-        match answer {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.failed(error.into())),
-        }
+        answer.map(drop).map_err(|error| self.failed(error))
     }
 }
 

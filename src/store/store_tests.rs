@@ -4,10 +4,10 @@ use roundtable_engine::journal::{Journal, JournalError};
 use std::sync::Arc;
 use uuid::Uuid;
 
-use super::fixtures::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
 use super::query::Page;
 use super::row::Totals;
 use super::test_stores::{TestStore, on_both};
+use super::test_support::{at, ended, entries, failed, finished, keyed, opened, setup, spent};
 use super::{DebateRow, Filter, LeaseError, Rating, Store};
 
 /// C-10, C-14: the life cycle of a debate.

@@ -3,6 +3,7 @@
 use roundtable_core::hex;
 use roundtable_engine::event::Millis;
 use sqlx::Row;
+use sqlx::any::AnyRow;
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault, StoreError};
@@ -54,8 +55,16 @@ pub(crate) enum TokenError {
 
 impl Store {
     pub(crate) async fn add_token(&self, token: &TokenRow) -> Result<(), TokenError> {
-        match self.insert_token(token).await {
-            Ok(()) => Ok(()),
+        let query = sqlx::query(
+            "INSERT INTO tokens (id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5)",
+        )
+        .bind(token.id.to_string())
+        .bind(token.name.as_str())
+        .bind(token.scope.name())
+        .bind(hex::encode(token.hash))
+        .bind(signed(token.created_at));
+        match self.writer.change(query).await {
+            Ok(_) => Ok(()),
             Err(failure) if failure.fault == Fault::Duplicate => Err(TokenError::Exists {
                 name: token.name.clone(),
             }),
@@ -65,22 +74,17 @@ impl Store {
 
     /// Oldest first.
     pub(crate) async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT id, name, scope, hash, created_at FROM tokens ORDER BY created_at, name",
-        )
-        .fetch_all(&self.reader)
-        .await;
-        rows.map_err(Failure::from)
-            .and_then(|rows| rows.iter().map(read).collect())
-            .map_err(|failure| self.failed(failure))
+        );
+        self.read_all(query, read).await
     }
 
     pub(crate) async fn revoke_token(&self, name: &str) -> Result<(), TokenError> {
-        let deleted = self.delete_token(name).await;
-        if deleted.map_err(|failure| self.failed(failure))? {
-            Ok(())
-        } else {
-            Err(TokenError::NotFound { name: name.into() })
+        let query = sqlx::query("DELETE FROM tokens WHERE name = $1").bind(name);
+        match self.run(self.writer.change(query)).await? {
+            1 => Ok(()),
+            _ => Err(TokenError::NotFound { name: name.into() }),
         }
     }
 
@@ -92,27 +96,23 @@ impl Store {
         now: Millis,
         expires_at: Millis,
     ) -> Result<(), StoreError> {
+        let clean_up = sqlx::query("DELETE FROM sessions WHERE expires_at < $1").bind(signed(now));
+        let insert =
+            sqlx::query("INSERT INTO sessions (hash, token_id, expires_at) VALUES ($1, $2, $3)")
+                .bind(hex::encode(hash))
+                .bind(token.to_string())
+                .bind(signed(expires_at));
         let opened = async {
             let mut transaction = self.writer.begin().await?;
             let opened = async {
-                sqlx::query("DELETE FROM sessions WHERE expires_at < $1")
-                    .bind(signed(now))
-                    .execute(transaction.connection())
-                    .await?;
-                sqlx::query(
-                    "INSERT INTO sessions (hash, token_id, expires_at) VALUES ($1, $2, $3)",
-                )
-                .bind(hex::encode(hash))
-                .bind(token.to_string())
-                .bind(signed(expires_at))
-                .execute(transaction.connection())
-                .await?;
-                Ok::<_, Failure>(())
-            }
-            .await;
+                clean_up.execute(transaction.connection()).await?;
+                insert.execute(transaction.connection()).await?;
+                Ok(())
+            };
+            let opened = opened.await;
             transaction.finish(opened).await
         };
-        opened.await.map_err(|failure| self.failed(failure))
+        self.run(opened).await
     }
 
     /// The token of a session that has not expired.
@@ -121,61 +121,21 @@ impl Store {
         hash: &[u8; 32],
         now: Millis,
     ) -> Result<Option<Uuid>, StoreError> {
-        let row = sqlx::query("SELECT token_id FROM sessions WHERE hash = $1 AND expires_at >= $2")
-            .bind(hex::encode(hash))
-            .bind(signed(now))
-            .fetch_optional(&self.reader)
-            .await;
-        row.map_err(Failure::from)
-            .and_then(|row| {
-                row.map(|row| parse_id(row.try_get("token_id")?))
-                    .transpose()
-            })
-            .map_err(|failure| self.failed(failure))
+        let query =
+            sqlx::query("SELECT token_id FROM sessions WHERE hash = $1 AND expires_at >= $2")
+                .bind(hex::encode(hash))
+                .bind(signed(now));
+        let read = |row: &AnyRow| parse_id(row.try_get("token_id")?);
+        self.read_optional(query, read).await
     }
 
     pub(crate) async fn close_session(&self, hash: &[u8; 32]) -> Result<(), StoreError> {
-        let closed = async {
-            let mut transaction = self.writer.begin().await?;
-            let closed = sqlx::query("DELETE FROM sessions WHERE hash = $1")
-                .bind(hex::encode(hash))
-                .execute(transaction.connection())
-                .await
-                .map_err(Failure::from);
-            transaction.finish(closed).await.map(drop)
-        };
-        closed.await.map_err(|failure| self.failed(failure))
-    }
-
-    async fn insert_token(&self, token: &TokenRow) -> Result<(), Failure> {
-        let mut transaction = self.writer.begin().await?;
-        let inserted = sqlx::query(
-            "INSERT INTO tokens (id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5)",
-        )
-        .bind(token.id.to_string())
-        .bind(token.name.as_str())
-        .bind(token.scope.name())
-        .bind(hex::encode(token.hash))
-        .bind(signed(token.created_at))
-        .execute(transaction.connection())
-        .await
-        .map_err(Failure::from);
-        transaction.finish(inserted).await?;
-        Ok(())
-    }
-
-    async fn delete_token(&self, name: &str) -> Result<bool, Failure> {
-        let mut transaction = self.writer.begin().await?;
-        let deleted = sqlx::query("DELETE FROM tokens WHERE name = $1")
-            .bind(name)
-            .execute(transaction.connection())
-            .await
-            .map_err(Failure::from);
-        Ok(transaction.finish(deleted).await?.rows_affected() == 1)
+        let query = sqlx::query("DELETE FROM sessions WHERE hash = $1").bind(hex::encode(hash));
+        self.run(self.writer.change(query)).await.map(drop)
     }
 }
 
-fn read(row: &sqlx::any::AnyRow) -> Result<TokenRow, Failure> {
+fn read(row: &AnyRow) -> Result<TokenRow, Failure> {
     let name: String = row.try_get("name")?;
     let scope: &str = row.try_get("scope")?;
     let hash: &str = row.try_get("hash")?;

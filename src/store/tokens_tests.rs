@@ -1,8 +1,8 @@
 use roundtable_engine::event::State;
 
 use super::*;
-use crate::store::fixtures;
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support;
 use crate::store::{CreateRequest, Created};
 
 fn token(name: &str, scope: Scope) -> TokenRow {
@@ -31,7 +31,7 @@ async fn tokens_are_added_listed_and_revoked(test_store: TestStore) {
 
 async fn a_request_with_a_key_creates_one_debate(test_store: TestStore) {
     let store = test_store.open().await;
-    let setup = fixtures::setup("Why?");
+    let setup = test_support::setup("Why?");
     let request = |fingerprint: &str| CreateRequest {
         key: Some("k1".into()),
         fingerprint: fingerprint.into(),

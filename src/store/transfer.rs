@@ -164,9 +164,9 @@ impl Store {
                 all.push(content(&mut connection, dialect, table).await?);
             }
             connection.execute("COMMIT").await?;
-            Ok::<_, Failure>(all)
+            Ok(all)
         };
-        read.await.map_err(|failure| self.failed(failure))
+        self.run(read).await
     }
 
     /// Copies everything into `other`, which must be empty.
@@ -180,17 +180,13 @@ impl Store {
                 });
             }
         }
-        let mut source = match self.reader.acquire().await {
-            Ok(connection) => connection,
-            Err(error) => return Err(self.failed(error.into()).into()),
-        };
-        let target_error = |failure| CopyError::Store(other.failed(failure));
-        let source_error = |error: sqlx::Error| CopyError::Store(self.failed(error.into()));
+        let source_error = |error: sqlx::Error| self.failed(error);
+        let mut source = self.reader.acquire().await.map_err(source_error)?;
         source
             .execute(self.writer.dialect().begin_read())
             .await
             .map_err(source_error)?;
-        let mut transaction = other.writer.begin().await.map_err(target_error)?;
+        let mut transaction = other.run(other.writer.begin()).await?;
         let mut sent = Vec::new();
         for table in &TABLES {
             let content = self.copy_table(&mut source, other, transaction.connection(), table);
@@ -198,7 +194,7 @@ impl Store {
         }
         for (table, sent) in TABLES.iter().zip(&sent) {
             let copied = content(transaction.connection(), other.writer.dialect(), table);
-            let copied = copied.await.map_err(target_error)?;
+            let copied = other.run(copied).await?;
             if *sent != copied {
                 // Dropping the transaction rolls it back.
                 return Err(CopyError::Differs {
@@ -208,10 +204,7 @@ impl Store {
                 });
             }
         }
-        transaction
-            .finish(Ok::<_, Failure>(()))
-            .await
-            .map_err(target_error)?;
+        other.run(transaction.finish(Ok(()))).await?;
         source.execute("COMMIT").await.map_err(source_error)?;
         Ok(sent)
     }
@@ -229,7 +222,7 @@ impl Store {
         let mut rows = sqlx::query(AssertSqlSafe(sql)).fetch(source);
         loop {
             let row = rows.try_next().await;
-            let Some(row) = row.map_err(|error| self.failed(error.into()))? else {
+            let Some(row) = row.map_err(|error| self.failed(error))? else {
                 break;
             };
             let values = values(table, &row).map_err(|failure| self.failed(failure))?;
@@ -237,14 +230,10 @@ impl Store {
             pending.push(values);
             if pending.len() == MAX_ROWS {
                 let full = std::mem::take(&mut pending);
-                insert(target, table, full)
-                    .await
-                    .map_err(|failure| other.failed(failure))?;
+                other.run(insert(target, table, full)).await?;
             }
         }
-        insert(target, table, pending)
-            .await
-            .map_err(|failure| other.failed(failure))?;
+        other.run(insert(target, table, pending)).await?;
         Ok(hash.finish())
     }
 }

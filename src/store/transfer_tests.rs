@@ -5,8 +5,8 @@ use roundtable_engine::event::State;
 use uuid::Uuid;
 
 use super::*;
-use crate::store::fixtures::{ended, failed, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::TestStore;
+use crate::store::test_support::{ended, failed, finished, keyed, opened, setup, spent};
 use crate::store::{CreateRequest, Rating, Scope, TokenRow};
 
 /// Fills every table, including unusual texts and numbers.

@@ -5,10 +5,9 @@
 
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::table::Budget;
-use sqlx::any::AnyArguments;
+use sqlx::Row;
+use sqlx::any::AnyRow;
 use sqlx::postgres::PgListener;
-use sqlx::query::Query;
-use sqlx::{Any, Row};
 use uuid::Uuid;
 
 use super::dialect::server_now;
@@ -18,7 +17,7 @@ use super::location::{DebateLock, Location};
 use super::ownership::{OwnerLease, Ownership};
 use super::queue::{Job, NEW_JOBS, Selection};
 use super::row::parse_id;
-use super::{CreateRequest, Created, DebateRow, Lease, Store, signed, unsigned};
+use super::{CreateRequest, Created, DebateRow, Lease, Store, signed};
 
 const JOURNAL_CHANNEL: &str = "roundtable_journal";
 const COMMAND_CHANNEL: &str = "roundtable_work";
@@ -66,15 +65,11 @@ impl Store {
         };
         let connecting = async {
             let mut listener = PgListener::connect(server.url.expose()).await?;
-            listener
-                .listen_all([JOURNAL_CHANNEL, COMMAND_CHANNEL, NEW_JOBS])
-                .await?;
-            Ok::<_, sqlx::Error>(listener)
+            let channels = [JOURNAL_CHANNEL, COMMAND_CHANNEL, NEW_JOBS];
+            listener.listen_all(channels).await?;
+            Ok(Some(Listener { listener }))
         };
-        let listener = connecting
-            .await
-            .map_err(|error| self.failed(error.into()))?;
-        Ok(Some(Listener { listener }))
+        self.run(connecting).await
     }
 
     /// Notifies all workers of a new command. They also poll.
@@ -82,13 +77,9 @@ impl Store {
         if !self.is_shared() {
             return Ok(());
         }
-        let notified = sqlx::query("SELECT CAST(pg_notify($1, '') AS text) AS told")
-            .bind(COMMAND_CHANNEL)
-            .fetch_one(&self.reader)
-            .await;
-        notified
-            .map(drop)
-            .map_err(|error| self.failed(error.into()))
+        let query = sqlx::query("SELECT CAST(pg_notify($1, '') AS text) AS told");
+        let notified = query.bind(COMMAND_CHANNEL).fetch_one(&self.reader).await;
+        notified.map(drop).map_err(|error| self.failed(error))
     }
 
     /// Creates a debate for any worker to run.
@@ -120,7 +111,7 @@ impl Store {
 
     /// The number of queued debates.
     pub(crate) async fn queue_length(&self) -> Result<u64, StoreError> {
-        self.count_waiting(sqlx::query(
+        self.read_number(sqlx::query(
             "SELECT COUNT(*) AS waiting FROM debates WHERE served = 1 AND state = 'queued' AND owner = ''",
         ))
         .await
@@ -134,28 +125,14 @@ impl Store {
         )
         .bind(signed(debate.created_at))
         .bind(debate.id.to_string());
-        self.count_waiting(query).await
-    }
-
-    async fn count_waiting(
-        &self,
-        query: Query<'static, Any, AnyArguments>,
-    ) -> Result<u64, StoreError> {
-        let counted = query.fetch_one(&self.reader).await;
-        counted
-            .and_then(|row| row.try_get::<i64, _>("waiting"))
-            .map(unsigned)
-            .map_err(|error| self.failed(error.into()))
+        self.read_number(query).await
     }
 
     /// Creates the job queue's tables if they are missing.
     pub(crate) async fn set_up_queue(&self) -> Result<(), StoreError> {
         match &*self.location {
             Location::Folder(_) => Ok(()),
-            Location::Server(server) => {
-                let set_up = server.queue.set_up().await;
-                set_up.map_err(|failure| self.failed(failure))
-            }
+            Location::Server(server) => self.run(server.queue.set_up()).await,
         }
     }
 
@@ -172,10 +149,7 @@ impl Store {
     async fn enqueue_jobs(&self, selection: Selection) -> Result<(), StoreError> {
         match &*self.location {
             Location::Folder(_) => Ok(()),
-            Location::Server(server) => {
-                let enqueued = server.queue.enqueue_missing(selection).await;
-                enqueued.map_err(|failure| self.failed(failure))
-            }
+            Location::Server(server) => self.run(server.queue.enqueue_missing(selection)).await,
         }
     }
 
@@ -185,13 +159,11 @@ impl Store {
             return Ok(Vec::new());
         };
         loop {
-            let jobs = server.queue.take(max.min(MAX_DEBATES)).await;
-            let jobs = jobs.map_err(|failure| self.failed(failure))?;
+            let jobs = self.run(server.queue.take(max.min(MAX_DEBATES))).await?;
             if jobs.is_empty() {
                 return Ok(Vec::new());
             }
-            let locked = self.own_debates(&server.ownership, jobs).await;
-            let locked = locked.map_err(|failure| self.failed(failure))?;
+            let locked = self.run(self.own_debates(&server.ownership, jobs)).await?;
             let leases = self.lease_all(locked).await?;
             if !leases.is_empty() {
                 return Ok(leases);
@@ -252,21 +224,13 @@ impl Store {
 
     /// The budget that replaces the one a debate was created with, if any.
     pub(crate) async fn budget(&self, id: Uuid) -> Result<Option<Budget>, StoreError> {
-        let row = sqlx::query("SELECT budget FROM debates WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.reader)
-            .await;
-        let read = |row: sqlx::any::AnyRow| -> Result<Option<Budget>, Failure> {
-            match row.try_get("budget")? {
-                "" => Ok(None),
-                text => serde_json::from_str(text).map(Some).map_err(|error| {
-                    Failure::unreadable(format!("the budget of debate {id}: {error}"))
-                }),
-            }
+        let query = sqlx::query("SELECT budget FROM debates WHERE id = $1 AND budget <> ''")
+            .bind(id.to_string());
+        let read = |row: &AnyRow| {
+            serde_json::from_str(row.try_get("budget")?)
+                .map_err(|error| Failure::unreadable(format!("the budget of debate {id}: {error}")))
         };
-        row.map_err(Failure::from)
-            .and_then(|row| Ok(row.map(read).transpose()?.flatten()))
-            .map_err(|failure| self.failed(failure))
+        self.read_optional(query, read).await
     }
 }
 

@@ -5,9 +5,9 @@ use roundtable_engine::journal::JournalError;
 
 use super::*;
 use crate::store::commands::{Command, CommandOutcome, PendingCommand};
-use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
 use crate::store::ownership::LEASE_DURATION;
 use crate::store::test_stores::TestStore;
+use crate::store::test_support::{ended, finished, keyed, opened, setup, spent};
 
 async fn queued(store: &Store, number: usize) -> BTreeSet<Uuid> {
     let mut ids = BTreeSet::new();

@@ -80,6 +80,17 @@ impl Writer {
         Ok(connection)
     }
 
+    /// Runs one statement in a transaction and returns the number of rows that it changed.
+    pub(super) async fn change(
+        &self,
+        statement: Query<'_, Any, AnyArguments>,
+    ) -> Result<u64, Failure> {
+        let mut transaction = self.begin().await?;
+        let done = statement.execute(transaction.connection()).await;
+        let done = transaction.finish(done.map_err(Failure::from)).await?;
+        Ok(done.rows_affected())
+    }
+
     /// Runs one statement and returns its rows.
     pub(super) async fn fetch_all(
         &self,
@@ -135,10 +146,7 @@ impl WriteTransaction<'_> {
     }
 
     /// Commits if `outcome` is `Ok`, otherwise rolls back.
-    pub(super) async fn finish<T, E: From<sqlx::Error>>(
-        mut self,
-        outcome: Result<T, E>,
-    ) -> Result<T, E> {
+    pub(super) async fn finish<T>(mut self, outcome: Result<T, Failure>) -> Result<T, Failure> {
         if outcome.is_ok() {
             sqlx::query("COMMIT")
                 .fetch_optional(&mut self.connection)

@@ -73,8 +73,8 @@ fn a_web_page_instead_of_a_reply_is_recognised() {
 fn empty_replies_invalid_json_and_closed_connections_fail_the_debate() {
     type Case = (&'static str, fn() -> Answer);
     let cases: [Case; 4] = [
-        ("The reply was empty", || Answer::Reply(String::new())),
-        ("The reply is not a JSON object", || {
+        ("the reply was empty", || Answer::Reply(String::new())),
+        ("the model answered in prose", || {
             Answer::Reply("I think, therefore I am.".into())
         }),
         ("stream broke off", || {

@@ -3,7 +3,6 @@
 //! Only the first argument is parsed here; the rest is passed unchanged to `roundtable ask` or to the test runner.
 
 use std::ffi::OsString;
-use std::fmt;
 
 /// The question for `try` without QUESTION: two-sided, and answerable without current events.
 pub(crate) const DEFAULT_QUESTION: &str =
@@ -44,34 +43,16 @@ pub(crate) enum Task {
         question: OsString,
         options: Vec<OsString>,
     },
-    Check {
-        filters: Vec<OsString>,
-    },
-    Test {
-        filters: Vec<OsString>,
-    },
-    Bench {
-        filters: Vec<OsString>,
-    },
-    Soak {
-        filters: Vec<OsString>,
-    },
+    /// With filters, like the next three.
+    Check(Vec<OsString>),
+    Test(Vec<OsString>),
+    Bench(Vec<OsString>),
+    Soak(Vec<OsString>),
     Help,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownTask(String);
-
-impl fmt::Display for UnknownTask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown task `{}`", self.0)
-    }
-}
-
 impl Task {
-    pub(crate) fn parse(
-        arguments: impl IntoIterator<Item = OsString>,
-    ) -> Result<Self, UnknownTask> {
+    pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
         let mut arguments = arguments.into_iter();
         let Some(name) = arguments.next() else {
             return Ok(Self::Help);
@@ -80,12 +61,12 @@ impl Task {
         let rest: Vec<OsString> = arguments.collect();
         match &*name {
             "try" => Ok(Self::parse_try(rest)),
-            "check" => Ok(Self::Check { filters: rest }),
-            "test" => Ok(Self::Test { filters: rest }),
-            "bench" => Ok(Self::Bench { filters: rest }),
-            "soak" => Ok(Self::Soak { filters: rest }),
+            "check" => Ok(Self::Check(rest)),
+            "test" => Ok(Self::Test(rest)),
+            "bench" => Ok(Self::Bench(rest)),
+            "soak" => Ok(Self::Soak(rest)),
             "help" | "--help" | "-h" => Ok(Self::Help),
-            _ => Err(UnknownTask(name.into_owned())),
+            _ => Err(format!("unknown task `{name}`")),
         }
     }
 

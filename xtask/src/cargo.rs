@@ -48,17 +48,10 @@ impl Cargo {
         &self,
         arguments: impl IntoIterator<Item = &'a OsString>,
     ) -> Command {
+        let options = "run --quiet --profile quick --bin roundtable --manifest-path";
         let mut command = self.command();
         command
-            .args([
-                "run",
-                "--quiet",
-                "--profile",
-                "quick",
-                "--bin",
-                "roundtable",
-                "--manifest-path",
-            ])
+            .args(options.split(' '))
             .arg(self.folders.workspace.join("Cargo.toml"))
             .arg("--")
             .args(arguments);

@@ -3,7 +3,6 @@
 //! The available methods are detected once, and only if something is missing. They are tried in order until the
 //! requirement is found; a failure is logged and the next method is tried.
 
-use std::fmt;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,29 +13,16 @@ use crate::log;
 use crate::probe::run_captured;
 use crate::requirements::{Purpose, REQUIREMENTS, Requirement};
 
-/// A report of what could not be installed, why, and what to do.
-#[derive(Debug)]
-pub(crate) struct MissingRequirements(String);
-
-impl fmt::Display for MissingRequirements {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Finds or installs the requirements of these purposes; returns the environment in which child processes find them.
-pub(crate) fn ensure(
-    purposes: &[Purpose],
-    tools: &Path,
-) -> Result<Environment, MissingRequirements> {
+/// Finds or installs the requirements of these purposes; returns the environment in which child processes find them. The error
+/// is a report of what could not be installed, why, and what to do.
+pub(crate) fn ensure(purposes: &[Purpose], tools: &Path) -> Result<Environment, String> {
     let mut environment = Environment::default();
     let mut installer = None;
     let mut report = String::new();
-    for requirement in REQUIREMENTS
-        .iter()
-        .filter(|requirement| purposes.contains(&requirement.purpose))
-    {
-        let found = (requirement.find)(&tools.join(requirement.name)).map_or_else(
+    let required = REQUIREMENTS.iter();
+    for requirement in required.filter(|required| purposes.contains(&required.purpose)) {
+        let found = (requirement.find)(&tools.join(requirement.name));
+        let found = found.map_or_else(
             || {
                 installer
                     .get_or_insert_with(Installer::detect)
@@ -55,7 +41,7 @@ pub(crate) fn ensure(
     if purposes.contains(&Purpose::EmbeddedModel) {
         report.push_str("A build without the embedded model has fewer requirements: cargo build --release --no-default-features\n");
     }
-    Err(MissingRequirements(report))
+    Err(report)
 }
 
 struct Installer {
@@ -140,11 +126,8 @@ fn describe(requirement: &Requirement, obstacles: &[String]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "    {obstacle}");
     }
-    let _ = writeln!(
-        text,
-        "  To install it yourself: {}",
-        requirement.manual_install
-    );
+    let manual = requirement.manual_install;
+    let _ = writeln!(text, "  To install it yourself: {manual}");
     text
 }
 

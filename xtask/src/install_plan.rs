@@ -106,41 +106,25 @@ impl AllowedMethods {
         rustup: true,
     };
 
-    pub(crate) fn parse(list: Option<&str>) -> Result<Self, UnknownMethod> {
+    pub(crate) fn parse(list: Option<&str>) -> Result<Self, String> {
         let Some(list) = list.filter(|list| !list.trim().is_empty()) else {
             return Ok(Self::ALL);
         };
-        list.split(',')
-            .map(str::trim)
-            .try_fold(Self::NONE, |allowed, word| match word {
-                "none" => Ok(allowed),
-                "apt" => Ok(Self {
-                    apt: true,
-                    ..allowed
-                }),
-                "pip" => Ok(Self {
-                    pip: true,
-                    ..allowed
-                }),
-                "rustup" => Ok(Self {
-                    rustup: true,
-                    ..allowed
-                }),
-                _ => Err(UnknownMethod(word.to_owned())),
-            })
-    }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownMethod(String);
-
-impl fmt::Display for UnknownMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "unknown method `{}` in XTASK_INSTALL: expected a list of apt, pip, rustup, or none",
-            self.0
-        )
+        let mut allowed = Self::NONE;
+        for word in list.split(',').map(str::trim) {
+            match word {
+                "none" => {}
+                "apt" => allowed.apt = true,
+                "pip" => allowed.pip = true,
+                "rustup" => allowed.rustup = true,
+                _ => {
+                    return Err(format!(
+                        "unknown method `{word}` in XTASK_INSTALL: expected a list of apt, pip, rustup, or none"
+                    ));
+                }
+            }
+        }
+        Ok(allowed)
     }
 }
 
@@ -161,28 +145,28 @@ pub(crate) fn plan(
     let mut obstacles = Vec::new();
     for method in methods {
         let (name, step) = match *method {
-            Method::Apt(packages) => (
-                "apt-get",
-                available.apt.map(|privilege| InstallStep::Apt {
+            Method::Apt(packages) => {
+                let step = |privilege| InstallStep::Apt {
                     packages,
                     privilege,
-                }),
-            ),
+                };
+                ("apt-get", available.apt.map(step))
+            }
             Method::Pip {
                 requirement,
                 megabytes,
             } => {
-                let step = available.pip.map(|pip| InstallStep::Pip {
+                let step = |pip| InstallStep::Pip {
                     requirement,
                     megabytes,
                     pip,
-                });
-                ("pip", step)
+                };
+                ("pip", available.pip.map(step))
             }
-            Method::Rustup(component) => (
-                "rustup",
-                available.rustup.map(|()| InstallStep::Rustup { component }),
-            ),
+            Method::Rustup(component) => {
+                let step = |()| InstallStep::Rustup { component };
+                ("rustup", available.rustup.map(step))
+            }
         };
         match step {
             Ok(step) => steps.push(step),

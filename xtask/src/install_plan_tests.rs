@@ -104,7 +104,7 @@ fn only_the_listed_methods_are_allowed() {
                 pip: true,
                 rustup: true
             }),
-            Err(UnknownMethod("brew".to_owned())),
+            Err("unknown method `brew` in XTASK_INSTALL: expected a list of apt, pip, rustup, or none".to_owned()),
         ]
     );
 }

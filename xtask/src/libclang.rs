@@ -33,15 +33,10 @@ pub(crate) fn find(wheel: &Path) -> Option<Environment> {
         };
         return Some(with_headers(environment, &folder));
     }
-    other_folders(wheel)
-        .into_iter()
-        .find(|folder| contains_libclang(folder))
-        .map(|folder| {
-            with_headers(
-                Environment::default().set("LIBCLANG_PATH", &folder),
-                &folder,
-            )
-        })
+    let mut others = other_folders(wheel).into_iter();
+    let folder = others.find(|folder| contains_libclang(folder))?;
+    let environment = Environment::default().set("LIBCLANG_PATH", &folder);
+    Some(with_headers(environment, &folder))
 }
 
 /// The folders that the build script of the bindings searches itself.
@@ -84,26 +79,18 @@ fn other_folders(wheel: &Path) -> Vec<PathBuf> {
 }
 
 fn subfolders(folder: &Path, prefix: &str) -> impl Iterator<Item = PathBuf> {
-    std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(move |entry| {
-            entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(prefix.as_bytes())
-        })
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(move |entry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(prefix.as_bytes())
+    });
+    named.map(|entry| entry.path()).filter(|path| path.is_dir())
 }
 
 fn contains_libclang(folder: &Path) -> bool {
-    std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        // A partly removed package leaves a dangling link.
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    // A partly removed package leaves a dangling link.
+    entries
         .any(|entry| entry.file_name().to_str().is_some_and(is_libclang) && entry.path().exists())
 }
 

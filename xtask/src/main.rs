@@ -26,16 +26,7 @@ use arguments::Task;
 
 fn main() -> ExitCode {
     match Task::parse(std::env::args_os().skip(1)) {
-        Ok(Task::Help) => {
-            // Fails only if the reader closed the pipe.
-            let _ = writeln!(std::io::stdout(), "{}", arguments::HELP);
-            ExitCode::SUCCESS
-        }
-        Ok(Task::Try { question, options }) => tasks::try_debate(&question, &options),
-        Ok(Task::Check { filters }) => tasks::check(&filters),
-        Ok(Task::Test { filters }) => tasks::test(&filters),
-        Ok(Task::Bench { filters }) => tasks::bench(&filters),
-        Ok(Task::Soak { filters }) => tasks::soak(&filters),
+        Ok(task) => tasks::run(task),
         Err(error) => {
             log(&format!("{error}\n\n{}", arguments::HELP));
             ExitCode::from(2)

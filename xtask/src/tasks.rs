@@ -1,8 +1,10 @@
 //! The tasks: their requirements and the cargo commands they run.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::process::ExitCode;
 
+use crate::arguments::{HELP, Task};
 use crate::cargo::{Cargo, Step, exec, run_all};
 use crate::folders::Folders;
 use crate::install;
@@ -11,12 +13,31 @@ use crate::requirements::Purpose;
 
 const FIRST_BUILD: &str = "the first build of the embedded model's runtime takes about six minutes";
 
-/// `try`: builds the program and runs a debate on one question.
-pub(crate) fn try_debate(question: &OsStr, options: &[OsString]) -> ExitCode {
-    let cargo = match prepare(&[Purpose::Compile, Purpose::EmbeddedModel]) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
+/// Runs a task. Missing requirements are logged.
+pub(crate) fn run(task: Task) -> ExitCode {
+    let done = match task {
+        Task::Try { question, options } => try_debate(&question, &options),
+        Task::Check(filters) => check(&filters),
+        Task::Test(filters) => test(&filters),
+        Task::Bench(filters) => bench(&filters),
+        Task::Soak(filters) => soak(&filters),
+        Task::Help => Ok(help()),
     };
+    done.unwrap_or_else(|missing| {
+        log(&format!("missing requirements:\n{missing}"));
+        ExitCode::FAILURE
+    })
+}
+
+fn help() -> ExitCode {
+    // Fails only if the reader closed the pipe.
+    let _ = writeln!(std::io::stdout(), "{HELP}");
+    ExitCode::SUCCESS
+}
+
+/// `try`: builds the program and runs a debate on one question.
+fn try_debate(question: &OsStr, options: &[OsString]) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::EmbeddedModel])?;
     let mut build = cargo
         .step(
             "building roundtable",
@@ -24,24 +45,21 @@ pub(crate) fn try_debate(question: &OsStr, options: &[OsString]) -> ExitCode {
         )
         .duration_hint(FIRST_BUILD);
     if !build.run() {
-        return ExitCode::FAILURE;
+        return Ok(ExitCode::FAILURE);
     }
     log(&format!("asking: {}", question.display()));
     let arguments = [OsString::from("ask"), question.to_owned()];
-    exec(cargo.run_roundtable(arguments.iter().chain(options)))
+    Ok(exec(cargo.run_roundtable(arguments.iter().chain(options))))
 }
 
 /// `check`: the fast checks, none of which compiles C++. With filters only the tests they select, of every package except
 /// the embedded model.
-pub(crate) fn check(filters: &[OsString]) -> ExitCode {
+fn check(filters: &[OsString]) -> Result<ExitCode, String> {
     if !filters.is_empty() {
         return check_filtered(filters);
     }
-    let cargo = match prepare(&[Purpose::Compile, Purpose::Lint]) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
-    };
-    run_all(vec![
+    let cargo = prepare(&[Purpose::Compile, Purpose::Lint])?;
+    Ok(run_all(vec![
         formatting(&cargo),
         cargo.step(
             "lints, without the embedded model",
@@ -52,36 +70,30 @@ pub(crate) fn check(filters: &[OsString]) -> ExitCode {
             "--package roundtable-core --package roundtable-engine --package xtask",
             &[],
         ),
-    ])
+    ]))
 }
 
 /// Does not install what the tests need (PostgreSQL, a browser): most filters select no test that uses them, and the tests
 /// that do name what is missing.
-fn check_filtered(filters: &[OsString]) -> ExitCode {
-    let cargo = match prepare(&[Purpose::Compile]) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
-    };
+fn check_filtered(filters: &[OsString]) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile])?;
     // `--tests` leaves out the documentation tests, which are slow to build.
     let packages = "--workspace --exclude roundtable-local --no-default-features --tests";
-    run_all(vec![tests(&cargo, packages, filters)])
+    Ok(run_all(vec![tests(&cargo, packages, filters)]))
 }
 
 /// `test`: everything CI runs. With filters only the tests they select.
-pub(crate) fn test(filters: &[OsString]) -> ExitCode {
+fn test(filters: &[OsString]) -> Result<ExitCode, String> {
     let purposes = [
         Purpose::Compile,
         Purpose::EmbeddedModel,
         Purpose::Lint,
         Purpose::Test,
     ];
-    let cargo = match prepare(&purposes) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
-    };
+    let cargo = prepare(&purposes)?;
     let tests = tests(&cargo, "--workspace", filters);
     if !filters.is_empty() {
-        return run_all(vec![tests.duration_hint(FIRST_BUILD)]);
+        return Ok(run_all(vec![tests.duration_hint(FIRST_BUILD)]));
     }
     let mut steps = vec![
         formatting(&cargo),
@@ -100,20 +112,17 @@ pub(crate) fn test(filters: &[OsString]) -> ExitCode {
     }
     // Last, so that the test summary is at the end of the output.
     steps.push(tests);
-    run_all(steps)
+    Ok(run_all(steps))
 }
 
 /// `bench`: the benchmarks, run on a release build.
-pub(crate) fn bench(filters: &[OsString]) -> ExitCode {
-    let cargo = match prepare(&[Purpose::Compile, Purpose::EmbeddedModel, Purpose::Test]) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
-    };
+fn bench(filters: &[OsString]) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::EmbeddedModel, Purpose::Test])?;
     let mut release = cargo
         .step("release build", "build --release --bin roundtable")
         .duration_hint("the first one takes about 15 minutes");
     if !release.run() {
-        return ExitCode::FAILURE;
+        return Ok(ExitCode::FAILURE);
     }
     // `--bench *`, because plain `cargo bench` would also compile all unit tests, only to skip them.
     let benches = cargo
@@ -121,18 +130,15 @@ pub(crate) fn bench(filters: &[OsString]) -> ExitCode {
         .args(filters)
         .env("SUITE_BINARY", cargo.release_binary())
         .duration_hint(FIRST_BUILD);
-    run_all(vec![benches])
+    Ok(run_all(vec![benches]))
 }
 
 /// The modules of `tests/suite` that run a tenth of their cases in `test` and all of them in `soak`.
 const SOAK_TESTS: [&str; 3] = ["faults::", "crashes::", "store_faults::"];
 
 /// `soak`: the fault and crash tests at full length, with the figures they print. They do not use the embedded model.
-pub(crate) fn soak(filters: &[OsString]) -> ExitCode {
-    let cargo = match prepare(&[Purpose::Compile, Purpose::Test]) {
-        Ok(cargo) => cargo,
-        Err(code) => return code,
-    };
+fn soak(filters: &[OsString]) -> Result<ExitCode, String> {
+    let cargo = prepare(&[Purpose::Compile, Purpose::Test])?;
     // Sequentially: parallel tests would distort each other's figures.
     let packages = "--package roundtable --no-default-features --test suite";
     let arguments = if Cargo::has_nextest() {
@@ -147,7 +153,7 @@ pub(crate) fn soak(filters: &[OsString]) -> ExitCode {
         .args(filters)
         .env("SUITE_SCALE", "full")
         .duration_hint("about half an hour on two cores");
-    run_all(vec![soak])
+    Ok(run_all(vec![soak]))
 }
 
 fn formatting(cargo: &Cargo) -> Step {
@@ -163,14 +169,9 @@ fn tests(cargo: &Cargo, packages: &str, filters: &[OsString]) -> Step {
     cargo.step("tests", &arguments).args(filters)
 }
 
-/// Installs the requirements of `purposes`, or logs which of them are missing.
-fn prepare(purposes: &[Purpose]) -> Result<Cargo, ExitCode> {
+/// Installs the requirements of `purposes`; the error says which of them are missing.
+fn prepare(purposes: &[Purpose]) -> Result<Cargo, String> {
     let folders = Folders::find();
-    match install::ensure(purposes, &folders.tools) {
-        Ok(environment) => Ok(Cargo::new(folders, environment)),
-        Err(missing) => {
-            log(&format!("missing requirements:\n{missing}"));
-            Err(ExitCode::FAILURE)
-        }
-    }
+    let environment = install::ensure(purposes, &folders.tools)?;
+    Ok(Cargo::new(folders, environment))
 }

@@ -15,6 +15,11 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
+/// 0.46 → 46%
+pub fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
 /// `1 round`, `3 rounds`
 pub fn counted<N: Copy + Display + PartialEq + From<u8>>(number: N, thing: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };

@@ -9,6 +9,7 @@ pub mod citations;
 pub mod convergence;
 pub mod councils;
 pub mod dataset;
+pub mod distinct;
 pub mod evidence;
 pub mod forecast;
 pub mod forensics;

@@ -45,19 +45,26 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + (above - below) * rank.fract()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
-pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+/// A count as a real number.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+pub fn real(count: usize) -> f64 {
+    count as f64
 }
 
-/// Population standard deviation, because the panel is the whole population and not a sample.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / real(values.len()))
+}
+
+/// The mean and the population variance, because the panel is the whole population and not a sample.
+pub fn mean_and_variance(values: &[f64]) -> Option<(f64, f64)> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((mean, squares / real(values.len())))
+}
+
+/// Population standard deviation.
 pub fn deviation(values: &[f64]) -> Option<f64> {
-    let middle = mean(values)?;
-    let squares: Vec<f64> = values
-        .iter()
-        .map(|value| (value - middle).powi(2))
-        .collect();
-    mean(&squares).map(f64::sqrt)
+    mean_and_variance(values).map(|(_, variance)| variance.sqrt())
 }
 
 #[cfg(test)]

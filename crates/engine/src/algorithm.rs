@@ -4,7 +4,7 @@
 use roundtable_core::evidence::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, DataKind, Text};
+use crate::data::{Data, DataError, DataKind, is_name};
 
 /// Used if none is chosen.
 pub const DEFAULT: &str = "democratic_majority";
@@ -79,13 +79,10 @@ pub enum Count {
 impl MajorityRule {
     /// Applies the rule. An equal split is not a majority, even if the minority is small enough.
     pub fn count(&self, majority: usize, minority: usize) -> Count {
-        let levels = self
-            .levels
-            .iter()
-            .filter(|level| level.minority >= minority);
-        let is_majority = majority > minority;
-        match levels.min_by_key(|level| level.minority) {
-            Some(level) if is_majority => Count::Carried(level.confidence),
+        let levels = self.levels.iter();
+        let allowed = levels.filter(|level| level.minority >= minority);
+        match allowed.min_by_key(|level| level.minority) {
+            Some(level) if majority > minority => Count::Carried(level.confidence),
             Some(_) | None => Count::Open(self.otherwise),
         }
     }
@@ -93,37 +90,20 @@ impl MajorityRule {
 
 impl Algorithm {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(DataKind::Algorithms, &format!("{name}.toml"))? else {
-            return Err(DataError::Unknown {
-                what: "algorithm",
-                name: name.to_owned(),
-                known: Self::names(data)?,
-            });
-        };
-        Self::parse(&text)
+        let text = data.named(DataKind::Algorithms, "algorithm", name)?;
+        let algorithm: Self = text.parse()?;
+        let name = &algorithm.name;
+        if !is_name(name, "_-") {
+            let message = format!(
+                "invalid algorithm name '{name}': use lowercase letters, digits, dashes and underscores"
+            );
+            return Err(text.broken(text.line_naming(name), message));
+        }
+        Ok(algorithm)
     }
 
     pub fn names(data: &Data) -> Result<Vec<String>, DataError> {
-        let files = data.all(DataKind::Algorithms)?.into_keys();
-        Ok(files
-            .filter_map(|file| file.strip_suffix(".toml").map(str::to_owned))
-            .collect())
-    }
-
-    fn parse(text: &Text) -> Result<Self, DataError> {
-        let algorithm: Self = text.parse()?;
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
-        if algorithm.name.is_empty() || !algorithm.name.chars().all(is_name) {
-            return Err(DataError::Broken {
-                file: text.file(),
-                line: text.line_naming(&algorithm.name),
-                message: format!(
-                    "invalid algorithm name '{}': use lowercase letters, digits, dashes and underscores",
-                    algorithm.name
-                ),
-            });
-        }
-        Ok(algorithm)
+        data.names(DataKind::Algorithms)
     }
 }
 

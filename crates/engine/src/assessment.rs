@@ -13,7 +13,7 @@ pub(crate) mod tracking;
 pub use time_cost::{TimeCost, TimeCostError};
 pub use tracking::{Status, Timeline, Tracked};
 
-use crate::data::closest;
+use crate::data::nearest;
 
 /// An assessment file: the tracking with the assessment in it, or the assessment alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,7 +82,7 @@ pub struct Assessment {
     pub skills: Vec<WantedSkill>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     pub aspect: String,
@@ -95,7 +95,7 @@ pub struct Finding {
     pub evidence_type_accuracy: Option<TypeAccuracy>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LessonLearned {
     pub lesson: String,
@@ -215,7 +215,7 @@ pub struct QuestionAsked {
     pub helped: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WantedSkill {
     pub skill_name: String,
@@ -259,31 +259,23 @@ pub enum TypeAccuracyError {
         "invalid evidence accuracy '{text}': expected a type and a share, such as 'LOGICAL: 50%', or 'PRECEDENT: missed'"
     )]
     Form { text: String },
-    #[error("unknown evidence type '{name}'{}", nearest(.name))]
+    #[error("unknown evidence type '{name}'{}", nearest(&.name.to_uppercase(), &EvidenceType::ALL.map(EvidenceType::name), "known types"))]
     Type { name: String },
     #[error("invalid share {found}%: expected 0% to 100%")]
     Share { found: String },
 }
 
-fn nearest(name: &str) -> String {
-    let known = EvidenceType::ALL.map(EvidenceType::name);
-    match closest(&name.to_uppercase(), known.into_iter()) {
-        Some(close) => format!("; did you mean '{close}'?"),
-        None => format!("; known types: {}", known.join(", ")),
-    }
-}
+impl TryFrom<String> for TypeAccuracy {
+    type Error = TypeAccuracyError;
 
-impl TypeAccuracy {
-    pub fn new(text: &str) -> Result<Self, TypeAccuracyError> {
-        let form = || TypeAccuracyError::Form {
-            text: text.to_owned(),
-        };
+    fn try_from(text: String) -> Result<Self, TypeAccuracyError> {
+        let form = || TypeAccuracyError::Form { text: text.clone() };
         let (name, rest) = text.split_once(':').ok_or_else(form)?;
         let name = name.trim();
-        let kind =
-            EvidenceType::named(&name.to_uppercase()).ok_or_else(|| TypeAccuracyError::Type {
-                name: name.to_owned(),
-            })?;
+        let unknown = || TypeAccuracyError::Type {
+            name: name.to_owned(),
+        };
+        let kind = EvidenceType::named(&name.to_uppercase()).ok_or_else(unknown)?;
         let rest = rest.trim();
         let verdict = if rest.to_lowercase().starts_with("missed") {
             TypeVerdict::Missed
@@ -298,16 +290,8 @@ impl TypeAccuracy {
         Ok(Self {
             kind,
             verdict,
-            text: text.to_owned(),
+            text,
         })
-    }
-}
-
-impl TryFrom<String> for TypeAccuracy {
-    type Error = TypeAccuracyError;
-
-    fn try_from(text: String) -> Result<Self, TypeAccuracyError> {
-        Self::new(&text)
     }
 }
 

@@ -48,7 +48,8 @@ fn e14_marks_of_a_type_are_read_from_the_designs_sentences() {
 #[test]
 fn e14_accuracy_of_a_type_is_a_percentage_or_missed() {
     let read = |text: &str| {
-        TypeAccuracy::new(text).map(|accuracy| (accuracy.kind, accuracy.verdict.held()))
+        TypeAccuracy::try_from(text.to_owned())
+            .map(|accuracy| (accuracy.kind, accuracy.verdict.held()))
     };
     assert_eq!(read("EMPIRICAL: 100%"), Ok((EvidenceType::Empirical, 1.0)));
     assert_eq!(
@@ -60,7 +61,11 @@ fn e14_accuracy_of_a_type_is_a_percentage_or_missed() {
         Ok((EvidenceType::Precedent, 1.0))
     );
     assert_eq!(read("LOGICAL: 0%"), Ok((EvidenceType::Logical, 0.0)));
-    let error = |text: &str| TypeAccuracy::new(text).unwrap_err().to_string();
+    let error = |text: &str| {
+        TypeAccuracy::try_from(text.to_owned())
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(
         error("PRECEDENTS: 50%"),
         "unknown evidence type 'PRECEDENTS'; did you mean 'PRECEDENT'?"

@@ -7,8 +7,8 @@ use std::path::Path;
 use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, DataKind, Text};
-use councils::{CouncilsSpec, Fault};
+use crate::data::{Data, DataError, DataKind, Text, is_name};
+use councils::{CouncilsSpec, Fault, fault};
 
 /// The seats that take part in a debate, made for one protocol.
 ///
@@ -186,28 +186,14 @@ impl Cast {
     /// # Errors
     /// [`DataError`] if there is no such cast (with the nearest name), or its file is invalid (with the line).
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(DataKind::Casts, &format!("{name}.toml"))? else {
-            let known = data.all(DataKind::Casts)?;
-            return Err(DataError::Unknown {
-                what: "cast",
-                name: name.to_owned(),
-                known: known
-                    .keys()
-                    .map(|file| file.trim_end_matches(".toml").to_owned())
-                    .collect(),
-            });
-        };
-        Self::of(&text)
+        Self::of(&data.named(DataKind::Casts, "cast", name)?)
     }
 
     /// Loads by name or by path: a path ends in `.toml` or contains a folder.
     pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
         let path = Path::new(name);
-        let is_toml = path
-            .extension()
-            .is_some_and(|extension| extension == "toml");
-        let has_folder = path.components().count() > 1;
-        if is_toml || has_folder {
+        let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+        if is_toml || path.components().count() > 1 {
             Self::load_file(path)
         } else {
             Self::load(data, name)
@@ -220,10 +206,9 @@ impl Cast {
 
     fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
-        cast.check().map_err(|fault| DataError::Broken {
-            file: text.file(),
-            line: fault.word.map_or(1, |word| text.line_naming(&word)),
-            message: fault.message,
+        cast.check().map_err(|fault| {
+            let line = fault.word.map_or(1, |word| text.line_naming(&word));
+            text.broken(line, fault.message)
         })?;
         Ok(cast)
     }
@@ -239,59 +224,50 @@ impl Cast {
     }
 
     pub fn seat(&self, name: &str) -> Result<&Seat, DataError> {
-        self.seats
-            .iter()
-            .find(|seat| seat.name == name)
-            .ok_or_else(|| DataError::Unknown {
-                what: "seat",
-                name: name.to_owned(),
-                known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
-            })
+        let seat = self.seats.iter().find(|seat| seat.name == name);
+        seat.ok_or_else(|| DataError::Unknown {
+            what: "seat",
+            name: name.to_owned(),
+            known: self.seats.iter().map(|seat| seat.name.clone()).collect(),
+        })
     }
 
     fn check(&self) -> Result<(), Fault> {
-        self.check_seats().map_err(|(word, message)| Fault {
-            word: Some(word.to_owned()),
-            message,
-        })?;
+        self.check_seats()?;
         match &self.panel {
             Some(panel) => panel.check(&self.seats),
             None => Ok(()),
         }
     }
 
-    fn check_seats(&self) -> Result<(), (&str, String)> {
+    fn check_seats(&self) -> Result<(), Fault> {
         for (index, seat) in self.seats.iter().enumerate() {
-            let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-            if seat.name.is_empty() || !seat.name.chars().all(is_name) {
-                return Err((
-                    &seat.name,
+            let name = &seat.name;
+            if !is_name(name, "-") {
+                return fault(
+                    name,
                     format!(
-                        "invalid seat name '{}': use lowercase letters, digits and hyphens",
-                        seat.name
+                        "invalid seat name '{name}': use lowercase letters, digits and hyphens"
                     ),
-                ));
+                );
             }
-            if self.seats[..index]
-                .iter()
-                .any(|other| other.name == seat.name)
-            {
-                return Err((&seat.name, format!("two seats are named '{}'", seat.name)));
+            if self.seats[..index].iter().any(|other| other.name == *name) {
+                return fault(name, format!("two seats are named '{name}'"));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
-                return Err((
-                    &seat.name,
+                return fault(
+                    name,
                     format!(
-                        "the temperature of '{}' must be from 0 to 2, not {}",
-                        seat.name, seat.temperature
+                        "the temperature of '{name}' must be from 0 to 2, not {}",
+                        seat.temperature
                     ),
-                ));
+                );
             }
             if seat.max_output_tokens == 0 {
-                return Err((
-                    &seat.name,
-                    format!("max_output_tokens of '{}' must be at least 1", seat.name),
-                ));
+                return fault(
+                    name,
+                    format!("max_output_tokens of '{name}' must be at least 1"),
+                );
             }
         }
         Ok(())

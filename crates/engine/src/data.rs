@@ -3,6 +3,7 @@
 //! A path such as `casts/dialectic.toml` is looked up in the user's folder first. An invalid file there is an error with file,
 //! line and what was expected; it never falls back silently to the built-in one.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -39,25 +40,19 @@ impl DataKind {
         Self::Algorithms,
     ];
 
-    pub const fn folder(self) -> &'static str {
-        match self {
-            Self::Casts => "casts",
-            Self::Prompts => "prompts",
-            Self::Templates => "templates",
-            Self::Embedders => "embedders",
-            Self::Modes => "modes",
-            Self::Algorithms => "algorithms",
-        }
+    pub fn folder(self) -> &'static str {
+        self.source().0
     }
 
-    fn built_in(self) -> &'static Dir<'static> {
+    /// The name of the folder, and the built-in files.
+    fn source(self) -> (&'static str, &'static Dir<'static>) {
         match self {
-            Self::Casts => &CASTS,
-            Self::Prompts => &PROMPTS,
-            Self::Templates => &TEMPLATES,
-            Self::Embedders => &EMBEDDERS,
-            Self::Modes => &MODES,
-            Self::Algorithms => &ALGORITHMS,
+            Self::Casts => ("casts", &CASTS),
+            Self::Prompts => ("prompts", &PROMPTS),
+            Self::Templates => ("templates", &TEMPLATES),
+            Self::Embedders => ("embedders", &EMBEDDERS),
+            Self::Modes => ("modes", &MODES),
+            Self::Algorithms => ("algorithms", &ALGORITHMS),
         }
     }
 }
@@ -84,9 +79,14 @@ fn suggestion(known: &[String], name: &str) -> String {
     if known.is_empty() {
         return String::new();
     }
-    match closest(name, known.iter().map(String::as_str)) {
+    nearest(name, known, "known")
+}
+
+/// `; did you mean 'skeptic'?`, or the list of known words after `title` if none is similar.
+pub(crate) fn nearest<S: Borrow<str>>(word: &str, known: &[S], title: &str) -> String {
+    match closest(word, known.iter().map(S::borrow)) {
         Some(close) => format!("; did you mean '{close}'?"),
-        None => format!("; known: {}", known.join(", ")),
+        None => format!("; {title}: {}", known.join(", ")),
     }
 }
 
@@ -97,6 +97,12 @@ pub fn closest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&
         .filter(|(similarity, _)| *similarity > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)
+}
+
+/// Whether a name consists of lowercase letters, digits and these marks.
+pub fn is_name(name: &str, marks: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || marks.contains(c);
+    !name.is_empty() && name.chars().all(is_allowed)
 }
 
 /// A data file and its origin.
@@ -115,6 +121,14 @@ pub enum Origin {
 }
 
 impl Text {
+    fn built_in(name: &str, content: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            origin: Origin::BuiltIn,
+            content: content.to_owned(),
+        }
+    }
+
     pub fn read(path: &Path) -> Result<Self, DataError> {
         read(path, &path.display().to_string())
     }
@@ -134,20 +148,24 @@ impl Text {
         }
     }
 
+    pub(crate) fn broken(&self, line: usize, message: String) -> DataError {
+        let file = self.file();
+        DataError::Broken {
+            file,
+            line,
+            message,
+        }
+    }
+
     /// Parses TOML.
     ///
     /// # Errors
     /// [`DataError::Broken`] with file and line.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, DataError> {
         toml::from_str(&self.content).map_err(|error| {
-            let line = error
-                .span()
-                .map_or(1, |span| line_of(&self.content, span.start));
-            DataError::Broken {
-                file: self.file(),
-                line,
-                message: error.message().replace('\n', " "),
-            }
+            let span = error.span();
+            let line = span.map_or(1, |span| line_of(&self.content, span.start));
+            self.broken(line, error.message().replace('\n', " "))
         })
     }
 }
@@ -177,7 +195,7 @@ impl Data {
     /// All files of a kind by name; a file of the user replaces the built-in one of the same name.
     pub fn all(&self, kind: DataKind) -> Result<BTreeMap<String, Text>, DataError> {
         let mut texts = BTreeMap::new();
-        collect_built_in(kind.built_in(), &mut texts);
+        collect_built_in(kind.source().1, &mut texts);
         if let Some(folder) = &self.folder {
             let root = folder.join(kind.folder());
             collect_folder(&root, &root, &mut texts)?;
@@ -192,29 +210,38 @@ impl Data {
                 return read(&path, name).map(Some);
             }
         }
-        Ok(kind
-            .built_in()
-            .get_file(name)
-            .and_then(include_dir::File::contents_utf8)
-            .map(|content| Text {
+        let file = kind.source().1.get_file(name);
+        let content = file.and_then(include_dir::File::contents_utf8);
+        Ok(content.map(|content| Text::built_in(name, content)))
+    }
+
+    /// The file `NAME.toml`.
+    ///
+    /// # Errors
+    /// [`DataError::Unknown`] with the known names, if there is none.
+    pub fn named(&self, kind: DataKind, what: &'static str, name: &str) -> Result<Text, DataError> {
+        match self.one(kind, &format!("{name}.toml"))? {
+            Some(text) => Ok(text),
+            None => Err(DataError::Unknown {
+                what,
                 name: name.to_owned(),
-                origin: Origin::BuiltIn,
-                content: content.to_owned(),
-            }))
+                known: self.names(kind)?,
+            }),
+        }
+    }
+
+    /// The names of the TOML files of a kind.
+    pub fn names(&self, kind: DataKind) -> Result<Vec<String>, DataError> {
+        let files = self.all(kind)?.into_keys();
+        let names = files.filter_map(|file| Some(file.strip_suffix(".toml")?.to_owned()));
+        Ok(names.collect())
     }
 }
 
 fn collect_built_in(dir: &Dir<'_>, texts: &mut BTreeMap<String, Text>) {
     for file in dir.files() {
         if let (Some(name), Some(content)) = (file.path().to_str(), file.contents_utf8()) {
-            texts.insert(
-                name.to_owned(),
-                Text {
-                    name: name.to_owned(),
-                    origin: Origin::BuiltIn,
-                    content: content.to_owned(),
-                },
-            );
+            texts.insert(name.to_owned(), Text::built_in(name, content));
         }
     }
     for inner in dir.dirs() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, DataKind, Text};
+use crate::data::{Data, DataError, DataKind, Text, is_name};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,21 +148,11 @@ const WITH_STANCES: &str = "devils-advocate";
 
 impl Mode {
     pub fn load(data: &Data, name: &str) -> Result<Self, DataError> {
-        let Some(text) = data.one(DataKind::Modes, &format!("{name}.toml"))? else {
-            return Err(DataError::Unknown {
-                what: "mode",
-                name: name.to_owned(),
-                known: Self::names(data)?,
-            });
-        };
-        Self::parse(&text)
+        Self::parse(&data.named(DataKind::Modes, "mode", name)?)
     }
 
     pub fn names(data: &Data) -> Result<Vec<String>, DataError> {
-        let files = data.all(DataKind::Modes)?.into_keys();
-        Ok(files
-            .filter_map(|file| file.strip_suffix(".toml").map(str::to_owned))
-            .collect())
+        data.names(DataKind::Modes)
     }
 
     /// Parses one mode file.
@@ -171,18 +161,16 @@ impl Mode {
     /// [`DataError::Broken`] with file, line and what was expected.
     pub fn parse(text: &Text) -> Result<Self, DataError> {
         let mode: Self = text.parse()?;
-        mode.check().map_err(|(word, message)| DataError::Broken {
-            file: text.file(),
-            line: line_with(&text.content, word),
-            message,
+        mode.check().map_err(|(word, message)| {
+            let line = text.content.lines().position(|line| line.contains(word));
+            text.broken(line.map_or(1, |index| index + 1), message)
         })?;
         Ok(mode)
     }
 
     /// Checks what the type cannot express; an error has the key it is about.
     fn check(&self) -> Result<(), (&'static str, String)> {
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if self.name.is_empty() || !self.name.chars().all(is_name) {
+        if !is_name(&self.name, "-") {
             let message = format!(
                 "invalid mode name '{}': use lowercase letters, digits and dashes",
                 self.name
@@ -194,65 +182,45 @@ impl Mode {
                 format!("only the mode '{WITH_STANCES}' supports `stances`; remove the key");
             return Err(("stances", message));
         }
-        for (word, is_empty) in [
-            ("summary", self.summary.trim().is_empty()),
-            ("identity", self.role.identity.trim().is_empty()),
-            ("mission", self.role.mission.trim().is_empty()),
-            ("must", self.contract.must.is_empty()),
-            ("must_not", self.contract.must_not.is_empty()),
-            ("priorities", self.contract.priorities.is_empty()),
-            ("failure", self.contract.failure.trim().is_empty()),
-            (
-                "structure",
-                self.structure.first.is_empty() || self.structure.later.is_empty(),
-            ),
-            (
-                "verification",
-                self.verification.first.trim().is_empty()
-                    || self.verification.second.trim().is_empty(),
-            ),
-        ] {
-            if is_empty {
-                return Err((
-                    word,
-                    format!("'{word}' is empty; a mode needs all four layers"),
-                ));
-            }
+        let (role, contract) = (&self.role, &self.contract);
+        let is_blank = |text: &String| text.trim().is_empty();
+        let questions = [&self.verification.first, &self.verification.second];
+        let structure = [&self.structure.first, &self.structure.later];
+        let empty = [
+            ("summary", is_blank(&self.summary)),
+            ("identity", is_blank(&role.identity)),
+            ("mission", is_blank(&role.mission)),
+            ("must", contract.must.is_empty()),
+            ("must_not", contract.must_not.is_empty()),
+            ("priorities", contract.priorities.is_empty()),
+            ("failure", is_blank(&contract.failure)),
+            ("structure", structure.into_iter().any(Vec::is_empty)),
+            ("verification", questions.into_iter().any(is_blank)),
+        ];
+        if let Some((word, _)) = empty.into_iter().find(|(_, is_empty)| *is_empty) {
+            let message = format!("'{word}' is empty; a mode needs all four layers");
+            return Err((word, message));
         }
-        if self
-            .sections()
-            .any(|section| section.heading.trim().is_empty())
-        {
+        let mut sections = structure.into_iter().flatten();
+        if sections.any(|section| is_blank(&section.heading)) {
             return Err(("heading", "a heading is empty".into()));
         }
-        let missing = self
-            .needed_variants()
+        let needed = self.needed_variants();
+        let mut missing = needed
             .iter()
-            .find(|name| !self.variants.contains_key(**name));
-        if let Some(name) = missing {
-            return Err((
-                "variants",
-                format!("missing [variants.{name}]: its seats need a role"),
-            ));
+            .filter(|name| !self.variants.contains_key(**name));
+        if let Some(name) = missing.next() {
+            let message = format!("missing [variants.{name}]: its seats need a role");
+            return Err(("variants", message));
         }
-        let known = self.needed_variants();
-        match self
-            .variants
-            .keys()
-            .find(|name| !known.contains(&name.as_str()))
-        {
-            Some(name) => Err((
-                "variants",
-                format!(
-                    "unused [variants.{name}]: this mode's `order` and `stances` have no such variant"
-                ),
-            )),
-            None => Ok(()),
+        let mut given = self.variants.keys();
+        if let Some(name) = given.find(|name| !needed.contains(&name.as_str())) {
+            let message = format!(
+                "unused [variants.{name}]: this mode's `order` and `stances` have no such variant"
+            );
+            return Err(("variants", message));
         }
-    }
-
-    fn sections(&self) -> impl Iterator<Item = &Section> {
-        self.structure.first.iter().chain(&self.structure.later)
+        Ok(())
     }
 
     fn needed_variants(&self) -> &'static [&'static str] {
@@ -280,29 +248,15 @@ impl Mode {
             &self.role.persistence,
             &self.role.helpful,
         ];
-        let contract = &self.contract;
-        let lists = contract
-            .must
-            .iter()
-            .chain(&contract.must_not)
-            .chain(&contract.priorities);
-        let ends = [
-            &contract.failure,
-            &self.verification.first,
-            &self.verification.second,
-        ];
-        role.into_iter()
-            .chain(lists)
-            .chain(ends)
-            .map(String::as_str)
+        let (contract, questions) = (&self.contract, &self.verification);
+        let lists = [&contract.must, &contract.must_not, &contract.priorities];
+        let ends = [&contract.failure, &questions.first, &questions.second];
+        let all = role
+            .into_iter()
+            .chain(lists.into_iter().flatten())
+            .chain(ends);
+        all.map(String::as_str)
     }
-}
-
-fn line_with(content: &str, word: &str) -> usize {
-    content
-        .lines()
-        .position(|line| line.contains(word))
-        .map_or(1, |index| index + 1)
 }
 
 /// A starting point for a new mode file.

@@ -65,21 +65,16 @@ impl Prompts {
         })?);
         environment.add_filter("quoted", quoted);
         for (name, text) in data.all(DataKind::Prompts)? {
-            let broken = |line, message| DataError::Broken {
-                file: text.file(),
-                line,
-                message,
-            };
             for (part, first_line, source) in parts(&text.content) {
                 let part_name = match part {
                     Some(part) => format!("{name}#{part}"),
                     None => name.clone(),
                 };
-                environment
-                    .add_template_owned(part_name, source)
-                    .map_err(|error| {
-                        broken(first_line + error.line().unwrap_or(1), error.to_string())
-                    })?;
+                let added = environment.add_template_owned(part_name, source);
+                added.map_err(|error| {
+                    let line = first_line + error.line().unwrap_or(1);
+                    text.broken(line, error.to_string())
+                })?;
             }
         }
         Ok(Self { environment })
@@ -90,14 +85,8 @@ impl Prompts {
     /// # Errors
     /// [`PromptError::Unrenderable`] if the template is missing or uses an undefined variable.
     pub fn render_plain(&self, name: &str, context: impl Serialize) -> Result<String, PromptError> {
-        self.environment
-            .get_template(&format!("{name}.md"))
-            .and_then(|template| template.render(Value::from(Serde(context))))
-            .map(|text| text.trim().to_owned())
-            .map_err(|error| PromptError::Unrenderable {
-                name: format!("{name}.md"),
-                message: format!("{error:#}"),
-            })
+        let file = format!("{name}.md");
+        self.render_template(&file, &Value::from(Serde(context)), &file)
     }
 
     /// Renders the three parts of `NAME.md`.
@@ -106,20 +95,30 @@ impl Prompts {
     /// See [`Prompts::render_plain`].
     pub fn render(&self, name: &str, context: &Value) -> Result<Prompt, PromptError> {
         let part = |part: &str| {
-            self.environment
-                .get_template(&format!("{name}.md#{part}"))
-                .and_then(|template| template.render(context))
-                .map(|text| text.trim().to_owned())
-                .map_err(|error| PromptError::Unrenderable {
-                    name: format!("{name}.md, part '=== {part}'"),
-                    message: format!("{error:#}"),
-                })
+            let title = format!("{name}.md, part '=== {part}'");
+            self.render_template(&format!("{name}.md#{part}"), context, &title)
         };
         Ok(Prompt {
             system: part("system")?,
             shared: part("shared")?,
             own: part("own")?,
         })
+    }
+
+    fn render_template(
+        &self,
+        id: &str,
+        context: &Value,
+        title: &str,
+    ) -> Result<String, PromptError> {
+        let template = self.environment.get_template(id);
+        match template.and_then(|template| template.render(context)) {
+            Ok(text) => Ok(text.trim().to_owned()),
+            Err(error) => Err(PromptError::Unrenderable {
+                name: title.to_owned(),
+                message: format!("{error:#}"),
+            }),
+        }
     }
 }
 

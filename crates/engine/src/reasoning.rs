@@ -6,7 +6,7 @@ use roundtable_core::scale::{Scale, Similarity};
 use roundtable_core::similarity::{Index, WrongDimension, normalise};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Data, DataError, DataKind, Origin, Text};
+use crate::data::{Data, DataError, DataKind, Origin, Text, is_name};
 use crate::embedder::Embedder;
 use crate::model::ModelError;
 
@@ -34,23 +34,21 @@ impl Template {
     }
 
     fn check(&self) -> Result<(), String> {
-        let is_id = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if self.id.is_empty() || !self.id.chars().all(is_id) {
+        if !is_name(&self.id, "-") {
             return Err(format!(
                 "invalid template id '{}': use lowercase letters, digits and dashes",
                 self.id
             ));
         }
-        for (field, empty) in [
+        let fields = [
             ("name", self.name.trim().is_empty()),
             ("when", self.when.trim().is_empty()),
             ("steps", self.steps.is_empty()),
-        ] {
-            if empty {
-                return Err(format!("template '{}': '{field}' is empty", self.id));
-            }
+        ];
+        match fields.into_iter().find(|(_, is_empty)| *is_empty) {
+            Some((field, _)) => Err(format!("template '{}': '{field}' is empty", self.id)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -77,11 +75,9 @@ pub fn parse(text: &Text) -> Result<Vec<Template>, DataError> {
         vec![text.parse::<Template>()?]
     };
     for template in &templates {
-        template.check().map_err(|message| DataError::Broken {
-            file: text.file(),
-            line: 1,
-            message,
-        })?;
+        template
+            .check()
+            .map_err(|message| text.broken(1, message))?;
     }
     Ok(templates)
 }
@@ -149,19 +145,14 @@ impl Library {
     /// # Errors
     /// [`DataError::Unknown`] with the known ids.
     pub fn get(&self, id: &str) -> Result<&Template, DataError> {
-        self.templates
-            .iter()
-            .find(|entry| entry.template.id == id)
-            .map(|entry| &entry.template)
-            .ok_or_else(|| DataError::Unknown {
-                what: "template",
-                name: id.to_owned(),
-                known: self
-                    .templates
-                    .iter()
-                    .map(|entry| entry.template.id.clone())
-                    .collect(),
-            })
+        let mut templates = self.templates.iter().map(|entry| &entry.template);
+        let known = templates.clone().map(|template| template.id.clone());
+        let found = templates.find(|template| template.id == id);
+        found.ok_or_else(|| DataError::Unknown {
+            what: "template",
+            name: id.to_owned(),
+            known: known.collect(),
+        })
     }
 
     /// The `count` most similar templates, best first, without a threshold.

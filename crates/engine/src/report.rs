@@ -4,6 +4,8 @@
 //! Text written by a model or a person appears only where its type says so, above all in [`Block::Text`]; renderers sanitize
 //! it there.
 
+use roundtable_core::distinct::distinct;
+use roundtable_core::format::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -151,21 +153,18 @@ impl Gauge {
             "trend",
             "what it means",
         ];
-        let write = |value: Option<f64>| {
-            value.map_or_else(|| "–".to_owned(), |value| Unit::Decimals(2).write(value))
-        };
-        gauges
-            .iter()
-            .fold(Table::new(caption, &columns), |table, gauge| {
-                table.row(vec![
-                    Cell::new(gauge.label.clone()),
-                    Cell::new(write(gauge.value)).toned(gauge.mark.tone()),
-                    Cell::new(write(gauge.threshold.as_ref().map(|t| t.value))),
-                    Cell::new(write(gauge.previous)),
-                    Cell::new(gauge.trend.clone().unwrap_or_else(|| "–".into())),
-                    Cell::new(gauge.status.clone()),
-                ])
-            })
+        let number = |value| Unit::Decimals(2).cell(value);
+        let rows = gauges.iter().map(|gauge| {
+            vec![
+                Cell::new(gauge.label.clone()),
+                number(gauge.value).toned(gauge.mark.tone()),
+                number(gauge.threshold.as_ref().map(|t| t.value)),
+                number(gauge.previous),
+                Cell::new(gauge.trend.clone().unwrap_or_else(|| "–".into())),
+                Cell::new(gauge.status.clone()),
+            ]
+        });
+        Table::of(caption, &columns, rows)
     }
 }
 
@@ -246,6 +245,15 @@ pub struct Scale {
     pub from: f64,
     pub to: f64,
     pub unit: Unit,
+}
+
+impl Scale {
+    /// Probabilities from 0% to 100%.
+    pub const PERCENT: Self = Self {
+        from: 0.0,
+        to: 1.0,
+        unit: Unit::Percent,
+    };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -332,6 +340,13 @@ impl Section {
     }
 }
 
+impl Block {
+    pub fn note(text: impl Into<String>, tone: Tone) -> Self {
+        let text = text.into();
+        Self::Note { text, tone }
+    }
+}
+
 impl Fact {
     pub fn new(name: &str, value: impl Into<String>) -> Self {
         Self {
@@ -364,10 +379,14 @@ impl Cell {
 impl Table {
     /// A leading `#` in a column name marks a column of numbers.
     pub fn new(caption: &str, columns: &[&str]) -> Self {
+        Self::of(caption, columns, [])
+    }
+
+    pub fn of(caption: &str, columns: &[&str], rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
         Self {
             caption: caption.to_owned(),
             columns: columns.iter().map(|name| Column::named(name)).collect(),
-            rows: Vec::new(),
+            rows: rows.into_iter().collect(),
         }
     }
 
@@ -393,9 +412,14 @@ impl Column {
 impl Unit {
     pub fn write(self, value: f64) -> String {
         match self {
-            Self::Percent => format!("{:.0}%", value * 100.0),
+            Self::Percent => percent(value),
             Self::Decimals(places) => format!("{value:.*}", usize::from(places)),
         }
+    }
+
+    /// A dash without a value.
+    pub fn cell(self, value: Option<f64>) -> Cell {
+        Cell::new(value.map_or_else(|| "–".to_owned(), |value| self.write(value)))
     }
 }
 
@@ -412,14 +436,11 @@ impl Chart {
     pub fn table(&self) -> Table {
         match self {
             Self::Bars { title, unit, bars } => {
-                let column = format!("#{unit}");
-                bars.iter()
-                    .fold(Table::new(title, &["", &column]), |table, bar| {
-                        table.row(vec![
-                            Cell::new(bar.label.clone()),
-                            Cell::new(bar.value.to_string()),
-                        ])
-                    })
+                let rows = bars.iter().map(|bar| {
+                    let value = bar.value.to_string();
+                    vec![Cell::new(bar.label.clone()), Cell::new(value)]
+                });
+                Table::of(title, &["", &format!("#{unit}")], rows)
             }
             Self::Lines {
                 title,
@@ -435,15 +456,14 @@ impl Chart {
                 let columns: Vec<&str> = std::iter::once("")
                     .chain(names.iter().map(String::as_str))
                     .collect();
-                let rows = rounds.iter().enumerate();
-                rows.fold(Table::new(title, &columns), |table, (index, round)| {
-                    let mut cells = vec![Cell::new(round.clone())];
-                    cells.extend(lines.iter().map(|line| {
-                        let value = line.values.get(index).copied().flatten();
-                        Cell::new(value.map_or_else(|| "–".into(), |value| scale.unit.write(value)))
-                    }));
-                    table.row(cells)
-                })
+                let rows = rounds.iter().enumerate().map(|(index, round)| {
+                    let values = lines.iter().map(|line| line.values.get(index).copied());
+                    let values = values.map(|value| scale.unit.cell(value.flatten()));
+                    std::iter::once(Cell::new(round.clone()))
+                        .chain(values)
+                        .collect()
+                });
+                Table::of(title, &columns, rows)
             }
             Self::Dots { title, scale, rows } => dots_table(title, *scale, rows),
         }
@@ -451,30 +471,24 @@ impl Chart {
 }
 
 fn dots_table(title: &str, scale: Scale, rows: &[DotRow]) -> Table {
-    let mut roles: Vec<&str> = Vec::new();
-    for dot in rows.iter().flat_map(|row| &row.dots) {
-        if !roles.contains(&dot.role.as_str()) {
-            roles.push(&dot.role);
-        }
-    }
+    let dots = rows.iter().flat_map(|row| &row.dots);
+    let roles = distinct(dots.map(|dot| dot.role.as_str()));
     let names: Vec<String> = roles.iter().map(|role| format!("#{role}")).collect();
     let columns: Vec<&str> = ["", "#result"]
         .into_iter()
         .chain(names.iter().map(String::as_str))
         .chain([""])
         .collect();
-    rows.iter().fold(Table::new(title, &columns), |table, row| {
-        let write = |value: Option<f64>| {
-            Cell::new(value.map_or_else(|| "–".into(), |value| scale.unit.write(value)))
-        };
-        let mut cells = vec![Cell::new(row.label.clone()), write(row.line)];
+    let rows = rows.iter().map(|row| {
+        let mut cells = vec![Cell::new(row.label.clone()), scale.unit.cell(row.line)];
         cells.extend(roles.iter().map(|role| {
             let dot = row.dots.iter().find(|dot| dot.role == *role);
-            write(dot.map(|dot| dot.value))
+            scale.unit.cell(dot.map(|dot| dot.value))
         }));
         cells.push(row.remark.clone().unwrap_or_else(|| Cell::new("")));
-        table.row(cells)
-    })
+        cells
+    });
+    Table::of(title, &columns, rows)
 }
 
 #[cfg(test)]

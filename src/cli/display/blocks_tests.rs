@@ -1,10 +1,10 @@
 use roundtable_engine::report::Report;
 
 use super::*;
-use crate::render::samples;
+use crate::render::test_support;
 
 fn draw(report: &Report, options: RenderOptions) -> String {
-    let roles = Roles::of(&samples::transcript(&samples::running()));
+    let roles = Roles::of(&test_support::transcript(&test_support::running()));
     let mut lines = Vec::new();
     for part in &report.sections {
         lines.push(format!("# {}", part.title));
@@ -17,7 +17,7 @@ fn draw(report: &Report, options: RenderOptions) -> String {
 #[test]
 fn c14_a_report_is_drawn_on_a_terminal() {
     let options = RenderOptions { width: Some(80) };
-    let text = draw(&samples::report(), options);
+    let text = draw(&test_support::report(), options);
     assert!(text.lines().all(|line| line.width() <= 84), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -26,7 +26,7 @@ fn c14_a_report_is_drawn_on_a_terminal() {
 #[test]
 fn c14_a_report_is_plain_in_a_pipe() {
     let options = RenderOptions { width: None };
-    let text = draw(&samples::report(), options);
+    let text = draw(&test_support::report(), options);
     assert!(!text.contains(['█', '░', '┃', '·']), "{text}");
     insta::assert_snapshot!(text);
 }
@@ -57,7 +57,7 @@ fn c12_no_control_character_of_a_report_reaches_the_terminal() {
         )],
         ..Report::default()
     };
-    let roles = Roles::of(&samples::transcript(&samples::running()));
+    let roles = Roles::of(&test_support::transcript(&test_support::running()));
     let options = RenderOptions { width: Some(40) };
     for line in section(&report.sections[0], &roles, options) {
         let bare = anstream::adapter::strip_str(&line).to_string();

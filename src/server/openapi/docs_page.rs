@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::JSON;
+use crate::render::escape;
 
 /// Lists every operation with its parameters, body and responses, and every schema. Needs no script.
 pub(super) fn page(document: &Value) -> String {
@@ -170,19 +171,4 @@ fn text(value: &Value) -> String {
         out.push_str(parts.next().unwrap_or_default());
     }
     out
-}
-
-fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            other => safe.push(other),
-        }
-    }
-    safe
 }

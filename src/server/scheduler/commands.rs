@@ -21,6 +21,10 @@ use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+fn wrong_state<T>(state: State, why: &str) -> Result<T, SchedulerError> {
+    Err(SchedulerError::WrongState(state, why.to_owned()))
+}
+
 impl Scheduler {
     /// Adds a person's input. Returns its number.
     pub(crate) async fn say(
@@ -47,7 +51,7 @@ impl Scheduler {
             } else {
                 "the debate is not running and takes no input"
             };
-            return Err(SchedulerError::WrongState(state, why.into()));
+            return wrong_state(state, why);
         }
         let lease = self.claim_stopped(id).await?;
         let journal = lease.journal();
@@ -71,10 +75,7 @@ impl Scheduler {
             | State::Partial
             | State::Failed
             | State::Cancelled
-            | State::Interrupted) => Err(SchedulerError::WrongState(
-                state,
-                "only a running debate can be paused".into(),
-            )),
+            | State::Interrupted) => wrong_state(state, "only a running debate can be paused"),
         }
     }
 
@@ -105,10 +106,7 @@ impl Scheduler {
             if state == State::Running && choice == CONTINUE && self.store.is_shared() {
                 return self.send_state_command(id, Command::Continue).await;
             }
-            return Err(SchedulerError::WrongState(
-                state,
-                "the debate is not waiting for a decision".into(),
-            ));
+            return wrong_state(state, "the debate is not waiting for a decision");
         }
         let lease = self.claim_stopped(id).await?;
         decide(lease.journal().as_ref(), clock::now(), choice, by, note).await?;
@@ -134,10 +132,8 @@ impl Scheduler {
         }
         match state {
             State::Complete => {
-                return Err(SchedulerError::WrongState(
-                    state,
-                    "the debate is complete; there is nothing to resume".into(),
-                ));
+                let why = "the debate is complete; there is nothing to resume";
+                return wrong_state(state, why);
             }
             State::Waiting => {
                 let entries = self.store.entries(id).await?;
@@ -145,7 +141,7 @@ impl Scheduler {
                 let is_pause = options.is_some_and(|all| all.iter().any(|o| o == CONTINUE));
                 if !is_pause {
                     let why = "the debate is waiting for a decision; send it to …/decision";
-                    return Err(SchedulerError::WrongState(state, why.into()));
+                    return wrong_state(state, why);
                 }
                 return self.decide(id, CONTINUE.into(), None, None).await;
             }
@@ -218,9 +214,9 @@ impl Scheduler {
                     Err(error) => Err(error),
                 }
             }
-            state @ (State::Complete | State::Partial | State::Failed | State::Cancelled) => Err(
-                SchedulerError::WrongState(state, "the debate has already ended".into()),
-            ),
+            state @ (State::Complete | State::Partial | State::Failed | State::Cancelled) => {
+                wrong_state(state, "the debate has already ended")
+            }
         }
     }
 
@@ -333,11 +329,8 @@ impl Scheduler {
             return Ok(CommandOutcome::Done(self.cancel_local(id).await?));
         }
         let Some(table) = self.wait_for_table(id).await else {
-            let why = "the debate is no longer running";
-            return Err(SchedulerError::WrongState(
-                self.debate_state(id).await?,
-                why.into(),
-            ));
+            let state = self.debate_state(id).await?;
+            return wrong_state(state, "the debate is no longer running");
         };
         Ok(match command {
             Command::Say { text, by } => CommandOutcome::Heard(table.say(text, by).await?),

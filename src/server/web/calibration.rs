@@ -15,14 +15,10 @@ struct Page<'a> {
 }
 
 pub(crate) fn calibration_page(report: &Report, frame: Frame) -> String {
-    let roles = render::Roles::default();
-    let sections = report.sections.iter();
     let page = Page {
         frame,
         facts: &report.facts,
-        panels: sections
-            .map(|section| render::panel(section, &roles))
-            .collect(),
+        panels: render::all_panels(report),
     };
     page.render().unwrap_or_default()
 }

@@ -1,8 +1,7 @@
 //! The list of debates, with search, filters and pagination.
 
 use askama::Template;
-use roundtable_core::usage::Money;
-use roundtable_engine::event::{Millis, State};
+use roundtable_engine::event::State;
 use roundtable_engine::protocols;
 use roundtable_engine::transcript::capital;
 
@@ -30,47 +29,20 @@ pub(crate) struct Row {
     pub can_delete: bool,
 }
 
-/// The data a row is rendered from.
-#[derive(Debug, Clone)]
-pub(crate) struct RowData {
-    pub id: String,
-    pub question: String,
-    pub protocol: String,
-    pub state: State,
-    pub created_at: Millis,
-    pub tokens: u64,
-    pub cost: Option<Money>,
-    pub rating: Option<u8>,
-}
-
-impl From<&DebateRow> for RowData {
-    fn from(row: &DebateRow) -> Self {
+impl Row {
+    pub(crate) fn new(row: &DebateRow, can_delete: bool) -> Self {
+        let tokens = row.totals.input_tokens + row.totals.output_tokens;
         Self {
             id: row.id.to_string(),
-            question: row.question.clone(),
-            protocol: row.protocol.clone(),
-            state: row.state,
-            created_at: row.created_at,
-            tokens: row.totals.input_tokens + row.totals.output_tokens,
-            cost: row.totals.cost_usd,
+            question: short(&row.question, 160),
+            protocol: protocols::title(&row.protocol),
+            state: state_word(row.state),
+            tone: state_tone(row.state),
+            stamp: clock::stamp(row.created_at),
+            when: clock::day_and_time(row.created_at),
+            tokens: grouped(tokens),
+            cost: cost(row.totals.cost_usd, tokens).unwrap_or_default(),
             rating: row.rating,
-        }
-    }
-}
-
-impl Row {
-    pub(crate) fn new(data: &RowData, can_delete: bool) -> Self {
-        Self {
-            id: data.id.clone(),
-            question: short(&data.question, 160),
-            protocol: protocols::title(&data.protocol),
-            state: state_word(data.state),
-            tone: state_tone(data.state),
-            stamp: clock::stamp(data.created_at),
-            when: clock::day_and_time(data.created_at),
-            tokens: grouped(data.tokens),
-            cost: cost(data.cost, data.tokens).unwrap_or_default(),
-            rating: data.rating,
             can_delete,
         }
     }

@@ -3,9 +3,9 @@
 use askama::Template;
 use roundtable_engine::transcript::capital;
 
-use super::Frame;
 use super::debates::Row;
 use super::fields::{Control, FieldGroup, FieldValues};
+use super::{Choice, Frame};
 
 /// The submitted form; missing fields are empty.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -49,25 +49,13 @@ pub(crate) struct CastOption {
 #[derive(Debug, Clone)]
 pub(crate) struct ProviderModels {
     pub provider: String,
-    pub models: Vec<ModelOption>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct ModelOption {
-    pub name: String,
-    pub label: String,
-    pub is_chosen: bool,
+    pub models: Vec<Choice>,
 }
 
 pub(crate) struct HomeView {
     pub problems: Vec<String>,
     form: StartForm,
-    casts: Vec<CastOption>,
-    groups: Vec<FieldGroup>,
-    default_model: String,
-    providers: Vec<ProviderModels>,
-    advice: Option<String>,
-    recent: Vec<Row>,
+    options: FormOptions,
 }
 
 #[derive(Template)]
@@ -90,20 +78,19 @@ impl HomeView {
         }
         let providers = options.providers.iter_mut();
         for model in providers.flat_map(|provider| &mut provider.models) {
-            model.is_chosen = model.name == form.model;
+            model.is_chosen = model.value == form.model;
         }
         Self {
             problems: Vec::new(),
             form,
-            casts: options.casts,
-            groups: options.groups,
-            default_model: match &options.default_model {
-                Some((model, why)) => format!("Default: {model} ({why})"),
-                None => "No model found".into(),
-            },
-            providers: options.providers,
-            advice: options.advice,
-            recent: options.recent,
+            options,
+        }
+    }
+
+    fn default_model(&self) -> String {
+        match &self.options.default_model {
+            Some((model, why)) => format!("Default: {model} ({why})"),
+            None => "No model found".into(),
         }
     }
 

@@ -16,15 +16,11 @@ struct Page<'a> {
 }
 
 pub(crate) fn learning_page(report: &Report, domains: &[Choice], frame: Frame) -> String {
-    let roles = render::Roles::default();
-    let sections = report.sections.iter();
     let page = Page {
         frame,
         domains,
         facts: &report.facts,
-        panels: sections
-            .map(|section| render::panel(section, &roles))
-            .collect(),
+        panels: render::all_panels(report),
     };
     page.render().unwrap_or_default()
 }

@@ -5,32 +5,40 @@ use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 
 use super::debate::{DebateView, Right};
-use super::debates::{DebatesView, Query, Row, RowData};
+use super::debates::{DebatesView, Query, Row};
 use super::error_page::ErrorView;
 use super::estimate::UsageEstimate;
 use super::fields::{FieldGroup, FieldValues, protocol_input};
-use super::home::{
-    CastOption, FormOptions, HomeView, ModelOption, ProviderModels, StartForm, cast_title,
-};
+use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
 use super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::*;
-use crate::render::samples;
+use crate::render::test_support;
+use crate::store::{DebateRow, Totals};
 
 fn frame(tab: &'static str) -> Frame {
     Frame::new(tab, Visitor::SignedIn)
 }
 
 fn rows() -> Vec<Row> {
-    let data = |number: u64, question: &str, state| RowData {
-        id: format!("0000000{number}-0000-4000-8000-000000000000"),
+    let data = |number: u64, question: &str, state| DebateRow {
+        id: format!("0000000{number}-0000-4000-8000-000000000000")
+            .parse()
+            .unwrap(),
         question: question.into(),
         protocol: "dialectic".into(),
         state,
         created_at: 1_794_812_520_000 - number * 86_400_000,
-        tokens: 8260 * number,
-        cost: Money::from_dollars(0.026),
+        updated_at: 0,
+        ended_at: None,
+        totals: Totals {
+            input_tokens: 8000 * number,
+            output_tokens: 260 * number,
+            cost_usd: Money::from_dollars(0.026),
+            ..Totals::default()
+        },
         rating: (number == 2).then_some(9),
+        is_served: false,
     };
     [
         data(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),
@@ -87,8 +95,8 @@ fn options(values: &FieldValues) -> FormOptions {
         groups: FieldGroup::all(&Data::built_in(), values),
         providers: vec![ProviderModels {
             provider: "lab".into(),
-            models: vec![ModelOption {
-                name: "lab:qwen3-32b".into(),
+            models: vec![Choice {
+                value: "lab:qwen3-32b".into(),
                 label: "qwen3-32b".into(),
                 is_chosen: false,
             }],
@@ -125,8 +133,8 @@ fn submitted() -> StartForm {
 
 /// Every page with all of its parts, by name.
 fn all() -> Vec<(&'static str, String)> {
-    let running = samples::transcript(&samples::running());
-    let finished = samples::transcript(&samples::journal(State::Partial));
+    let running = test_support::transcript(&test_support::running());
+    let finished = test_support::transcript(&test_support::journal(State::Partial));
     let query = Query {
         q: "week & \"day\"".into(),
         page: "2".into(),
@@ -139,7 +147,7 @@ fn all() -> Vec<(&'static str, String)> {
     ];
     let live = Report {
         answer: None,
-        ..samples::report()
+        ..test_support::report()
     };
     vec![
         ("home", home(StartForm::default()).page(frame("ask"))),
@@ -153,7 +161,7 @@ fn all() -> Vec<(&'static str, String)> {
             DebateView::new(&finished, Right::Run).page(
                 frame("debates"),
                 &finished,
-                &samples::report(),
+                &test_support::report(),
             ),
         ),
         (
@@ -342,10 +350,10 @@ fn pages_are_accessible() {
 /// While a pause is pending, the script recognises it by an attribute, not by the text.
 #[test]
 fn c09_a_pending_pause_is_marked_for_the_script() {
-    let transcript = samples::transcript(&samples::running());
+    let transcript = test_support::transcript(&test_support::running());
     let view = |is_pausing| DebateView::new(&transcript, Right::Run).pausing(is_pausing);
     let is_marked = |is_pausing| {
-        let panels = view(is_pausing).panels(&transcript, &samples::report());
+        let panels = view(is_pausing).panels(&transcript, &test_support::report());
         panels.contains("role=\"status\" data-pausing>Pausing after this round<")
     };
     assert!(is_marked(true) && !is_marked(false));
@@ -354,9 +362,9 @@ fn c09_a_pending_pause_is_marked_for_the_script() {
 /// The page is deterministic for a journal entry and contains the number from which the event stream continues.
 #[test]
 fn c09_a_page_can_be_rendered_at_every_entry_and_continued() {
-    let entries = samples::running();
+    let entries = test_support::running();
     for end in 1..=entries.len() {
-        let transcript = samples::transcript(&entries[..end]);
+        let transcript = test_support::transcript(&entries[..end]);
         let page = || {
             DebateView::new(&transcript, Right::Run).page(
                 frame("debates"),
@@ -372,8 +380,9 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_continued() {
             "it reloads itself without JavaScript"
         );
     }
-    let over = samples::transcript(&samples::journal(State::Complete));
-    let page = DebateView::new(&over, Right::Run).page(frame("debates"), &over, &samples::report());
+    let over = test_support::transcript(&test_support::journal(State::Complete));
+    let page =
+        DebateView::new(&over, Right::Run).page(frame("debates"), &over, &test_support::report());
     assert!(
         !page.contains("<script")
             && !page.contains("<meta http-equiv")
@@ -384,13 +393,14 @@ fn c09_a_page_can_be_rendered_at_every_entry_and_continued() {
 /// Every part that the script replaces exists on the page with the same id.
 #[test]
 fn c09_live_parts_have_the_same_ids_as_the_page() {
-    let transcript = samples::transcript(&samples::running());
+    let transcript = test_support::transcript(&test_support::running());
     let page = DebateView::new(&transcript, Right::Run).page(
         frame("debates"),
         &transcript,
-        &samples::report(),
+        &test_support::report(),
     );
-    let panels = DebateView::new(&transcript, Right::Run).panels(&transcript, &samples::report());
+    let panels =
+        DebateView::new(&transcript, Right::Run).panels(&transcript, &test_support::report());
     for part in [
         "status",
         "key-figures",

@@ -8,8 +8,8 @@ use roundtable_engine::journal::JournalError;
 use uuid::Uuid;
 
 use crate::store::errors::Failure;
-use crate::store::fixtures::{ended, finished, keyed, opened, setup, spent};
 use crate::store::test_stores::{TestStore, on_both};
+use crate::store::test_support::{ended, finished, keyed, opened, setup, spent};
 use crate::store::{Lease, Store};
 
 async fn leases(store: &Store, number: usize) -> Vec<Lease> {

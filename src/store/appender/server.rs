@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use sqlx::any::{AnyConnectOptions, AnyRow};
 use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
@@ -110,69 +110,41 @@ const APPEND: &str = "WITH given AS (
     )
     SELECT id, CAST(pg_notify('roundtable_journal', id) AS text) AS told FROM owned";
 
-#[derive(Serialize)]
-struct RowJson {
-    id: String,
-    epoch: i64,
-    updated_at: i64,
-    state: &'static str,
-    ended_at: Option<i64>,
-    generation: i64,
-    rating: i64,
-    calls: i64,
-    retries: i64,
-    input_tokens: i64,
-    output_tokens: i64,
-    cached_tokens: i64,
-    cost_usd: f64,
-    cost_unknown: i64,
-}
-
-#[derive(Serialize)]
-struct EntryJson<'b> {
-    id: String,
-    seq: i64,
-    key: &'b str,
-    at: i64,
-    kind: &'static str,
-    body: String,
-}
-
+/// The two parameters of [`APPEND`].
 fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
     let mut rows = Vec::with_capacity(batches.len());
     let mut entries = Vec::new();
     for batch in batches {
         let delta = batch.row_delta();
-        rows.push(RowJson {
-            id: batch.id.to_string(),
-            epoch: batch.epoch,
-            updated_at: signed(delta.updated_at),
-            state: delta.state.map_or("", State::name),
-            ended_at: delta.ended_at.map(signed),
-            generation: delta.generation.map_or(0, i64::from),
-            rating: delta.rating.map_or(0, i64::from),
-            calls: signed(delta.calls),
-            retries: signed(delta.retries),
-            input_tokens: signed(delta.usage.input),
-            output_tokens: signed(delta.usage.output),
-            cached_tokens: signed(delta.usage.cached),
-            cost_usd: delta.cost.dollars(),
-            cost_unknown: i64::from(delta.unknown_cost),
-        });
+        rows.push(json!({
+            "id": batch.id,
+            "epoch": batch.epoch,
+            "updated_at": signed(delta.updated_at),
+            "state": delta.state.map_or("", State::name),
+            "ended_at": delta.ended_at.map(signed),
+            "generation": delta.generation.unwrap_or(0),
+            "rating": delta.rating.unwrap_or(0),
+            "calls": signed(delta.calls),
+            "retries": signed(delta.retries),
+            "input_tokens": signed(delta.usage.input),
+            "output_tokens": signed(delta.usage.output),
+            "cached_tokens": signed(delta.usage.cached),
+            "cost_usd": delta.cost.dollars(),
+            "cost_unknown": i64::from(delta.unknown_cost),
+        }));
         for keyed in &batch.entries {
-            entries.push(EntryJson {
-                id: batch.id.to_string(),
-                seq: signed(keyed.entry.seq),
-                key: &keyed.key,
-                at: signed(keyed.entry.at),
-                kind: kind(&keyed.entry.event),
-                body: body(keyed)?,
-            });
+            entries.push(json!({
+                "id": batch.id,
+                "seq": signed(keyed.entry.seq),
+                "key": keyed.key,
+                "at": signed(keyed.entry.at),
+                "kind": kind(&keyed.entry.event),
+                "body": body(keyed)?,
+            }));
         }
     }
-    let unreadable = |error: serde_json::Error| Failure::unreadable(error.to_string());
     Ok((
-        serde_json::to_string(&rows).map_err(unreadable)?,
-        serde_json::to_string(&entries).map_err(unreadable)?,
+        Value::from(rows).to_string(),
+        Value::from(entries).to_string(),
     ))
 }

@@ -24,7 +24,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::OutOfHundred;
-use crate::spread::mean;
+use crate::spread::{mean, real};
 
 use super::spread::disagree;
 
@@ -118,15 +118,13 @@ pub fn bias_figures(judgements: &[Judgement], last: &[OutOfHundred]) -> BiasFigu
     }
 }
 
-fn by_dimension(judgements: &[Judgement]) -> Vec<Vec<&Judgement>> {
+fn by_dimension(judgements: &[Judgement]) -> impl Iterator<Item = Vec<&Judgement>> {
     let mut found = BTreeMap::<&str, Vec<&Judgement>>::new();
     for judgement in judgements {
-        found
-            .entry(&judgement.dimension)
-            .or_default()
-            .push(judgement);
+        let judges = found.entry(&judgement.dimension).or_default();
+        judges.push(judgement);
     }
-    found.into_values().collect()
+    found.into_values()
 }
 
 fn convergence(judgements: &[Judgement]) -> Option<Convergence> {
@@ -213,24 +211,20 @@ fn softening(judgements: &[Judgement]) -> Option<Softening> {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a debate has tens of scores")]
 fn crowding(last: &[OutOfHundred]) -> Option<Crowding> {
     let mut scores: Vec<f64> = last.iter().map(|score| score.value()).collect();
     scores.sort_by(f64::total_cmp);
     let (lowest, highest) = (*scores.first()?, *scores.last()?);
-    let within = |from: f64| {
-        let band = from..=from + BAND;
-        scores.iter().filter(|score| band.contains(score)).count()
-    };
     // A fullest band always starts at some score. Ties go to the lowest band.
     let mut fullest = (0, lowest);
-    for from in &scores {
-        let count = within(*from);
+    for &from in &scores {
+        let band = from..=from + BAND;
+        let count = scores.iter().filter(|score| band.contains(score)).count();
         if count > fullest.0 {
-            fullest = (count, *from);
+            fullest = (count, from);
         }
     }
-    let share = fullest.0 as f64 / scores.len() as f64;
+    let share = real(fullest.0) / real(scores.len());
     Some(Crowding {
         scores: scores.len(),
         lowest,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::{Confidence, OutOfHundred};
+use crate::spread::mean;
 
 /// One judge's score on one dimension.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +37,6 @@ pub struct Consensus {
 }
 
 /// `None` if no judge gave both a score and a confidence.
-#[expect(clippy::cast_precision_loss, reason = "a council has tens of judges")]
 pub fn consensus(votes: &[Vote]) -> Option<Consensus> {
     let excluded = votes
         .iter()
@@ -47,28 +47,22 @@ pub fn consensus(votes: &[Vote]) -> Option<Consensus> {
         .iter()
         .filter_map(|vote| Some((vote.score.value(), vote.confidence?.value())))
         .collect();
-    let count = counted.len() as f64;
-    let sum_of_confidences: f64 = counted.iter().map(|(_, confidence)| confidence).sum();
-    let (score, basis) = match counted.as_slice() {
-        [] => return None,
-        [(score, _)] => (*score, Basis::Single),
+    let (scores, confidences): (Vec<f64>, Vec<f64>) = counted.iter().copied().unzip();
+    let sum_of_confidences: f64 = confidences.iter().sum();
+    let (score, basis) = match scores.as_slice() {
+        [score] => (*score, Basis::Single),
         _ if sum_of_confidences > 0.0 => {
-            let weighted: f64 = counted
-                .iter()
-                .map(|(score, confidence)| score * confidence)
-                .sum();
-            (weighted / sum_of_confidences, Basis::Weighted)
+            let weighted = counted.iter().map(|(score, confidence)| score * confidence);
+            let score = weighted.sum::<f64>() / sum_of_confidences;
+            (score, Basis::Weighted)
         }
-        _ => {
-            let sum: f64 = counted.iter().map(|(score, _)| score).sum();
-            (sum / count, Basis::PlainMean)
-        }
+        _ => (mean(&scores)?, Basis::PlainMean),
     };
     // Clamped, because rounding noise could push a mean out of range.
     Some(Consensus {
         score: OutOfHundred::new(score.clamp(0.0, 100.0)).ok()?,
         basis,
-        confidence: Confidence::new((sum_of_confidences / count).clamp(0.0, 1.0)).ok()?,
+        confidence: Confidence::new(mean(&confidences)?.clamp(0.0, 1.0)).ok()?,
         excluded,
     })
 }

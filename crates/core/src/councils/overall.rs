@@ -107,8 +107,10 @@ pub enum TierError {
     OutOfScale { name: String, from: u8 },
 }
 
-impl Tiers {
-    pub fn new(tiers: Vec<Tier>) -> Result<Self, TierError> {
+impl TryFrom<Vec<Tier>> for Tiers {
+    type Error = TierError;
+
+    fn try_from(tiers: Vec<Tier>) -> Result<Self, TierError> {
         if tiers.first().is_none_or(|tier| tier.from != 0) {
             return Err(TierError::NoneFromZero);
         }
@@ -128,7 +130,9 @@ impl Tiers {
         }
         Ok(Self(tiers))
     }
+}
 
+impl Tiers {
     /// By the displayed score: 20.6 is displayed as 21 and is in the tier from 21.
     pub fn of(&self, score: OutOfHundred) -> &str {
         let tier = self.0.iter().rev().find(|tier| tier.from <= score.shown());
@@ -137,14 +141,6 @@ impl Tiers {
 
     pub fn all(&self) -> &[Tier] {
         &self.0
-    }
-}
-
-impl TryFrom<Vec<Tier>> for Tiers {
-    type Error = TierError;
-
-    fn try_from(tiers: Vec<Tier>) -> Result<Self, TierError> {
-        Self::new(tiers)
     }
 }
 

@@ -54,7 +54,7 @@ fn tiers() -> Tiers {
         from,
         name: name.into(),
     };
-    Tiers::new(vec![
+    Tiers::try_from(vec![
         tier(0, "first"),
         tier(21, "second"),
         tier(41, "third"),
@@ -88,14 +88,17 @@ fn t01_tiers_that_do_not_start_at_zero_or_rise_are_rejected() {
         from,
         name: name.into(),
     };
-    assert_eq!(Tiers::new(Vec::new()), Err(TierError::NoneFromZero));
-    assert_eq!(Tiers::new(vec![tier(1, "a")]), Err(TierError::NoneFromZero));
+    assert_eq!(Tiers::try_from(Vec::new()), Err(TierError::NoneFromZero));
+    assert_eq!(
+        Tiers::try_from(vec![tier(1, "a")]),
+        Err(TierError::NoneFromZero)
+    );
     assert!(matches!(
-        Tiers::new(vec![tier(0, "a"), tier(0, "b")]),
+        Tiers::try_from(vec![tier(0, "a"), tier(0, "b")]),
         Err(TierError::NotRising { .. })
     ));
     assert!(matches!(
-        Tiers::new(vec![tier(0, "a"), tier(101, "b")]),
+        Tiers::try_from(vec![tier(0, "a"), tier(101, "b")]),
         Err(TierError::OutOfScale { .. })
     ));
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::OutOfHundred;
-use crate::spread::mean;
+use crate::spread::{mean, real};
 
 /// A difference is believable above two standard errors, a confidence level of about 95%.
 const STANDARD_ERRORS: f64 = 2.0;
@@ -22,14 +22,13 @@ pub struct Measured {
 }
 
 /// The standard error of an overall score. `None` if no dimension has two judges.
-#[expect(clippy::cast_precision_loss, reason = "a council has tens of judges")]
 pub fn uncertainty(dimensions: &[Measured]) -> Option<f64> {
     let (mut squares, mut freedom) = (0.0, 0.0);
     for dimension in dimensions {
         let scores: Vec<f64> = dimension.scores.iter().map(|s| s.value()).collect();
         if let Some(mean) = mean(&scores) {
             squares += scores.iter().map(|s| (s - mean).powi(2)).sum::<f64>();
-            freedom += scores.len() as f64 - 1.0;
+            freedom += real(scores.len()) - 1.0;
         }
     }
     if freedom == 0.0 {
@@ -39,7 +38,7 @@ pub fn uncertainty(dimensions: &[Measured]) -> Option<f64> {
     let of_sum: f64 = dimensions
         .iter()
         .filter(|dimension| !dimension.scores.is_empty())
-        .map(|dimension| dimension.share.powi(2) * variance / dimension.scores.len() as f64)
+        .map(|dimension| dimension.share.powi(2) * variance / real(dimension.scores.len()))
         .sum();
     Some(of_sum.sqrt())
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::bounded::Probability;
+use crate::spread::real;
 
 /// Forecasts of about the same probability, and how often they came true.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -28,14 +29,13 @@ pub struct Interval {
 
 /// The forecasts in `bins` bins of equal width from 0 to 1.
 #[expect(
-    clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "forecasts are counted in thousands, and a probability times the number of bins is a small positive number"
+    reason = "a probability times the number of bins is a small positive number"
 )]
 pub fn reliability(forecasts: &[(Probability, bool)], bins: usize) -> Vec<Bin> {
     let bin_of = |forecast: &Probability| {
-        let index = (forecast.value() * bins as f64).floor() as usize;
+        let index = (forecast.value() * real(bins)).floor() as usize;
         index.min(bins.saturating_sub(1))
     };
     (0..bins)
@@ -47,13 +47,13 @@ pub fn reliability(forecasts: &[(Probability, bool)], bins: usize) -> Vec<Bin> {
             let count = members.len();
             let hits = members.iter().filter(|(_, happened)| *happened).count();
             let sum: f64 = members.iter().map(|(forecast, _)| forecast.value()).sum();
-            let mean = |total: f64| (count > 0).then(|| total / count as f64);
+            let mean = |total: f64| (count > 0).then(|| total / real(count));
             Bin {
-                from: bin as f64 / bins as f64,
-                to: (bin + 1) as f64 / bins as f64,
+                from: real(bin) / real(bins),
+                to: real(bin + 1) / real(bins),
                 count,
                 mean_forecast: mean(sum),
-                observed: mean(hits as f64),
+                observed: mean(real(hits)),
                 interval: (count > 0).then(|| wilson(hits, count)),
             }
         })
@@ -61,14 +61,10 @@ pub fn reliability(forecasts: &[(Probability, bool)], bins: usize) -> Vec<Bin> {
 }
 
 /// Wilson score interval: unlike the normal approximation it stays within 0 and 1 and holds for small samples.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "forecasts are counted in thousands"
-)]
 fn wilson(hits: usize, count: usize) -> Interval {
     const Z: f64 = 1.959_963_984_540_054;
-    let n = count as f64;
-    let share = hits as f64 / n;
+    let n = real(count);
+    let share = real(hits) / n;
     let scale = 1.0 + Z * Z / n;
     let middle = (share + Z * Z / (2.0 * n)) / scale;
     let half = Z / scale * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();

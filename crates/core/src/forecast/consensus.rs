@@ -1,36 +1,28 @@
 //! How far the roles agree (F-09): 1 − σ/σmax for each outcome, with the population standard deviation.
 
 use super::distribution::Distribution;
+use crate::spread::{deviation, mean, real};
 
 /// The largest population standard deviation that `n` numbers from 0 to 1 can have.
 ///
 /// The variance is convex in each number, so it is greatest with every number at an end. With k of them at 1 it is
 /// k(n−k)/n², which is greatest for k = ⌊n/2⌋: ½ for an even n, a little less for an odd one (√6/5 for five).
-#[expect(clippy::cast_precision_loss, reason = "roles are counted in tens")]
 pub fn largest_spread(n: usize) -> f64 {
     if n == 0 {
         return 0.0;
     }
     let low = n / 2;
-    ((low * (n - low)) as f64).sqrt() / n as f64
+    real(low * (n - low)).sqrt() / real(n)
 }
 
 /// How far the roles agree on one outcome, from 0 (as far apart as possible) to 1 (all the same).
-#[expect(clippy::cast_precision_loss, reason = "roles are counted in tens")]
 fn agreement(probabilities: &[f64]) -> f64 {
     let largest = largest_spread(probabilities.len());
-    if largest == 0.0 {
+    match deviation(probabilities) {
+        Some(deviation) if largest > 0.0 => (1.0 - deviation / largest).clamp(0.0, 1.0),
         // A single role has nothing to disagree with.
-        return 1.0;
+        _ => 1.0,
     }
-    let n = probabilities.len() as f64;
-    let mean = probabilities.iter().sum::<f64>() / n;
-    let variance = probabilities
-        .iter()
-        .map(|value| (value - mean).powi(2))
-        .sum::<f64>()
-        / n;
-    (1.0 - variance.sqrt() / largest).clamp(0.0, 1.0)
 }
 
 /// The agreement on every outcome, in the order of the outcomes. Empty without roles.
@@ -45,10 +37,8 @@ pub fn outcome_agreement(roles: &[&Distribution]) -> Vec<f64> {
 }
 
 /// The mean over the outcomes. `None` without roles.
-#[expect(clippy::cast_precision_loss, reason = "outcomes are counted in tens")]
 pub fn mean_agreement(roles: &[&Distribution]) -> Option<f64> {
-    let each = outcome_agreement(roles);
-    (!each.is_empty()).then(|| each.iter().sum::<f64>() / each.len() as f64)
+    mean(&outcome_agreement(roles))
 }
 
 #[cfg(test)]

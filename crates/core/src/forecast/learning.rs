@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::spread::{mean, real};
+
 /// One role's forecast for one question, scored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -44,7 +46,8 @@ pub fn standings(
         .iter()
         .filter(|observation| observation.known_at < before)
         .collect();
-    let overall = mean(known.iter().map(|observation| observation.brier));
+    let scores: Vec<f64> = known.iter().map(|observation| observation.brier).collect();
+    let overall = mean(&scores);
     let mut standings: Vec<Standing> = roles
         .iter()
         .map(|role| standing(role, &known, domain, overall))
@@ -79,22 +82,9 @@ fn standing(
     }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "questions are counted in thousands"
-)]
 fn shrunk(seen: &[&&Observation], towards: f64) -> f64 {
     let sum: f64 = seen.iter().map(|observation| observation.brier).sum();
-    (sum + PSEUDO_QUESTIONS * towards) / (seen.len() as f64 + PSEUDO_QUESTIONS)
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "questions are counted in thousands"
-)]
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
-    let count = values.len();
-    (count > 0).then(|| values.sum::<f64>() / count as f64)
+    (sum + PSEUDO_QUESTIONS * towards) / (real(seen.len()) + PSEUDO_QUESTIONS)
 }
 
 #[cfg(test)]

@@ -38,15 +38,11 @@ const STANDARD: [(&str, f64); 3] = [
 
 impl Criteria {
     pub fn standard() -> Self {
-        Self(
-            STANDARD
-                .iter()
-                .map(|(name, weight)| Criterion {
-                    name: (*name).to_owned(),
-                    weight: *weight,
-                })
-                .collect(),
-        )
+        let criteria = STANDARD.map(|(name, weight)| Criterion {
+            name: name.to_owned(),
+            weight,
+        });
+        Self(criteria.into())
     }
 
     /// The three standard criteria weigh 0.4, 0.4 and 0.2; in any other selection the weights are equal.
@@ -57,15 +53,10 @@ impl Criteria {
                 .all(|(standard, _)| names.iter().any(|name| name == standard));
         let weight_of = |name: &str| {
             let known = STANDARD.iter().find(|(standard, _)| *standard == name);
-            known
-                .filter(|_| is_standard)
-                .map_or(1.0, |(_, weight)| *weight)
+            known.map_or(1.0, |(_, weight)| if is_standard { *weight } else { 1.0 })
         };
-        let weighted: Vec<_> = names
-            .iter()
-            .map(|name| (name.clone(), weight_of(name)))
-            .collect();
-        Self::weighted(weighted)
+        let weighted = names.iter().map(|name| (name.clone(), weight_of(name)));
+        Self::weighted(weighted.collect())
     }
 
     pub fn weighted(criteria: Vec<(String, f64)>) -> Result<Self, CriteriaError> {
@@ -96,10 +87,8 @@ impl Criteria {
     }
 
     pub fn names(&self) -> Vec<String> {
-        self.0
-            .iter()
-            .map(|criterion| criterion.name.clone())
-            .collect()
+        let criteria = self.0.iter();
+        criteria.map(|criterion| criterion.name.clone()).collect()
     }
 }
 

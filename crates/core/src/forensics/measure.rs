@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::vocabulary::{COMMON_ENGLISH, HEDGES, TRANSITION_PAIRS, TRANSITIONS, is_unspaced, mark};
 use super::{Forensics, MIN_WORDS, Repeated, RepeatedNgrams, Statistics, Writing};
-use crate::spread;
+use crate::spread::{mean_and_variance, real};
 
 /// Minimum share of letters in unspaced scripts for a text to be measured by characters.
 const UNSPACED_SHARE: f64 = 0.3;
@@ -55,11 +55,11 @@ pub(super) fn measure(text: &str) -> Forensics {
         Writing::Spaced
     };
     let count = words.sequence.len();
-    let (mean, variance) = mean_and_variance(&words.sentence_lengths);
+    let (mean, variance) = mean_and_variance(&words.sentence_lengths).unwrap_or_default();
     let english = (writing == Writing::Spaced && words.share_of(&COMMON_ENGLISH) >= ENGLISH_SHARE)
         .then_some(1000.0);
     let levels = (writing == Writing::Spaced && words.levels.len() >= MIN_PARAGRAPHS)
-        .then(|| mean_and_variance(&words.levels));
+        .then(|| mean_and_variance(&words.levels).unwrap_or_default());
     let hapaxes = words.counts.iter().filter(|times| **times == 1).count();
     Forensics::Measured(Box::new(Statistics {
         writing,
@@ -330,15 +330,6 @@ fn burstiness(lengths: &[f64], mean: f64, variance: f64) -> Option<f64> {
     (lengths.len() > 1).then(|| (deviation - mean) / (deviation + mean))
 }
 
-/// Population variance.
-fn mean_and_variance(values: &[f64]) -> (f64, f64) {
-    let Some(mean) = spread::mean(values) else {
-        return (0.0, 0.0);
-    };
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, squares / real(values.len()))
-}
-
 /// Shannon entropy in bits.
 fn entropy(counts: impl IntoIterator<Item = usize>, all: usize) -> f64 {
     let all = real(all);
@@ -355,12 +346,4 @@ fn ratio(part: usize, whole: usize) -> f64 {
     } else {
         real(part) / real(whole)
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a text has fewer than 2^53 characters"
-)]
-fn real(count: usize) -> f64 {
-    count as f64
 }

@@ -64,19 +64,16 @@ fn standing(
         .iter()
         .map(|(score, count)| (score.right(), *count))
         .collect();
-    let briers = own
-        .iter()
-        .filter_map(|(score, count)| Some((score.brier()?, *count)));
-    let (sum, count) = briers.fold((0.0, 0.0), |(sum, total), (brier, count)| {
-        (sum + brier * count, total + count)
-    });
+    let (sum, count) = weighted_sum(
+        own.iter()
+            .filter_map(|(score, count)| Some((score.brier()?, *count))),
+    );
     let brier = mean_brier
         .filter(|_| count > 0.0)
         .map(|overall| (sum + PSEUDO_DEBATES * overall) / (count + PSEUDO_DEBATES));
-    let is_by_evidence = |score: &AgentScore| match score {
-        AgentScore::Evidence { .. } => true,
-        AgentScore::Probability { .. } | AgentScore::Verdict { .. } => false,
-    };
+    let by_evidence = own
+        .iter()
+        .filter(|(score, _)| matches!(score, AgentScore::Evidence { .. }));
     let gaps = own.iter().filter_map(|(score, count)| match score {
         AgentScore::Probability { confidence, right } => {
             Some((confidence.value() - right.value(), *count))
@@ -87,18 +84,20 @@ fn standing(
         agent: name.to_owned(),
         debates: own.len(),
         accuracy: posterior(mean_right, PSEUDO_DEBATES, &rights),
-        by_evidence: own
-            .iter()
-            .filter(|(score, _)| is_by_evidence(score))
-            .count(),
+        by_evidence: by_evidence.count(),
         brier,
         overconfidence: mean(gaps),
     }
 }
 
 fn mean(values: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, total), (value, count)| {
-        (sum + value * count, total + count)
-    });
+    let (sum, count) = weighted_sum(values);
     (count > 0.0).then(|| sum / count)
+}
+
+/// Of values with their counts: the sum, and the total count.
+fn weighted_sum(values: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    values.fold((0.0, 0.0), |(sum, total), (value, count)| {
+        (sum + value * count, total + count)
+    })
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lesson::Lesson;
 use super::{Domain, HalfLife, Knowledge, Millis};
+use crate::spread::real;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
@@ -47,6 +48,15 @@ impl Change {
             Self::Undone { .. } => "undone",
         }
     }
+
+    /// The lessons that the entry adds.
+    fn lessons(&self) -> &[Lesson] {
+        match self {
+            Self::Learned { lesson } => std::slice::from_ref(lesson),
+            Self::Imported { lessons } => lessons,
+            Self::Reset | Self::Undone { .. } => &[],
+        }
+    }
 }
 
 /// One figure that an entry changed.
@@ -75,18 +85,6 @@ pub enum Topic {
     Skill,
     /// The share of projects in which a round was productive.
     Round,
-}
-
-impl Topic {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Weight => "weight",
-            Self::Agent => "agent",
-            Self::Question => "question",
-            Self::Skill => "skill",
-            Self::Round => "round",
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -130,23 +128,16 @@ pub fn in_force(audit: &[Audit]) -> Vec<bool> {
 /// The lessons of a domain that are in force, in order; each project once.
 pub fn lessons(audit: &[Audit], domain: &Domain) -> Vec<Lesson> {
     let mut lessons: Vec<Lesson> = Vec::new();
-    let add = |lesson: &Lesson, lessons: &mut Vec<Lesson>| {
-        lessons.retain(|known| known.project != lesson.project);
-        lessons.push(lesson.clone());
-    };
     for (entry, holds) in audit.iter().zip(in_force(audit)) {
         if !holds || entry.domain != *domain {
             continue;
         }
-        match &entry.change {
-            Change::Learned { lesson } => add(lesson, &mut lessons),
-            Change::Imported { lessons: many } => {
-                for lesson in many {
-                    add(lesson, &mut lessons);
-                }
-            }
-            Change::Reset => lessons.clear(),
-            Change::Undone { .. } => {}
+        if entry.change == Change::Reset {
+            lessons.clear();
+        }
+        for lesson in entry.change.lessons() {
+            lessons.retain(|known| known.project != lesson.project);
+            lessons.push(lesson.clone());
         }
     }
     lessons
@@ -175,24 +166,14 @@ pub fn learn(audit: &[Audit], lesson: Lesson) -> Result<Change, LearnError> {
 
 /// The entry in force that holds a project's lesson.
 pub(super) fn entry_of(audit: &[Audit], project: &str) -> Option<u64> {
-    let counted = domains(audit).iter().any(|domain| {
-        lessons(audit, domain)
-            .iter()
-            .any(|lesson| lesson.project == project)
-    });
-    if !counted {
+    let includes = |lessons: &[Lesson]| lessons.iter().any(|lesson| lesson.project == project);
+    let mut domains = domains(audit).into_iter();
+    if !domains.any(|domain| includes(&lessons(audit, &domain))) {
         return None;
     }
-    let force = in_force(audit);
-    let entries = audit.iter().zip(force).filter(|(_, holds)| *holds);
-    let mut holding = entries
-        .map(|(entry, _)| entry)
-        .filter(|entry| match &entry.change {
-            Change::Learned { lesson } => lesson.project == project,
-            Change::Imported { lessons } => lessons.iter().any(|lesson| lesson.project == project),
-            Change::Reset | Change::Undone { .. } => false,
-        });
-    holding.next_back().map(|entry| entry.number)
+    let mut entries = audit.iter().zip(in_force(audit)).rev();
+    let holding = entries.find(|(entry, holds)| *holds && includes(entry.change.lessons()));
+    holding.map(|(entry, _)| entry.number)
 }
 
 /// Undoes an entry; without a number the last one in force that is not itself an undo.
@@ -261,10 +242,6 @@ pub fn record(
 
 type Figure = (Topic, String, f64, usize);
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "projects are counted in thousands"
-)]
 fn figures(knowledge: &Knowledge) -> Vec<Figure> {
     let weights = knowledge.weights.iter().map(|learned| {
         let name = learned.kind.name().to_owned();
@@ -281,7 +258,7 @@ fn figures(knowledge: &Knowledge) -> Vec<Figure> {
         (Topic::Question, name, record.effectiveness.mean, from)
     });
     let skills = knowledge.skills.iter().map(|record| {
-        let lacking = record.lacking as f64;
+        let lacking = real(record.lacking);
         (Topic::Skill, record.skill.clone(), lacking, record.of)
     });
     let rounds = knowledge.rounds.iter().map(|round| {

@@ -7,6 +7,7 @@ use super::priority::Priority;
 use super::weights::table;
 use super::{Domain, Estimate, Knowledge, Millis};
 use crate::evidence::{EvidenceType, Weights};
+use crate::format::counted;
 
 /// The panel is asked at most this many questions, by priority.
 const MAX_QUESTIONS: usize = 12;
@@ -90,14 +91,8 @@ impl Knowledge {
 impl Learned {
     /// Its effects on the debate, one sentence each, for people.
     pub fn summary(&self) -> Vec<String> {
-        let mut lines = vec![format!(
-            "Learned from {} of '{}':",
-            match self.projects {
-                1 => "1 post-mortem".to_owned(),
-                projects => format!("{projects} post-mortems"),
-            },
-            self.domain
-        )];
+        let projects = counted(self.projects, "post-mortem");
+        let mut lines = vec![format!("Learned from {projects} of '{}':", self.domain)];
         let moved: Vec<String> = EvidenceType::ALL
             .into_iter()
             .filter_map(|kind| {
@@ -116,25 +111,22 @@ impl Learned {
                 "The panel is asked {count} questions before round 1."
             )),
         }
-        for skill in &self.skills {
-            if skill.priority >= Priority::Medium {
-                lines.push(format!(
-                    "Consider a seat for '{}': {} of {} projects lacked it.",
-                    skill.skill, skill.lacking, skill.of
-                ));
-            }
+        let skills = self.skills.iter();
+        for skill in skills.filter(|skill| skill.priority >= Priority::Medium) {
+            lines.push(format!(
+                "Consider a seat for '{}': {} of {} projects lacked it.",
+                skill.skill, skill.lacking, skill.of
+            ));
         }
-        if let Some(rounds) = &self.rounds {
-            lines.push(match rounds.enough {
-                1 => format!(
-                    "In {} projects no round after the first was productive.",
-                    rounds.projects
-                ),
-                enough => format!(
-                    "In {} projects rounds up to {enough} were productive.",
-                    rounds.projects
-                ),
-            });
+        if let Some(RoundAdvice {
+            enough, projects, ..
+        }) = &self.rounds
+        {
+            let productive = match enough {
+                1 => "no round after the first was".to_owned(),
+                enough => format!("rounds up to {enough} were"),
+            };
+            lines.push(format!("In {projects} projects {productive} productive."));
         }
         lines
     }

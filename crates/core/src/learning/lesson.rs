@@ -73,7 +73,8 @@ pub enum AgentScore {
 }
 
 impl AgentScore {
-    pub(super) fn right(self) -> f64 {
+    /// How accurate the position was, as far as it can be judged.
+    pub fn right(self) -> f64 {
         match self {
             Self::Probability { right, .. } | Self::Verdict { right } => right.value(),
             Self::Evidence { held, .. } => held.value(),

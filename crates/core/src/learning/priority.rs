@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::spread::real;
+
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -31,12 +33,8 @@ impl Priority {
     }
 
     /// `lacking` of `projects` needed it.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "projects are counted in thousands"
-    )]
     pub fn of(lacking: usize, projects: usize) -> Self {
-        let share = lacking as f64 / (projects as f64 + PSEUDO_PROJECTS);
+        let share = real(lacking) / (real(projects) + PSEUDO_PROJECTS);
         if share >= HIGH_SHARE {
             Self::High
         } else if share >= MEDIUM_SHARE {

@@ -7,6 +7,7 @@ use super::Weighed;
 use super::beta::{Estimate, posterior};
 use super::priority::Priority;
 use crate::bounded::Probability;
+use crate::distinct::distinct;
 use crate::wording;
 
 /// The proposer's estimate counts as much as this many debates. With it the design's example (expected 0.80, then five debates
@@ -89,15 +90,10 @@ fn record(normal: &str, question: &str, weighed: &[Weighed<'_>]) -> QuestionReco
         .map(|(helped, count)| (f64::from(u8::from(*helped)), *count))
         .collect();
     let effectiveness = posterior(expected, PRIOR_DEBATES, &seen);
-    let mut reasons: Vec<String> = Vec::new();
-    for proposal in proposals.iter().rev() {
-        if !reasons.contains(&proposal.reason) {
-            reasons.push(proposal.reason.clone());
-        }
-    }
+    let reasons = proposals.iter().rev().map(|proposal| &proposal.reason);
     QuestionRecord {
         question: question.to_owned(),
-        reasons,
+        reasons: distinct(reasons).into_iter().cloned().collect(),
         missed: proposals.len(),
         of: weighed.len(),
         asked: asked.len(),

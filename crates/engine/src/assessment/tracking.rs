@@ -115,10 +115,8 @@ impl Timeline {
 
     /// Total of working days lost.
     pub fn days_lost(&self) -> f64 {
-        let costs = self
-            .events
-            .iter()
-            .filter_map(|event| event.time_cost.as_ref());
+        let events = self.events.iter();
+        let costs = events.filter_map(|event| event.time_cost.as_ref());
         costs.map(TimeCost::days).sum::<f64>() + 0.0
     }
 
@@ -139,11 +137,8 @@ impl Timeline {
         if self.events.is_empty() {
             return None;
         }
-        let table = Table::new(
-            "Since the decision",
-            &["When", "Event", "Status", "Time cost", "#Surprise", "Note"],
-        );
-        let table = self.events.iter().fold(table, |table, event| {
+        let columns = ["When", "Event", "Status", "Time cost", "#Surprise", "Note"];
+        let rows = self.events.iter().map(|event| {
             let notes = [
                 &event.note,
                 &event.impact,
@@ -152,7 +147,7 @@ impl Timeline {
             ];
             let notes: Vec<&str> = notes.into_iter().flatten().map(String::as_str).collect();
             let surprise = event.surprise_factor.map(Probability::value);
-            table.row(vec![
+            vec![
                 Cell::new(event.when()),
                 Cell::new(event.event.clone()),
                 Cell::new(event.status.name().replace('_', " ")).toned(event.status.tone()),
@@ -163,8 +158,9 @@ impl Timeline {
                         Some(_) | None => Tone::Plain,
                     }),
                 Cell::new(notes.join("; ")),
-            ])
+            ]
         });
+        let table = Table::of("Since the decision", &columns, rows);
         let mut blocks = vec![Block::Table(table)];
         blocks.extend(self.cost());
         Some(Section::main("Since the decision", blocks))
@@ -173,18 +169,16 @@ impl Timeline {
     /// The report's note on lost time, if there was any.
     pub fn cost(&self) -> Option<Block> {
         let (lost, share) = (self.days_lost(), self.share_lost()?);
-        (lost > 0.0).then(|| Block::Note {
-            text: format!(
-                "Impact: {} additional working days, {}% of the {} since the decision.",
-                one_decimal(lost),
-                one_decimal(share * 100.0),
-                match self.weeks() {
-                    1 => "week".to_owned(),
-                    weeks => format!("{weeks} weeks"),
-                }
-            ),
-            tone: Tone::Caution,
-        })
+        let weeks = match self.weeks() {
+            1 => "week".to_owned(),
+            weeks => format!("{weeks} weeks"),
+        };
+        let text = format!(
+            "Impact: {} additional working days, {}% of the {weeks} since the decision.",
+            one_decimal(lost),
+            one_decimal(share * 100.0)
+        );
+        (lost > 0.0).then(|| Block::note(text, Tone::Caution))
     }
 }
 

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Seat;
+use crate::data::is_name;
 
 /// Seats that the protocol needs in addition to judges and leads.
 pub const CRITIC: &str = "critic";
@@ -123,18 +124,17 @@ pub struct Fault {
     pub message: String,
 }
 
-fn fault(word: &str, message: String) -> Fault {
-    Fault {
+pub(super) fn fault(word: &str, message: impl Into<String>) -> Result<(), Fault> {
+    Err(Fault {
         word: Some(word.to_owned()),
-        message,
-    }
+        message: message.into(),
+    })
 }
 
 impl CouncilsSpec {
     pub fn dimension(&self, name: &str) -> Option<&Dimension> {
-        self.dimensions
-            .iter()
-            .find(|dimension| dimension.name == name)
+        let mut dimensions = self.dimensions.iter();
+        dimensions.find(|dimension| dimension.name == name)
     }
 
     pub fn judges(&self) -> impl Iterator<Item = (&Council, &Judge)> {
@@ -150,15 +150,7 @@ impl CouncilsSpec {
         self.check_judges(seats)?;
         let mut extras = BTreeSet::new();
         for extra in &self.extras {
-            if !is_name(&extra.name) {
-                return Err(invalid_name(&extra.name, "an extra"));
-            }
-            if !extras.insert(&extra.name) {
-                return Err(fault(
-                    &extra.name,
-                    format!("two extras are named '{}'", extra.name),
-                ));
-            }
+            check_name(&mut extras, &extra.name, "an", "extra")?;
         }
         Ok(())
     }
@@ -167,64 +159,51 @@ impl CouncilsSpec {
         let mut seen = BTreeSet::new();
         for dimension in &self.dimensions {
             let name = &dimension.name;
-            if !is_name(name) {
-                return Err(invalid_name(name, "a dimension"));
-            }
-            if !seen.insert(name) {
-                return Err(fault(name, format!("two dimensions are named '{name}'")));
-            }
-            if dimension
-                .weight
-                .is_some_and(|weight| !(weight > 0.0 && weight.is_finite()))
-            {
-                return Err(fault(
+            check_name(&mut seen, name, "a", "dimension")?;
+            let is_valid = |weight: f64| weight > 0.0 && weight.is_finite();
+            if !dimension.weight.is_none_or(is_valid) {
+                return fault(
                     name,
                     format!("the weight of '{name}' must be above 0; omit it for no weight"),
-                ));
+                );
             }
             let judges: Vec<_> = self
                 .judges()
                 .filter(|(_, judge)| judge.dimensions.contains(name))
                 .collect();
             let Some((first, _)) = judges.first() else {
-                return Err(fault(
-                    name,
-                    format!("no judge scores the dimension '{name}'"),
-                ));
+                return fault(name, format!("no judge scores the dimension '{name}'"));
             };
             if let Some((other, _)) = judges
                 .iter()
                 .find(|(council, _)| council.name != first.name)
             {
-                return Err(fault(
+                return fault(
                     name,
                     format!(
                         "the dimension '{name}' is judged by two councils, '{}' and '{}': assign it to one",
                         first.name, other.name
                     ),
-                ));
+                );
             }
             let scored = judges.iter().filter(|(_, judge)| judge.is_scored()).count();
             if scored > 0 && scored < judges.len() {
-                return Err(fault(
+                return fault(
                     name,
                     format!(
                         "the dimension '{name}' has scored and unscored judges: give the unscored judges a dimension of their own"
                     ),
-                ));
+                );
             }
             if scored == 0 && dimension.weight.is_some() {
-                return Err(fault(
+                return fault(
                     name,
                     format!("the dimension '{name}' has a weight, but only unscored judges"),
-                ));
+                );
             }
         }
-        if self
-            .dimensions
-            .iter()
-            .all(|dimension| dimension.weight.is_none())
-        {
+        let mut dimensions = self.dimensions.iter();
+        if dimensions.all(|dimension| dimension.weight.is_none()) {
             return Err(Fault {
                 word: None,
                 message: "no dimension has a weight, so there is no overall score".into(),
@@ -247,32 +226,27 @@ impl CouncilsSpec {
         let mut leads = BTreeSet::new();
         for council in &self.councils {
             let name = &council.name;
-            if !is_name(name) {
-                return Err(invalid_name(name, "a council"));
-            }
-            if !names.insert(name) {
-                return Err(fault(name, format!("two councils are named '{name}'")));
-            }
+            check_name(&mut names, name, "a", "council")?;
             if council.judges.is_empty() {
-                return Err(fault(
+                return fault(
                     name,
                     format!("the council '{name}' needs at least one judge"),
-                ));
+                );
             }
             if !council.judges.iter().any(Judge::is_scored) {
-                return Err(fault(
+                return fault(
                     name,
                     format!(
                         "all judges of the council '{name}' are unscored; at least one must be scored"
                     ),
-                ));
+                );
             }
             known_seat(seats, &council.lead)?;
             if !leads.insert(&council.lead) {
-                return Err(fault(
+                return fault(
                     &council.lead,
                     format!("'{}' leads two councils", council.lead),
-                ));
+                );
             }
         }
         known_seat(seats, CRITIC)?;
@@ -287,35 +261,32 @@ impl CouncilsSpec {
             let has_other_role = [CRITIC, ORCHESTRATOR].contains(&seat.as_str())
                 || self.councils.iter().any(|council| council.lead == *seat);
             if has_other_role {
-                return Err(fault(
+                return fault(
                     seat,
                     format!(
                         "'{seat}' is a lead, critic or orchestrator and cannot also be a judge"
                     ),
-                ));
+                );
             }
             if !seen.insert(seat) {
-                return Err(fault(seat, format!("two judges are named '{seat}'")));
+                return fault(seat, format!("two judges are named '{seat}'"));
             }
             if judge.dimensions.is_empty() {
-                return Err(fault(
+                return fault(
                     seat,
                     format!("the judge '{seat}' needs at least one dimension"),
-                ));
+                );
             }
             let mut own = BTreeSet::new();
             for name in &judge.dimensions {
                 if self.dimension(name).is_none() {
-                    return Err(fault(
+                    return fault(
                         name,
                         format!("the judge '{seat}' scores the unknown dimension '{name}'"),
-                    ));
+                    );
                 }
                 if !own.insert(name) {
-                    return Err(fault(
-                        name,
-                        format!("the judge '{seat}' scores '{name}' twice"),
-                    ));
+                    return fault(name, format!("the judge '{seat}' scores '{name}' twice"));
                 }
             }
         }
@@ -323,10 +294,8 @@ impl CouncilsSpec {
             .judges()
             .filter(|(_, judge)| judge.part == Part::Authenticity);
         if authenticity.count() > 1 {
-            return Err(Fault {
-                word: Some("authenticity".into()),
-                message: "only one judge can have the part 'authenticity'".into(),
-            });
+            let message = "only one judge can have the part 'authenticity'";
+            return fault("authenticity", message);
         }
         Ok(())
     }
@@ -338,29 +307,35 @@ impl Judge {
     }
 }
 
-fn is_name(name: &str) -> bool {
-    let is_allowed =
-        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-    !name.is_empty() && name.chars().all(is_allowed)
-}
-
-fn invalid_name(name: &str, what: &str) -> Fault {
-    fault(
-        name,
-        format!(
-            "invalid name '{name}' for {what}: use lowercase letters, digits, hyphens and underscores"
-        ),
-    )
+/// Adds the name to those of its kind; it must be valid and new.
+fn check_name<'a>(
+    known: &mut BTreeSet<&'a str>,
+    name: &'a str,
+    article: &str,
+    kind: &str,
+) -> Result<(), Fault> {
+    if !is_name(name, "-_") {
+        return fault(
+            name,
+            format!(
+                "invalid name '{name}' for {article} {kind}: use lowercase letters, digits, hyphens and underscores"
+            ),
+        );
+    }
+    if !known.insert(name) {
+        return fault(name, format!("two {kind}s are named '{name}'"));
+    }
+    Ok(())
 }
 
 fn known_seat(seats: &[Seat], name: &str) -> Result<(), Fault> {
     if seats.iter().any(|seat| seat.name == name) {
         Ok(())
     } else {
-        Err(fault(
+        fault(
             name,
             format!("unknown seat '{name}': add a [[seats]] table for it"),
-        ))
+        )
     }
 }
 

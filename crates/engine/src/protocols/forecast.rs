@@ -48,7 +48,6 @@ use assessment::{apply_assessments, assess, assess_all};
 use checks::{too_few_precedents, too_long, wrong_rebuttals, wrong_references};
 use debate::{Role, Version};
 use prompt_inputs::{GIST_WORDS, PromptInputs, last_forecast, words_for};
-use text_budget::percent;
 use verdict::{Ending, RunInfo};
 
 /// See the module's documentation.
@@ -104,17 +103,17 @@ pub async fn forecast(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         reply::prepare::<Synthesis>();
     });
     let mut debate = Debate::new(rules, &table.setup().seats);
-    let argued = argue(table, &mut debate).await;
-    let outcome = match argued {
-        Ok(()) => synthesise(table, &mut debate).await,
-        Err(halt) => Err(halt),
-    };
-    let ending = match outcome {
+    let ending = match argue_and_synthesise(table, &mut debate).await {
         Ok(()) => Ending::Played,
         Err(Halt::Budget(limit)) => Ending::Budget(limit.to_string()),
         Err(halt) => return Err(halt),
     };
     Ok(Verdict::of(&debate, RunInfo::at(table, ending)))
+}
+
+async fn argue_and_synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
+    argue(table, debate).await?;
+    synthesise(table, debate).await
 }
 
 /// The rounds. While one is argued, the one before is scored; only the judge's closing waits for the others.
@@ -125,72 +124,47 @@ async fn argue(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> {
             debate.set_person(table.interlude(&format!("r{round}")).await?);
         }
         table.round(round, debate.phase(round).name());
-        let inputs = PromptInputs::of(table, debate, round);
-        let speakers = debate.speakers(round).into_iter();
-        let ((turns, halted), assessed) = both(
-            each(speakers.map(|role| argue_as(table, debate, role, round, &inputs))),
-            assess_all(table, debate, round - 1),
-        )
-        .await;
-        for (role, turn) in turns.into_iter().flatten() {
-            add_turn(debate, round, &role, turn);
-        }
-        let stopped = apply_assessments(debate, round - 1, assessed);
-        halted?;
-        if let Some(halt) = stopped {
-            return Err(halt);
-        }
+        let speakers = debate.speakers(round);
+        argue_and_assess(table, debate, round, &speakers, round - 1).await?;
         if debate.arguments_in(round).is_empty() {
             // No role is left to continue with.
             return Ok(());
         }
     }
     let judge = debate.judge().cloned();
-    let inputs = PromptInputs::of(table, debate, last);
-    let ((turns, halted), assessed) = both(
-        each(
-            judge
-                .iter()
-                .map(|judge| argue_as(table, debate, judge, last, &inputs)),
-        ),
-        assess_all(table, debate, last),
-    )
-    .await;
-    for (role, turn) in turns.into_iter().flatten() {
-        add_turn(debate, last, &role, turn);
-    }
-    let stopped = apply_assessments(debate, last, assessed);
-    halted?;
-    if let Some(halt) = stopped {
-        return Err(halt);
-    }
+    argue_and_assess(table, debate, last, judge.as_slice(), last).await?;
     if let Some(judge) = judge {
         let assessed = assess(table, debate, last, &judge.name).await;
-        let stopped = apply_assessments(debate, last, vec![assessed]);
-        return stopped.map_or(Ok(()), Err);
+        apply_assessments(debate, last, vec![assessed])?;
     }
     Ok(())
 }
 
-/// A role and its turn. `None` if the role failed.
-type RoleTurn = (String, Option<Turn<Argument>>);
-
-fn add_turn(debate: &mut Debate<'_>, round: u32, role: &str, turn: Option<Turn<Argument>>) {
-    if let Some(turn) = turn {
-        debate.add_remarks(round, role, &turn.remarks);
-        debate.add_argument(round, role, Version::First, turn.reply, turn.spent);
-    }
-}
-
-async fn argue_as(
+/// The speakers argue in `round` while the arguments of `assessed_round` are scored.
+async fn argue_and_assess(
     table: &Table,
-    debate: &Debate<'_>,
-    role: &Role,
+    debate: &mut Debate<'_>,
     round: u32,
-    inputs: &PromptInputs,
-) -> Result<RoleTurn, Halt> {
-    let turn = request_argument(table, debate, role, round, inputs, Attempt::First).await?;
-    Ok((role.name.clone(), turn))
+    speakers: &[Role],
+    assessed_round: u32,
+) -> Result<(), Halt> {
+    let inputs = PromptInputs::of(table, debate, round);
+    let ask = async |role: &Role| {
+        let turn = request_argument(table, debate, role, round, &inputs, Attempt::First).await?;
+        Ok((role.name.clone(), turn))
+    };
+    let ((turns, halted), assessed) = both(
+        each(speakers.iter().map(ask)),
+        assess_all(table, debate, assessed_round),
+    )
+    .await;
+    for (role, turn) in turns.into_iter().flatten() {
+        if let Some(turn) = turn {
+            debate.add_turn(round, &role, Version::First, turn);
+        }
+    }
+    let applied = apply_assessments(debate, assessed_round, assessed);
+    halted.and(applied)
 }
 
 #[derive(Clone, Copy)]
@@ -218,11 +192,8 @@ async fn request_argument(
     let latest = if waited { &points.latest[..] } else { &[] };
     let ids = debate.point_ids(round);
     let owes_precedents = debate.owes_precedents(role);
-    let others: Vec<String> = debate
-        .role_names()
-        .into_iter()
-        .filter(|other| *other != role.name)
-        .collect();
+    let mut others = debate.role_names();
+    others.retain(|other| *other != role.name);
     let (verb, weak) = match attempt {
         Attempt::First => ("argue", None),
         Attempt::Rewrite(score) => ("rewrite", Some(format!("{score:.2}"))),
@@ -290,18 +261,12 @@ async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> 
         .iter()
         .map(|argument| {
             let reply = &argument.turn.reply;
-            let scores = argument.turn.scores.as_ref();
-            let scored =
-                scores.map_or_else(String::new, |scores| format!(", scored {:.2}", scores.composite));
+            let scored = argument.scores().map_or_else(String::new, |scores| format!(", scored {:.2}", scores.composite));
             json!({
                 "by": format!("{}, round {}, for {}{scored}", argument.role, argument.round, reply.supports),
                 "text": reply.argument,
             })
         })
-        .collect();
-    let pairs = debate.outcomes().iter().zip(result.values());
-    let shares: Vec<_> = pairs
-        .map(|(id, value)| format!("{id} {}", percent(*value)))
         .collect();
     let turn = table
         .ask::<Synthesis>(&synthesizer, "synthesise")
@@ -315,7 +280,7 @@ async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> 
                 "context": None::<String>,
                 "person": debate.person(),
                 "arguments": arguments,
-                "forecast": shares.join(", "),
+                "forecast": debate.shares(&result),
             }),
         )
         .choices("role", debate.role_names())
@@ -331,10 +296,9 @@ async fn synthesise(table: &Table, debate: &mut Debate<'_>) -> Result<(), Halt> 
 }
 
 fn seat_for(table: &Table, duty: Duty) -> Result<String, Halt> {
-    let seats = &table.setup().seats;
-    let seated = seats.iter().find(|seated| seated.seat.duty == Some(duty));
-    seated
-        .map(|seated| seated.seat.name.clone())
+    let mut seats = table.setup().seats.iter().map(|seated| &seated.seat);
+    let seat = seats.find(|seat| seat.duty == Some(duty));
+    seat.map(|seat| seat.name.clone())
         .ok_or_else(|| Halt::NoModel {
             seat: format!("{duty:?}").to_lowercase(),
         })

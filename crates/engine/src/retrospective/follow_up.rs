@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use roundtable_core::format::percent;
 
 use crate::assessment::Assessment;
 use crate::assessment::tracking::Timeline;
@@ -39,9 +40,8 @@ pub(super) fn date_of(at: Millis) -> Date {
 }
 
 pub(super) fn timestamp_of(at: Millis) -> Timestamp {
-    i64::try_from(at)
-        .ok()
-        .and_then(|at| Timestamp::from_millisecond(at).ok())
+    let at = i64::try_from(at).ok();
+    at.and_then(|at| Timestamp::from_millisecond(at).ok())
         .unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
@@ -53,10 +53,8 @@ pub fn add_follow_up(report: &mut Report, entries: &[Entry]) {
         return;
     };
     let accuracy = assessment.decision_accuracy.value();
-    report.facts.push(
-        Fact::new("Decision accuracy", format!("{:.0}%", accuracy * 100.0))
-            .toned(tone_of(accuracy)),
-    );
+    let fact = Fact::new("Decision accuracy", percent(accuracy));
+    report.facts.push(fact.toned(tone_of(accuracy)));
     let lists = [
         ("Right", &assessment.what_went_right),
         ("Wrong", &assessment.what_went_wrong),
@@ -78,11 +76,9 @@ pub fn add_follow_up(report: &mut Report, entries: &[Entry]) {
 fn learned_section(entries: &[Entry]) -> Option<Section> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     let learned = LearningInput::of(setup).learned()?;
-    let lines = learned.summary().into_iter().map(|text| Block::Note {
-        text,
-        tone: Tone::Plain,
-    });
-    Some(Section::side("Lessons applied", lines.collect()))
+    let lines = learned.summary().into_iter();
+    let notes = lines.map(|line| Block::note(line, Tone::Plain));
+    Some(Section::side("Lessons applied", notes.collect()))
 }
 
 pub(super) fn tone_of(accuracy: f64) -> Tone {

@@ -2,7 +2,8 @@
 
 use roundtable_core::format::counted;
 use roundtable_core::learning::{
-    Audit, Change, Domain, Estimate, HalfLife, Knowledge, Millis, Move, Topic, in_force,
+    Audit, Change, Domain, Estimate, HalfLife, Knowledge, LearnedWeight, Millis, Move, Topic,
+    in_force,
 };
 
 use super::follow_up::date_of;
@@ -19,17 +20,10 @@ pub fn knowledge_report(
     now: Millis,
 ) -> Report {
     let known = Knowledge::from_audit(audit, domain, half_life, now);
-    let own: Vec<Audit> = audit
-        .iter()
-        .filter(|entry| entry.domain == *domain)
-        .cloned()
-        .collect();
-    let history: Vec<(Millis, Knowledge)> = (0..own.len())
-        .map(|index| {
-            let at = own[index].at;
-            let then = Knowledge::from_audit(&own[..=index], domain, half_life, at);
-            (at, then)
-        })
+    let own = audit.iter().filter(|entry| entry.domain == *domain);
+    let own: Vec<Audit> = own.cloned().collect();
+    let history: Vec<Knowledge> = (0..own.len())
+        .map(|last| Knowledge::from_audit(&own[..=last], domain, half_life, own[last].at))
         .collect();
     let mut sections = vec![Section::main("Evidence weights", weights(&known))];
     sections.extend(over_time(&history));
@@ -49,30 +43,21 @@ pub fn knowledge_report(
 }
 
 fn facts(known: &Knowledge, half_life: HalfLife) -> Vec<Fact> {
+    let (projects, effective) = (known.projects, one_decimal(known.effective_projects));
+    let days = one_decimal(half_life.in_days());
     let mut facts = vec![
         Fact::new("Domain", known.domain.name()),
         Fact::new(
             "Post-mortems",
-            format!(
-                "{} ({} weighted by age)",
-                known.projects,
-                one_decimal(known.effective_projects)
-            ),
+            format!("{projects} ({effective} weighted by age)"),
         ),
-        Fact::new(
-            "Half-life",
-            format!("{} days", one_decimal(half_life.in_days())),
-        ),
+        Fact::new("Half-life", format!("{days} days")),
     ];
     if let Some(accuracy) = known.decision_accuracy {
-        facts.push(Fact::new("Decision accuracy", with_interval(accuracy)));
+        let text = format!("{:.2} ({})", accuracy.mean, interval(accuracy));
+        facts.push(Fact::new("Decision accuracy", text));
     }
     facts
-}
-
-/// `0.75 (0.53 to 0.91)`
-fn with_interval(estimate: Estimate) -> String {
-    format!("{:.2} ({})", estimate.mean, interval(estimate))
 }
 
 fn interval(estimate: Estimate) -> String {
@@ -98,11 +83,11 @@ fn weights(known: &Knowledge) -> Vec<Block> {
     let mut rows = Vec::new();
     for learned in &known.weights {
         let (weight, prior) = (learned.weight, learned.prior);
-        let has_moved = (weight.mean - prior).abs() >= 0.005;
-        let tone = match has_moved {
-            true if weight.mean > prior => Tone::Good,
-            true => Tone::Caution,
-            false => Tone::Plain,
+        let moved = weight.mean - prior;
+        let tone = match moved {
+            _ if moved.abs() < 0.005 => Tone::Plain,
+            _ if moved > 0.0 => Tone::Good,
+            _ => Tone::Caution,
         };
         table = table.row(vec![
             Cell::new(learned.kind.name()),
@@ -110,8 +95,9 @@ fn weights(known: &Knowledge) -> Vec<Block> {
             Cell::new(format!("{:.2}", weight.mean)).toned(tone),
             Cell::new(interval(weight)),
             Cell::new(weight.cases.to_string()),
-            Cell::new(optional(learned.observed, 2)),
+            Unit::Decimals(2).cell(learned.observed),
         ]);
+        let projects = counted(weight.cases, "project");
         let dot = |role: &str, value: f64| Dot {
             role: role.to_owned(),
             value,
@@ -124,10 +110,7 @@ fn weights(known: &Knowledge) -> Vec<Block> {
                 dot("initial", prior),
                 dot("high", weight.high),
             ],
-            remark: Some(Cell::new(format!(
-                "from {}",
-                counted(weight.cases, "project")
-            ))),
+            remark: Some(Cell::new(format!("from {projects}"))),
         });
     }
     let chart = Chart::Dots {
@@ -139,63 +122,45 @@ fn weights(known: &Knowledge) -> Vec<Block> {
 }
 
 /// The weights that changed, and the decision accuracy, after each entry.
-fn over_time(history: &[(Millis, Knowledge)]) -> Option<Section> {
-    if history.len() < 2 {
+fn over_time(history: &[Knowledge]) -> Option<Section> {
+    let [first, _, ..] = history else {
         return None;
-    }
-    let labels: Vec<String> = history
-        .iter()
-        .map(|(at, _)| date_of(*at).to_string())
-        .collect();
-    let mut lines: Vec<Line> = Vec::new();
-    for (index, first) in history[0].1.weights.iter().enumerate() {
-        let values: Vec<f64> = history
+    };
+    let line = |label: &str, value: &dyn Fn(&Knowledge) -> Option<f64>| Line {
+        label: label.to_owned(),
+        role: None,
+        values: history.iter().map(value).collect(),
+    };
+    let chart = |title: &str, lines: Vec<Line>| {
+        let dates = history.iter().map(|known| date_of(known.as_of).to_string());
+        Block::Chart(Chart::Lines {
+            title: title.to_owned(),
+            scale: SHARE,
+            rounds: dates.collect(),
+            lines,
+            thresholds: Vec::new(),
+        })
+    };
+    let mut weights: Vec<Line> = Vec::new();
+    for (index, LearnedWeight { kind, prior, .. }) in first.weights.iter().enumerate() {
+        let mean = |known: &Knowledge| known.weights[index].weight.mean;
+        if history
             .iter()
-            .map(|(_, known)| known.weights[index].weight.mean)
-            .collect();
-        if values
-            .iter()
-            .any(|value| (value - first.prior).abs() > 1e-9)
+            .any(|known| (mean(known) - prior).abs() > 1e-9)
         {
-            lines.push(Line {
-                label: first.kind.name().to_owned(),
-                role: None,
-                values: values.into_iter().map(Some).collect(),
-            });
+            weights.push(line(kind.name(), &|known| Some(mean(known))));
         }
     }
     let mut blocks = Vec::new();
-    if !lines.is_empty() {
-        blocks.push(Block::Chart(Chart::Lines {
-            title: "Weights after each change".to_owned(),
-            scale: SHARE,
-            rounds: labels.clone(),
-            lines,
-            thresholds: Vec::new(),
-        }));
+    if !weights.is_empty() {
+        blocks.push(chart("Weights after each change", weights));
     }
-    let accuracy = |pick: &dyn Fn(Estimate) -> f64| -> Vec<Option<f64>> {
-        let values = history.iter();
-        values
-            .map(|(_, known)| known.decision_accuracy.map(pick))
-            .collect()
-    };
-    let line = |label: &str, values: Vec<Option<f64>>| Line {
-        label: label.to_owned(),
-        role: None,
-        values,
-    };
-    blocks.push(Block::Chart(Chart::Lines {
-        title: "Decision accuracy with 95% interval".to_owned(),
-        scale: SHARE,
-        rounds: labels,
-        lines: vec![
-            line("low", accuracy(&|estimate| estimate.low)),
-            line("accuracy", accuracy(&|estimate| estimate.mean)),
-            line("high", accuracy(&|estimate| estimate.high)),
-        ],
-        thresholds: Vec::new(),
-    }));
+    let accuracy = vec![
+        line("low", &|known| Some(known.decision_accuracy?.low)),
+        line("accuracy", &|known| Some(known.decision_accuracy?.mean)),
+        line("high", &|known| Some(known.decision_accuracy?.high)),
+    ];
+    blocks.push(chart("Decision accuracy with 95% interval", accuracy));
     Some(Section::main("Over time", blocks))
 }
 
@@ -215,8 +180,8 @@ fn agents(known: &Knowledge) -> Option<Section> {
             Cell::new(agent.debates.to_string()),
             Cell::new(format!("{:.2}", agent.accuracy.mean)),
             Cell::new(interval(agent.accuracy)),
-            Cell::new(optional(agent.brier, 3)),
-            Cell::new(optional(agent.overconfidence, 2)),
+            Unit::Decimals(3).cell(agent.brier),
+            Unit::Decimals(2).cell(agent.overconfidence),
             Cell::new(match agent.by_evidence {
                 0 => String::new(),
                 count => format!("in {count}"),
@@ -307,10 +272,7 @@ fn rounds(known: &Knowledge) -> Option<Section> {
             )
         }
     };
-    section.blocks.push(Block::Note {
-        text,
-        tone: Tone::Plain,
-    });
+    section.blocks.push(Block::note(text, Tone::Plain));
     Some(section)
 }
 
@@ -319,7 +281,7 @@ fn section(
     columns: &[&str],
     rows: impl Iterator<Item = Vec<Cell>>,
 ) -> Option<Section> {
-    let table = rows.fold(Table::new(title, columns), Table::row);
+    let table = Table::of(title, columns, rows);
     (!table.rows.is_empty()).then(|| Section::main(title, vec![Block::Table(table)]))
 }
 
@@ -327,49 +289,38 @@ fn section(
 pub fn history_table(audit: &[Audit]) -> Table {
     let columns = ["#Entry", "Date", "Domain", "Change", "Reason", "Effect"];
     let entries = audit.iter().zip(in_force(audit)).rev();
-    entries.fold(
-        Table::new("Change history", &columns),
-        |table, (entry, is_in_force)| {
-            let change = match &entry.change {
-                Change::Learned { .. } | Change::Reset => entry.change.name().to_owned(),
-                Change::Imported { lessons } => {
-                    format!("imported {}", counted(lessons.len(), "project"))
-                }
-                Change::Undone { entry } => format!("undid entry {entry}"),
-            };
-            let (change, tone) = if is_in_force {
-                (change, Tone::Plain)
-            } else {
-                (format!("{change} (undone)"), Tone::Quiet)
-            };
-            let effects: Vec<String> = entry.moves.iter().map(effect).collect();
-            table.row(vec![
-                Cell::new(entry.number.to_string()),
-                Cell::new(date_of(entry.at).to_string()),
-                Cell::new(entry.domain.name()),
-                Cell::new(change).toned(tone),
-                Cell::new(entry.why.clone()),
-                Cell::new(effects.join("; ")),
-            ])
-        },
-    )
+    let rows = entries.map(|(entry, is_in_force)| {
+        let change = match &entry.change {
+            Change::Learned { .. } | Change::Reset => entry.change.name().to_owned(),
+            Change::Imported { lessons } => {
+                format!("imported {}", counted(lessons.len(), "project"))
+            }
+            Change::Undone { entry } => format!("undid entry {entry}"),
+        };
+        let (change, tone) = if is_in_force {
+            (change, Tone::Plain)
+        } else {
+            (format!("{change} (undone)"), Tone::Quiet)
+        };
+        let effects: Vec<String> = entry.moves.iter().map(effect).collect();
+        vec![
+            Cell::new(entry.number.to_string()),
+            Cell::new(date_of(entry.at).to_string()),
+            Cell::new(entry.domain.name()),
+            Cell::new(change).toned(tone),
+            Cell::new(entry.why.clone()),
+            Cell::new(effects.join("; ")),
+        ]
+    });
+    Table::of("Change history", &columns, rows)
 }
 
 /// `PRECEDENT 0.70 → 0.72 (from 1)`
 fn effect(change: &Move) -> String {
     let write = |value: Option<f64>| match (value, change.topic) {
         (Some(value), Topic::Skill) => one_decimal(value),
-        (value, _) => optional(value, 2),
+        (value, _) => Unit::Decimals(2).cell(value).text,
     };
-    format!(
-        "{} {} → {} (from {})",
-        change.name,
-        write(change.old),
-        write(change.new),
-        change.from
-    )
-}
-
-fn optional(value: Option<f64>, places: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.places$}"))
+    let (old, new) = (write(change.old), write(change.new));
+    format!("{} {old} → {new} (from {})", change.name, change.from)
 }

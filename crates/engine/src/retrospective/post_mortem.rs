@@ -13,8 +13,8 @@ use roundtable_core::wording::normal;
 use super::evidence::{EvidenceItem, MarkError, marked_evidence};
 use super::record::DebateRecord;
 use crate::assessment::tracking::{Status, Timeline};
-use crate::assessment::{Assessment, TypeVerdict};
-use crate::data::closest;
+use crate::assessment::{AgentVerdict, Assessment, TypeVerdict};
+use crate::data::nearest;
 use crate::event::Millis;
 
 /// A decided debate with its assessment. Marks and agents of the assessment exist in the record.
@@ -34,17 +34,10 @@ pub enum PostMortemError {
     Undecided,
     #[error(transparent)]
     Mark(#[from] MarkError),
-    #[error("unknown agent '{agent}'{}", nearest(.agent, .agents))]
+    #[error("unknown agent '{agent}'{}", nearest(.agent, .agents, "agents of this debate"))]
     Agent { agent: String, agents: Vec<String> },
     #[error("the agent '{agent}' is assessed twice")]
     AgentTwice { agent: String },
-}
-
-fn nearest(agent: &str, agents: &[String]) -> String {
-    match closest(agent, agents.iter().map(String::as_str)) {
-        Some(close) => format!("; did you mean '{close}'?"),
-        None => format!("; agents of this debate: {}", agents.join(", ")),
-    }
 }
 
 /// The skill that is missing if requirements come up after the decision.
@@ -167,12 +160,14 @@ impl PostMortem {
         agents.collect()
     }
 
+    /// The assessor's verdict on the agent.
+    pub(super) fn verdict_on(&self, agent: &str) -> Option<&AgentVerdict> {
+        let mut verdicts = self.assessment.agents.iter();
+        verdicts.find(|verdict| normal(&verdict.agent) == normal(agent))
+    }
+
     pub(super) fn score(&self, agent: &str) -> Option<AgentScore> {
-        let verdicts = &self.assessment.agents;
-        let verdict = verdicts
-            .iter()
-            .find(|verdict| normal(&verdict.agent) == normal(agent));
-        if let Some(verdict) = verdict {
+        if let Some(verdict) = self.verdict_on(agent) {
             let right = verdict.accuracy;
             let last = self.record.last_position(agent);
             let stated = last.and_then(|position| position.confidence);

@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use roundtable_core::bounded::{Confidence, Probability};
+use roundtable_core::distinct::distinct;
 use roundtable_core::evidence::EvidenceType;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,13 +160,8 @@ impl DebateRecord {
 
     /// Every agent, in the order of their first position.
     pub fn agents(&self) -> Vec<&str> {
-        let mut agents: Vec<&str> = Vec::new();
-        for position in self.rounds.iter().flat_map(|round| &round.agent_positions) {
-            if !agents.contains(&position.agent.as_str()) {
-                agents.push(&position.agent);
-            }
-        }
-        agents
+        let positions = self.rounds.iter().flat_map(|round| &round.agent_positions);
+        distinct(positions.map(|position| position.agent.as_str()))
     }
 }
 

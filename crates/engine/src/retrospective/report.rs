@@ -4,7 +4,7 @@ mod impact;
 mod lessons;
 mod performance;
 
-use roundtable_core::format::{counted, grouped};
+use roundtable_core::format::{counted, grouped, percent};
 use roundtable_core::learning::Knowledge;
 
 use super::follow_up::tone_of;
@@ -23,20 +23,16 @@ pub fn report(post_mortem: &PostMortem, learned: Option<(&LearningUpdates, &Know
     let updates = learned.map(|(updates, _)| updates);
     let mut sections = vec![Section::main("Debate metrics", metrics(post_mortem))];
     sections.extend(post_mortem.timeline.section());
+    let evidence = performance::evidence(post_mortem, updates);
+    let projected = impact::projected(post_mortem, learned);
     let rest = [
-        (
-            "Evidence performance",
-            performance::evidence(post_mortem, updates),
-        ),
+        ("Evidence performance", evidence),
         ("Agent performance", performance::agents(post_mortem)),
         ("What went right", lessons::right(post_mortem)),
         ("What went wrong", lessons::wrong(post_mortem)),
         ("Lessons learned", lessons::lessons(post_mortem, updates)),
         ("System updates applied", impact::applied(updates)),
-        (
-            "Projected impact on future debates",
-            impact::projected(post_mortem, learned),
-        ),
+        ("Projected impact on future debates", projected),
     ];
     sections.extend(rest.map(|(title, blocks)| Section::main(title, blocks)));
     Report {
@@ -51,16 +47,13 @@ fn facts(post_mortem: &PostMortem) -> Vec<Fact> {
     let accuracy = post_mortem.assessment.decision_accuracy.value();
     let consensus = record.final_consensus.as_ref();
     let decision = consensus.map_or("", |consensus| consensus.decision.trim());
+    let outcome = format!("{} accurate", percent(accuracy));
     vec![
         Fact::new("Project", record.project_name.clone()),
         Fact::new("Debate topic", record.topic.clone()),
         Fact::new("Decision", decision),
         Fact::new("Date", post_mortem.timeline.decided().to_string()),
-        Fact::new(
-            "Outcome assessment",
-            format!("{} accurate", percent(accuracy)),
-        )
-        .toned(tone_of(accuracy)),
+        Fact::new("Outcome assessment", outcome).toned(tone_of(accuracy)),
     ]
 }
 
@@ -91,19 +84,19 @@ fn metrics(post_mortem: &PostMortem) -> Vec<Block> {
             "different evidence"
         }
     });
-    let row =
-        |name: &str, value: String, tone: Tone| vec![Cell::new(name), Cell::new(value).toned(tone)];
-    let table = Table::new("Debate metrics", &["", "Value"])
-        .row(row("Rounds", tokens.rounds.to_string(), Tone::Plain))
-        .row(row("Final semantic similarity", similarity, Tone::Plain))
-        .row(row("Final evidence convergence", convergence, Tone::Plain))
-        .row(row(
-            "Total tokens",
-            grouped(tokens.total_tokens),
-            Tone::Plain,
-        ))
-        .row(row("Efficiency", efficiency, tone));
-    vec![Block::Table(table)]
+    let rows = [
+        ("Rounds", Cell::new(tokens.rounds.to_string())),
+        ("Final semantic similarity", Cell::new(similarity)),
+        ("Final evidence convergence", Cell::new(convergence)),
+        ("Total tokens", Cell::new(grouped(tokens.total_tokens))),
+        ("Efficiency", Cell::new(efficiency).toned(tone)),
+    ];
+    let rows = rows.map(|(name, value)| vec![Cell::new(name), value]);
+    vec![Block::Table(Table::of(
+        "Debate metrics",
+        &["", "Value"],
+        rows,
+    ))]
 }
 
 /// `0.85 (consensus reached)`
@@ -116,20 +109,8 @@ fn rated(value: Option<f64>, rating: impl Fn(f64) -> &'static str) -> String {
 
 fn text_or(lines: &[String], none: &str) -> Vec<Block> {
     if lines.is_empty() {
-        return vec![note(none, Tone::Quiet)];
+        return vec![Block::note(none, Tone::Quiet)];
     }
-    vec![Block::Text {
-        markdown: lines.join("\n"),
-    }]
-}
-
-fn note(text: &str, tone: Tone) -> Block {
-    Block::Note {
-        text: text.to_owned(),
-        tone,
-    }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+    let markdown = lines.join("\n");
+    vec![Block::Text { markdown }]
 }

@@ -6,7 +6,7 @@ use roundtable_core::bounded::Probability;
 use roundtable_core::evidence::EvidenceType;
 use roundtable_core::format::counted;
 use roundtable_core::learning::{
-    Audit, Change, Domain, Knowledge, Lesson, Move, Priority, QuestionRecord, SkillRecord, Topic,
+    Audit, Change, Domain, Knowledge, Lesson, Move, Priority, SkillRecord, Topic,
 };
 use roundtable_core::wording::normal;
 use serde::Serialize;
@@ -112,10 +112,8 @@ impl LearningUpdates {
 }
 
 fn moves(entry: &Audit, topic: Topic) -> impl Iterator<Item = &Move> {
-    entry
-        .moves
-        .iter()
-        .filter(move |change| change.topic == topic)
+    let moves = entry.moves.iter();
+    moves.filter(move |change| change.topic == topic)
 }
 
 fn weights(
@@ -179,18 +177,14 @@ fn questions(entry: &Audit, after: &Knowledge) -> QuestionUpdates {
                 question: question.question.clone(),
                 old_effectiveness: old,
                 new_effectiveness: question.effectiveness.mean,
-                note: statistics(question),
+                note: format!(
+                    "missing in {} of {} projects; asked in {}, helpful in {}",
+                    question.missed, question.of, question.asked, question.helped
+                ),
             }),
         }
     }
     updates
-}
-
-fn statistics(question: &QuestionRecord) -> String {
-    format!(
-        "missing in {} of {} projects; asked in {}, helpful in {}",
-        question.missed, question.of, question.asked, question.helped
-    )
 }
 
 fn skills(lesson: &Lesson, after: &Knowledge) -> Vec<SkillRecommendation> {
@@ -226,9 +220,7 @@ fn efficiency(lesson: &Lesson) -> EfficiencyAnalysis {
         (0, _) => "The evidence of the rounds was not assessed.".to_owned(),
         (_, 0) => "No round added evidence that proved right.".to_owned(),
         (_, 1) => "All evidence that proved right was cited in round 1.".to_owned(),
-        (_, last) => {
-            format!("Round {last} was the last to add evidence that proved right.")
-        }
+        (_, last) => format!("Round {last} was the last to add evidence that proved right."),
     };
     let has_gaps = accuracy.is_some_and(|accuracy| accuracy < 1.0);
     let recommendation = match lesson.skills.first() {
@@ -237,10 +229,8 @@ fn efficiency(lesson: &Lesson) -> EfficiencyAnalysis {
             need.skill
         ),
         _ if rounds > 0 && usize::try_from(last_useful).unwrap_or(0) < rounds => {
-            format!(
-                "{} would have been enough.",
-                counted(last_useful.max(1), "round")
-            )
+            let rounds = counted(last_useful.max(1), "round");
+            format!("{rounds} would have been enough.")
         }
         _ => "The number of rounds was right.".to_owned(),
     };

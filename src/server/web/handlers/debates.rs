@@ -6,7 +6,7 @@ use axum::extract::{Query as QueryParameters, State};
 use axum::response::Response;
 use roundtable_engine::event::{Millis, State as DebateState};
 
-use super::super::debates::{DebatesView, PER_PAGE, Query, Row, RowData};
+use super::super::debates::{DebatesView, PER_PAGE, Query, Row};
 use super::super::routes::{MaybeCaller, frame, may, page};
 use crate::clock;
 use crate::format::short;
@@ -43,7 +43,7 @@ pub(crate) async fn list(
     let rows = listing.debates.into_iter().map(|mut row| {
         rest::overlay_queue_state(&app, &mut row);
         let can_delete = is_admin && !app.scheduler.has(row.id);
-        Row::new(&RowData::from(&row), can_delete)
+        Row::new(&row, can_delete)
     });
     let mut view = DebatesView::new(&query, rows.collect(), listing.total);
     view.problems = problems;

@@ -14,11 +14,12 @@ use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use tokio::sync::Mutex;
 
-use super::super::debates::{Row, RowData};
+use super::super::Choice;
+use super::super::debates::Row;
 use super::super::estimate::UsageEstimate;
 use super::super::fields::{FieldGroup, protocol_input};
 use super::super::home::{
-    CastOption, FormOptions, HomeView, ModelOption, ProviderModels, StartForm, cast_title,
+    CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title,
 };
 use super::super::routes::{MaybeCaller, frame, page, redirect_to_debate};
 use crate::failure::{Failure, Fault};
@@ -166,10 +167,7 @@ async fn form_options(
         providers: provider_models(&discovery),
         default_model: default.map(|choice| (choice.model.to_string(), choice.why.clone())),
         advice: discovery.advice.clone(),
-        recent: recent
-            .iter()
-            .map(|row| Row::new(&RowData::from(row), false))
-            .collect(),
+        recent: recent.iter().map(|row| Row::new(row, false)).collect(),
     })
 }
 
@@ -221,8 +219,8 @@ fn provider_models(discovery: &Discovery) -> Vec<ProviderModels> {
             ProviderModels {
                 provider: finding.provider.clone(),
                 models: models
-                    .map(|model| ModelOption {
-                        name: format!("{}:{model}", finding.provider),
+                    .map(|model| Choice {
+                        value: format!("{}:{model}", finding.provider),
                         label: model.clone(),
                         is_chosen: false,
                     })

@@ -11,6 +11,7 @@ use crate::prompt::given;
 use crate::table::{Halt, Table, Turn, join_all};
 
 /// The scores of one argument and of its rewrite.
+#[derive(Default)]
 pub(super) struct Assessment {
     role: String,
     first: Option<Scoring>,
@@ -36,14 +37,10 @@ pub(super) async fn assess(
 ) -> Assessment {
     let mut assessed = Assessment {
         role: role.to_owned(),
-        first: None,
-        rewrite: None,
-        second: None,
-        halt: None,
+        ..Assessment::default()
     };
-    if let Err(halt) = assess_into(table, debate, round, &mut assessed).await {
-        assessed.halt = Some(halt);
-    }
+    let done = assess_into(table, debate, round, &mut assessed).await;
+    assessed.halt = done.err();
     assessed
 }
 
@@ -60,18 +57,13 @@ async fn assess_into(
     assessed.first = score(table, debate, round, &role, Version::First, &first.reply).await?;
     let scores = assessed.first.as_ref();
     let scores = scores.and_then(|scoring| RubricScores::of(scoring, debate.rules()));
-    let Some(weak) = scores
-        .map(|scores| scores.composite)
-        .filter(|composite| *composite < WEAK)
-    else {
-        return Ok(());
-    };
-    let Some(known) = debate.roles().iter().find(|known| known.name == role) else {
-        return Ok(());
-    };
-    let inputs = PromptInputs::of(table, debate, round);
-    assessed.rewrite =
-        request_argument(table, debate, known, round, &inputs, Attempt::Rewrite(weak)).await?;
+    if let Some(scores) = scores.filter(|scores| scores.composite < WEAK)
+        && let Some(known) = debate.roles().iter().find(|known| known.name == role)
+    {
+        let inputs = PromptInputs::of(table, debate, round);
+        let rewrite = Attempt::Rewrite(scores.composite);
+        assessed.rewrite = request_argument(table, debate, known, round, &inputs, rewrite).await?;
+    }
     if let Some(turn) = &assessed.rewrite {
         assessed.second = score(table, debate, round, &role, Version::Rewrite, &turn.reply).await?;
     }
@@ -126,12 +118,12 @@ async fn score(
     Ok(turn.map(|turn| turn.reply))
 }
 
-/// Adds the scores and rewrites of a round to the debate. Returns the reason to stop, if there is one.
+/// Adds the scores and rewrites of a round to the debate. Fails with the first reason to stop, if there is one.
 pub(super) fn apply_assessments(
     debate: &mut Debate<'_>,
     round: u32,
     all: Vec<Assessment>,
-) -> Option<Halt> {
+) -> Result<(), Halt> {
     let mut halt = None;
     for assessed in all {
         let role = &assessed.role;
@@ -139,13 +131,12 @@ pub(super) fn apply_assessments(
             debate.add_scores(round, role, Version::First, scoring);
         }
         if let Some(turn) = assessed.rewrite {
-            debate.add_remarks(round, role, &turn.remarks);
-            debate.add_argument(round, role, Version::Rewrite, turn.reply, turn.spent);
+            debate.add_turn(round, role, Version::Rewrite, turn);
         }
         if let Some(scoring) = &assessed.second {
             debate.add_scores(round, role, Version::Rewrite, scoring);
         }
         halt = halt.or(assessed.halt);
     }
-    halt
+    halt.map_or(Ok(()), Err)
 }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::bounded::Probability;
+use roundtable_core::distinct::distinct;
 use roundtable_core::forecast::{Bin, Observation, Standing, reliability, standings};
+use roundtable_core::format::percent;
+use roundtable_core::spread::mean;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::resolution::{Score, Scored, observations};
 use crate::event::Millis;
-use crate::report::{
-    Block, Cell, Chart, Dot, DotRow, Fact, Report, Scale, Section, Table, Tone, Unit,
-};
+use crate::report::{Block, Cell, Chart, Dot, DotRow, Fact, Report, Scale, Section, Table, Tone};
 
 const BINS: usize = 10;
 
@@ -39,51 +40,31 @@ const ALL_DOMAINS: &str = "all domains";
 
 impl Calibration {
     pub fn of(debates: Vec<Scored>, now: Millis) -> Self {
-        let mut sources: Vec<(String, Vec<Score>)> = Vec::new();
-        let mut add = |name: &str, scores: Vec<Score>| {
-            if !scores.is_empty() {
-                sources.push((name.to_owned(), scores));
-            }
+        let record = |source: &str, score: &dyn Fn(&Scored) -> Option<Score>| {
+            let scores = debates.iter().filter_map(score);
+            let (brier, log): (Vec<f64>, Vec<f64>) = scores.map(|s| (s.brier, s.log)).unzip();
+            Some(Record {
+                source: source.to_owned(),
+                questions: brier.len(),
+                brier: mean(&brier)?,
+                log: mean(&log)?,
+            })
         };
-        add(
-            "debate",
-            debates.iter().map(|debate| debate.debate).collect(),
-        );
-        add(
-            "blind first round",
-            debates
-                .iter()
-                .filter_map(|debate| debate.blind_first_round)
-                .collect(),
-        );
-        add(
-            "accuracy pool",
-            debates
-                .iter()
-                .filter_map(|debate| debate.accuracy_pool)
-                .collect(),
-        );
-        add(
-            "uniform",
-            debates.iter().map(|debate| debate.uniform).collect(),
-        );
-        add(
-            "simulation",
-            debates
-                .iter()
-                .filter_map(|debate| debate.simulation)
-                .collect(),
-        );
-        let roles = role_names(&debates);
-        for role in &roles {
-            add(
-                role,
-                debates
-                    .iter()
-                    .filter_map(|debate| debate.roles.get(role).copied())
-                    .collect(),
-            );
-        }
+        let fixed = [
+            record("debate", &|scored| Some(scored.debate)),
+            record("blind first round", &|scored| scored.blind_first_round),
+            record("accuracy pool", &|scored| scored.accuracy_pool),
+            record("uniform", &|scored| Some(scored.uniform)),
+            record("simulation", &|scored| scored.simulation),
+        ];
+        let roles = debates
+            .iter()
+            .flat_map(|debate| debate.roles.keys().cloned());
+        let roles = distinct(roles);
+        let by_role = roles
+            .iter()
+            .map(|role| record(role, &|scored| scored.roles.get(role).copied()));
+        let records = fixed.into_iter().chain(by_role).flatten().collect();
         let forecasts: Vec<_> = debates
             .iter()
             .flat_map(|debate| &debate.forecasts)
@@ -93,38 +74,11 @@ impl Calibration {
             .collect();
         Self {
             questions: debates.len(),
-            records: sources
-                .into_iter()
-                .map(|(name, all)| record(name, &all))
-                .collect(),
+            records,
             reliability: reliability(&forecasts, BINS),
             standings: earned(&debates, &roles, now),
             debates,
         }
-    }
-}
-
-fn role_names(debates: &[Scored]) -> Vec<String> {
-    let mut roles: Vec<String> = Vec::new();
-    for role in debates.iter().flat_map(|debate| debate.roles.keys()) {
-        if !roles.contains(role) {
-            roles.push(role.clone());
-        }
-    }
-    roles
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "questions are counted in thousands"
-)]
-fn record(source: String, scores: &[Score]) -> Record {
-    let count = scores.len() as f64;
-    Record {
-        source,
-        questions: scores.len(),
-        brier: scores.iter().map(|score| score.brier).sum::<f64>() / count,
-        log: scores.iter().map(|score| score.log).sum::<f64>() / count,
     }
 }
 
@@ -147,16 +101,13 @@ fn earned(debates: &[Scored], roles: &[String], now: Millis) -> BTreeMap<String,
 /// The calibration as a report.
 pub fn calibration_report(calibration: &Calibration) -> Report {
     if calibration.questions == 0 {
+        let note = Block::note(
+            "No forecast has been scored yet. Record an outcome with `roundtable resolve ID OUTCOME`; the forecast is \
+             scored after its resolution date.",
+            Tone::Quiet,
+        );
         return Report {
-            sections: vec![Section::main(
-                "Calibration",
-                vec![Block::Note {
-                    text: "No forecast has been scored yet. Record an outcome with `roundtable resolve ID OUTCOME`; the \
-                           forecast is scored after its resolution date."
-                        .into(),
-                    tone: Tone::Quiet,
-                }],
-            )],
+            sections: vec![Section::main("Calibration", vec![note])],
             ..Report::default()
         };
     }
@@ -165,37 +116,28 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
         facts.push(Fact::new("Brier score", format!("{:.3}", debate.brier)));
         facts.push(Fact::new("Log score", format!("{:.3}", debate.log)));
     }
-    let scores = calibration.records.iter().fold(
-        Table::new(
-            "Scores, lower is better",
-            &["", "#questions", "#Brier", "#log"],
-        ),
-        |table, record| {
-            table.row(vec![
-                Cell::new(record.source.clone()),
-                Cell::new(record.questions.to_string()),
-                Cell::new(format!("{:.3}", record.brier)),
-                Cell::new(format!("{:.3}", record.log)),
-            ])
-        },
+    let rows = calibration.records.iter().map(|record| {
+        vec![
+            Cell::new(record.source.clone()),
+            Cell::new(record.questions.to_string()),
+            Cell::new(format!("{:.3}", record.brier)),
+            Cell::new(format!("{:.3}", record.log)),
+        ]
+    });
+    let columns = ["", "#questions", "#Brier", "#log"];
+    let scores = Table::of("Scores, lower is better", &columns, rows);
+    let note = Block::note(
+        "The mean forecast (dot) and the share of outcomes that happened (line), by probability. In a well calibrated \
+         forecast they are equal.",
+        Tone::Quiet,
     );
+    let diagram = Block::Chart(diagram(&calibration.reliability));
     Report {
         answer: None,
         facts,
         sections: vec![
             Section::main("Scores", vec![Block::Table(scores)]),
-            Section::main(
-                "Reliability",
-                vec![
-                    Block::Note {
-                        text: "The mean forecast (dot) and the share of outcomes that happened (line), by probability. In a \
-                               well calibrated forecast they are equal."
-                            .into(),
-                        tone: Tone::Quiet,
-                    },
-                    Block::Chart(diagram(&calibration.reliability)),
-                ],
-            ),
+            Section::main("Reliability", vec![note, diagram]),
             Section::side("Role weights", vec![Block::Table(weights(calibration))]),
         ],
     }
@@ -203,59 +145,47 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
 
 fn diagram(bins: &[Bin]) -> Chart {
     let rows = bins.iter().map(|bin| {
+        let range = |from: f64, to: f64| format!("{:.0}–{:.0}%", from * 100.0, to * 100.0);
         let interval = bin.interval.map_or_else(String::new, |interval| {
-            format!(
-                ", {:.0}–{:.0}%",
-                interval.low * 100.0,
-                interval.high * 100.0
-            )
+            format!(", {}", range(interval.low, interval.high))
+        });
+        let dot = bin.mean_forecast.map(|value| Dot {
+            role: "forecast".into(),
+            value,
         });
         DotRow {
-            label: format!("{:.0}–{:.0}%", bin.from * 100.0, bin.to * 100.0),
+            label: range(bin.from, bin.to),
             line: bin.observed,
-            dots: bin
-                .mean_forecast
-                .map(|value| Dot {
-                    role: "forecast".into(),
-                    value,
-                })
-                .into_iter()
-                .collect(),
+            dots: dot.into_iter().collect(),
             remark: Some(Cell::new(format!("n={}{interval}", bin.count)).toned(Tone::Quiet)),
         }
     });
     Chart::Dots {
         title: "Forecast and observed frequency".into(),
-        scale: Scale {
-            from: 0.0,
-            to: 1.0,
-            unit: Unit::Percent,
-        },
+        scale: Scale::PERCENT,
         rows: rows.collect(),
     }
 }
 
 fn weights(calibration: &Calibration) -> Table {
-    let table = Table::new(
-        "Weight in the accuracy pool",
-        &["domain", "role", "#weight", "#questions"],
-    );
-    calibration
+    let columns = ["domain", "role", "#weight", "#questions"];
+    let rows = calibration
         .standings
         .iter()
-        .fold(table, |table, (domain, standings)| {
-            standings.iter().fold(table, |table, standing| {
+        .flat_map(|(domain, standings)| {
+            standings.iter().map(move |standing| {
                 let questions = if domain == ALL_DOMAINS {
                     standing.questions.max(standing.questions_in_domain)
                 } else {
                     standing.questions_in_domain
                 };
-                table.row(vec![
+                vec![
                     Cell::new(domain.clone()),
                     Cell::new(standing.role.clone()),
-                    Cell::new(format!("{:.0}%", standing.weight * 100.0)),
+                    Cell::new(percent(standing.weight)),
                     Cell::new(questions.to_string()),
-                ])
+                ]
             })
-        })
+        });
+    Table::of("Weight in the accuracy pool", &columns, rows)
 }

@@ -20,12 +20,10 @@ pub(super) fn too_long(argument: &str, max_tokens: u64) -> Vec<String> {
 }
 
 pub(super) fn wrong_rebuttals(reply: &Argument, others: &[String]) -> Vec<String> {
+    let known = others.join(", ");
     let wrong = reply.rebuts.iter().filter(|role| !others.contains(role));
     wrong
-        .map(|role| {
-            let others = others.join(", ");
-            format!("'{role}' cannot be rebutted; the other roles are: {others}.")
-        })
+        .map(|role| format!("'{role}' cannot be rebutted; the other roles are: {known}."))
         .collect()
 }
 
@@ -37,21 +35,17 @@ pub(super) fn wrong_references(reply: &Argument, ids: &[String], phase: Phase) -
         .collect();
     let refers = reply.refers_to.iter().any(|id| ids.contains(id));
     if phase == Phase::Closing && !refers && !ids.is_empty() {
-        broken.push(
-            "A closing argument names in 'refers_to' the ids of earlier points it builds on."
-                .into(),
-        );
+        let rule =
+            "A closing argument names in 'refers_to' the ids of earlier points it builds on.";
+        broken.push(rule.into());
     }
     broken
 }
 
 /// F-12
 pub(super) fn too_few_precedents(reply: &Argument) -> Vec<String> {
-    let dated = reply
-        .precedents
-        .iter()
-        .filter(|precedent| precedent.is_dated())
-        .count();
+    let precedents = reply.precedents.iter();
+    let dated = precedents.filter(|precedent| precedent.is_dated()).count();
     if dated >= REQUIRED_PRECEDENTS {
         return Vec::new();
     }

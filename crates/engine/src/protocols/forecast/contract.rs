@@ -14,7 +14,7 @@ pub struct DebateRequest {
     pub config: Config,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PredictionContext {
     /// The original prediction task: any object.
     pub task: Map<String, Value>,
@@ -190,7 +190,7 @@ pub struct KeyInsight {
 }
 
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::forecast::{Distribution, composite};
+use roundtable_core::format::percent;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{Phase, Precedent};
 use super::replies::{Argument, Scoring, Synthesis};
 use super::rules::{Rules, argues};
-use super::text_budget::{clipped, estimate_tokens, fit_lines, percent};
+use super::text_budget::{clipped, estimate_tokens, fit_lines};
 use crate::cast::Duty;
 use crate::event::{FinishedStep, Seated, Spent, Words};
+use crate::table::Turn;
 
 /// The number of dated precedents that a role with that duty must give (F-12).
 pub(super) const REQUIRED_PRECEDENTS: usize = 2;
@@ -72,10 +74,21 @@ pub struct CountedArgument<'d> {
     pub version: Version,
 }
 
-impl CountedArgument<'_> {
+impl<'d> CountedArgument<'d> {
     pub fn id(&self) -> String {
         point_id(self.role, self.round)
     }
+
+    pub(super) fn scores(&self) -> Option<&'d RubricScores> {
+        self.turn.scores.as_ref()
+    }
+}
+
+pub(super) fn distributions<'d>(arguments: &[CountedArgument<'d>]) -> Vec<&'d Distribution> {
+    let arguments = arguments.iter();
+    arguments
+        .map(|argument| &argument.turn.distribution)
+        .collect()
 }
 
 /// `historian-2`: the historian's point of round 2.
@@ -153,18 +166,38 @@ impl<'r> Debate<'r> {
     }
 
     pub fn judge(&self) -> Option<&Role> {
-        self.roles
-            .iter()
-            .find(|role| role.duty == Some(Duty::Judge))
+        let mut roles = self.roles.iter();
+        roles.find(|role| role.duty == Some(Duty::Judge))
     }
 
     /// All roles at once; in the last round the judge waits for the others.
-    pub fn speakers(&self, round: u32) -> Vec<&Role> {
-        let waits = |role: &Role| round == self.rules.rounds && role.duty == Some(Duty::Judge);
-        self.roles.iter().filter(|role| !waits(role)).collect()
+    pub fn speakers(&self, round: u32) -> Vec<Role> {
+        let mut roles = self.roles.clone();
+        roles.retain(|role| round != self.rules.rounds || role.duty != Some(Duty::Judge));
+        roles
     }
 
-    pub(super) fn add_argument(
+    /// `yes 70%, no 30%`
+    pub(super) fn shares(&self, distribution: &Distribution) -> String {
+        let pairs = self.outcomes.iter().zip(distribution.values());
+        let shares: Vec<_> = pairs
+            .map(|(id, value)| format!("{id} {}", percent(*value)))
+            .collect();
+        shares.join(", ")
+    }
+
+    pub(super) fn add_turn(
+        &mut self,
+        round: u32,
+        role: &str,
+        version: Version,
+        turn: Turn<Argument>,
+    ) {
+        self.add_remarks(round, role, &turn.remarks);
+        self.add_argument(round, role, version, turn.reply, turn.spent);
+    }
+
+    fn add_argument(
         &mut self,
         round: u32,
         role: &str,
@@ -176,11 +209,8 @@ impl<'r> Debate<'r> {
         let Ok(distribution) = reply.distribution(&self.outcomes) else {
             return;
         };
-        let sum: f64 = reply
-            .probabilities
-            .values()
-            .map(|probability| probability.value())
-            .sum();
+        let given = reply.probabilities.values();
+        let sum: f64 = given.map(|probability| probability.value()).sum();
         if (sum - 1.0).abs() > 0.02 {
             self.remarks.push(format!(
                 "{}: the probabilities summed to {sum:.2} and were scaled to 1",
@@ -193,14 +223,10 @@ impl<'r> Debate<'r> {
             scores: None,
             spent,
         };
-        let slot = self.slot(round, role);
-        match version {
-            Version::First => slot.first = Some(turn),
-            Version::Rewrite => slot.rewrite = Some(turn),
-        }
+        *self.slot(round, role, version) = Some(turn);
     }
 
-    pub(super) fn add_remarks(&mut self, round: u32, role: &str, remarks: &[String]) {
+    fn add_remarks(&mut self, round: u32, role: &str, remarks: &[String]) {
         let id = point_id(role, round);
         let named = remarks.iter().map(|remark| format!("{id}: {remark}"));
         self.remarks.extend(named);
@@ -214,12 +240,7 @@ impl<'r> Debate<'r> {
         scoring: &Scoring,
     ) {
         let scores = RubricScores::of(scoring, self.rules);
-        let slot = self.slot(round, role);
-        let turn = match version {
-            Version::First => &mut slot.first,
-            Version::Rewrite => &mut slot.rewrite,
-        };
-        if let Some(turn) = turn {
+        if let Some(turn) = self.slot(round, role, version) {
             turn.scores = scores;
         }
     }
@@ -254,18 +275,20 @@ impl<'r> Debate<'r> {
         }
     }
 
-    fn slot(&mut self, round: u32, role: &str) -> &mut Slot {
+    fn slot(&mut self, round: u32, role: &str, version: Version) -> &mut Option<ArgumentTurn> {
         let round = self.rounds.entry(round).or_default();
-        round.entry(role.to_owned()).or_default()
+        let slot = round.entry(role.to_owned()).or_default();
+        match version {
+            Version::First => &mut slot.first,
+            Version::Rewrite => &mut slot.rewrite,
+        }
     }
 
     /// The arguments that count in a round, in the order of the roles.
     pub fn arguments_in(&self, round: u32) -> Vec<CountedArgument<'_>> {
-        let Some(slots) = self.rounds.get(&round) else {
-            return Vec::new();
-        };
         let arguments = self.roles.iter().filter_map(|role| {
-            let (turn, version) = slots.get(&role.name)?.better()?;
+            let slot = self.rounds.get(&round)?.get(&role.name)?;
+            let (turn, version) = slot.better()?;
             Some(CountedArgument {
                 round,
                 role: &role.name,
@@ -286,19 +309,14 @@ impl<'r> Debate<'r> {
         self.rounds.get(&round)?.get(role)?.first.as_ref()
     }
 
-    /// A role's last argument.
-    pub fn latest_argument(&self, role: &str) -> Option<CountedArgument<'_>> {
-        let mut arguments = self.arguments();
-        arguments.retain(|argument| argument.role == role);
-        arguments.pop()
-    }
-
     /// Each role's last argument, in the order of the roles.
     pub fn latest_arguments(&self) -> Vec<CountedArgument<'_>> {
-        let roles = self.roles.iter();
-        roles
-            .filter_map(|role| self.latest_argument(&role.name))
-            .collect()
+        let arguments = self.arguments();
+        let latest = self.roles.iter().filter_map(|role| {
+            let mut latest = arguments.iter().rev();
+            latest.find(|argument| argument.role == role.name).copied()
+        });
+        latest.collect()
     }
 
     pub fn last_round(&self) -> u32 {
@@ -334,11 +352,12 @@ impl<'r> Debate<'r> {
 
     /// Whether this role still owes precedents.
     pub fn owes_precedents(&self, role: &Role) -> bool {
-        let dated = self
-            .precedents()
-            .into_iter()
-            .filter(|precedent| precedent.is_dated());
-        role.duty == Some(Duty::Precedents) && dated.count() < REQUIRED_PRECEDENTS
+        role.duty == Some(Duty::Precedents) && self.dated_precedents() < REQUIRED_PRECEDENTS
+    }
+
+    pub(super) fn dated_precedents(&self) -> usize {
+        let precedents = self.precedents().into_iter();
+        precedents.filter(|precedent| precedent.is_dated()).count()
     }
 
     pub fn point_ids(&self, before: u32) -> Vec<String> {
@@ -357,17 +376,14 @@ impl<'r> Debate<'r> {
         } else {
             0
         };
-        let (earlier, latest): (Vec<_>, Vec<_>) = self
+        let (earlier, mut latest): (Vec<_>, Vec<_>) = self
             .arguments()
             .into_iter()
             .filter(|argument| argument.round <= round)
             .partition(|argument| argument.round < round);
         let all = (earlier.len() + waiting).max(1) as u64;
         let judge = self.judge().map(|judge| judge.name.as_str());
-        let latest: Vec<_> = latest
-            .into_iter()
-            .filter(|argument| Some(argument.role) != judge)
-            .collect();
+        latest.retain(|argument| Some(argument.role) != judge);
         let earlier = fit_lines(max_tokens * earlier.len() as u64 / all, |cap| {
             self.by_role(&earlier, round, cap)
         });
@@ -380,14 +396,9 @@ impl<'r> Debate<'r> {
 
     /// A line for each role: `optimist 1: gist; 2 (within 70%): gist`.
     fn by_role(&self, arguments: &[CountedArgument<'_>], round: u32, cap: usize) -> Vec<String> {
-        let roles = self.roles.iter();
-        let lines = roles.filter_map(|role| {
-            let own = arguments
-                .iter()
-                .filter(|argument| argument.role == role.name);
-            let points: Vec<String> = own
-                .map(|argument| self.point(argument, round, cap))
-                .collect();
+        let lines = self.roles.iter().filter_map(|role| {
+            let own = arguments.iter().filter(|own| own.role == role.name);
+            let points: Vec<String> = own.map(|own| self.point(own, round, cap)).collect();
             (!points.is_empty()).then(|| format!("{} {}", role.name, points.join("; ")))
         });
         lines.collect()

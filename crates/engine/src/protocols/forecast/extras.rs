@@ -8,12 +8,13 @@ use roundtable_core::bounded::{Confidence, Probability};
 use roundtable_core::forecast::{
     DEBATE_WEIGHT, Distribution, GOOD, Standing, log_odds_pool, mean, outcome_agreement,
 };
+use roundtable_core::spread::{self, real};
 use roundtable_core::usage::Money;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::OutcomeProbability;
-use super::debate::{CountedArgument, Debate, REQUIRED_PRECEDENTS, Version};
+use super::debate::{CountedArgument, Debate, REQUIRED_PRECEDENTS, Version, distributions};
 use super::verdict::{Ending, Numbers, RunInfo};
 use crate::table::Missing;
 use crate::totals::Sum;
@@ -147,17 +148,11 @@ impl Extras {
             Some(_) => JudgePart::Absent,
         };
         let stated = mean_confidence(&latest);
-        let distributions: Vec<_> = latest
-            .iter()
-            .map(|argument| &argument.turn.distribution)
-            .collect();
-        let agreement = outcome_agreement(&distributions);
-        let precedents = debate.precedents();
+        let agreement = outcome_agreement(&distributions(&latest));
         let roles = debate.role_names().into_iter();
+        let synthesis = debate.synthesis();
         Self {
-            summary: debate
-                .synthesis()
-                .map(|synthesis| synthesis.summary.clone()),
+            summary: synthesis.map(|synthesis| synthesis.summary.clone()),
             confidence: stated.and_then(|stated| lowered(stated, &run)),
             confidence_stated: stated,
             ensemble_weight: DEBATE_WEIGHT,
@@ -171,10 +166,7 @@ impl Extras {
             worth: numbers.and_then(|numbers| worth(debate, numbers, &run.spent)),
             quality: quality(debate),
             precedents_required: REQUIRED_PRECEDENTS,
-            precedents_dated: precedents
-                .iter()
-                .filter(|precedent| precedent.is_dated())
-                .count(),
+            precedents_dated: debate.dated_precedents(),
             movement: movement(debate),
             arguments: notes(debate),
             domain: rules.domain.clone(),
@@ -186,92 +178,69 @@ impl Extras {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "roles are counted in tens")]
 fn mean_confidence(latest: &[CountedArgument<'_>]) -> Option<Confidence> {
-    let sum: f64 = latest
-        .iter()
-        .map(|argument| argument.turn.reply.confidence.value())
-        .sum();
-    let count = latest.len();
-    (count > 0)
-        .then(|| Confidence::new(sum / count as f64).ok())
-        .flatten()
+    let stated = latest.iter().map(|argument| argument.turn.reply.confidence);
+    let stated: Vec<f64> = stated.map(Confidence::value).collect();
+    Confidence::new(spread::mean(&stated)?).ok()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "steps are counted in tens")]
 fn lowered(stated: Confidence, run: &RunInfo) -> Option<Confidence> {
     let (asked, missing) = (run.asked, run.missing.len());
     if asked == 0 {
         return Some(stated);
     }
-    let share = asked.saturating_sub(missing) as f64 / asked as f64;
+    let share = real(asked.saturating_sub(missing)) / real(asked);
     Confidence::new(stated.value() * share).ok()
 }
 
 fn listed(outcomes: &[String], distribution: &Distribution) -> Vec<OutcomeProbability> {
-    let pairs = outcomes.iter().zip(distribution.values());
-    pairs
-        .filter_map(|(id, value)| {
-            Some(OutcomeProbability {
-                outcome_id: id.clone(),
-                probability: Probability::new(value.min(1.0)).ok()?,
-            })
+    let listed = outcomes.iter().zip(distribution.values());
+    let listed = listed.filter_map(|(id, value)| {
+        Some(OutcomeProbability {
+            outcome_id: id.clone(),
+            probability: Probability::new(value.min(1.0)).ok()?,
         })
-        .collect()
+    });
+    listed.collect()
 }
 
 fn accuracy_pool(debate: &Debate<'_>, latest: &[CountedArgument<'_>]) -> Option<AccuracyPool> {
     let weights = &debate.rules().standings;
-    let weighted: Vec<(&Distribution, f64)> = latest
-        .iter()
-        .filter_map(|argument| {
-            let earned = weights.iter().find(|weight| weight.role == argument.role)?;
-            Some((&argument.turn.distribution, earned.weight))
-        })
-        .collect();
+    let weighted = latest.iter().filter_map(|argument| {
+        let earned = weights.iter().find(|weight| weight.role == argument.role)?;
+        Some((&argument.turn.distribution, earned.weight))
+    });
+    let pool = log_odds_pool(&weighted.collect::<Vec<_>>()).ok()?;
     Some(AccuracyPool {
-        probabilities: listed(debate.outcomes(), &log_odds_pool(&weighted).ok()?),
+        probabilities: listed(debate.outcomes(), &pool),
         weights: weights.clone(),
     })
 }
 
 fn baselines(debate: &Debate<'_>) -> Baselines {
     let outcomes = debate.outcomes();
+    let listed = |distribution| listed(outcomes, &distribution);
     let uniform = Distribution::uniform(outcomes.len());
     Baselines {
-        uniform: uniform.map_or_else(
-            |_| Vec::new(),
-            |distribution| listed(outcomes, &distribution),
-        ),
-        simulation: debate
-            .rules()
-            .simulation()
-            .map(|distribution| listed(outcomes, &distribution)),
+        uniform: uniform.map(listed).unwrap_or_default(),
+        simulation: debate.rules().simulation().map(listed),
     }
 }
 
 fn worth(debate: &Debate<'_>, numbers: &Numbers<'_>, spent: &Sum) -> Option<Worth> {
     let first = debate.arguments_in(1);
-    let distributions: Vec<_> = first
-        .iter()
-        .map(|argument| &argument.turn.distribution)
-        .collect();
-    let blind = mean(&distributions).ok()?;
+    let blind = mean(&distributions(&first)).ok()?;
     let name =
         |distribution: &Distribution| debate.outcomes().get(distribution.likeliest()).cloned();
-    let costs = first.iter().map(|argument| argument.turn.spent.cost);
+    let first = first.iter().map(|argument| argument.turn.spent);
+    let costs: Option<Vec<Money>> = first.clone().map(|spent| spent.cost).collect();
     Some(Worth {
         blind: Side {
             probabilities: listed(debate.outcomes(), &blind),
             likeliest: name(&blind)?,
-            calls: first.iter().map(|argument| argument.turn.spent.calls).sum(),
-            tokens: first
-                .iter()
-                .map(|argument| argument.turn.spent.usage.total())
-                .sum(),
-            cost: costs
-                .collect::<Option<Vec<_>>>()
-                .map(|costs| costs.into_iter().sum()),
+            calls: first.clone().map(|spent| spent.calls).sum(),
+            tokens: first.map(|spent| spent.usage.total()).sum(),
+            cost: costs.map(|costs| costs.into_iter().sum()),
         },
         debated: Side {
             probabilities: listed(debate.outcomes(), &numbers.result),
@@ -285,19 +254,18 @@ fn worth(debate: &Debate<'_>, numbers: &Numbers<'_>, spent: &Sum) -> Option<Wort
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "arguments are counted in tens")]
 fn quality(debate: &Debate<'_>) -> Quality {
     let arguments = debate.arguments();
-    let scores = arguments
+    let scores: Vec<_> = arguments
         .iter()
-        .filter_map(|argument| argument.turn.scores.as_ref());
-    let composites: Vec<f64> = scores.map(|scores| scores.composite).collect();
-    let scored = composites.len();
-    let above = composites
+        .filter_map(CountedArgument::scores)
+        .collect();
+    let scored = scores.len();
+    let above = scores
         .iter()
-        .filter(|composite| **composite > GOOD)
+        .filter(|scores| scores.composite > GOOD)
         .count();
-    let share = (scored > 0).then(|| above as f64 / scored as f64);
+    let share = (scored > 0).then(|| real(above) / real(scored));
     Quality {
         scored,
         above,
@@ -312,17 +280,12 @@ fn movement(debate: &Debate<'_>) -> Vec<RoleMovement> {
     let roles = debate.role_names().into_iter();
     roles
         .map(|role| {
-            let own: Vec<_> = arguments
-                .iter()
-                .filter(|argument| argument.role == role)
-                .collect();
-            let steps = own.iter().zip(own.iter().skip(1)).filter_map(|(from, to)| {
+            let own = arguments.iter().filter(|argument| argument.role == role);
+            let steps = own.clone().zip(own.skip(1)).filter_map(|(from, to)| {
                 let distance = from.turn.distribution.movement(&to.turn.distribution)?;
-                let others = to.turn.reply.refers_to.iter();
-                let refers = others.clone().any(|id| {
-                    arguments.iter().any(|argument| {
-                        argument.role != role && argument.round < to.round && argument.id() == *id
-                    })
+                let refers = arguments.iter().any(|other| {
+                    let is_earlier = other.role != role && other.round < to.round;
+                    is_earlier && to.turn.reply.refers_to.contains(&other.id())
                 });
                 Some(Movement {
                     from_round: from.round,
@@ -352,11 +315,7 @@ fn notes(debate: &Debate<'_>) -> Vec<ArgumentNote> {
             probabilities: listed(debate.outcomes(), &argument.turn.distribution),
             confidence: argument.turn.reply.confidence,
             rewritten: argument.version == Version::Rewrite,
-            score_reason: argument
-                .turn
-                .scores
-                .as_ref()
-                .map(|scores| scores.reason.clone()),
+            score_reason: argument.scores().map(|scores| scores.reason.clone()),
         })
         .collect()
 }

@@ -2,10 +2,11 @@
 //!
 //! Long lists get shorter lines, not fewer, so that nothing is left out silently.
 
+use roundtable_core::format::percent;
 use serde_json::Value;
 
 use super::contract::{DebateRequest, KeyVariable};
-use super::text_budget::{clipped, fit_lines, percent};
+use super::text_budget::{clipped, fit_lines};
 
 /// All facts, in about `max_tokens` tokens.
 pub(super) fn facts(request: &DebateRequest, max_tokens: u64) -> Vec<String> {

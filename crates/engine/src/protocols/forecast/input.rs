@@ -65,11 +65,8 @@ pub(super) fn validate(
         let message = format!("the notes have {count} tokens; the limit is {limit}");
         faults.push(Fault::new("/rules/context", message));
     }
-    let cast = Cast::load(
-        context.data,
-        request.cast.as_deref().unwrap_or(Forecast::CAST),
-    );
-    let cast = cast
+    let cast = request.cast.as_deref().unwrap_or(Forecast::CAST);
+    let cast = Cast::load(context.data, cast)
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
     let forecast_context = ForecastContext {
@@ -78,15 +75,10 @@ pub(super) fn validate(
         now: context.now,
     };
     let contract_request = contract_request(input, &request.question);
+    let named = |fault: super::Fault| Fault::new(&*fault.at, fault.to_string());
     let planned = cast.and_then(|cast| {
         plan(&contract_request, &cast, forecast_context)
-            .map_err(|found| {
-                let named = found.into_iter().map(|fault| {
-                    let message = fault.to_string();
-                    Fault::new(fault.at, message)
-                });
-                faults.extend(named);
-            })
+            .map_err(|found| faults.extend(found.into_iter().map(named)))
             .ok()
     });
     if let Some(planned) = &planned {
@@ -116,25 +108,19 @@ fn contract_request(input: &Input, question: &str) -> Value {
     };
     let mut request = input.request.clone().unwrap_or_else(from_question);
     let timeframe = ["prediction_context", "task", "timeframe", "end"];
-    let overrides: [(&[&str], Option<Value>); 6] = [
-        (&["config", "rounds"], input.rounds.map(Value::from)),
-        (&["config", "roles"], input.roles.clone().map(Value::from)),
-        (
-            &["config", "judge_weight"],
-            input.judge_weight.map(Value::from),
-        ),
+    let overrides: [(&[&str], Value); 6] = [
+        (&["config", "rounds"], json!(input.rounds)),
+        (&["config", "roles"], json!(input.roles)),
+        (&["config", "judge_weight"], json!(input.judge_weight)),
         (
             &["config", "max_argument_length"],
-            input.max_argument_length.map(Value::from),
+            json!(input.max_argument_length),
         ),
-        (
-            &["prediction_context", "task", "type"],
-            input.domain.clone().map(Value::from),
-        ),
-        (&timeframe, input.resolves.clone().map(Value::from)),
+        (&["prediction_context", "task", "type"], json!(input.domain)),
+        (&timeframe, json!(input.resolves)),
     ];
     for (path, value) in overrides {
-        if let Some(value) = value {
+        if !value.is_null() {
             set(&mut request, path, value);
         }
     }

@@ -3,7 +3,7 @@
 use super::contract::Phase;
 use super::debate::{Debate, Points};
 use super::facts;
-use super::text_budget::{estimate_tokens, percent};
+use super::text_budget::estimate_tokens;
 use crate::table::Table;
 
 /// The maximum length of a gist, which is one line in later prompts.
@@ -55,12 +55,5 @@ pub(super) fn last_forecast(debate: &Debate<'_>, role: &str, round: u32) -> Opti
     let last = arguments
         .rev()
         .find(|argument| argument.role == role && argument.round < round)?;
-    let pairs = debate
-        .outcomes()
-        .iter()
-        .zip(last.turn.distribution.values());
-    let shares: Vec<_> = pairs
-        .map(|(id, value)| format!("{id} {}", percent(*value)))
-        .collect();
-    Some(shares.join(", "))
+    Some(debate.shares(&last.turn.distribution))
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use roundtable_core::bounded::{Confidence, Probability};
+use roundtable_core::distinct::distinct;
 use roundtable_core::forecast::{Distribution, DistributionError};
+use roundtable_core::format::percent;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,24 +113,13 @@ pub struct NotedInsight {
 impl Argument {
     /// The probabilities in the order of `outcomes`.
     pub fn distribution(&self, outcomes: &[String]) -> Result<Distribution, DistributionError> {
-        if self.probabilities.len() != outcomes.len() {
-            return Err(DistributionError::WrongCount {
-                found: self.probabilities.len(),
-                expected: outcomes.len(),
-            });
-        }
-        let values: Option<Vec<f64>> = outcomes
+        let (found, expected) = (self.probabilities.len(), outcomes.len());
+        let values = outcomes
             .iter()
-            .map(|id| {
-                self.probabilities
-                    .get(id)
-                    .map(|probability| probability.value())
-            })
-            .collect();
-        let values = values.ok_or(DistributionError::WrongCount {
-            found: self.probabilities.len(),
-            expected: outcomes.len(),
-        })?;
+            .map(|id| Some(self.probabilities.get(id)?.value()));
+        let values: Option<Vec<f64>> = values.collect();
+        let values = values.filter(|_| found == expected);
+        let values = values.ok_or(DistributionError::WrongCount { found, expected })?;
         Distribution::normalised(&values)
     }
 
@@ -142,44 +133,29 @@ impl Argument {
                 self.supports
             ));
         }
-        let missing: Vec<_> = outcomes
-            .iter()
-            .filter(|id| !self.probabilities.contains_key(*id))
-            .map(String::as_str)
-            .collect();
-        let unknown: Vec<_> = self
-            .probabilities
-            .keys()
-            .filter(|id| !outcomes.contains(id))
-            .map(String::as_str)
-            .collect();
+        let mut missing = outcomes.to_vec();
+        missing.retain(|id| !self.probabilities.contains_key(id));
+        let mut unknown: Vec<String> = self.probabilities.keys().cloned().collect();
+        unknown.retain(|id| !outcomes.contains(id));
         if !missing.is_empty() {
-            faults.push(format!(
-                "probabilities are missing for: {}",
-                missing.join(", ")
-            ));
+            let missing = missing.join(", ");
+            faults.push(format!("probabilities are missing for: {missing}"));
         }
         if !unknown.is_empty() {
             faults.push(format!("there is no outcome: {}", unknown.join(", ")));
         }
-        if missing.is_empty()
-            && unknown.is_empty()
-            && let Err(improper) = self.distribution(outcomes)
-        {
-            faults.push(improper.to_string());
+        if missing.is_empty() && unknown.is_empty() {
+            let improper = self.distribution(outcomes).err();
+            faults.extend(improper.map(|improper| improper.to_string()));
         }
         faults
     }
 
     /// The other roles that the argument contradicts.
     pub(super) fn rebutted(&self, role: &str, roles: &[String]) -> Vec<String> {
-        let mut rebutted: Vec<String> = Vec::new();
-        for other in &self.rebuts {
-            if other != role && roles.contains(other) && !rebutted.contains(other) {
-                rebutted.push(other.clone());
-            }
-        }
-        rebutted
+        let others = self.rebuts.iter();
+        let others = others.filter(|other| *other != role && roles.contains(other));
+        distinct(others.cloned())
     }
 }
 
@@ -191,12 +167,9 @@ impl Reply for Argument {
         let mut text = self.argument.clone();
         // Writing to a String cannot fail.
         let _ = write!(text, "\n\n**Supports {}**", self.supports);
-        let shares: Vec<_> = self
-            .probabilities
-            .iter()
-            .map(|(id, share)| format!("{id} {:.0}%", share.value() * 100.0))
-            .collect();
-        let _ = write!(text, " ({})", shares.join(", "));
+        let shares = self.probabilities.iter();
+        let shares = shares.map(|(id, share)| format!("{id} {}", percent(share.value())));
+        let _ = write!(text, " ({})", shares.collect::<Vec<_>>().join(", "));
         let mut list = |title: &str, items: &[String]| {
             if !items.is_empty() {
                 let _ = write!(text, "\n\n{title}: {}", items.join("; "));
@@ -221,9 +194,8 @@ impl Reply for Scoring {
     const MAIN: &'static str = "reason";
 
     fn text(&self) -> String {
-        let scores: Vec<_> = self
-            .scores
-            .iter()
+        let scores = self.scores.iter();
+        let scores: Vec<_> = scores
             .map(|(name, score)| format!("{name} {score}"))
             .collect();
         format!("{}\n\n{}", self.reason, scores.join(", "))

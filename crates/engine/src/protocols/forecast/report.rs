@@ -1,11 +1,14 @@
 //! The report of a forecast, at any point of its journal.
 
-use super::contract::{Disagreement, KeyInsight, OutcomeForecast, Precedent, Round};
+use roundtable_core::format::percent;
+
+use super::contract::{
+    Disagreement, KeyInsight, OutcomeForecast, OutcomeProbability, Precedent, Round,
+};
 use super::extras::{Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
 use super::result::ForecastSnapshot;
 use super::rules::Rules;
-use super::text_budget::percent;
 use super::verdict::Verdict;
 use crate::event::{Entry, State};
 use crate::report::{
@@ -28,29 +31,19 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     }
     let now = entries.last().map_or(0, |entry| entry.at);
     if let Some(resolution) = resolution_of(entries) {
-        let scores = scored("", entries, now);
-        sections.push(Section::main(
-            "What happened",
-            resolved(rules, &resolution.outcome, scores),
-        ));
+        let blocks = resolved(rules, &resolution.outcome, scored("", entries, now));
+        sections.push(Section::main("What happened", blocks));
     }
     sections.extend(movement(rules, verdict));
-    if verdict
-        .disagreement_map
-        .iter()
-        .any(|disagreement| !disagreement.positions.is_empty())
-    {
-        let table = Block::Table(disagreements(&verdict.disagreement_map));
-        sections.push(Section::main("Disagreements", vec![table]));
-    }
-    if !verdict.key_insights.is_empty() {
-        let table = Block::Table(insights(&verdict.key_insights));
-        sections.push(Section::main("Key insights", vec![table]));
-    }
-    if !verdict.historical_precedents.is_empty() {
-        let table = Block::Table(precedents(&verdict.historical_precedents));
-        sections.push(Section::main("Precedents", vec![table]));
-    }
+    let tables = [
+        ("Disagreements", disagreements(&verdict.disagreement_map)),
+        ("Key insights", insights(&verdict.key_insights)),
+        ("Precedents", precedents(&verdict.historical_precedents)),
+    ];
+    let tables = tables
+        .into_iter()
+        .filter(|(_, table)| !table.rows.is_empty());
+    sections.extend(tables.map(|(title, table)| Section::main(title, vec![Block::Table(table)])));
     if !verdict.debate_log.rounds.is_empty() {
         let table = Block::Table(arguments(rules, &verdict.debate_log.rounds));
         sections.push(Section::side("Arguments and their scores", vec![table]));
@@ -65,12 +58,6 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         sections,
     }
 }
-
-const PERCENT: Scale = Scale {
-    from: 0.0,
-    to: 1.0,
-    unit: Unit::Percent,
-};
 
 fn label<'r>(rules: &'r Rules, id: &'r str) -> &'r str {
     let outcomes = &rules.request.prediction_context.outcomes;
@@ -94,18 +81,20 @@ fn outcomes(rules: &Rules, forecasts: &[OutcomeForecast]) -> Chart {
     });
     Chart::Dots {
         title: "Probability of each outcome".into(),
-        scale: PERCENT,
+        scale: Scale::PERCENT,
         rows: rows.collect(),
     }
+}
+
+fn likeliest(verdict: &Verdict) -> Option<&OutcomeForecast> {
+    let forecasts = verdict.probability_distribution.iter();
+    forecasts.max_by(|a, b| a.probability.total_cmp(&b.probability))
 }
 
 /// Each role's probability of the likeliest outcome by round.
 fn movement(rules: &Rules, verdict: &Verdict) -> Option<Section> {
     let rounds = u32::try_from(verdict.debate_log.rounds.len()).ok()?;
-    let likeliest = verdict
-        .probability_distribution
-        .iter()
-        .max_by(|a, b| a.probability.total_cmp(&b.probability))?;
+    let likeliest = likeliest(verdict)?;
     let notes = &verdict.roundtable.arguments;
     let roles = rules.request.config.roles.iter();
     let lines: Vec<Line> = roles
@@ -114,20 +103,16 @@ fn movement(rules: &Rules, verdict: &Verdict) -> Option<Section> {
             role: Some(role.clone()),
             values: (1..=rounds)
                 .map(|round| {
-                    let note = notes
-                        .iter()
-                        .find(|note| note.role == *role && note.round == round)?;
-                    let given = note.probabilities.iter();
-                    let mut given =
-                        given.filter(|outcome| outcome.outcome_id == likeliest.outcome_id);
-                    given.next().map(|outcome| outcome.probability.value())
+                    let mut notes = notes.iter();
+                    let note = notes.find(|note| note.role == *role && note.round == round)?;
+                    probability_of(&note.probabilities, &likeliest.outcome_id)
                 })
                 .collect(),
         })
         .collect();
     let chart = Chart::Lines {
         title: format!("'{}' by round", label(rules, &likeliest.outcome_id)),
-        scale: PERCENT,
+        scale: Scale::PERCENT,
         rounds: (1..=rounds).map(|round| format!("R{round}")).collect(),
         lines,
         thresholds: Vec::new(),
@@ -144,22 +129,15 @@ fn movement(rules: &Rules, verdict: &Verdict) -> Option<Section> {
             )
         })
     });
-    blocks.extend(unexplained.map(|text| note(text, Tone::Caution)));
+    blocks.extend(unexplained.map(|text| Block::note(text, Tone::Caution)));
     Some(Section::side("Movement", blocks))
 }
 
 fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
     let mut facts = Vec::new();
-    let best = verdict
-        .probability_distribution
-        .iter()
-        .max_by(|a, b| a.probability.total_cmp(&b.probability));
-    if let Some(best) = best {
-        let text = format!(
-            "{} {}",
-            label(rules, &best.outcome_id),
-            percent(best.probability)
-        );
+    if let Some(best) = likeliest(verdict) {
+        let label = label(rules, &best.outcome_id);
+        let text = format!("{label} {}", percent(best.probability));
         facts.push(Fact::new("Likeliest", text));
     }
     if let Some(score) = verdict.consensus_score {
@@ -167,26 +145,15 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
     }
     let extras = &verdict.roundtable;
     if let Some(confidence) = extras.confidence {
-        let is_lowered = extras
-            .confidence_stated
-            .is_some_and(|stated| confidence < stated);
-        let tone = if is_lowered {
-            Tone::Caution
-        } else {
-            Tone::Plain
+        let tone = match extras.confidence_stated {
+            Some(stated) if confidence < stated => Tone::Caution,
+            Some(_) | None => Tone::Plain,
         };
         facts.push(Fact::new("Confidence", format!("{:.2} of 1", confidence.value())).toned(tone));
     }
     let rounds = verdict.debate_log.rounds.len();
     facts.push(Fact::new("Rounds", rounds.to_string()));
     facts
-}
-
-fn note(text: impl Into<String>, tone: Tone) -> Block {
-    Block::Note {
-        text: text.into(),
-        tone,
-    }
 }
 
 /// What the debate changed, what is missing, and the comparison of forecasts (C-17, F-18).
@@ -206,13 +173,13 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
                 percent(worth.moved)
             )
         };
-        blocks.push(note(text, Tone::Plain));
+        blocks.push(Block::note(text, Tone::Plain));
         blocks.push(Block::Table(comparison(verdict, rules)));
     }
     blocks.extend(judge_note(extras));
     if !extras.absent_roles.is_empty() {
         let text = format!("Without any argument: {}.", extras.absent_roles.join(", "));
-        blocks.push(note(text, Tone::Caution));
+        blocks.push(Block::note(text, Tone::Caution));
     }
     if let Some(share_above) = extras.quality.share
         && extras.quality.met == Some(false)
@@ -222,7 +189,7 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
             percent(share_above),
             percent(extras.quality.bar)
         );
-        blocks.push(note(text, Tone::Caution));
+        blocks.push(Block::note(text, Tone::Caution));
     }
     if extras.precedents_dated < extras.precedents_required && !verdict.debate_log.rounds.is_empty()
     {
@@ -230,14 +197,14 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
             "Only {} precedent(s) with a date; {} are required.",
             extras.precedents_dated, extras.precedents_required
         );
-        blocks.push(note(text, Tone::Caution));
+        blocks.push(Block::note(text, Tone::Caution));
     }
     for missing in &extras.missing {
         let text = format!("{} is missing: {}", missing.step, missing.reason);
-        blocks.push(note(text, Tone::Caution));
+        blocks.push(Block::note(text, Tone::Caution));
     }
     for remark in &extras.remarks {
-        blocks.push(note(remark.clone(), Tone::Quiet));
+        blocks.push(Block::note(remark.clone(), Tone::Quiet));
     }
     blocks
 }
@@ -245,11 +212,11 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
 fn judge_note(extras: &Extras) -> Option<Block> {
     match extras.judge {
         JudgePart::Spoke => None,
-        JudgePart::Absent => Some(note(
+        JudgePart::Absent => Some(Block::note(
             "The judge did not answer: the forecast is the roles' consensus alone.",
             Tone::Caution,
         )),
-        JudgePart::NotAsked => Some(note(
+        JudgePart::NotAsked => Some(Block::note(
             "The request has no judge: the forecast is the roles' consensus alone.",
             Tone::Quiet,
         )),
@@ -259,147 +226,118 @@ fn judge_note(extras: &Extras) -> Option<Block> {
 /// The debate's forecast next to that of the first round, the accuracy pool and the baselines.
 fn comparison(verdict: &Verdict, rules: &Rules) -> Table {
     let extras = &verdict.roundtable;
-    let blind = extras
-        .worth
-        .as_ref()
-        .map(|worth| &worth.blind.probabilities);
-    let pool = extras
-        .accuracy_pool
-        .as_ref()
-        .map(|pool| &pool.probabilities);
-    let simulation = extras.baselines.simulation.as_ref();
-    let table = Table::new(
-        "Forecasts",
-        &[
-            "",
-            "#debate",
-            "#blind first round",
-            "#accuracy pool",
-            "#simulation",
-            "#uniform",
-        ],
-    );
-    verdict
-        .probability_distribution
-        .iter()
-        .fold(table, |table, forecast| {
-            let of = |given: Option<&Vec<super::contract::OutcomeProbability>>| {
-                let found = given.and_then(|all| {
-                    all.iter()
-                        .find(|other| other.outcome_id == forecast.outcome_id)
-                });
-                Cell::new(found.map_or_else(
-                    || "–".into(),
-                    |outcome| percent(outcome.probability.value()),
-                ))
-            };
-            table.row(vec![
-                Cell::new(label(rules, &forecast.outcome_id)),
-                Cell::new(percent(forecast.probability)),
-                of(blind),
-                of(pool),
-                of(simulation),
-                of(Some(&extras.baselines.uniform)),
-            ])
-        })
+    let (worth, pool) = (extras.worth.as_ref(), extras.accuracy_pool.as_ref());
+    let others = [
+        worth.map(|worth| &worth.blind.probabilities),
+        pool.map(|pool| &pool.probabilities),
+        extras.baselines.simulation.as_ref(),
+        Some(&extras.baselines.uniform),
+    ];
+    let columns = [
+        "",
+        "#debate",
+        "#blind first round",
+        "#accuracy pool",
+        "#simulation",
+        "#uniform",
+    ];
+    let rows = verdict.probability_distribution.iter().map(|forecast| {
+        let id = &forecast.outcome_id;
+        let probabilities = others.map(|other| probability_of(other?, id));
+        let probabilities = std::iter::once(Some(forecast.probability)).chain(probabilities);
+        let cells = probabilities.map(|value| Unit::Percent.cell(value));
+        std::iter::once(Cell::new(label(rules, id)))
+            .chain(cells)
+            .collect()
+    });
+    Table::of("Forecasts", &columns, rows)
+}
+
+fn probability_of(forecast: &[OutcomeProbability], outcome: &str) -> Option<f64> {
+    let found = forecast.iter().find(|other| other.outcome_id == outcome)?;
+    Some(found.probability.value())
 }
 
 fn resolved(rules: &Rules, outcome: &str, scores: Option<Scored>) -> Vec<Block> {
-    let mut blocks = vec![note(
-        format!("Outcome: {}", label(rules, outcome)),
-        Tone::Plain,
-    )];
+    let outcome = Block::note(format!("Outcome: {}", label(rules, outcome)), Tone::Plain);
     let Some(scores) = scores else {
-        blocks.push(note(
-            "The forecast is scored after its resolution date.",
-            Tone::Quiet,
-        ));
-        return blocks;
+        let text = "The forecast is scored after its resolution date.";
+        return vec![outcome, Block::note(text, Tone::Quiet)];
     };
-    let mut rows = vec![("debate".to_owned(), Some(scores.debate))];
-    rows.push(("blind first round".into(), scores.blind_first_round));
-    rows.push(("accuracy pool".into(), scores.accuracy_pool));
-    rows.push(("uniform".into(), Some(scores.uniform)));
-    rows.push(("simulation".into(), scores.simulation));
-    rows.extend(
-        scores
-            .roles
-            .into_iter()
-            .map(|(role, score)| (role, Some(score))),
-    );
-    let table = Table::new("Scores, lower is better", &["", "#Brier", "#log"]);
-    let table = rows
-        .into_iter()
-        .fold(table, |table, (name, score)| match score {
-            Some(score) => table.row(vec![
-                Cell::new(name),
-                Cell::new(format!("{:.3}", score.brier)),
-                Cell::new(format!("{:.3}", score.log)),
-            ]),
-            None => table,
-        });
-    blocks.push(Block::Table(table));
-    blocks
+    let fixed = [
+        ("debate", Some(scores.debate)),
+        ("blind first round", scores.blind_first_round),
+        ("accuracy pool", scores.accuracy_pool),
+        ("uniform", Some(scores.uniform)),
+        ("simulation", scores.simulation),
+    ];
+    let roles = scores
+        .roles
+        .iter()
+        .map(|(role, score)| (role.as_str(), Some(*score)));
+    let rows = fixed.into_iter().chain(roles).filter_map(|(name, score)| {
+        let score = score?;
+        Some(vec![
+            Cell::new(name),
+            Cell::new(format!("{:.3}", score.brier)),
+            Cell::new(format!("{:.3}", score.log)),
+        ])
+    });
+    let table = Table::of("Scores, lower is better", &["", "#Brier", "#log"], rows);
+    vec![outcome, Block::Table(table)]
 }
 
 fn disagreements(all: &[Disagreement]) -> Table {
-    let table = Table::new(
-        "Disagreement map",
-        &["topic", "role", "stance", "#strength", "state"],
-    );
-    all.iter().fold(table, |table, disagreement| {
+    let columns = ["topic", "role", "stance", "#strength", "state"];
+    let rows = all.iter().flat_map(|disagreement| {
         let (state, tone) = if disagreement.resolved {
             ("resolved", Tone::Good)
         } else {
             ("open", Tone::Caution)
         };
-        disagreement
-            .positions
-            .iter()
-            .fold(table, |table, position| {
-                table.row(vec![
-                    Cell::new(disagreement.topic.clone()),
-                    Cell::new(position.role.clone()),
-                    Cell::new(position.stance.clone()),
-                    Cell::new(format!("{:.1}", position.strength.value())),
-                    Cell::new(state).toned(tone),
-                ])
-            })
-    })
+        disagreement.positions.iter().map(move |position| {
+            vec![
+                Cell::new(disagreement.topic.clone()),
+                Cell::new(position.role.clone()),
+                Cell::new(position.stance.clone()),
+                Cell::new(format!("{:.1}", position.strength.value())),
+                Cell::new(state).toned(tone),
+            ]
+        })
+    });
+    Table::of("Disagreement map", &columns, rows)
 }
 
 fn insights(all: &[KeyInsight]) -> Table {
-    let table = Table::new(
-        "Insights by impact",
-        &["impact", "insight", "from", "#round"],
-    );
-    all.iter().fold(table, |table, noted| {
-        table.row(vec![
+    let columns = ["impact", "insight", "from", "#round"];
+    let rows = all.iter().map(|noted| {
+        vec![
             Cell::new(noted.impact.name()),
             Cell::new(noted.insight.clone()),
             Cell::new(noted.source_role.clone()),
             Cell::new(noted.round.to_string()),
-        ])
-    })
+        ]
+    });
+    Table::of("Insights by impact", &columns, rows)
 }
 
 fn precedents(all: &[Precedent]) -> Table {
     let columns = ["date", "event", "outcome", "#similarity", "relevance"];
-    all.iter()
-        .fold(Table::new("Precedents", &columns), |table, precedent| {
-            let date = if precedent.is_dated() {
-                Cell::new(precedent.date.clone())
-            } else {
-                Cell::new("undated").toned(Tone::Caution)
-            };
-            table.row(vec![
-                date,
-                Cell::new(precedent.event.clone()),
-                Cell::new(precedent.outcome.clone()),
-                Cell::new(format!("{:.2}", precedent.similarity_score.value())),
-                Cell::new(precedent.relevance.clone()),
-            ])
-        })
+    let rows = all.iter().map(|precedent| {
+        let date = if precedent.is_dated() {
+            Cell::new(precedent.date.clone())
+        } else {
+            Cell::new("undated").toned(Tone::Caution)
+        };
+        vec![
+            date,
+            Cell::new(precedent.event.clone()),
+            Cell::new(precedent.outcome.clone()),
+            Cell::new(format!("{:.2}", precedent.similarity_score.value())),
+            Cell::new(precedent.relevance.clone()),
+        ]
+    });
+    Table::of("Precedents", &columns, rows)
 }
 
 fn arguments(rules: &Rules, rounds: &[Round]) -> Table {
@@ -414,30 +352,23 @@ fn arguments(rules: &Rules, rounds: &[Round]) -> Table {
         .chain(["#composite"])
         .collect();
     let all = rounds.iter().flat_map(|round| {
-        round
-            .arguments
-            .iter()
-            .map(move |argument| (round, argument))
+        let arguments = round.arguments.iter();
+        arguments.map(|argument| (round.round_number, argument))
     });
-    all.fold(
-        Table::new("Arguments", &columns),
-        |table, (round, argument)| {
-            let mut cells = vec![
-                Cell::new(round.round_number.to_string()),
-                Cell::new(argument.role.clone()),
-                Cell::new(label(rules, &argument.outcome_supported)),
-            ];
-            let names = criteria.iter().map(String::as_str).chain(["composite"]);
-            cells.extend(names.map(|name| {
-                let score = argument
-                    .scores
-                    .as_ref()
-                    .and_then(|scores| scores.get(name)?.as_f64());
-                Cell::new(score.map_or_else(|| "–".into(), |score| format!("{score:.2}")))
-            }));
-            table.row(cells)
-        },
-    )
+    let rows = all.map(|(round, argument)| {
+        let mut cells = vec![
+            Cell::new(round.to_string()),
+            Cell::new(argument.role.clone()),
+            Cell::new(label(rules, &argument.outcome_supported)),
+        ];
+        let names = criteria.iter().map(String::as_str).chain(["composite"]);
+        cells.extend(names.map(|name| {
+            let scores = argument.scores.as_ref();
+            Unit::Decimals(2).cell(scores.and_then(|scores| scores.get(name)?.as_f64()))
+        }));
+        cells
+    });
+    Table::of("Arguments", &columns, rows)
 }
 
 #[cfg(test)]

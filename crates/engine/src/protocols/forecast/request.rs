@@ -2,7 +2,7 @@
 
 use roundtable_core::bounded::Probability;
 use roundtable_core::forecast::{Criteria, CriteriaError, Distribution, DistributionError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::contract::{
     Config, DataSummary, DebateRequest, KeyVariable, Outcome, OutcomeProbability,
@@ -40,10 +40,8 @@ pub(super) fn read(
     let mut reader = Reader::default();
     let root = Field::root(json);
     if !json.is_object() {
-        reader.fault(
-            &root,
-            "must be a JSON object with task_id and prediction_context",
-        );
+        let problem = "must be a JSON object with task_id and prediction_context";
+        reader.fault(&root, problem);
         return Err(reader.faults);
     }
     let task_id = reader.required_text(&root.get("task_id"));
@@ -62,13 +60,7 @@ pub(super) fn read(
 
 fn context(reader: &mut Reader, field: &Field<'_>) -> PredictionContext {
     if !reader.is_object(field, Need::Required) {
-        return PredictionContext {
-            task: Map::new(),
-            outcomes: Vec::new(),
-            key_variables: Vec::new(),
-            simulation_summary: None,
-            data_summary: None,
-        };
+        return PredictionContext::default();
     }
     let task_field = field.get("task");
     reader.is_object(&task_field, Need::Required);
@@ -90,23 +82,18 @@ fn context(reader: &mut Reader, field: &Field<'_>) -> PredictionContext {
 
 fn outcomes(reader: &mut Reader, field: &Field<'_>) -> Vec<Outcome> {
     let items = reader.list(field, Need::Required);
-    if field.is_given() && items.len() < MIN_OUTCOMES {
-        reader.fault(
-            field,
-            format!(
-                "has {} outcome(s); a forecast needs at least {MIN_OUTCOMES}, such as yes and no",
-                items.len()
-            ),
+    let count = items.len();
+    if field.is_given() && count < MIN_OUTCOMES {
+        let problem = format!(
+            "has {count} outcome(s); a forecast needs at least {MIN_OUTCOMES}, such as yes and no"
         );
+        reader.fault(field, problem);
     }
-    if items.len() > MAX_OUTCOMES {
-        reader.fault(
-            field,
-            format!(
-                "has {} outcomes; the maximum is {MAX_OUTCOMES}. Combine the least likely ones.",
-                items.len()
-            ),
+    if count > MAX_OUTCOMES {
+        let problem = format!(
+            "has {count} outcomes; the maximum is {MAX_OUTCOMES}. Combine the least likely ones."
         );
+        reader.fault(field, problem);
     }
     let mut outcomes: Vec<Outcome> = Vec::new();
     for item in &items {
@@ -154,10 +141,8 @@ fn simulation(reader: &mut Reader, field: &Field<'_>, ids: &[String]) -> Option<
         if known.is_none() && !outcome_id.is_empty() {
             reader.fault(&id_field, format!("unknown outcome '{outcome_id}'"));
         }
-        if final_distribution
-            .iter()
-            .any(|known| known.outcome_id == outcome_id)
-        {
+        let mut given = final_distribution.iter();
+        if given.any(|given| given.outcome_id == outcome_id) {
             reader.fault(&id_field, format!("'{outcome_id}' is given twice"));
         }
         let probability = reader.probability(&item.get("probability"), Need::Required);
@@ -186,16 +171,10 @@ fn simulation(reader: &mut Reader, field: &Field<'_>, ids: &[String]) -> Option<
 }
 
 fn sum_fault(improper: DistributionError) -> String {
-    match improper {
-        DistributionError::WrongSum { sum } => {
-            format!("the probabilities sum to {sum:.2}, not to 1")
-        }
-        DistributionError::Empty
-        | DistributionError::NotANumber { .. }
-        | DistributionError::Negative { .. }
-        | DistributionError::AboveOne { .. }
-        | DistributionError::ZeroSum
-        | DistributionError::WrongCount { .. } => improper.to_string(),
+    if let DistributionError::WrongSum { sum } = improper {
+        format!("the probabilities sum to {sum:.2}, not to 1")
+    } else {
+        improper.to_string()
     }
 }
 
@@ -219,11 +198,8 @@ fn data(reader: &mut Reader, field: &Field<'_>) -> Option<DataSummary> {
 
 fn config(reader: &mut Reader, field: &Field<'_>, known: &[String]) -> (Config, Criteria) {
     reader.is_object(field, Need::Optional);
-    let rounds = reader.integer(
-        &field.get("rounds"),
-        1..=u64::from(MAX_ROUNDS),
-        DEFAULT_ROUNDS,
-    );
+    let rounds_range = 1..=u64::from(MAX_ROUNDS);
+    let rounds = reader.integer(&field.get("rounds"), rounds_range, DEFAULT_ROUNDS);
     let length_field = field.get("max_argument_length");
     let length = reader.integer(&length_field, ARGUMENT_LENGTHS, DEFAULT_LENGTH);
     let weight = reader.probability(&field.get("judge_weight"), Need::Optional);
@@ -256,14 +232,10 @@ fn roles(reader: &mut Reader, field: &Field<'_>, known: &[String]) -> Vec<String
         }
         roles.push(role);
     }
-    if roles.len() < MIN_ROLES {
-        reader.fault(
-            field,
-            format!(
-                "has {} role(s); a debate needs at least {MIN_ROLES}",
-                roles.len()
-            ),
-        );
+    let count = roles.len();
+    if count < MIN_ROLES {
+        let problem = format!("has {count} role(s); a debate needs at least {MIN_ROLES}");
+        reader.fault(field, problem);
     }
     roles
 }
@@ -278,16 +250,12 @@ fn criteria(reader: &mut Reader, field: &Field<'_>) -> Criteria {
     };
     if names.len() > MAX_CRITERIA {
         let count = names.len();
-        reader.fault(
-            &names_field,
-            format!("has {count} criteria; the maximum is {MAX_CRITERIA}"),
-        );
+        let problem = format!("has {count} criteria; the maximum is {MAX_CRITERIA}");
+        reader.fault(&names_field, problem);
     }
     if names.iter().any(|name| name == "composite") {
-        reader.fault(
-            &names_field,
-            "'composite' is reserved for the weighted mean",
-        );
+        let problem = "'composite' is reserved for the weighted mean";
+        reader.fault(&names_field, problem);
     }
     let weights_field = field.get("scoring_weights");
     let given = reader.is_object(&weights_field, Need::Optional);
@@ -360,12 +328,9 @@ struct Reader {
 
 impl Reader {
     fn fault(&mut self, field: &Field<'_>, problem: impl Into<String>) {
+        let at = if field.at.is_empty() { "/" } else { &field.at };
         self.faults.push(Fault {
-            at: if field.at.is_empty() {
-                "/".into()
-            } else {
-                field.at.clone()
-            },
+            at: at.to_owned(),
             problem: problem.into(),
         });
     }
@@ -392,13 +357,11 @@ impl Reader {
             self.wrong_type(field, need, "a list");
             return Vec::new();
         };
-        let numbered = items.iter().enumerate();
-        numbered
-            .map(|(number, item)| Field {
-                at: format!("{}/{number}", field.at),
-                value: Some(item),
-            })
-            .collect()
+        let numbered = items.iter().enumerate().map(|(number, item)| Field {
+            at: format!("{}/{number}", field.at),
+            value: Some(item),
+        });
+        numbered.collect()
     }
 
     fn text(&mut self, field: &Field<'_>) -> Option<String> {
@@ -447,14 +410,13 @@ impl Reader {
             return default;
         }
         let number = field.value.and_then(Value::as_u64);
-        number
-            .filter(|number| range.contains(number))
-            .unwrap_or_else(|| {
-                let (low, high) = (range.start(), range.end());
-                let problem = format!("must be a whole number from {low} to {high}");
-                self.fault(field, problem);
-                default
-            })
+        if let Some(number) = number.filter(|number| range.contains(number)) {
+            return number;
+        }
+        let (low, high) = range.into_inner();
+        let problem = format!("must be a whole number from {low} to {high}");
+        self.fault(field, problem);
+        default
     }
 }
 

@@ -24,18 +24,16 @@ pub struct Resolution {
 
 /// The last resolution counts; one without an outcome retracts the earlier ones.
 pub fn resolution_of(entries: &[Entry]) -> Option<Resolution> {
-    let mut found = None;
-    for entry in entries {
-        if let Event::Resolved { outcome, by, .. } = &entry.event {
-            found = outcome.as_ref().map(|outcome| Resolution {
-                outcome: outcome.clone(),
-                at: stamp(entry.at),
-                by: by.clone(),
-                at_ms: entry.at,
-            });
-        }
-    }
-    found
+    let (at_ms, outcome, by) = entries.iter().rev().find_map(|entry| match &entry.event {
+        Event::Resolved { outcome, by, .. } => Some((entry.at, outcome, by)),
+        _ => None,
+    })?;
+    Some(Resolution {
+        outcome: outcome.clone()?,
+        at: stamp(at_ms),
+        by: by.clone(),
+        at_ms,
+    })
 }
 
 /// The scores of a debate's forecasts. Lower is better.
@@ -91,30 +89,25 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         return None;
     }
     let outcomes = snapshot.rules.outcome_ids();
-    let happened = outcomes
-        .iter()
-        .position(|outcome| *outcome == resolution.outcome)?;
+    let happened = outcomes.iter().position(|id| *id == resolution.outcome)?;
     let forecast = &snapshot.verdict.probability_distribution;
     let values: Vec<f64> = forecast.iter().map(|outcome| outcome.probability).collect();
     let debate = Distribution::normalised(&values).ok()?;
     let extras = &snapshot.verdict.roundtable;
-    let score = |given: &[OutcomeProbability]| {
-        let values: Vec<f64> = given
-            .iter()
-            .map(|outcome| outcome.probability.value())
-            .collect();
-        Score::of(&Distribution::normalised(&values).ok()?, happened)
+    let score = |values: &[f64]| Score::of(&Distribution::normalised(values).ok()?, happened);
+    let listed = |given: &Vec<OutcomeProbability>| {
+        let values = given.iter().map(|outcome| outcome.probability.value());
+        score(&values.collect::<Vec<_>>())
     };
     let mut by_role: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for assessment in forecast
         .iter()
         .flat_map(|outcome| &outcome.role_assessments)
     {
-        by_role
-            .entry(assessment.role.clone())
-            .or_default()
-            .push(assessment.probability);
+        let values = by_role.entry(assessment.role.clone()).or_default();
+        values.push(assessment.probability);
     }
+    let (pool, worth) = (extras.accuracy_pool.as_ref(), extras.worth.as_ref());
     let numbered = debate.values().iter().enumerate();
     Some(Scored {
         debate_id: id.to_owned(),
@@ -123,23 +116,14 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         outcome: resolution.outcome,
         known_at,
         debate: Score::of(&debate, happened)?,
-        accuracy_pool: extras
-            .accuracy_pool
-            .as_ref()
-            .and_then(|pool| score(&pool.probabilities)),
-        blind_first_round: extras
-            .worth
-            .as_ref()
-            .and_then(|worth| score(&worth.blind.probabilities)),
+        accuracy_pool: pool.and_then(|pool| listed(&pool.probabilities)),
+        blind_first_round: worth.and_then(|worth| listed(&worth.blind.probabilities)),
         roles: by_role
             .into_iter()
-            .filter_map(|(role, values)| {
-                let forecast = Distribution::normalised(&values).ok()?;
-                Some((role, Score::of(&forecast, happened)?))
-            })
+            .filter_map(|(role, values)| Some((role, score(&values)?)))
             .collect(),
         uniform: Score::of(&Distribution::uniform(outcomes.len()).ok()?, happened)?,
-        simulation: extras.baselines.simulation.as_deref().and_then(score),
+        simulation: extras.baselines.simulation.as_ref().and_then(listed),
         forecasts: numbered
             .map(|(index, value)| (*value, index == happened))
             .collect(),
@@ -148,15 +132,13 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
 
 /// Each role's score, from which its weight is computed.
 pub fn observations(scored: &Scored) -> Vec<Observation> {
-    let roles = scored.roles.iter();
-    roles
-        .map(|(role, score)| Observation {
-            role: role.clone(),
-            domain: scored.domain.clone(),
-            brier: score.brier,
-            known_at: scored.known_at,
-        })
-        .collect()
+    let observations = scored.roles.iter().map(|(role, score)| Observation {
+        role: role.clone(),
+        domain: scored.domain.clone(),
+        brier: score.brier,
+        known_at: scored.known_at,
+    });
+    observations.collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use roundtable_core::distinct::distinct;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
@@ -177,16 +178,9 @@ impl DebateResult {
 
 /// Each model once: those of the seats in the order of the seats' names, then the fallbacks.
 fn model_names(models: &BTreeMap<String, String>, others: &[StandIn]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for model in models
-        .values()
-        .chain(others.iter().map(|other| &other.model))
-    {
-        if !names.contains(&model.as_str()) {
-            names.push(model);
-        }
-    }
-    names.join(", ")
+    let others = others.iter().map(|other| &other.model);
+    let names = models.values().chain(others).map(String::as_str);
+    distinct(names).join(", ")
 }
 
 /// RFC 3339 in UTC.

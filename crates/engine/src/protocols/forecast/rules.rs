@@ -64,12 +64,8 @@ pub fn plan(
     context: ForecastContext,
 ) -> Result<ForecastPlan, Vec<Fault>> {
     let mut faults = cast_faults(cast);
-    let known: Vec<String> = cast
-        .seats
-        .iter()
-        .filter(|seat| argues(seat))
-        .map(|seat| seat.name.clone())
-        .collect();
+    let seats = cast.seats.iter().filter(|seat| argues(seat));
+    let known: Vec<String> = seats.map(|seat| seat.name.clone()).collect();
     let (request, criteria) = match request::read(request, &known) {
         Ok(read) => read,
         Err(found) => {
@@ -79,22 +75,14 @@ pub fn plan(
     };
     let task = &request.prediction_context.task;
     let domain = text_of(task.get("type"));
-    let resolves_on = match text_of(
-        task.get("timeframe")
-            .and_then(|timeframe| timeframe.get("end")),
-    ) {
-        None => None,
-        Some(text) => {
-            let found = day(&text);
-            if found.is_none() {
-                faults.push(Fault {
-                    at: "/prediction_context/task/timeframe/end".into(),
-                    problem: format!("invalid date '{text}': expected a date such as 2027-06-30"),
-                });
-            }
-            found
-        }
-    };
+    let end = end_of(&request);
+    let resolves_on = end.as_deref().and_then(day);
+    if let Some(text) = end.filter(|_| resolves_on.is_none()) {
+        faults.push(Fault {
+            at: "/prediction_context/task/timeframe/end".into(),
+            problem: format!("invalid date '{text}': expected a date such as 2027-06-30"),
+        });
+    }
     if !faults.is_empty() {
         return Err(faults);
     }
@@ -126,10 +114,8 @@ pub(super) fn argues(seat: &Seat) -> bool {
 
 fn cast_faults(cast: &Cast) -> Vec<Fault> {
     let with = |duty: Duty| {
-        cast.seats
-            .iter()
-            .filter(|seat| seat.duty == Some(duty))
-            .count()
+        let seats = cast.seats.iter();
+        seats.filter(|seat| seat.duty == Some(duty)).count()
     };
     let mut faults = Vec::new();
     let mut fault = |problem: String| {
@@ -168,42 +154,35 @@ fn seats_for(cast: &Cast, request: &DebateRequest) -> Cast {
 
 /// The cast's bands for each criterion; general bands for a criterion that it does not have.
 fn rubric_for(criteria: &Criteria, cast: &Cast) -> Vec<Rubric> {
-    let known = |name: &str| {
-        cast.criteria
-            .iter()
-            .find(|rubric| rubric.name == name)
-            .cloned()
-    };
-    let general = |name: String| Rubric {
-        name,
-        bands: ["weak", "moderate", "strong", "exceptional"].map(str::to_owned),
-    };
-    let names = criteria.names().into_iter();
-    names
-        .map(|name| known(&name).unwrap_or_else(|| general(name)))
-        .collect()
+    let rubrics = criteria.names().into_iter().map(|name| {
+        let known = cast.criteria.iter().find(|rubric| rubric.name == name);
+        known.cloned().unwrap_or_else(|| Rubric {
+            name,
+            bands: ["weak", "moderate", "strong", "exceptional"].map(str::to_owned),
+        })
+    });
+    rubrics.collect()
 }
 
 /// The task's question; one made from its region and end date if it has none.
 fn question_of(request: &DebateRequest) -> String {
     let task = &request.prediction_context.task;
-    for name in ["raw_query", "question", "title", "description"] {
-        if let Some(text) = text_of(task.get(name)) {
-            return text;
-        }
+    let mut names = ["raw_query", "question", "title", "description"].into_iter();
+    if let Some(question) = names.find_map(|name| text_of(task.get(name))) {
+        return question;
     }
-    let mut question = "Which of these outcomes will happen".to_owned();
-    if let Some(region) = text_of(task.get("region")) {
-        question = format!("{question} in {region}");
-    }
-    if let Some(end) = text_of(
-        task.get("timeframe")
-            .and_then(|timeframe| timeframe.get("end")),
-    ) {
-        question = format!("{question} by {end}");
-    }
-    question.push('?');
-    question
+    let region = text_of(task.get("region")).map(|region| format!(" in {region}"));
+    let end = end_of(request).map(|end| format!(" by {end}"));
+    format!(
+        "Which of these outcomes will happen{}{}?",
+        region.unwrap_or_default(),
+        end.unwrap_or_default()
+    )
+}
+
+fn end_of(request: &DebateRequest) -> Option<String> {
+    let task = &request.prediction_context.task;
+    text_of(task.get("timeframe")?.get("end"))
 }
 
 fn text_of(value: Option<&Value>) -> Option<String> {
@@ -225,12 +204,8 @@ impl Rules {
 
     /// The simulation's distribution, if the request has one.
     pub fn simulation(&self) -> Option<Distribution> {
-        let summary = self
-            .request
-            .prediction_context
-            .simulation_summary
-            .as_ref()?;
-        let given = &summary.final_distribution;
+        let context = &self.request.prediction_context;
+        let given = &context.simulation_summary.as_ref()?.final_distribution;
         let values = self.outcome_ids().into_iter().map(|id| {
             let found = given.iter().find(|outcome| outcome.outcome_id == id);
             found.map_or(0.0, |outcome| outcome.probability.value())

@@ -9,11 +9,6 @@ pub(super) fn clipped(text: &str, max_words: usize) -> String {
     format!("{} …", words[..max_words].join(" "))
 }
 
-/// `46%`
-pub(super) fn percent(value: f64) -> String {
-    format!("{:.0}%", value * 100.0)
-}
-
 /// Estimates the number of tokens, rather too high than too low. Unlike a count it needs no vocabulary, which takes longer to
 /// load than everything else between two calls.
 pub(super) fn estimate_tokens(text: &str) -> u64 {
@@ -68,19 +63,13 @@ impl Kind {
 /// The lines with the largest word cap that fits into `max_tokens`. With the smallest cap they may be longer.
 pub(super) fn fit_lines(max_tokens: u64, lines: impl Fn(usize) -> Vec<String>) -> Vec<String> {
     const CAPS: [usize; 12] = [30, 24, 20, 16, 14, 12, 10, 9, 8, 7, 6, 5];
-    let size = |lines: &[String]| {
-        lines
-            .iter()
-            .map(|line| estimate_tokens(line) + 1)
-            .sum::<u64>()
-    };
-    let all = CAPS.iter().map(|cap| lines(*cap));
     let mut tightest = Vec::new();
-    for lines in all {
-        if size(&lines) <= max_tokens {
-            return lines;
+    for cap in CAPS {
+        tightest = lines(cap);
+        let sizes = tightest.iter().map(|line| estimate_tokens(line) + 1);
+        if sizes.sum::<u64>() <= max_tokens {
+            break;
         }
-        tightest = lines;
     }
     tightest
 }

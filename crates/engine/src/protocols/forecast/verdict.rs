@@ -1,6 +1,7 @@
 //! The result of a forecast: the contract's sections and our additions (F-07 … F-13, F-18, F-20, C-17).
 
 use roundtable_core::forecast::{Distribution, judged, mean, mean_agreement};
+use roundtable_core::format::percent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -8,9 +9,8 @@ use super::contract::{
     DebateLog, Direction, Disagreement, Emerging, KeyInsight, LoggedArgument, OutcomeForecast,
     Precedent, RoleAssessment, RolePosition, Round, RoundSummary,
 };
-use super::debate::{CountedArgument, Debate, RubricScores};
+use super::debate::{CountedArgument, Debate, RubricScores, distributions};
 use super::extras::Extras;
-use super::text_budget::percent;
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 use crate::totals::Sum;
@@ -88,11 +88,7 @@ pub(super) struct Numbers<'d> {
 impl<'d> Numbers<'d> {
     fn of(debate: &'d Debate<'_>) -> Option<Self> {
         let latest = debate.latest_arguments();
-        let distributions: Vec<_> = latest
-            .iter()
-            .map(|argument| &argument.turn.distribution)
-            .collect();
-        let consensus = mean(&distributions).ok()?;
+        let consensus = mean(&distributions(&latest)).ok()?;
         let judge = debate.judge().and_then(|judge| {
             let argument = latest.iter().find(|argument| argument.role == judge.name)?;
             Some(&argument.turn.distribution)
@@ -114,23 +110,17 @@ impl<'d> Numbers<'d> {
 impl Verdict {
     pub(super) fn of(debate: &Debate<'_>, run: RunInfo) -> Self {
         let numbers = Numbers::of(debate);
-        let latest: Vec<_> = debate.latest_arguments();
-        let distributions: Vec<_> = latest
-            .iter()
-            .map(|argument| &argument.turn.distribution)
-            .collect();
-        let summary = debate
-            .synthesis()
-            .map(|synthesis| synthesis.summary.clone());
+        let latest = debate.latest_arguments();
+        let synthesis = debate.synthesis();
         Self {
-            final_answer: summary,
+            final_answer: synthesis.map(|synthesis| synthesis.summary.clone()),
             stop_reason: run.ending.name().to_owned(),
             debate_log: DebateLog {
                 rounds: (1..=debate.last_round())
                     .map(|number| round(debate, number))
                     .collect(),
             },
-            consensus_score: mean_agreement(&distributions),
+            consensus_score: mean_agreement(&distributions(&latest)),
             disagreement_map: disagreements(debate),
             probability_distribution: numbers
                 .as_ref()
@@ -196,11 +186,7 @@ fn round(debate: &Debate<'_>, number: u32) -> Round {
                     argument: reply.argument.clone(),
                     outcome_supported: reply.supports.clone(),
                     evidence_cited: reply.evidence.clone(),
-                    scores: argument
-                        .turn
-                        .scores
-                        .as_ref()
-                        .map(|given| scores(debate, given)),
+                    scores: argument.scores().map(|given| scores(debate, given)),
                     rebuts: if is_opening {
                         Vec::new()
                     } else {
@@ -226,15 +212,9 @@ fn scores(debate: &Debate<'_>, given: &RubricScores) -> Map<String, Value> {
 
 /// The role with the highest composite; the first of them if several have it.
 fn dominant(arguments: &[CountedArgument<'_>]) -> Option<String> {
-    let mut best: Option<(&str, f64)> = None;
-    for argument in arguments {
-        let Some(scores) = &argument.turn.scores else {
-            continue;
-        };
-        if best.is_none_or(|(_, composite)| scores.composite > composite) {
-            best = Some((argument.role, scores.composite));
-        }
-    }
+    let arguments = arguments.iter();
+    let composites = arguments.filter_map(|by| Some((by.role, by.scores()?.composite)));
+    let best = composites.reduce(|best, next| if next.1 > best.1 { next } else { best });
     best.map(|(role, _)| role.to_owned())
 }
 
@@ -244,10 +224,8 @@ fn key_disagreements(
     number: u32,
     arguments: &[CountedArgument<'_>],
 ) -> Vec<String> {
-    let notes = debate
-        .synthesis()
-        .into_iter()
-        .flat_map(|synthesis| &synthesis.rounds);
+    let synthesis = debate.synthesis().into_iter();
+    let notes = synthesis.flat_map(|synthesis| &synthesis.rounds);
     let mut notes = notes.filter(|note| note.round == number).peekable();
     if notes.peek().is_some() {
         return notes
@@ -260,22 +238,17 @@ fn key_disagreements(
 fn widest(debate: &Debate<'_>, arguments: &[CountedArgument<'_>]) -> Option<String> {
     let mut widest: Option<(f64, String)> = None;
     for (index, outcome) in debate.outcomes().iter().enumerate() {
-        let value = |argument: &&CountedArgument<'_>| {
-            argument.turn.distribution.get(index).unwrap_or_default()
-        };
-        let low = arguments
-            .iter()
-            .min_by(|a, b| value(a).total_cmp(&value(b)))?;
-        let high = arguments
-            .iter()
-            .max_by(|a, b| value(a).total_cmp(&value(b)))?;
-        let apart = value(&high) - value(&low);
+        let values = arguments.iter().map(|argument| {
+            let value = argument.turn.distribution.get(index);
+            (argument.role, value.unwrap_or_default())
+        });
+        let (low_role, low) = values.clone().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (high_role, high) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let apart = high - low;
         if apart > MIN_MOVEMENT && widest.as_ref().is_none_or(|(max, _)| apart > *max) {
-            let (from, to) = (percent(value(&low)), percent(value(&high)));
-            let text = format!(
-                "On '{outcome}' the {} says {from} and the {} {to}",
-                low.role, high.role
-            );
+            let (from, to) = (percent(low), percent(high));
+            let text =
+                format!("On '{outcome}' the {low_role} says {from} and the {high_role} {to}");
             widest = Some((apart, text));
         }
     }
@@ -286,24 +259,17 @@ fn widest(debate: &Debate<'_>, arguments: &[CountedArgument<'_>]) -> Option<Stri
 fn emerging(debate: &Debate<'_>, number: u32) -> Vec<Emerging> {
     let before = debate.arguments_in(number - 1);
     let now = debate.arguments_in(number);
-    let pairs: Vec<(&Distribution, &Distribution)> = now
-        .iter()
-        .filter_map(|now| {
-            let before = before.iter().find(|before| before.role == now.role)?;
-            Some((&before.turn.distribution, &now.turn.distribution))
-        })
-        .collect();
-    let (Ok(was), Ok(is)) = (
-        mean(&pairs.iter().map(|(was, _)| *was).collect::<Vec<_>>()),
-        mean(&pairs.iter().map(|(_, is)| *is).collect::<Vec<_>>()),
-    ) else {
+    let pairs = now.iter().filter_map(|now| {
+        let before = before.iter().find(|before| before.role == now.role)?;
+        Some((&before.turn.distribution, &now.turn.distribution))
+    });
+    let (was, is): (Vec<_>, Vec<_>) = pairs.unzip();
+    let (Ok(was), Ok(is)) = (mean(&was), mean(&is)) else {
         return Vec::new();
     };
-    let changes = debate
-        .outcomes()
-        .iter()
-        .zip(was.values().iter().zip(is.values()));
-    changes
+    let outcomes = debate.outcomes().iter();
+    outcomes
+        .zip(was.values().iter().zip(is.values()))
         .filter(|(_, (was, is))| (*is - *was).abs() >= MIN_MOVEMENT)
         .map(|(outcome, (was, is))| Emerging {
             outcome_id: outcome.clone(),
@@ -319,11 +285,9 @@ fn emerging(debate: &Debate<'_>, number: u32) -> Vec<Emerging> {
 /// Positions of roles that do not exist are left out.
 fn disagreements(debate: &Debate<'_>) -> Vec<Disagreement> {
     let roles = debate.role_names();
-    let disputes = debate
-        .synthesis()
-        .into_iter()
-        .flat_map(|synthesis| &synthesis.disagreements);
-    disputes
+    let synthesis = debate.synthesis().into_iter();
+    synthesis
+        .flat_map(|synthesis| &synthesis.disagreements)
         .map(|dispute| Disagreement {
             topic: dispute.topic.clone(),
             positions: dispute
@@ -343,11 +307,9 @@ fn disagreements(debate: &Debate<'_>) -> Vec<Disagreement> {
 
 fn insights(debate: &Debate<'_>) -> Vec<KeyInsight> {
     let roles = debate.role_names();
-    let noted = debate
-        .synthesis()
-        .into_iter()
-        .flat_map(|synthesis| &synthesis.insights);
-    let mut insights: Vec<KeyInsight> = noted
+    let synthesis = debate.synthesis().into_iter();
+    let mut insights: Vec<KeyInsight> = synthesis
+        .flat_map(|synthesis| &synthesis.insights)
         .filter(|noted| {
             roles.contains(&noted.source_role) && (1..=debate.last_round()).contains(&noted.round)
         })

@@ -1,24 +1,25 @@
 //! Applied learning updates and their projected impact.
 
-use roundtable_core::format::counted;
+use roundtable_core::format::{counted, percent};
 use roundtable_core::learning::Knowledge;
 
-use super::{note, percent};
 use crate::assessment::tracking::one_decimal;
-use crate::report::{Block, Cell, Table, Tone};
+use crate::report::{Block, Cell, Table, Tone, Unit};
 use crate::retrospective::post_mortem::PostMortem;
 use crate::retrospective::updates::LearningUpdates;
 
 pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
     let Some(updates) = updates else {
-        return vec![note("No learning updates were applied.", Tone::Quiet)];
+        let text = "No learning updates were applied.";
+        return vec![Block::note(text, Tone::Quiet)];
     };
     let questions = &updates.pm_agent_question_updates;
+    let (weights, agents) = (
+        &updates.evidence_weight_updates,
+        &updates.agent_calibration_updates,
+    );
     let counts = [
-        (
-            "evidence weights updated",
-            updates.evidence_weight_updates.len(),
-        ),
+        ("evidence weights updated", weights.len()),
         (
             "required questions added",
             questions.new_required_questions.len(),
@@ -28,12 +29,12 @@ pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
             questions.updated_questions.len(),
         ),
         ("skills recommended", updates.skill_recommendations.len()),
-        ("agents calibrated", updates.agent_calibration_updates.len()),
+        ("agents calibrated", agents.len()),
     ];
     let mut blocks: Vec<Block> = counts
         .into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(update, count)| note(&format!("✓ {count} {update}"), Tone::Good))
+        .map(|(update, count)| Block::note(format!("✓ {count} {update}"), Tone::Good))
         .collect();
     let columns = [
         "Agent",
@@ -42,27 +43,23 @@ pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
         "95% interval",
         "#Brier score",
     ];
-    let mut table = Table::new("Agent calibration", &columns);
-    for (agent, update) in &updates.agent_calibration_updates {
-        let brier = update.brier.map(|score| format!("{score:.3}"));
-        table = table.row(vec![
+    let rows = agents.iter().map(|(agent, update)| {
+        vec![
             Cell::new(agent.clone()),
             Cell::new(update.debates.to_string()),
             Cell::new(format!("{:.2}", update.accuracy)),
             Cell::new(format!("{:.2} to {:.2}", update.low, update.high)),
-            Cell::new(brier.unwrap_or_else(|| "–".to_owned())),
-        ]);
-    }
-    if !table.rows.is_empty() {
+            Unit::Decimals(3).cell(update.brier),
+        ]
+    });
+    if !agents.is_empty() {
+        let table = Table::of("Agent calibration", &columns, rows);
         blocks.push(Block::Table(table));
     }
-    blocks.push(note(
-        &format!(
-            "Audit entry {}, domain '{}'. Undo: `roundtable learning undo {}`",
-            updates.entry, updates.domain, updates.entry
-        ),
-        Tone::Quiet,
-    ));
+    let (entry, domain) = (updates.entry, &updates.domain);
+    let text =
+        format!("Audit entry {entry}, domain '{domain}'. Undo: `roundtable learning undo {entry}`");
+    blocks.push(Block::note(text, Tone::Quiet));
     blocks
 }
 
@@ -71,33 +68,27 @@ pub(super) fn projected(
     learned: Option<(&LearningUpdates, &Knowledge)>,
 ) -> Vec<Block> {
     let Some((updates, knowledge)) = learned else {
-        return vec![note(
-            "None, because no learning updates were applied.",
-            Tone::Quiet,
-        )];
+        let text = "None, because no learning updates were applied.";
+        return vec![Block::note(text, Tone::Quiet)];
     };
     let mut blocks = Vec::new();
     if let Some(accuracy) = knowledge.decision_accuracy {
-        blocks.push(note(
-            &format!(
-                "Current accuracy ({}): {} (95% interval {} to {}, from {})",
-                knowledge.domain,
-                percent(accuracy.mean),
-                percent(accuracy.low),
-                percent(accuracy.high),
-                counted(accuracy.cases, "project")
-            ),
-            Tone::Plain,
-        ));
-        blocks.push(note(&expected(post_mortem, accuracy.mean), Tone::Plain));
-    }
-    blocks.push(note(&measured(knowledge), Tone::Quiet));
-    let changes = changes(updates, knowledge);
-    if !changes.is_empty() {
-        let markdown = format!(
-            "The next debate in this domain will:\n\n{}",
-            changes.join("\n")
+        let text = format!(
+            "Current accuracy ({}): {} (95% interval {} to {}, from {})",
+            knowledge.domain,
+            percent(accuracy.mean),
+            percent(accuracy.low),
+            percent(accuracy.high),
+            counted(accuracy.cases, "project")
         );
+        blocks.push(Block::note(text, Tone::Plain));
+        let expected = expected(post_mortem, accuracy.mean);
+        blocks.push(Block::note(expected, Tone::Plain));
+    }
+    blocks.push(Block::note(measured(knowledge), Tone::Quiet));
+    let changes = changes(updates, knowledge).join("\n");
+    if !changes.is_empty() {
+        let markdown = format!("The next debate in this domain will:\n\n{changes}");
         blocks.push(Block::Text { markdown });
     }
     blocks
@@ -109,10 +100,8 @@ fn changes(updates: &LearningUpdates, knowledge: &Knowledge) -> Vec<String> {
     let questions = knowledge.questions.iter();
     let asked = questions.filter(|question| question.is_asked).count();
     if asked > 0 {
-        changes.push(format!(
-            "- ask the panel {} before round 1",
-            counted(asked, "required question")
-        ));
+        let questions = counted(asked, "required question");
+        changes.push(format!("- ask the panel {questions} before round 1"));
     }
     for (kind, update) in &updates.evidence_weight_updates {
         let direction = if update.new_weight >= update.old_weight {
@@ -154,10 +143,8 @@ fn points_in(text: &str) -> Option<f64> {
 }
 
 fn measured(knowledge: &Knowledge) -> String {
-    match (
-        knowledge.accuracy_with_learning,
-        knowledge.accuracy_without_learning,
-    ) {
+    let with = knowledge.accuracy_with_learning;
+    match (with, knowledge.accuracy_without_learning) {
         (Some(with), Some(without)) => format!(
             "Measured accuracy: {} with learning ({}), {} without ({})",
             percent(with.mean),

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use roundtable_core::bounded::Probability;
 use roundtable_core::format::counted;
 
-use super::{GOOD_ROUNDS, note, text_or};
+use super::{GOOD_ROUNDS, text_or};
 use crate::assessment::Finding;
 use crate::assessment::tracking::{SURPRISING, Tracked};
 use crate::report::{Block, Tone};
@@ -16,10 +16,8 @@ pub(super) fn right(post_mortem: &PostMortem) -> Vec<Block> {
     let mut lines = findings("✓", &post_mortem.assessment.what_went_right);
     let tokens = &post_mortem.record.token_efficiency;
     if tokens.consensus_reached && tokens.rounds <= GOOD_ROUNDS {
-        lines.push(format!(
-            "- ✓ Consensus within {}",
-            counted(tokens.rounds, "round")
-        ));
+        let rounds = counted(tokens.rounds, "round");
+        lines.push(format!("- ✓ Consensus within {rounds}"));
     }
     text_or(&lines, "None named.")
 }
@@ -90,13 +88,11 @@ pub(super) fn lessons(post_mortem: &PostMortem, updates: Option<&LearningUpdates
     let mut blocks = text_or(&numbered.collect::<Vec<_>>(), "None named.");
     if let Some(updates) = updates {
         let analysis = &updates.debate_efficiency_analysis;
-        blocks.push(note(
-            &format!(
-                "Rounds: {} {}",
-                analysis.observation, analysis.recommendation
-            ),
-            Tone::Plain,
-        ));
+        let text = format!(
+            "Rounds: {} {}",
+            analysis.observation, analysis.recommendation
+        );
+        blocks.push(Block::note(text, Tone::Plain));
     }
     blocks
 }

@@ -3,10 +3,9 @@
 use roundtable_core::evidence::EvidenceType;
 use roundtable_core::format::{counted, truncated};
 use roundtable_core::learning::{AgentScore, Mark};
-use roundtable_core::wording::{normal, one_line};
+use roundtable_core::wording::one_line;
 
-use super::{note, percent};
-use crate::report::{Block, Cell, Table, Tone};
+use crate::report::{Block, Cell, Table, Tone, Unit};
 use crate::retrospective::evidence::EvidenceItem;
 use crate::retrospective::follow_up::tone_of;
 use crate::retrospective::post_mortem::PostMortem;
@@ -28,7 +27,7 @@ pub(super) fn evidence(post_mortem: &PostMortem, updates: Option<&LearningUpdate
         types = types.row(vec![
             Cell::new(kind.name()),
             Cell::new(cases.to_string()),
-            Cell::new(heeded.map_or_else(|| "–".to_owned(), percent)),
+            Unit::Percent.cell(heeded),
             Cell::new(sign).toned(tone),
             Cell::new(update.map_or_else(String::new, |update| {
                 format!("{:.2} → {:.2}", update.old_weight, update.new_weight)
@@ -36,7 +35,8 @@ pub(super) fn evidence(post_mortem: &PostMortem, updates: Option<&LearningUpdate
         ]);
     }
     if types.rows.is_empty() {
-        return vec![note("No evidence was recorded or assessed.", Tone::Quiet)];
+        let text = "No evidence was recorded or assessed.";
+        return vec![Block::note(text, Tone::Quiet)];
     }
     let mut blocks = vec![Block::Table(types)];
     if !post_mortem.evidence.is_empty() {
@@ -47,10 +47,9 @@ pub(super) fn evidence(post_mortem: &PostMortem, updates: Option<&LearningUpdate
 }
 
 fn items_table(items: &[EvidenceItem]) -> Table {
-    let table = Table::new("Evidence in detail", &["", "Type", "Evidence", "Outcome"]);
     let mut items: Vec<&EvidenceItem> = items.iter().collect();
     items.sort_by_key(|item| item.kind);
-    items.into_iter().fold(table, |table, item| {
+    let rows = items.into_iter().map(|item| {
         let (sign, tone) = item.mark.map_or(("·", Tone::Quiet), mark_sign);
         let outcome = item.mark.map_or("not assessed", Mark::name);
         let outcome = match &item.note {
@@ -62,24 +61,31 @@ fn items_table(items: &[EvidenceItem]) -> Table {
         } else {
             format!("{} ({})", item.citation, item.claims.join(", "))
         };
-        table.row(vec![
+        vec![
             Cell::new(sign).toned(tone),
             Cell::new(item.kind.name()),
             Cell::new(citation),
             Cell::new(outcome),
-        ])
-    })
+        ]
+    });
+    Table::of(
+        "Evidence in detail",
+        &["", "Type", "Evidence", "Outcome"],
+        rows,
+    )
 }
 
 fn weight_notes(updates: &LearningUpdates) -> impl Iterator<Item = Block> {
-    updates.evidence_weight_updates.iter().map(|(kind, update)| {
-        let direction = if update.new_weight >= update.old_weight {
-            "rises"
-        } else {
-            "falls"
-        };
-        note(
-            &format!(
+    updates
+        .evidence_weight_updates
+        .iter()
+        .map(|(kind, update)| {
+            let direction = if update.new_weight >= update.old_weight {
+                "rises"
+            } else {
+                "falls"
+            };
+            let text = format!(
                 "{kind} {direction} from {:.2} to {:.2} (95% interval {:.2} to {:.2}, from {}): {}",
                 update.old_weight,
                 update.new_weight,
@@ -87,10 +93,9 @@ fn weight_notes(updates: &LearningUpdates) -> impl Iterator<Item = Block> {
                 update.high,
                 counted(update.projects_analyzed, "project"),
                 update.reason
-            ),
-            Tone::Plain,
-        )
-    })
+            );
+            Block::note(text, Tone::Plain)
+        })
 }
 
 fn share_sign(share: f64) -> (&'static str, Tone) {
@@ -117,7 +122,7 @@ pub(super) fn agents(post_mortem: &PostMortem) -> Vec<Block> {
     let record = &post_mortem.record;
     let names = record.agents();
     if names.is_empty() {
-        return vec![note("No positions were recorded.", Tone::Quiet)];
+        return vec![Block::note("No positions were recorded.", Tone::Quiet)];
     }
     let columns = [
         "Agent",
@@ -128,42 +133,32 @@ pub(super) fn agents(post_mortem: &PostMortem) -> Vec<Block> {
         "Judged by",
         "Note",
     ];
-    let table = Table::new("Agent performance", &columns);
-    let table = names.into_iter().fold(table, |table, agent| {
-        let mut positions = record
-            .rounds
-            .iter()
-            .flat_map(|round| &round.agent_positions);
+    let rows = names.into_iter().map(|agent| {
+        let rounds = record.rounds.iter();
+        let mut positions = rounds.flat_map(|round| &round.agent_positions);
         let first = positions.find(|position| position.agent == agent);
         let last = record.last_position(agent);
         let score = post_mortem.score(agent);
-        let accuracy = score.map(accuracy_of);
-        let mut verdicts = post_mortem.assessment.agents.iter();
-        let verdict = verdicts.find(|verdict| normal(&verdict.agent) == normal(agent));
+        let accuracy = score.map(AgentScore::right);
+        let verdict = post_mortem.verdict_on(agent);
         let note = verdict.and_then(|verdict| verdict.note.clone());
-        table.row(vec![
+        vec![
             Cell::new(agent),
             Cell::new(first.map_or("", |position| position.panel.as_str())),
             Cell::new(first.map_or_else(String::new, shortened)),
             Cell::new(last.map_or_else(String::new, shortened)),
-            Cell::new(accuracy.map_or_else(|| "–".to_owned(), percent))
+            Unit::Percent
+                .cell(accuracy)
                 .toned(accuracy.map_or(Tone::Quiet, tone_of)),
             Cell::new(score.map_or_else(String::new, basis)),
             Cell::new(note.unwrap_or_default()),
-        ])
+        ]
     });
-    vec![Block::Table(table)]
+    vec![Block::Table(Table::of("Agent performance", &columns, rows))]
 }
 
 fn shortened(position: &AgentPosition) -> String {
     truncated(&one_line(&position.position), MAX_POSITION)
-}
-
-fn accuracy_of(score: AgentScore) -> f64 {
-    match score {
-        AgentScore::Probability { right, .. } | AgentScore::Verdict { right } => right.value(),
-        AgentScore::Evidence { held, .. } => held.value(),
-    }
 }
 
 fn basis(score: AgentScore) -> String {
