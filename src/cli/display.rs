@@ -312,16 +312,14 @@ impl Display {
         self.spinner = Some(bar);
     }
 
-    /// Says who is thinking without redrawing: the seat that started last, on the same line as the ones before.
+    /// Says who is thinking without redrawing: on an open line, the seat that started last is added to the ones before.
     fn add_to_open_line(&mut self) {
-        let Some(last) = self.running.last() else {
-            return;
-        };
-        let title = self.roles.title(&last.seat);
-        let text = if self.has_open_line {
-            format!(", {title}")
-        } else {
-            format!("  thinking: {title}")
+        let titles = self.running.iter().map(|one| self.roles.title(&one.seat));
+        let titles: Vec<String> = titles.collect();
+        let text = match titles.as_slice() {
+            [] => return,
+            [.., last] if self.has_open_line => format!(", {last}"),
+            all => format!("  thinking: {}", all.join(", ")),
         };
         output::stream(&painted(QUIET, &text));
         self.has_open_line = true;

@@ -7,11 +7,11 @@ use roundtable_engine::event::State;
 use roundtable_engine::table::Budget;
 use uuid::Uuid;
 
-use super::{Store, to_json};
 use super::dialect::server_now;
 use super::errors::StoreError;
 use super::location::Location;
 use super::row::DebateRow;
+use super::{Store, to_json};
 
 impl Store {
     /// The row with the state that people are shown.
