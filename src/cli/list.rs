@@ -58,6 +58,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
+/// The first column of numbers, which are aligned to the right.
+const NUMBERS: usize = 3;
+
 fn print(debates: &[DebateRow], total: u64) {
     let rows: Vec<[String; 5]> = debates.iter().map(columns).collect();
     let heads = ["id", "state", "when (UTC)", "tokens", "cost"].map(str::to_owned);
@@ -65,9 +68,12 @@ fn print(debates: &[DebateRow], total: u64) {
     let widths: [usize; 5] =
         std::array::from_fn(|column| all().map(|row| row[column].len()).max().unwrap_or(0));
     let line = |row: &[String; 5]| {
-        let [id, state, when, tokens, cost] = row;
-        let [a, b, c, d, e] = widths;
-        format!("{id:<a$}  {state:<b$}  {when:<c$}  {tokens:>d$}  {cost:>e$}  ")
+        let cells = row.iter().zip(widths).enumerate();
+        let cells = cells.map(|(column, (text, width))| match column {
+            0..NUMBERS => format!("{text:<width$}  "),
+            _ => format!("{text:>width$}  "),
+        });
+        cells.collect::<String>()
     };
     output::line(&output::painted(
         output::QUIET,
