@@ -19,7 +19,7 @@ use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::Sum;
-use roundtable_engine::transcript::{Outcome, Planned, Transcript, capital, round_label};
+use roundtable_engine::transcript::{Outcome, Planned, Transcript, capital};
 
 use super::args::OutputMode;
 use super::decision_prompt;
@@ -218,7 +218,7 @@ impl Display {
         let is_beyond = self.planned.is_some_and(|planned| round > planned.most);
         if is_beyond || status::is_extra(name) {
             self.close();
-            let text = format!("\nExtra round: {}", round_label(name));
+            let text = format!("\n{}", capital(&status::extra_round(name)));
             output::note(&painted(BOLD, &text));
         }
     }

@@ -20,7 +20,7 @@ pub(super) fn timeline(round: u32, name: &str, planned: Option<Planned>) -> Stri
         return "blind vote".to_owned();
     }
     if round > most {
-        return format!("extra round: {label}");
+        return extra_round(name);
     }
     let dots: String = (1..=most)
         .map(|number| if number <= round { '●' } else { '○' })
@@ -34,6 +34,15 @@ pub(super) fn timeline(round: u32, name: &str, planned: Option<Planned>) -> Stri
         format!("{of}: {label}")
     } else {
         of
+    }
+}
+
+/// A round beyond the planned ones, with its purpose if it has one.
+pub(super) fn extra_round(name: &str) -> String {
+    if is_extra(name) {
+        format!("extra round: {}", round_label(name))
+    } else {
+        "extra round".to_owned()
     }
 }
 

@@ -22,6 +22,7 @@ fn extra_rounds_are_named() {
         ),
         (2, "refinement", planned(3, 5), "●●○○○ round 2 of 3–5"),
         (4, "refinement", planned(3, 5), "●●●●○ round 4 of 5"),
+        (3, "debate", planned(2, 2), "extra round"),
         (0, "debate", planned(2, 2), "blind vote"),
         (2, "rankings", None, "round 2"),
     ];

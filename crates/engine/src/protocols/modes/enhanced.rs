@@ -28,4 +28,4 @@ pub use report::{facts, progress, sections};
 pub use rules::{EnhancedRules, Learning};
 pub use source_checks::SourceCheck;
 pub use state::{EnhancedState, MeasuredRound, PersonDecision, SeatPosition, SecurityObjection};
-pub use verdict::EnhancedVerdict;
+pub use verdict::{EnhancedVerdict, MinorityPosition};

@@ -82,7 +82,7 @@ fn table(enhanced: &EnhancedState, state: &DebateState) -> String {
     lines.join("\n")
 }
 
-/// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`
+/// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`, and the source that contradicts it if one does.
 fn line(enhanced: &EnhancedState, claim: &Claim) -> Option<String> {
     let grade = enhanced.ledger.grade_of(&claim.id)?;
     let kinds: Vec<&str> = enhanced
@@ -91,8 +91,12 @@ fn line(enhanced: &EnhancedState, claim: &Claim) -> Option<String> {
         .into_iter()
         .map(EvidenceType::name)
         .collect();
+    let contradicted = enhanced.contradiction_of(&claim.id);
+    let contradicted = contradicted.map_or_else(String::new, |check| {
+        format!("; contradicted by {}", check.contradicting())
+    });
     Some(format!(
-        "{}: {}; allows {}",
+        "{}: {}; allows {}{contradicted}",
         claim.id,
         kinds.join(", "),
         with_band(grade.level)

@@ -23,6 +23,23 @@ pub struct SourceCheck {
     pub passage: Option<String>,
 }
 
+impl SourceCheck {
+    /// `plan.md:1, which has 400`, or `plan.md:1, which says the opposite`; empty if nothing contradicts the claim.
+    pub fn contradicting(&self) -> String {
+        match &self.result {
+            Checked::Contradicted {
+                passage,
+                figure: Some(figure),
+            } => format!("{passage}, which has {figure}"),
+            Checked::Contradicted {
+                passage,
+                figure: None,
+            } => format!("{passage}, which says the opposite"),
+            Checked::Supported { .. } | Checked::NotFound => String::new(),
+        }
+    }
+}
+
 /// Claims that cite anything else are not checked.
 pub(super) fn check_claims(round: u32, heard: &Heard, sources: &Sources) -> Vec<SourceCheck> {
     let mut checks: Vec<SourceCheck> = Vec::new();
