@@ -21,6 +21,7 @@ pub mod issues;
 pub mod labels;
 pub mod language;
 pub mod learning;
+pub mod opposition;
 pub mod panel;
 pub mod quality;
 pub mod scale;

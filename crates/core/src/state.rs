@@ -649,6 +649,9 @@ impl DebateState {
             confidence: status.confidence,
             vote: status.vote,
             stance: status.stance,
+            option: status.debate_alignment.clone(),
+            probability: status.estimate.filter(|value| (0.0..=1.0).contains(value)),
+            position: status.position.clone(),
             presence: if status.round == round {
                 Presence::Spoke
             } else {
@@ -658,6 +661,10 @@ impl DebateState {
         Figures {
             round,
             standings: standings.collect(),
+            silent: self
+                .participants
+                .len()
+                .saturating_sub(self.agent_status.len()),
             new_facts,
             open_blockers: self.open_blockers().count(),
         }

@@ -17,7 +17,9 @@ pub(super) fn timeline(round: u32, planned: Option<Planned>) -> String {
     let dots: String = (1..=most)
         .map(|number| if number <= round { '●' } else { '○' })
         .collect();
-    if least == most {
+    if round > most {
+        format!("{dots} round {round}, an extra one")
+    } else if least == most {
         format!("{dots} round {round} of {most}")
     } else {
         format!("{dots} round {round} of {least}–{most}")

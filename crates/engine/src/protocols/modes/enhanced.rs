@@ -29,4 +29,4 @@ pub use rules::{EnhancedRules, Learning};
 pub use source_checks::SourceCheck;
 pub(crate) use source_checks::claim_notes;
 pub use state::{EnhancedState, MeasuredRound, PersonDecision, SeatPosition, SecurityObjection};
-pub use verdict::EnhancedVerdict;
+pub use verdict::{EnhancedVerdict, MinorityPosition};

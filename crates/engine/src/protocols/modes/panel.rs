@@ -4,9 +4,10 @@ use roundtable_core::anonymity::Names;
 use roundtable_core::stance::Stance;
 use serde::Serialize;
 
+use super::rules::{Rules, StanceOrder};
 use crate::cast::{Anchor, Part, Team};
 use crate::event::Setup;
-use crate::mode::{Mode, SpeakingOrder, Stances, Variant};
+use crate::mode::{SpeakingOrder, Stances, Variant};
 use crate::model::Ability;
 
 /// A seat that takes part in the debate.
@@ -35,7 +36,8 @@ pub struct Panel {
 
 impl Panel {
     /// Anchors, teams and stances that the cast does not set are assigned in turn.
-    pub fn of(setup: &Setup, mode: &Mode) -> Self {
+    pub fn of(setup: &Setup, rules: &Rules) -> Self {
+        let mode = &rules.mode;
         let part = |wanted: Part| {
             let mut seats = setup.seats.iter();
             let seated = seats.find(|seated| seated.seat.part == wanted);
@@ -43,6 +45,11 @@ impl Panel {
         };
         let panel = setup.seats.iter();
         let panel = panel.filter(|seated| seated.seat.part == Part::Panel);
+        let count = panel.clone().count();
+        let assigned = |index: usize| match rules.stance_order {
+            StanceOrder::InTurn => Stance::in_turn(index),
+            StanceOrder::Balanced => Stance::of_seat(index, count),
+        };
         let seats = panel.enumerate().map(|(index, seated)| {
             let seat = &seated.seat;
             let anchor = seat
@@ -51,7 +58,7 @@ impl Panel {
             let team = (mode.order == SpeakingOrder::RedThenBlue)
                 .then(|| seat.team.unwrap_or(team_of(index)));
             let stance = (mode.stances == Stances::Assigned)
-                .then(|| seat.stance.unwrap_or_else(|| Stance::of_seat(index)));
+                .then(|| seat.stance.unwrap_or_else(|| assigned(index)));
             let key = team.map(|team| team.name().to_owned());
             let key = key.or_else(|| stance.map(|stance| stance.name().to_lowercase()));
             Panelist {

@@ -1,7 +1,7 @@
 //! The replies of seats. One type serves all modes; properties that a mode does not use or that are too much for a small model
 //! are left out of the schema. Doc comments of these types are part of the schemas that are sent to models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use roundtable_core::bounded::Confidence;
@@ -229,21 +229,50 @@ impl Contribution {
             .chain(self.critiques.iter_mut().flat_map(CritiqueReply::texts_mut))
     }
 
-    /// The reply as moves of the debate state. The stance is the assigned one, whatever the reply says.
-    pub fn moves(&self, stance: Option<Stance>) -> Moves {
+    /// The numbers of its references that it cites: in the argument, a claim, a piece of evidence or a critique.
+    pub(super) fn cited_numbers(&self) -> BTreeSet<u32> {
+        let claims = self.claims.iter().map(|claim| claim.citations.as_str());
+        let texts = self.claims.iter().map(|claim| claim.text.as_str());
+        let backing = self.backing.iter().flat_map(|backing| &backing.evidence);
+        let counter = self.critiques.iter().flat_map(|critique| &critique.counter);
+        let pieces = backing.chain(counter).map(|piece| piece.source.as_str());
+        let opposed = self
+            .opposes
+            .iter()
+            .map(|objection| objection.because.as_str());
+        [self.argument.as_str(), self.position.as_str()]
+            .into_iter()
+            .chain(claims)
+            .chain(texts)
+            .chain(pieces)
+            .chain(opposed)
+            .flat_map(|text| citations::parse(text).numbers)
+            .collect()
+    }
+
+    /// The references that it cites. Others do not count as sources.
+    pub(super) fn cited_references(&self) -> impl Iterator<Item = &Reference> {
+        let cited = self.cited_numbers();
+        let references = self.references.iter();
+        references.filter(move |reference| cited.contains(&reference.number))
+    }
+
+    /// The reply as moves of the debate state, for a seat that was assigned this stance. Where it states another, that one
+    /// counts.
+    pub fn moves(&self, assigned: Option<Stance>) -> Moves {
         Moves {
             position: self.position.clone(),
             confidence: self.confidence,
             vote: self.vote,
             blocker: self.blocker.clone(),
-            stance,
+            stance: assigned.map(|assigned| self.stance.unwrap_or(assigned)),
             alignment: self
                 .debate_alignment
                 .clone()
                 .filter(|answer| !answer.trim().is_empty()),
             estimate: self.estimate.filter(|estimate| estimate.is_finite()),
             claims: self.claims.clone(),
-            references: self.references.clone(),
+            references: self.cited_references().cloned().collect(),
             supports: self.supports.clone(),
             opposes: self.opposes.clone(),
             retracts: self.retracts.clone(),

@@ -193,6 +193,9 @@ fn worth(verdict: &Verdict) -> Section {
                 .map(|choice| note(format!("A person decided: {choice}."), Tone::Plain)),
         );
     }
+    for remark in &verdict.remarks {
+        blocks.push(note(remark.clone(), Tone::Caution));
+    }
     for missing in &verdict.missing {
         blocks.push(note(
             format!("{} is missing: {}", missing.step, missing.reason),

@@ -7,6 +7,7 @@ use roundtable_core::verification::Stakes;
 use serde::{Deserialize, Serialize};
 
 use super::enhanced::EnhancedRules;
+use crate::algorithm::MajorityRule;
 use crate::mode::{Mode, Visibility};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,13 @@ pub struct Rules {
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enhanced: Option<EnhancedRules>,
+    /// How a plain debate counts its answers at the end (E-21). `None` in debates of earlier versions, which did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub majority: Option<MajorityRule>,
+    #[serde(default)]
+    pub escalation: EscalationPolicy,
+    #[serde(default)]
+    pub stance_order: StanceOrder,
     /// The user's sources at the time of opening (M-15).
     #[serde(default, skip_serializing_if = "Sources::is_empty")]
     pub sources: Sources,
@@ -50,6 +58,25 @@ impl Numbering {
     fn is_by_seat(&self) -> bool {
         *self == Self::BySeat
     }
+}
+
+/// Whether a person is asked to decide what the panel cannot settle. An open security objection always needs a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EscalationPolicy {
+    #[default]
+    Ask,
+    Never,
+}
+
+/// How stances are assigned to the seats. Kept, because the journal does not name a seat's stance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StanceOrder {
+    /// In debates of earlier versions.
+    #[default]
+    InTurn,
+    Balanced,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -102,6 +129,9 @@ impl Rules {
             focus,
             stakes,
             enhanced: None,
+            majority: None,
+            escalation: EscalationPolicy::Ask,
+            stance_order: StanceOrder::Balanced,
             sources: Sources::default(),
             tool_seats: BTreeSet::new(),
             numbering,
@@ -112,6 +142,23 @@ impl Rules {
         Self {
             enhanced: Some(enhanced),
             ..self
+        }
+    }
+
+    /// Counts the answers at the end by this rule.
+    pub fn deciding_by(self, majority: Option<MajorityRule>) -> Self {
+        Self { majority, ..self }
+    }
+
+    pub fn with_escalation(self, escalation: EscalationPolicy) -> Self {
+        Self { escalation, ..self }
+    }
+
+    /// The majority rule of the debate's algorithm; `None` if it does not count answers.
+    pub fn majority_rule(&self) -> Option<&MajorityRule> {
+        match &self.enhanced {
+            Some(enhanced) => enhanced.algorithm.majority.as_ref(),
+            None => self.majority.as_ref(),
         }
     }
 

@@ -255,7 +255,7 @@ pub(super) async fn conclude(
             "modes/conclude",
             json!({
                 "question": debate.question, "person": debate.user_input, "context": context,
-                "ending": ending.explanation(),
+                "ending": debate.explained(ending),
             }),
         )
         .last()

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::count_by_rule;
 use super::debate::Debate;
+use super::decision::PanelDecision;
 use super::enhanced::EnhancedVerdict;
 use super::replies::{Conclusion, RiskLevel};
 use crate::event::{Spent, State};
@@ -26,10 +27,14 @@ pub enum Ending {
     Exit(Exit),
     /// A person accepted the majority's answer.
     Accepted,
+    /// A person accepted the answer although a BLOCKER is open.
+    BlockerOverridden,
     /// A person chose an answer (E-09).
     Chosen(String),
     /// The measures show a consensus (E-08).
     Converged(Status),
+    /// The same, and no seat cited any evidence.
+    ConvergedWithoutEvidence(Status),
     /// With the limit that was reached.
     Budget(String),
     SeatsAbsent,
@@ -39,8 +44,8 @@ impl Ending {
     fn name(&self) -> &'static str {
         match self {
             Self::Exit(exit) => exit.name(),
-            Self::Accepted | Self::Chosen(_) => "human_override",
-            Self::Converged(status) => status.name(),
+            Self::Accepted | Self::BlockerOverridden | Self::Chosen(_) => "human_override",
+            Self::Converged(status) | Self::ConvergedWithoutEvidence(status) => status.name(),
             Self::Budget(_) => "budget",
             Self::SeatsAbsent => "seats_absent",
         }
@@ -51,11 +56,17 @@ impl Ending {
         match self {
             Self::Exit(exit) => exit.reason().to_owned(),
             Self::Accepted => "a person accepted the agreement".into(),
+            Self::BlockerOverridden => {
+                "a person accepted the answer despite an open BLOCKER".into()
+            }
             Self::Chosen(answer) => format!("a person decided: {answer}"),
             Self::Converged(Status::ConsensusWithDiverseEvidence) => {
                 "the positions are alike, by different evidence".into()
             }
             Self::Converged(_) => "the positions are alike and the answers agree".into(),
+            Self::ConvergedWithoutEvidence(_) => {
+                "the positions are alike; no evidence was cited".into()
+            }
             Self::Budget(limit) => limit.clone(),
             Self::SeatsAbsent => "two rounds running nobody spoke".into(),
         }
@@ -75,7 +86,7 @@ pub struct Verdict {
     pub confidence_stated: Option<f64>,
     pub agreement: Option<f64>,
     pub total_rounds: u32,
-    /// An exit criterion (`consensus`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget` or
+    /// An exit criterion (`consensus`, `majority`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget` or
     /// `seats_absent`.
     pub stop_reason: String,
     pub stop_explanation: String,
@@ -90,6 +101,12 @@ pub struct Verdict {
     pub sent_back: usize,
     pub worth: Worth,
     pub missing: Vec<Missing>,
+    /// The majority, its level and the minority; `None` if the algorithm does not count answers (E-21).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panel_decision: Option<PanelDecision>,
+    /// What the user should know about the debate as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enhanced: Option<EnhancedVerdict>,
@@ -201,7 +218,7 @@ impl Verdict {
             agreement: last.as_ref().and_then(Figures::agreement),
             total_rounds: debate.rounds.last().map_or(0, |round| round.number),
             stop_reason: ending.name().to_owned(),
-            stop_explanation: ending.explanation(),
+            stop_explanation: debate.explained(ending),
             confidences: Spread::of(statuses.iter().map(|status| status.confidence.value())),
             estimates: Spread::of(statuses.iter().filter_map(|status| status.estimate)),
             state: debate.state.clone(),
@@ -211,6 +228,8 @@ impl Verdict {
             sent_back: sent_back(debate),
             worth,
             missing,
+            panel_decision: debate.panel_decision(),
+            remarks: debate.remarks(),
             enhanced: EnhancedVerdict::of(debate, sum.usage.total()),
         }
     }

@@ -5,7 +5,6 @@ use roundtable_core::evidence::{EvidenceType, Level};
 use roundtable_core::state::{Claim, ClaimStatus, DebateState};
 use serde::Serialize;
 
-use super::source_checks::claim_notes;
 use super::state::EnhancedState;
 use crate::algorithm::Veto;
 use crate::tokens;
@@ -67,11 +66,10 @@ fn table(enhanced: &EnhancedState, state: &DebateState) -> String {
         let is_settled = claim.status != ClaimStatus::Contested;
         (is_settled, std::cmp::Reverse(claim.last_updated_round))
     });
-    let notes = claim_notes(&enhanced.checks);
     let mut lines = Vec::new();
     let mut left = MAX_TABLE_TOKENS;
     for claim in claims {
-        let Some(line) = line(enhanced, claim, notes.get(&claim.id)) else {
+        let Some(line) = line(enhanced, claim) else {
             continue;
         };
         let cost = tokens::count(&line) + 1;
@@ -84,8 +82,8 @@ fn table(enhanced: &EnhancedState, state: &DebateState) -> String {
     lines.join("\n")
 }
 
-/// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`, or what a check of its source found.
-fn line(enhanced: &EnhancedState, claim: &Claim, note: Option<&String>) -> Option<String> {
+/// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`, and the source that contradicts it if one does.
+fn line(enhanced: &EnhancedState, claim: &Claim) -> Option<String> {
     let grade = enhanced.ledger.grade_of(&claim.id)?;
     let kinds: Vec<&str> = enhanced
         .ledger
@@ -93,9 +91,16 @@ fn line(enhanced: &EnhancedState, claim: &Claim, note: Option<&String>) -> Optio
         .into_iter()
         .map(EvidenceType::name)
         .collect();
-    let allows = format!("allows {}", with_band(grade.level));
-    let (id, kinds) = (&claim.id, kinds.join(", "));
-    Some(format!("{id}: {kinds}; {}", note.unwrap_or(&allows)))
+    let contradicted = enhanced.contradiction_of(&claim.id);
+    let contradicted = contradicted.map_or_else(String::new, |check| {
+        format!("; contradicted by {}", check.contradicting())
+    });
+    Some(format!(
+        "{}: {}; allows {}{contradicted}",
+        claim.id,
+        kinds.join(", "),
+        with_band(grade.level)
+    ))
 }
 
 pub(super) fn with_band(level: Level) -> String {

@@ -230,12 +230,18 @@ fn read_evidence(
         bare: Vec::new(),
         unknown: Vec::new(),
         references: reply
-            .references
-            .iter()
+            .cited_references()
             .filter_map(|cited| cited_reference(&cited.title, cited.url.as_deref(), state))
             .collect(),
-        critiques: reply.critiques.iter().map(read_critique).collect(),
+        critiques: Vec::new(),
+        dropped: Vec::new(),
     };
+    for critique in &reply.critiques {
+        match invalid_critique(seat, critique, state) {
+            Some(flag) => heard.dropped.push(flag),
+            None => heard.critiques.push(read_critique(critique)),
+        }
+    }
     for backing in &reply.backing {
         let new = new_claim(&backing.of, reply);
         let claim = match new {
@@ -366,9 +372,31 @@ fn read_critique(reply: &CritiqueReply) -> Critique {
     }
 }
 
-/// Turns critiques into moves: a concession supports the claim, strong enough counter-evidence opposes it.
-pub(super) fn apply_critiques(moves: &mut Moves, reply: &Contribution, ledger: &Ledger) {
-    for said in &reply.critiques {
+/// Why a critique is dropped: it criticises nothing on the table, or the seat's own claim, or ends in two ways.
+fn invalid_critique(seat: &str, reply: &CritiqueReply, state: &DebateState) -> Option<Flag> {
+    let claim = normal_id(&reply.claim);
+    let is_given =
+        |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
+    match state.claim(&claim) {
+        None => Some(Flag::NoSuchClaim { claim }),
+        Some(known) if known.introduced_by == seat => Some(Flag::OwnClaim { claim }),
+        Some(_) if is_given(&reply.synthesis) && is_given(&reply.concession) => {
+            Some(Flag::BothEnds { claim })
+        }
+        Some(_) => None,
+    }
+}
+
+/// Turns valid critiques into moves: a concession supports the claim, strong enough counter-evidence opposes it.
+pub(super) fn apply_critiques(
+    moves: &mut Moves,
+    seat: &str,
+    reply: &Contribution,
+    state: &DebateState,
+    ledger: &Ledger,
+) {
+    let critiques = reply.critiques.iter();
+    for said in critiques.filter(|said| invalid_critique(seat, said, state).is_none()) {
         let critique = read_critique(said);
         let id = critique.claim.clone();
         match ledger.judged(&critique) {
@@ -450,6 +478,20 @@ pub(crate) fn evidence_faults(
     }
     for flag in heard.grounds.iter().flat_map(|g| g.faults(seat)) {
         faults.push(("evidence", format!("{flag}.")));
+    }
+    for flag in &heard.dropped {
+        let fault = match flag {
+            Flag::OwnClaim { claim } => {
+                format!("{claim} is your own claim: criticise claims of others, or retract it.")
+            }
+            Flag::BothEnds { claim } => {
+                format!(
+                    "the critique of {claim} both proposes a synthesis and concedes: do one of the two."
+                )
+            }
+            other => format!("{other}."),
+        };
+        faults.push(("critique", fault));
     }
     for critique in &heard.critiques {
         let claim = &critique.claim;

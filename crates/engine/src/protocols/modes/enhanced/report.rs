@@ -219,8 +219,8 @@ fn source_checks(enhanced: &EnhancedState) -> Option<Section> {
             let (result, tone) = match &check.result {
                 Checked::Supported { passage } => (format!("supported by {passage}"), Tone::Good),
                 Checked::NotFound => ("not found".to_owned(), Tone::Caution),
-                Checked::Contradicted { passage, figure } => (
-                    format!("contradicted: {passage} has {figure}"),
+                Checked::Contradicted { .. } => (
+                    format!("contradicted by {}", check.contradicting()),
                     Tone::Critical,
                 ),
             };

@@ -25,6 +25,23 @@ pub struct SourceCheck {
     pub passage: Option<String>,
 }
 
+impl SourceCheck {
+    /// `plan.md:1, which has 400`, or `plan.md:1, which says the opposite`; empty if nothing contradicts the claim.
+    pub fn contradicting(&self) -> String {
+        match &self.result {
+            Checked::Contradicted {
+                passage,
+                figure: Some(figure),
+            } => format!("{passage}, which has {figure}"),
+            Checked::Contradicted {
+                passage,
+                figure: None,
+            } => format!("{passage}, which says the opposite"),
+            Checked::Supported { .. } | Checked::NotFound => String::new(),
+        }
+    }
+}
+
 /// What seats are told about claims, by claim id: a source contradicts it, or does not contain it. A claim that another source
 /// supports is not remarked on.
 pub(crate) fn claim_notes(checks: &[SourceCheck]) -> BTreeMap<String, String> {
@@ -34,8 +51,8 @@ pub(crate) fn claim_notes(checks: &[SourceCheck]) -> BTreeMap<String, String> {
             other.claim == check.claim && matches!(other.result, Checked::Supported { .. })
         });
         match &check.result {
-            Checked::Contradicted { passage, figure } => {
-                let note = format!("source check: contradicted, {passage} says {figure}");
+            Checked::Contradicted { .. } => {
+                let note = format!("source check: contradicted by {}", check.contradicting());
                 notes.insert(check.claim.clone(), note);
             }
             Checked::NotFound if !is_supported => {

@@ -78,7 +78,10 @@ async fn m08_stagnation_leads_to_an_objection_round_before_the_plateau_ends_it()
         reply["opposes"] = json!([]);
         Ok(reply.to_string())
     });
-    let verdict = play_to_end(setup("collaborative", 3, 9), &model, &Arc::default()).await;
+    // A panel of BLOCKERs has no majority; here nobody is asked.
+    let rules = rules("collaborative", 9).with_escalation(EscalationPolicy::Never);
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let verdict = play_to_end(setup, &model, &Arc::default()).await;
     assert_eq!(
         (verdict.stop_reason.as_str(), verdict.total_rounds),
         ("plateau", 4)

@@ -7,10 +7,16 @@ use super::*;
 async fn m01_every_mode_runs_from_end_to_end() {
     for mode in MODES {
         let (model, journal) = (Scripted::new(story), Arc::default());
-        let verdict = play_to_end(setup(mode, 3, 5), &model, &journal).await;
+        // Assigned stances are no consensus, so the round limit ends such a debate.
+        let (rounds, stop) = if mode == "devils-advocate" {
+            (2, "round_cap")
+        } else {
+            (5, "consensus")
+        };
+        let verdict = play_to_end(setup(mode, 3, rounds), &model, &journal).await;
         assert_eq!(
             (verdict.stop_reason.as_str(), verdict.total_rounds),
-            ("consensus", 2),
+            (stop, 2),
             "{mode}"
         );
         assert_eq!(
@@ -233,7 +239,7 @@ async fn m18_ids_do_not_follow_the_seats() {
 async fn c13_the_shared_part_is_identical_for_all_seats_of_a_round() {
     for mode in MODES {
         let model = Scripted::new(story);
-        play_to_end(setup(mode, 4, 5), &model, &Arc::default()).await;
+        play_to_end(setup(mode, 4, 2), &model, &Arc::default()).await;
         let mut rounds: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
         for request in &contributions(&model) {
             assert!(request.messages[0].shared && !request.messages[1].shared);
@@ -254,7 +260,7 @@ fn m07_every_seat_has_one_perspective() {
     for seated in &mut setup.seats {
         seated.seat.anchor = None;
     }
-    let panel = Panel::of(&setup, &rules("collaborative", 5).mode);
+    let panel = Panel::of(&setup, &rules("collaborative", 5));
     let anchors: Vec<_> = panel.seats.iter().map(|seat| seat.anchor.name()).collect();
     assert_eq!(
         anchors,
@@ -266,6 +272,25 @@ fn m07_every_seat_has_one_perspective() {
             "risk-attentive"
         ]
     );
+}
+
+/// M-06: a debate of an earlier version keeps the stances that its seats were assigned.
+#[test]
+fn m06_stances_of_stored_debates_do_not_change() {
+    let stances = |rules: &Rules| -> Vec<&str> {
+        let panel = Panel::of(&setup("devils-advocate", 4, 5), rules);
+        let stances = panel.seats.iter().map(|seat| seat.stance.unwrap().name());
+        stances.collect()
+    };
+    let new = rules("devils-advocate", 5);
+    assert_eq!(stances(&new), ["YES", "NO", "NEUTRAL", "NEUTRAL"]);
+    let mut stored = serde_json::to_value(&new).unwrap();
+    for field in ["stance_order", "escalation", "majority"] {
+        stored.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    let old: Rules = serde_json::from_value(stored).unwrap();
+    assert_eq!(stances(&old), ["YES", "NO", "NEUTRAL", "YES"]);
+    assert_eq!(old.majority_rule(), None);
 }
 
 /// A model that takes a second for each answer.
@@ -296,7 +321,7 @@ async fn every_mode_takes_no_longer_than_its_critical_path() {
         ("red-team-blue-team", 4 + 1 + 1),
     ] {
         let model = Scripted::new(story);
-        let setup = setup(mode, 5, 5);
+        let setup = setup(mode, 5, 2);
         let mut deps = deps_for(&setup, &model, Arc::<MemoryJournal>::default());
         for seat_model in deps.seat_models.values_mut() {
             *seat_model = SeatModel {

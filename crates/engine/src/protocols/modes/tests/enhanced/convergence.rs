@@ -133,6 +133,9 @@ async fn e08_an_early_consensus_plays_a_devils_advocate_round_first() {
     assert_eq!(kinds, [RoundKind::Ordinary, RoundKind::Objection]);
     let first = &debate.enhanced.as_ref().unwrap().rounds[0].decision;
     assert_eq!(first.warnings, [Warning::EarlyConsensus]);
+    // Not under the round that it demands.
+    let second = &debate.enhanced.as_ref().unwrap().rounds[1].decision;
+    assert_eq!(second.warnings, []);
     // Even if the limit is one round.
     let verdict = play_to_end(
         enhanced_setup("collaborative", 3, 1),
@@ -200,4 +203,60 @@ async fn e20_position_changes_are_explained_or_marked() {
             vec!["analyst".to_owned()]
         ]
     );
+}
+
+/// E-08: without any evidence the explanation does not speak of different evidence.
+#[tokio::test]
+async fn e08_a_consensus_without_evidence_says_so() {
+    for (has_evidence, explanation) in [
+        (true, "the positions are alike and the answers agree"),
+        (false, "the positions are alike; no evidence was cited"),
+    ] {
+        let model = changed(unanimous, move |_, _, reply| {
+            reply["confidence"] = json!(0.7);
+            if !has_evidence {
+                reply["claims"] = json!([]);
+                reply["references"] = json!([]);
+                reply["backing"] = json!([]);
+                reply["critiques"] = json!([]);
+            }
+        });
+        let setup = enhanced_setup("collaborative", 3, 5);
+        let verdict = play_to_end(setup, &model, &Arc::default()).await;
+        assert_eq!(verdict.stop_explanation, explanation);
+    }
+}
+
+/// E-22: opposites in words are no consensus in an enhanced debate without typed answers.
+#[tokio::test]
+async fn e22_opposites_in_words_are_no_consensus() {
+    for (position, is_consensus) in [
+        ("Close the plant on the river by 2027", true),
+        ("Refuse to close the plant on the river by 2027", false),
+    ] {
+        let model = changed(unanimous, move |request, _, reply| {
+            reply["debate_alignment"] = json!(null);
+            let is_analyst = seat_of(request) == "analyst";
+            let other = "Close the plant on the river by 2027";
+            reply["position"] = json!(if is_analyst { position } else { other });
+        });
+        let journal = Arc::default();
+        let setup = enhanced_setup("collaborative", 3, 2);
+        let verdict = play_to_end(setup, &model, &journal).await;
+        let decision = enhancement(&verdict).decision.clone().unwrap();
+        assert_eq!(decision.status.is_consensus(), is_consensus, "{position}");
+    }
+}
+
+/// M-17: a seat that never spoke does not agree: two of three are less than 80%.
+#[tokio::test]
+async fn m17_a_silent_seat_prevents_a_measured_consensus() {
+    let model = changed(unanimous, |request, _, reply| {
+        if seat_of(request) == "analyst" {
+            reply["vote"] = json!("MAINTAIN");
+        }
+    });
+    let setup = enhanced_setup("collaborative", 3, 2);
+    let verdict = play_to_end(setup, &model, &Arc::default()).await;
+    assert_eq!(verdict.stop_reason, "round_cap");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Three seats that do not change their positions.
+/// Three seats that do not change their positions, and stand for three answers.
 fn stuck(request: &Request, before: usize) -> Result<String, ModelError> {
     let said = converging(request, before)?;
     if name(request) != "contribution" {
@@ -27,7 +27,6 @@ fn stuck(request: &Request, before: usize) -> Result<String, ModelError> {
 #[tokio::test]
 async fn e09_diminishing_returns_wait_for_a_person() {
     for (choice, stop, rounds, overridden, answer) in [
-        (ACCEPT, "human_override", 3, true, "Buy hardware"),
         ("Use a queue", "human_override", 3, true, "Use a queue"),
         (ANOTHER_ROUND, "", 4, false, ""),
     ] {
@@ -44,13 +43,14 @@ async fn e09_diminishing_returns_wait_for_a_person() {
         assert_eq!(
             question.options,
             [
-                ACCEPT,
                 ANOTHER_ROUND,
-                "Buy hardware",
+                "Wait and measure",
                 "Use a queue",
-                "Wait and measure"
-            ]
+                "Buy hardware"
+            ],
+            "nobody leads in a tie"
         );
+        assert!(!question.question.contains("most"), "{question:?}");
         decide(
             journal.as_ref(),
             0,
@@ -101,6 +101,52 @@ async fn e09_diminishing_returns_wait_for_a_person() {
     }
 }
 
+/// E-09: what most stand for is named and can be accepted.
+#[tokio::test]
+async fn e09_the_answer_of_most_can_be_accepted() {
+    let model = changed(stuck, |request, _, reply| {
+        if seat_of(request) == "builder" {
+            reply["debate_alignment"] = json!("Buy hardware");
+        }
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    let setup = || enhanced_setup("collaborative", 3, 5);
+    let table = open_table(setup(), &model, &journal).await;
+    play(&table, &Modes).await.unwrap_err();
+    let entries = entries(&journal);
+    let question = crate::table::open_question(&entries).unwrap();
+    assert_eq!(
+        question.options,
+        [ACCEPT, ANOTHER_ROUND, "Buy hardware", "Wait and measure"]
+    );
+    assert!(
+        question
+            .question
+            .contains("Accept what most stand for (\"Buy hardware\")"),
+        "{question:?}"
+    );
+    decide(journal.as_ref(), 0, ACCEPT.into(), None, None)
+        .await
+        .unwrap();
+    let verdict = play_to_end(setup(), &model, &journal).await;
+    assert_eq!(verdict.stop_reason, "human_override");
+    let answer = enhancement(&verdict).answer.as_deref();
+    assert_eq!(answer, Some("Buy hardware"));
+}
+
+/// Without escalation, nobody is asked.
+#[tokio::test]
+async fn e21_without_escalation_a_debate_without_progress_ends() {
+    let rules = enhanced_by(algorithm::ENHANCED, "collaborative", 5)
+        .with_escalation(EscalationPolicy::Never);
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let verdict = play_to_end(setup, &Scripted::new(stuck), &Arc::default()).await;
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("plateau", 3)
+    );
+}
+
 /// M-08 in an enhanced debate.
 #[tokio::test]
 async fn e09_failed_objections_wait_for_a_person() {
@@ -147,7 +193,10 @@ async fn e21_a_majority_is_counted_and_without_one_a_person_decides() {
     };
     let rules = enhanced_by(algorithm::DEFAULT, "collaborative", 5);
     let setup = || setup_of(&rules, 4, Ability::Full);
-    for (apart, level) in [(0, Level::High), (1, Level::Medium)] {
+    for (apart, level, stop) in [
+        (0, Level::High, "consensus"),
+        (1, Level::Medium, "majority"),
+    ] {
         let verdict = play_to_end(setup(), &with(apart), &Arc::default()).await;
         let enhanced = enhancement(&verdict);
         assert_eq!(
@@ -156,7 +205,7 @@ async fn e21_a_majority_is_counted_and_without_one_a_person_decides() {
                 enhanced.level,
                 enhanced.minority.len()
             ),
-            ("consensus", Some(level), apart)
+            (stop, Some(level), apart)
         );
         assert_eq!((enhanced.escalation, enhanced.similarity), (false, None));
     }
@@ -166,7 +215,7 @@ async fn e21_a_majority_is_counted_and_without_one_a_person_decides() {
     assert_eq!(
         halt,
         Halt::Waiting {
-            key: "r2/no-majority".into()
+            key: "r5/no-majority".into()
         }
     );
     decide(journal.as_ref(), 0, "Way 00".into(), None, None)

@@ -284,7 +284,9 @@ async fn e18_claims_are_checked_against_the_sources() {
             let result = match &check.result {
                 Checked::Supported { .. } => "supported".to_owned(),
                 Checked::NotFound => "not found".to_owned(),
-                Checked::Contradicted { figure, .. } => format!("contradicted by {figure}"),
+                Checked::Contradicted { figure, .. } => {
+                    format!("contradicted by {}", figure.clone().unwrap_or_default())
+                }
             };
             (check.seat.clone(), check.kind, result)
         })
@@ -305,12 +307,28 @@ async fn e18_claims_are_checked_against_the_sources() {
         for line in [
             "C1 [FACT] The sentinel has seen bursts in month 1. [source check: not found in plan.md]",
             "C2 [INFER] The write load peaks at 400 requests per second. | for",
-            "C4 [INFER] The write load peaks at 900 requests per second. [source check: contradicted, plan.md:1-3 says 400]",
-            "C6 [INFER] The queue holds messages for 30 days. [source check: contradicted, plan.md:1-3 says 7]",
+            "C4 [INFER] The write load peaks at 900 requests per second. [source check: contradicted by plan.md:1-3, which has 400]",
+            "C6 [INFER] The queue holds messages for 30 days. [source check: contradicted by plan.md:1-3, which has 7]",
         ] {
             assert!(shared.contains(line), "'{line}' is missing: {shared}");
         }
     }
+    // Contradicted evidence no longer gives the claim its band, and the seats are told.
+    let contradicted = &enhancement(&verdict).source_checks[2];
+    let debate = debate_of(&journal);
+    let ledger = &debate.enhanced.as_ref().unwrap().ledger;
+    let grade = ledger.grade_of(&contradicted.claim).unwrap();
+    assert_eq!(grade.level, Level::VeryLow);
+    let told = format!(
+        "{}: SPECULATIVE; allows VERY LOW (0.10–0.24); contradicted by plan.md:1-3, which has 400",
+        contradicted.claim
+    );
+    let second = contributions_in(&model, 2);
+    assert!(
+        text_of(&second[0]).contains(&told),
+        "{}",
+        text_of(&second[0])
+    );
     let found = &enhancement(&verdict).source_checks[1];
     assert!(
         found.passage.as_deref().unwrap().contains("peaks at 400"),
@@ -321,4 +339,81 @@ async fn e18_claims_are_checked_against_the_sources() {
         report.contains("Claims checked against your sources"),
         "{report}"
     );
+}
+
+/// E-03: a critique of nothing, of one's own claim, or with two ends is sent back once and then has no effect.
+#[tokio::test]
+async fn e03_invalid_critiques_are_sent_back_and_not_applied() {
+    for (claim, synthesis, concession, fault) in [
+        (
+            "C99",
+            Some("Both."),
+            None,
+            "critique: there is no claim \"C99\".",
+        ),
+        (
+            "C3",
+            Some("Both."),
+            None,
+            "critique: C3 is your own claim: criticise claims of others, or retract it.",
+        ),
+        (
+            "C1",
+            Some("Both."),
+            Some("It is so."),
+            "critique: the critique of C1 both proposes a synthesis and concedes: do one of the two.",
+        ),
+        (
+            "C1",
+            None,
+            None,
+            "critique: the critique of C1 ends with neither a synthesis nor a concession.",
+        ),
+    ] {
+        let model = changed(converging, move |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 2 {
+                let counter = json!([{ "type": "EMPIRICAL", "source": "Our own log" }]);
+                reply["critiques"] = json!([{ "claim": claim, "grade": "LOW", "counter": counter,
+                                              "synthesis": synthesis, "concession": concession }]);
+            }
+        });
+        let journal = Arc::<MemoryJournal>::default();
+        play_to_end(enhanced_setup("collaborative", 3, 2), &model, &journal).await;
+        let debate = debate_of(&journal);
+        let turn = &debate.rounds[1].turns[1];
+        assert_eq!(turn.remarks, [fault]);
+        let opposed = debate
+            .state
+            .claims
+            .iter()
+            .filter(|claim| !claim.opponents.is_empty());
+        assert_eq!(opposed.count(), 0, "{fault}");
+        let ledger = &debate.enhanced.as_ref().unwrap().ledger;
+        assert_eq!(ledger.concessions, [], "{fault}");
+    }
+}
+
+/// E-04: a seat that repeats its position keeps its evidence; one that changes sides loses it.
+#[tokio::test]
+async fn e04_evidence_of_earlier_rounds_still_backs_a_position() {
+    for (second, level) in [
+        ("Use a queue", Level::MediumHigh),
+        ("Buy hardware", Level::VeryLow),
+    ] {
+        let model = changed(converging, move |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 2 {
+                reply["debate_alignment"] = json!(second);
+                reply["claims"] = json!([]);
+                reply["references"] = json!([]);
+                reply["backing"] = json!([]);
+            }
+        });
+        let journal = Arc::<MemoryJournal>::default();
+        let rules = enhanced_by(algorithm::ENHANCED, "collaborative", 2);
+        play_to_end(setup_of(&rules, 3, Ability::Full), &model, &journal).await;
+        let debate = debate_of(&journal);
+        let position = &debate.enhanced.as_ref().unwrap().rounds[1].positions[1];
+        assert_eq!(position.evidence.grade.level, level, "{second}");
+        assert_eq!(position.evidence.evidence, []);
+    }
 }
