@@ -64,7 +64,7 @@ fn place_of(section: &Section) -> Place {
     }
 }
 
-/// `What the debate was worth` → `what-the-debate-was-worth`
+/// `How it ended` → `how-it-ended`
 fn anchor(title: &str) -> String {
     let words = title
         .split(|c: char| !c.is_ascii_alphanumeric())
