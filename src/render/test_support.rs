@@ -186,7 +186,7 @@ pub(crate) fn report() -> Report {
         ],
         sections: vec![
             Section::main(
-                "Outcome",
+                "Ending",
                 vec![
                     note("Ended after round 2: the round cap.", Tone::Plain),
                     note("score/judge/mark is missing: no answer", Tone::Caution),

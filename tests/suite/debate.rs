@@ -150,7 +150,7 @@ fn m05_positions_claims_and_the_stop_criterion_are_shown() {
         "[FACT]",
         "Evidence",
         "E1",
-        "Outcome",
+        "Ending",
     ] {
         assert!(text.contains(words), "'{words}' is not in {text}");
     }

@@ -86,13 +86,13 @@ fn p11_a_debate_ends_with_its_answer() {
     );
     let screen = lines[lines.len() - LINES..].join("\n");
     assert!(screen.contains("Use a queue, and measure."), "{screen}");
-    assert!(!text.contains("Outcome"), "{text}");
+    assert!(!text.contains("Ending"), "{text}");
     let rounds = text.matches("Evidence convergence").count();
     assert_eq!(rounds, text.matches("Status: CONSENSUS REACHED").count());
     // What was written for the models is not for people.
     assert!(!text.contains("backing"), "{text}");
     let shown = home.run(&["show", "last"]);
-    assert!(shown.out.contains("Outcome"), "{}", shown.out);
+    assert!(shown.out.contains("Ending"), "{}", shown.out);
 }
 
 /// R3: an objection round is announced while it runs, and never "round 2 of 1".

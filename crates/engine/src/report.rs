@@ -304,7 +304,7 @@ pub struct Dot {
 }
 
 /// The title of [`Section::ending`].
-const ENDING: &str = "Outcome";
+const ENDING: &str = "Ending";
 
 impl Report {
     /// For a view of a few lines: how the debate ended and what it changed, then the sections that only have notes.
