@@ -913,7 +913,6 @@ async fn p07_a_round_in_which_nobody_spoke_does_not_count() {
     );
     let report = format!("{:?}", crate::protocols::report(&entries(&journal)));
     assert!(report.contains("Ended without an answer"));
-    assert!(!report.contains("What the debate was worth"));
 }
 
 /// P-05: the ending names the critical issues that a ready skeptic leaves open.

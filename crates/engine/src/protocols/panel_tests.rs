@@ -504,7 +504,9 @@ async fn c07_a_spent_budget_keeps_the_best_answer() {
     assert_eq!(verdict.stop_reason, "budget");
     assert_eq!(
         verdict.final_answer.as_deref(),
-        Some("**Partial: the limit of 480 tokens is reached (480 used).**\n\nAnswer of first.")
+        Some(
+            "**Partial:** the limit of 480 tokens has no room for the next call (360 used).\n\nAnswer of first."
+        )
     );
     assert_eq!(state_in(&journal), State::Partial);
 }

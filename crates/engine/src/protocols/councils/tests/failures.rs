@@ -39,7 +39,7 @@ async fn c06_a_judge_that_fails_in_round_2_keeps_its_round_1() {
     // C-21: the answer itself says so.
     let answer = verdict.final_answer.as_ref().unwrap();
     assert!(
-        answer.starts_with("**Partial: missing: hook (revise, round 2): "),
+        answer.starts_with("**Partial:** the hook was absent in round 2."),
         "{answer}"
     );
     assert!(

@@ -164,10 +164,10 @@ async fn c21_a_partial_answer_says_so() {
     let verdict = play_to_end(setup("collaborative", 3, 2), &model, &journal).await;
     let answer = verdict.final_answer.clone().unwrap();
     assert!(
-        answer.starts_with("**Partial: missing: builder (speak, round 1): "),
+        answer.starts_with("**Partial:** the builder was absent in round"),
         "{answer}"
     );
-    assert!(answer.contains("it is closed"), "{answer}");
+    assert!(verdict.missing[0].reason.contains("it is closed"));
     let percent = |value: Option<f64>| format!("{:.0}%", value.unwrap() * 100.0);
     let (stated, lowered) = (
         percent(verdict.confidence_stated),
