@@ -65,6 +65,9 @@ pub(super) fn validate(
         let message = format!("the notes have {count} tokens; the limit is {limit}");
         faults.push(Fault::new("/rules/context", message));
     }
+    if input.request.is_none() {
+        faults.extend(crate::protocol::check_question(&request.question, limit).err());
+    }
     let cast = request.cast.as_deref().unwrap_or(Forecast::CAST);
     let cast = Cast::load(context.data, cast)
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
@@ -81,7 +84,7 @@ pub(super) fn validate(
             .map_err(|found| faults.extend(found.into_iter().map(named)))
             .ok()
     });
-    if let Some(planned) = &planned {
+    if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
     match planned {
