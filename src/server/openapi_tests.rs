@@ -186,10 +186,10 @@ fn an_export_is_documented_by_format() {
         types,
         [
             ("application/json", "object"),
-            ("application/x-ndjson", "string"),
             ("application/yaml", "string"),
-            ("text/html", "string"),
             ("text/markdown", "string"),
+            ("text/html", "string"),
+            ("application/x-ndjson", "string"),
         ]
     );
 }
