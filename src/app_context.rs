@@ -45,11 +45,8 @@ impl AppContext {
         }
         let local = Local::new(&config, &environment);
         let models = ModelRegistry::new(&config, &environment, local.parts())?;
-        let folders = environment.folders.as_ref();
         Ok(Self {
-            data: folders.map_or_else(Data::built_in, |folders| {
-                Data::with_folder(folders.config.clone())
-            }),
+            data: Data::with_folders(config.data_folders(&environment)),
             address: given
                 .or_else(|| {
                     let database = config.data.database.as_ref();

@@ -40,6 +40,8 @@ const FILE_NAME: &str = "roundtable.toml";
 pub(crate) struct Config {
     /// The configuration file, if there is one.
     pub source: Option<PathBuf>,
+    /// The file was found in the working folder, so it may come from a repository of somebody else.
+    pub is_from_working_dir: bool,
     /// The built-in and configured providers, by name.
     pub providers: BTreeMap<String, Provider>,
     pub tiers: Tiers,
@@ -54,10 +56,6 @@ pub(crate) struct Config {
     pub debate: Debate,
     pub convergence: Thresholds,
     pub data: Data,
-    #[cfg_attr(
-        all(not(feature = "local"), not(test)),
-        expect(dead_code, reason = "read by the embedded model")
-    )]
     pub local: Local,
     settings: Vec<Setting>,
 }
@@ -189,6 +187,8 @@ pub(crate) struct Local {
     pub threads: Option<u32>,
     pub context_tokens: Option<u32>,
     pub weights: Option<PathBuf>,
+    /// Whether the embedded model may replace a provider that cannot be used (C-18).
+    pub fallback: bool,
 }
 
 /// One line of `config show`. Secrets are already masked.
@@ -265,11 +265,51 @@ impl Config {
         let Some(path) = find(given, environment)? else {
             return Self::parse("", None, environment);
         };
+        let is_named = given.is_some() || environment.path("ROUNDTABLE_CONFIG").is_some();
         let text = std::fs::read_to_string(&path).map_err(|source| ConfigError::Unreadable {
             path: path.clone(),
             source,
         })?;
-        Self::parse(&text, Some(&path), environment)
+        let config = Self::parse(&text, Some(&path), environment)?;
+        let is_from_working_dir = !is_named && path == environment.working_dir.join(FILE_NAME);
+        Ok(Self {
+            is_from_working_dir,
+            ..config
+        })
+    }
+
+    /// Folders with the user's data files: the configuration folder, and the folder of the file in use, which takes precedence.
+    pub(crate) fn data_folders(&self, environment: &Environment) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        folders.extend(
+            environment
+                .folders
+                .as_ref()
+                .map(|folders| folders.config.clone()),
+        );
+        if let Some(folder) = self.source.as_ref().and_then(|path| path.parent()) {
+            let folder = if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            };
+            if !folders.iter().any(|known| known == folder) {
+                folders.push(folder.to_path_buf());
+            }
+        }
+        folders
+    }
+
+    /// The user's price lists. One in the working folder is not read: it could call a model free and so defeat a cost limit.
+    pub(crate) fn price_files(&self, environment: &Environment) -> Vec<PathBuf> {
+        let mut folders = self.data_folders(environment);
+        if self.is_from_working_dir && folders.len() > usize::from(environment.folders.is_some()) {
+            folders.pop();
+        }
+        folders
+            .iter()
+            .map(|folder| folder.join("prices.toml"))
+            .collect()
     }
 
     /// Parses `text`, the content of `path`.
@@ -298,6 +338,15 @@ impl Config {
     pub(crate) fn call_timeout(&self, provider: &Provider) -> Duration {
         provider.timeout.unwrap_or(self.limits.call_timeout)
     }
+}
+
+/// The configuration file in use, or the one that `config set` would create.
+pub(crate) fn path_in_use(
+    given: Option<&Path>,
+    environment: &Environment,
+) -> Result<PathBuf, ConfigError> {
+    let found = find(given, environment)?;
+    Ok(found.unwrap_or_else(|| default_path(environment)))
 }
 
 /// The path for `config set` and `config path` if no file exists yet.

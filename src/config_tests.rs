@@ -36,6 +36,7 @@ fn c03_a_full_file_is_read() {
         max_concurrent = 32
         timeout_s = 2.5
         tools = false
+        vision = true
         headers = { "X-Team" = "blue" }
         [tiers]
         deliberate = "anthropic:claude"
@@ -83,6 +84,7 @@ fn c03_a_full_file_is_read() {
             timeout: Some(Duration::from_millis(2500)),
             headers: vec![("X-Team".to_owned(), Secret::new("blue"))],
             tools: Some(false),
+            vision: Some(true),
             fallback: Vec::new(),
             configured: true,
         },
@@ -126,7 +128,8 @@ fn c03_a_full_file_is_read() {
         Local {
             threads: Some(2),
             context_tokens: Some(8192),
-            weights: Some(PathBuf::from("/models/x.gguf"))
+            weights: Some(PathBuf::from("/models/x.gguf")),
+            fallback: false,
         },
         config.local
     );

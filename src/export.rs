@@ -6,6 +6,7 @@ mod markdown;
 
 use askama::Template;
 use clap::ValueEnum;
+use roundtable_core::characters::escape_json;
 use roundtable_engine::event::Entry;
 use roundtable_engine::protocols;
 use roundtable_engine::protocols::dialectic::{Trace, example};
@@ -92,9 +93,8 @@ pub(crate) fn render(
 ) -> Result<String, ExportError> {
     let transcript = Transcript::of(&row.id.to_string(), entries).ok_or(ExportError::NotStarted)?;
     let written = match format {
-        Format::Json => {
-            serde_json::to_string_pretty(&record(row, entries)?).map(|text| text + "\n")
-        }
+        Format::Json => serde_json::to_string_pretty(&record(row, entries)?)
+            .map(|text| escape_json(text) + "\n"),
         Format::Yaml => {
             return serde_saphyr::to_string(&record(row, entries)?)
                 .map_err(|error| ExportError::Serialize(error.to_string()));
@@ -104,7 +104,7 @@ pub(crate) fn render(
         Format::Jsonl => {
             let example = trace(row, entries).and_then(|trace| example(&trace));
             let example = example.ok_or(ExportError::NoTrainingData)?;
-            serde_json::to_string(&example).map(|line| line + "\n")
+            serde_json::to_string(&example).map(|line| escape_json(line) + "\n")
         }
     };
     written.map_err(|error| ExportError::Serialize(error.to_string()))

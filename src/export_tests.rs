@@ -114,3 +114,22 @@ fn a_debate_of_an_unknown_protocol_is_exported_as_a_document_only() {
     assert_eq!(render(Format::Yaml, &row("newer"), &entries), unknown);
     assert!(render(Format::Md, &row("newer"), &entries).is_ok());
 }
+
+/// C-21: key figures and the reason of a partial result are not read as part of the answer.
+#[test]
+fn c21_the_answer_is_a_section_of_its_own() {
+    let entries = test_support::journal(State::Partial);
+    let report = Report {
+        answer: Some("# Title\n\nYes.\n\n## Remaining caveats\n\n- one".into()),
+        ..test_support::report()
+    };
+    let text = markdown(&test_support::transcript(&entries), &report);
+    let (before, after) = text.split_once("## Answer\n\n").unwrap();
+    assert!(before.contains("**Not complete:**"), "{before}");
+    let (answer, rest) = after.split_once("\n## ").unwrap();
+    assert_eq!(
+        answer.trim_end(),
+        "### Title\n\nYes.\n\n#### Remaining caveats\n\n- one"
+    );
+    assert!(rest.starts_with("Key figures\n\n- "), "{rest}");
+}

@@ -99,6 +99,27 @@ impl Failure {
         }
     }
 
+    /// The same refusal with its errors named after the flags of a command. `flag` has the flag of a field of the input.
+    pub(crate) fn naming_flags(self, flag: impl Fn(&str) -> Option<&'static str>) -> Self {
+        if self.faults.is_empty() {
+            return self;
+        }
+        let line = |fault: &Fault| {
+            let field = fault.at.strip_prefix("/rules/").unwrap_or_default();
+            let field = field.split('/').next().unwrap_or_default();
+            let problem = fault.message.split_once(": ").map(|(_, problem)| problem);
+            match (flag(field), problem) {
+                (Some(flag), Some(problem)) => format!("{flag}: {problem}"),
+                _ => fault.message.clone(),
+            }
+        };
+        let lines: Vec<String> = self.faults.iter().map(line).collect();
+        Self {
+            message: lines.join("\n"),
+            ..self
+        }
+    }
+
     pub(crate) fn code(&self) -> Code {
         self.code
     }

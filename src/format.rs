@@ -1,18 +1,25 @@
 //! Formats numbers and short texts for people, the same on the terminal, in files and on pages.
 
+use roundtable_core::characters::is_deceptive;
 use roundtable_core::format::truncated;
 pub(crate) use roundtable_core::format::{counted, grouped};
-use roundtable_core::usage::Money;
+use roundtable_core::usage::{Money, Price};
 use roundtable_engine::report::{Bar, Block, Cell, Chart, Section, Table};
+use roundtable_engine::totals::shown_cost;
 use roundtable_engine::transcript::Transcript;
 
-/// An unknown price is never shown as free.
-pub(crate) fn money(cost: Option<Money>) -> String {
-    match cost {
-        None => "price unknown".into(),
-        Some(cost) if cost == Money::ZERO => "free".into(),
-        Some(cost) => format!("${:.4}", cost.dollars()),
+/// The cost of calls that used so many tokens.
+pub(crate) fn money(cost: Option<Money>, tokens: u64) -> String {
+    shown_cost(cost, tokens)
+}
+
+/// The price of a model.
+pub(crate) fn per_million(price: Price) -> String {
+    let Price { input, output, .. } = price;
+    if input == 0.0 && output == 0.0 {
+        return "free".into();
     }
+    format!("${input} in, ${output} out per million tokens")
 }
 
 pub(crate) fn duration(ms: u64) -> String {
@@ -32,7 +39,11 @@ pub(crate) fn short(text: &str, most: usize) -> String {
 /// Without line breaks and control characters.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace()
-        .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
+        .map(|word| {
+            word.chars()
+                .filter(|c| !is_deceptive(*c))
+                .collect::<String>()
+        })
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -78,7 +89,7 @@ pub(crate) fn usage(transcript: &Transcript) -> Section {
                 grouped(sum.usage.input),
                 grouped(sum.usage.cached),
                 grouped(sum.usage.output),
-                money(sum.cost),
+                money(sum.cost, sum.usage.total()),
             ];
             table.row(cells.into_iter().map(Cell::new).collect())
         });

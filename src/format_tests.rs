@@ -15,9 +15,10 @@ fn numbers_are_written_for_people() {
 /// An unknown price is not free.
 #[test]
 fn c11_an_unknown_price_is_shown_as_unknown() {
-    assert_eq!(money(None), "price unknown");
-    assert_eq!(money(Some(Money::ZERO)), "free");
-    assert_eq!(money(Money::from_dollars(0.0123)), "$0.0123");
+    assert_eq!(money(None, 0), "price unknown");
+    assert_eq!(money(Some(Money::ZERO), 1), "free");
+    assert_eq!(money(Some(Money::ZERO), 0), "no cost");
+    assert_eq!(money(Money::from_dollars(0.0123), 1), "$0.0123");
 }
 
 #[test]

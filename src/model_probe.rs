@@ -61,7 +61,7 @@ async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, Strin
             Ok(Delta::Text(text)) => reply.push_str(&text),
             Ok(Delta::Restart { .. } | Delta::Instead(_)) => reply.clear(),
             Ok(Delta::Finish(_)) => break,
-            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_)) => {}
+            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_) | Delta::Notice(_)) => {}
             Err(error) => return Err(error.to_string()),
         }
     }

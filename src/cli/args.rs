@@ -32,6 +32,7 @@ impl DebateArgs {
             models: self.models.models()?,
             budget: self.limits.budget(app)?,
             seed: self.seed,
+            fallback_local: self.models.fallback_local,
             ..spec
         })
     }
@@ -45,23 +46,34 @@ struct ModelArgs {
     /// Model of one seat; can be repeated
     #[arg(long = "seat", value_name = "SEAT=PROVIDER:MODEL")]
     seats: Vec<String>,
+    /// Use the embedded model if a configured provider cannot be used, instead of stopping
+    #[arg(long)]
+    fallback_local: bool,
 }
 
 impl ModelArgs {
     fn models(&self) -> Result<Models, Failure> {
+        let invalid = |text: &str| {
+            Failure::usage(format!(
+                "invalid --seat '{text}': expected SEAT=PROVIDER:MODEL, such as skeptic=ollama:qwen3:32b"
+            ))
+        };
         let mut models = Models {
             all: self.model.clone(),
             ..Models::default()
         };
         for text in &self.seats {
-            let (seat, model) = text.split_once('=').ok_or_else(|| {
-                Failure::usage(format!(
-                    "invalid --seat '{text}': expected SEAT=PROVIDER:MODEL, such as skeptic=ollama:qwen3:32b"
-                ))
-            })?;
-            models
-                .seats
-                .insert(seat.trim().to_owned(), model.to_owned());
+            let (seat, model) = text.split_once('=').ok_or_else(|| invalid(text))?;
+            let seat = seat.trim();
+            if seat.is_empty() || model.trim().is_empty() {
+                return Err(invalid(text));
+            }
+            let earlier = models.seats.insert(seat.to_owned(), model.to_owned());
+            if earlier.is_some() {
+                return Err(Failure::usage(format!(
+                    "invalid --seat '{text}': '{seat}' has two models"
+                )));
+            }
         }
         Ok(models)
     }
@@ -71,7 +83,7 @@ impl ModelArgs {
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Limits {
     /// Stop with the best result so far after this many tokens
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     max_tokens_total: Option<u64>,
     /// Stop with the best result so far after this many US dollars
     #[arg(long, value_name = "DOLLARS", allow_negative_numbers = true)]

@@ -34,7 +34,8 @@ struct Prompt<'a, R: BufRead> {
 impl<R: BufRead> Prompt<'_, R> {
     fn assessment(&mut self, record: &DebateRecord) -> Result<Assessment, Failure> {
         let decision = record.final_consensus.as_ref();
-        let decision = decision.map_or("", |consensus| consensus.decision.as_str());
+        let decision = decision.and_then(|consensus| consensus.decision.as_deref());
+        let decision = decision.unwrap_or("no decision was recorded");
         (self.print)(&output::harmless(&format!(
             "{}\nDecision: {decision}\n\nPress Enter to skip a question or to end a list.\n\n",
             record.topic
@@ -173,6 +174,10 @@ impl<R: BufRead> Prompt<'_, R> {
                 return Ok(None);
             }
             let number = line.trim_end_matches('%').trim().parse::<f64>().ok();
+            if number.is_some_and(|number| 0.0 < number && number < 1.0) && !line.ends_with('%') {
+                (self.print)("Enter percent: 70 for 70%, or 0.7% for less than one percent.\n");
+                continue;
+            }
             let share = number.and_then(|percent| Probability::new(percent / 100.0).ok());
             if share.is_some() {
                 return Ok(share);

@@ -4,17 +4,20 @@ use std::process::ExitCode;
 
 use roundtable_engine::cast::councils::CouncilsSpec;
 use roundtable_engine::cast::{Cast, Tier};
-use roundtable_engine::data::{DataKind, is_name};
+use roundtable_engine::data::{DataError, DataKind, Origin, Text, closest, is_name};
+use roundtable_engine::protocol::{Context, Request};
+use roundtable_engine::protocols;
 use serde_json::json;
 
 use super::{output, own_files};
 use crate::app_context::AppContext;
-use crate::failure::Failure;
+use crate::clock;
+use crate::failure::{Code, Failure};
 
 /// List, show and create casts: who takes part
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable casts list\n  roundtable casts show themis\n  roundtable casts new grant --from rfc\n  roundtable casts check grant\n\nYour own casts are in the folder `casts` of your configuration folder; one with the name of a built-in cast replaces it."
+    after_help = "Examples:\n  roundtable casts list\n  roundtable casts show themis\n  roundtable casts new grant --from rfc\n  roundtable casts check grant\n\nYour own casts are in the folder `casts` of your configuration folder, or next to the configuration file in use; one with the name of a built-in cast replaces it."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -54,7 +57,7 @@ enum Command {
 
 pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     match &args.command {
-        None | Some(Command::List) => list(app, args.json)?,
+        None | Some(Command::List) => return list(app, args.json),
         Some(Command::Show { name }) => show(app, name, args.json)?,
         Some(Command::New { name, from }) => new(app, name, from)?,
         Some(Command::Check { name }) => check(app, name, args.json)?,
@@ -62,12 +65,86 @@ pub(crate) fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(app: &AppContext, as_json: bool) -> Result<(), Failure> {
-    let mut rows = Vec::new();
-    for (file, text) in app.data.all(DataKind::Casts)? {
-        let cast = Cast::load(&app.data, file.trim_end_matches(".toml"))?;
-        rows.push((cast, own_files::shown(&text.origin)));
+/// The errors of a cast that its protocol would report when a debate starts.
+fn checked(app: &AppContext, text: &Text) -> Result<Cast, DataError> {
+    let cast = Cast::of(text)?;
+    cast.check_name(text)?;
+    let Some(protocol) = protocols::named(&cast.protocol) else {
+        let names: Vec<&str> = protocols::ALL
+            .iter()
+            .map(|protocol| protocol.name())
+            .collect();
+        let hint = closest(&cast.protocol, names.iter().copied()).map_or_else(
+            || format!("known: {}", names.join(", ")),
+            |close| format!("did you mean '{close}'?"),
+        );
+        let message = format!("unknown protocol '{}'; {hint}", cast.protocol);
+        return Err(text.broken(text.line_of_key("protocol"), message));
+    };
+    let file = match &text.origin {
+        Origin::File(path) => path.display().to_string(),
+        Origin::BuiltIn => cast.name.clone(),
+    };
+    let request = Request {
+        question: "Is this cast valid?".into(),
+        cast: Some(file),
+        sources: Vec::new(),
+    };
+    let context = Context {
+        data: &app.data,
+        max_question_tokens: app.config.limits.max_question_tokens,
+        now: clock::now(),
+        settings: app.config.settings_of(protocol.name(), &app.environment),
+        history: Vec::new(),
+        learned: None,
+    };
+    let faults = protocol
+        .validate(json!({}), request, context)
+        .err()
+        .unwrap_or_default();
+    // The other faults are about the question, which is not the user's.
+    match faults
+        .into_iter()
+        .find(|fault| fault.at.starts_with("/cast"))
+    {
+        Some(fault) => {
+            let file = format!("{}:", text.file());
+            let message = fault.message.strip_prefix(&file).unwrap_or(&fault.message);
+            let (line, message) = message.split_once(": ").unwrap_or(("1", message));
+            Err(text.broken(line.parse().unwrap_or(1), message.to_owned()))
+        }
+        None => Ok(cast),
     }
+}
+
+/// The errors of all casts.
+pub(super) fn problems(app: &AppContext) -> Result<Vec<DataError>, DataError> {
+    let all = app.data.all(DataKind::Casts)?;
+    let own = all.values().filter(|text| text.origin != Origin::BuiltIn);
+    Ok(own.filter_map(|text| checked(app, text).err()).collect())
+}
+
+fn list(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
+    let mut rows = Vec::new();
+    let mut broken = Vec::new();
+    for text in app.data.all(DataKind::Casts)?.into_values() {
+        match Cast::of(&text) {
+            Ok(cast) => rows.push((cast, own_files::shown(&text.origin))),
+            Err(error) => broken.push(error),
+        }
+    }
+    print_list(&rows, as_json)?;
+    for error in &broken {
+        output::error(&error.to_string());
+    }
+    Ok(if broken.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        Code::Other.into()
+    })
+}
+
+fn print_list(rows: &[(Cast, String)], as_json: bool) -> Result<(), Failure> {
     if as_json {
         let all: Vec<_> = rows
             .iter()
@@ -163,7 +240,7 @@ fn show_councils(panel: &CouncilsSpec) {
 }
 
 fn check(app: &AppContext, name: &str, as_json: bool) -> Result<(), Failure> {
-    let cast = Cast::named_or_file(&app.data, name)?;
+    let cast = checked(app, &Cast::find(&app.data, name)?)?;
     let (councils, judges) = cast.panel.as_ref().map_or((0, 0), |panel| {
         (panel.councils.len(), panel.judges().count())
     });

@@ -1,12 +1,12 @@
 //! `roundtable config`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use roundtable_engine::algorithm::Algorithm;
 use serde_json::json;
 
-use crate::config::{self, Origin};
+use crate::config::{self, Environment, Origin};
 
 use super::output;
 use crate::app_context::AppContext;
@@ -52,6 +52,23 @@ enum Command {
     Path,
 }
 
+impl Args {
+    pub(crate) fn is_path(&self) -> bool {
+        matches!(self.command, Some(Command::Path))
+    }
+}
+
+/// `config path`, which works with an invalid file too: that is when the path is needed.
+pub(crate) fn print_path(given: Option<&Path>, args: &Args) -> Result<ExitCode, Failure> {
+    let path = config::path_in_use(given, &Environment::read())?;
+    if args.json {
+        output::json(&json!({ "path": path }))?;
+    } else {
+        output::line(&path.display().to_string());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
         None | Some(Command::Show) => show(app, args.json)?,
@@ -62,8 +79,7 @@ pub(crate) fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
         }
         Some(Command::SetAlgorithm { name }) => set_algorithm(app, &name)?,
         Some(Command::Algorithms) => algorithms(app, args.json)?,
-        Some(Command::Path) if args.json => output::json(&json!({ "path": path(app) }))?,
-        Some(Command::Path) => output::line(&path(app).display().to_string()),
+        Some(Command::Path) => return print_path(app.config.source.as_deref(), &args),
     }
     Ok(ExitCode::SUCCESS)
 }

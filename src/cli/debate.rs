@@ -34,12 +34,13 @@ number or a forecast: delphi. To see both sides of a decision: devils-advocate. 
 `roundtable modes show NAME` prints a mode, `roundtable modes new NAME` creates your own.
 
 The panel votes ACCEPT, MINOR or BLOCKER after each round. The debate ends when at least 80% vote ACCEPT or MINOR, no BLOCKER is
-open and every confidence is at least 0.70; when two rounds change nothing; or after the last round. A panel that agrees too
-early has to object first.
+open, every confidence is at least 0.70 and the answers do not contradict each other; when two rounds change nothing; or after
+the last round. If all but one stand for an answer, it is the majority's; with less, the debate waits for your decision:
+`roundtable resume --decide CHOICE`. A panel that agrees too early has to object first.
 
 With --enhanced, every claim carries evidence of one of six types, with a source and a confidence. After each round, the
 similarity of the positions, their shift and the shared sources are measured; these measures decide when the debate ends. Without
-progress, it waits for your decision: `roundtable resume --decide CHOICE`. This works with every mode.
+progress, it waits for your decision. This works with every mode.
 
 Examples:
   roundtable debate \"Should we move the billing service to Rust?\" --mode adversarial
@@ -84,6 +85,9 @@ pub(crate) struct Args {
     /// The kind of question: the debate uses lessons from post-mortems of this domain
     #[arg(long, value_parser = domain, conflicts_with = "no_enhanced")]
     domain: Option<Domain>,
+    /// Never wait for your decision: without a majority the debate ends without a consensus
+    #[arg(long)]
+    no_escalation: bool,
     /// Speak between rounds: the seats see what you type from the next round on
     #[arg(long)]
     interactive: bool,
@@ -111,6 +115,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         seats: args.seats,
         enhanced: (args.enhanced || args.no_enhanced).then_some(args.enhanced),
         algorithm: args.algorithm,
+        escalation: args.no_escalation.then_some(false),
         domain: args.domain.map(|domain| domain.name().to_owned()),
     };
     let question = read_text(&args.question, "debate")?;

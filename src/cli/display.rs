@@ -10,10 +10,12 @@ pub(super) mod wrap;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use roundtable_core::characters::escape_json;
 use roundtable_engine::envelope::Envelopes;
 use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
+use roundtable_engine::remarks::for_people;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::Sum;
 use roundtable_engine::transcript::{Planned, Transcript};
@@ -94,6 +96,11 @@ impl Display {
             headed_step: None,
             convergence: Vec::new(),
         };
+        if mode.events
+            && let Ok(line) = serde_json::to_string(&display.envelopes.opening(id))
+        {
+            output::line(&line);
+        }
         if !mode.quiet {
             output::note(&format!(
                 "\n{}\n{}",
@@ -145,7 +152,7 @@ impl Display {
             && let Some(envelope) = self.envelopes.wrap(&notice.event)
             && let Ok(line) = serde_json::to_string(&envelope)
         {
-            output::line(&line);
+            output::line(&escape_json(line));
         }
         if self.mode.quiet {
             return;
@@ -173,6 +180,7 @@ impl Display {
             } => self.step_started(step, seat, *round, model),
             Event::Chunk { step, text, .. } => self.chunk(step, text),
             Event::StepRestarted { step, reason } => self.step_restarted(step, reason),
+            Event::StepFinished(step) if step.reused => {}
             Event::StepFinished(step) => self.step_finished(step),
             Event::StepFailed(step) => {
                 self.close();
@@ -332,7 +340,7 @@ impl Display {
             output::note(&self.wrapped(&output::harmless(&step.text)));
         }
         for remark in &step.remarks {
-            let remark = output::harmless(remark);
+            let remark = output::harmless(for_people(remark));
             output::note(&painted(WARN, &self.wrapped(&remark)));
         }
         let report = protocols::report(&self.entries);

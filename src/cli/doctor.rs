@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use roundtable_engine::mode::Mode;
 use roundtable_engine::prompt::Prompts;
 use roundtable_engine::reasoning::Library;
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::format::counted;
 use crate::model_probe::trial;
 use crate::models::{ModelPreferences, Search, discover};
 
-use super::{output, pull};
+use super::{casts, output, pull};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
@@ -46,16 +47,23 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     add(store(app).await);
     add(embedder(app, is_verbose).await);
     let found = discover(&app.models, &ModelPreferences::default(), Search::FirstFit).await;
-    let chosen: BTreeSet<ModelName> = [found.deliberate, found.fast]
+    let chosen: BTreeSet<ModelName> = [&found.deliberate, &found.fast]
         .into_iter()
         .flatten()
-        .map(|choice| choice.model)
+        .map(|choice| choice.model.clone())
         .collect();
     if chosen.is_empty() {
+        let reason = found.unavailable.clone();
         add(Check {
             part: "model".into(),
-            outcome: Err("no usable model found".into()),
+            outcome: Err(reason.unwrap_or_else(|| "no usable model found".into())),
             advice: found.advice.clone(),
+        });
+    } else if let Some(substitution) = found.substitution() {
+        add(Check {
+            part: "model".into(),
+            outcome: Err(substitution),
+            advice: None,
         });
     }
     for name in chosen {
@@ -113,9 +121,20 @@ fn data_files(app: &AppContext) -> Check {
         .map_err(|error| error.to_string())
         .and_then(|library| {
             Prompts::load(&app.data).map_err(|error| error.to_string())?;
+            for name in Mode::names(&app.data).map_err(|error| error.to_string())? {
+                Mode::load(&app.data, &name).map_err(|error| error.to_string())?;
+            }
+            let problems = casts::problems(app).map_err(|error| error.to_string())?;
+            if let Some(first) = problems.first() {
+                return Err(first.to_string());
+            }
+            if let Some(provider) = app.models.unknown_price_providers().first() {
+                return Err(format!("prices.toml: unknown provider '{provider}'"));
+            }
             Ok(format!(
-                "{} reasoning templates, prompts and casts",
-                library.all().len()
+                "{} reasoning templates, prompts, modes and casts; yours are in {}",
+                library.all().len(),
+                folders(app)
             ))
         });
     Check {
@@ -124,6 +143,16 @@ fn data_files(app: &AppContext) -> Check {
             .is_err()
             .then(|| "fix or remove the file; without it the built-in one is used".to_owned()),
         outcome: loaded,
+    }
+}
+
+fn folders(app: &AppContext) -> String {
+    let folders = app.data.folders().iter();
+    let names: Vec<String> = folders.map(|folder| folder.display().to_string()).collect();
+    if names.is_empty() {
+        "no folder".into()
+    } else {
+        names.join(" and ")
     }
 }
 

@@ -1,9 +1,11 @@
 //! `roundtable export`
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use roundtable_core::characters::escape_json;
 use roundtable_core::dataset::{self, Filter};
 use roundtable_engine::protocols::dialectic::{Trace, candidate, example, preference};
 
@@ -11,6 +13,7 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::export::{self, ExportError, Format};
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::store::{DebateRow, Store};
 
 /// Write debates as JSON, YAML, Markdown, a self-contained HTML page, or training data.
@@ -26,11 +29,11 @@ pub(crate) struct Args {
     /// Write to this file instead of standard output.
     #[arg(long, short)]
     output: Option<PathBuf>,
-    /// jsonl: chats for fine-tuning, or pairs of first and final answer for preference training.
-    #[arg(long, value_enum, default_value_t = TrainingKind::Chat)]
-    training: TrainingKind,
-    /// jsonl: the minimum score; the user's rating counts before the judge's score.
-    #[arg(long, default_value_t = 8.0)]
+    /// jsonl: chats for fine-tuning (the default), or pairs of first and final answer for preference training.
+    #[arg(long, value_enum)]
+    training: Option<TrainingKind>,
+    /// jsonl: the minimum score, from 0 to 10; the user's rating counts before the judge's score.
+    #[arg(long, default_value_t = 8.0, value_parser = score)]
     min_score: f64,
     /// jsonl: the minimum number of rounds.
     #[arg(long, default_value_t = 1)]
@@ -49,7 +52,19 @@ enum TrainingKind {
     Preference,
 }
 
+fn score(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok();
+    number
+        .filter(|score| (0.0..=10.0).contains(score))
+        .ok_or("expected a number from 0 to 10")
+}
+
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    if args.training.is_some() && args.format != Format::Jsonl {
+        return Err(Failure::usage(
+            "invalid --training: only --format jsonl writes training data",
+        ));
+    }
     let store = app.store().await?;
     let text = match args.format {
         Format::Jsonl => training(&store, &args).await?,
@@ -110,16 +125,38 @@ async fn training(store: &Store, args: &Args) -> Result<String, Failure> {
         min_answer_chars: args.min_length,
         max_answer_chars: args.max_length,
     };
-    let lines: Vec<String> = dataset::select(&candidates, &filter)
-        .into_iter()
-        .filter_map(|index| line(&traces[index], args.training))
+    let kind = args.training.unwrap_or(TrainingKind::Chat);
+    let selected = dataset::select(&candidates, &filter);
+    let lines: Vec<String> = selected
+        .iter()
+        .filter_map(|index| line(&traces[*index], kind))
         .collect();
     output::note(&format!(
-        "{} of {} debates match the filter (score {} and above).",
+        "Exported {} of {}.",
         lines.len(),
-        rows.len(),
-        args.min_score
+        counted(rows.len(), "debate")
     ));
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    *reasons
+        .entry("without an answer, or not from `ask`")
+        .or_default() += rows.len() - candidates.len();
+    *reasons
+        .entry("first and final answer are the same")
+        .or_default() += selected.len() - lines.len();
+    for (index, candidate) in candidates.iter().enumerate() {
+        if !selected.contains(&index) {
+            *reasons
+                .entry(
+                    filter
+                        .rejection(candidate)
+                        .unwrap_or("a better answer to the same question"),
+                )
+                .or_default() += 1;
+        }
+    }
+    for (reason, count) in reasons.into_iter().filter(|(_, count)| *count > 0) {
+        output::note(&format!("Left out {count}: {reason}"));
+    }
     Ok(lines.into_iter().map(|line| line + "\n").collect())
 }
 
@@ -128,4 +165,5 @@ fn line(trace: &Trace, kind: TrainingKind) -> Option<String> {
         TrainingKind::Chat => serde_json::to_string(&example(trace)?).ok(),
         TrainingKind::Preference => serde_json::to_string(&preference(trace)?).ok(),
     }
+    .map(escape_json)
 }

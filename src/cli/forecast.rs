@@ -1,5 +1,6 @@
 //! `roundtable forecast`: five roles argue about what will happen.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -36,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     rounds: Option<u32>,
     /// Weight of the judge against the mean of all roles, from 0 to 1
-    #[arg(long, value_name = "WEIGHT")]
+    #[arg(long, value_name = "WEIGHT", value_parser = weight, allow_negative_numbers = true)]
     judge_weight: Option<f64>,
     /// Use only this role; can be repeated
     #[arg(long = "role", value_name = "NAME")]
@@ -59,6 +60,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Some(given) => read_text(given, "forecast")?,
         None => String::new(),
     };
+    check_distinct(&args.outcomes)?;
     let texts = |texts: Vec<String>| texts.into_iter().map(Value::from).collect::<Vec<_>>();
     let request = args.request.as_deref().map(read_request).transpose()?;
     let context = args.context.as_deref().map(read_file).transpose()?;
@@ -77,7 +79,41 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         cast: Some(args.cast),
         ..DebateSpec::new(&Forecast, question, &input)
     };
-    start(app, spec, &args.debate).await
+    let started = start(app, spec, &args.debate).await;
+    started.map_err(|failure| failure.naming_flags(flag))
+}
+
+fn flag(field: &str) -> Option<&'static str> {
+    Some(match field {
+        "outcomes" => "--outcome",
+        "rounds" => "--rounds",
+        "roles" => "--role",
+        "judge_weight" => "--judge-weight",
+        "domain" => "--domain",
+        "resolves" => "--resolves",
+        _ => return None,
+    })
+}
+
+/// JSON has no NaN, so the request could not contain it.
+fn weight(text: &str) -> Result<f64, &'static str> {
+    let number = text.parse().ok();
+    number
+        .filter(|weight| (0.0..=1.0).contains(weight))
+        .ok_or("expected a number from 0 to 1")
+}
+
+fn check_distinct(outcomes: &[String]) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    match outcomes
+        .iter()
+        .find(|outcome| !seen.insert(outcome.trim().to_lowercase()))
+    {
+        Some(outcome) => Err(Failure::usage(format!(
+            "invalid --outcome '{outcome}': given twice; the outcomes must differ"
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn read_request(given: &str) -> Result<Value, Failure> {

@@ -5,13 +5,30 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// The text of an argument: `-` is standard input, an existing path without spaces is that file, anything else is the text
-/// itself.
+/// Extensions of files that contain text.
+const TEXT_FILES: [&str; 16] = [
+    "adoc", "csv", "docx", "htm", "html", "json", "log", "markdown", "md", "org", "pdf", "rst",
+    "text", "txt", "yaml", "yml",
+];
+
+/// The text of an argument: `-` is standard input, an existing file is its content, anything else is the text itself. A path
+/// without a file is an error: debating a file name would cost money and answer nothing.
 pub(crate) fn read_text(argument: &str, command: &str) -> Result<String, Failure> {
+    let path = Path::new(argument);
     let text = if argument == "-" {
         read_stdin()?
-    } else if !argument.contains(char::is_whitespace) && Path::new(argument).is_file() {
-        read_file(Path::new(argument))?
+    } else if path.is_file() {
+        read_file(path)?
+    } else if path.is_dir() || looks_like_a_path(argument) {
+        let problem = if path.is_dir() {
+            "is a folder"
+        } else {
+            "does not exist"
+        };
+        return Err(Failure::usage(format!(
+            "'{argument}' {problem}: pass the question in quotes, or a file that contains it. To debate this text itself, \
+             pipe it in: `roundtable {command} -`"
+        )));
     } else {
         argument.to_owned()
     };
@@ -22,6 +39,18 @@ pub(crate) fn read_text(argument: &str, command: &str) -> Result<String, Failure
         )));
     }
     Ok(text)
+}
+
+/// One word with a folder or the extension of a text file; a question may contain a slash, but ends in a question mark.
+fn looks_like_a_path(argument: &str) -> bool {
+    if argument.contains(char::is_whitespace) || argument.ends_with('?') {
+        return false;
+    }
+    let extension = Path::new(argument).extension();
+    let is_text_file = extension
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| TEXT_FILES.contains(&extension.to_ascii_lowercase().as_str()));
+    argument.contains(['/', '\\']) || is_text_file
 }
 
 pub(crate) fn read_stdin() -> Result<String, Failure> {

@@ -22,7 +22,7 @@ use crate::setup::DebateSpec;
 )]
 pub(crate) struct Args {
     /// The content: text, Markdown or subtitles (.srt, .vtt), or - for standard input
-    #[arg(required = true, value_name = "CONTENT")]
+    #[arg(required_unless_present = "image", value_name = "CONTENT")]
     content: Vec<String>,
     /// A transcript of the content; can be repeated
     #[arg(long, value_name = "FILE")]
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// Metadata about the content, in any text format; can be repeated
     #[arg(long, value_name = "FILE")]
     meta: Vec<PathBuf>,
-    /// A picture that belongs to the content, for models with vision; can be repeated
+    /// A picture that belongs to the content or is the content, for models with vision; can be repeated
     #[arg(long, value_name = "FILE")]
     image: Vec<PathBuf>,
     /// The cast: themis, rfc, essay, your own, or a file

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Only debates in this state: queued, running, waiting, complete, partial, failed or cancelled
     #[arg(long)]
     state: Option<String>,
-    /// Only debates of this protocol: dialectic, modes, forecast or councils
+    /// Only debates of this protocol: dialectic, modes, panel, forecast or councils
     #[arg(long)]
     protocol: Option<String>,
     /// Only debates whose question contains this text
@@ -45,20 +45,24 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         offset: args.offset,
         ..Filter::default()
     };
+    let is_filtered =
+        filter.state.is_some() || filter.protocol.is_some() || filter.search.is_some();
     let store = app.store().await?;
     let page = store.list(&filter).await?;
     store.close().await;
     if args.json {
         output::json(&page.debates)?;
-    } else if page.debates.is_empty() {
-        output::note("No debates found. Start one with `roundtable ask \"…\"`.");
+    } else if !page.debates.is_empty() {
+        print(&page.debates, &filter, page.total);
+    } else if is_filtered || page.total > 0 {
+        output::note("No debate matches.");
     } else {
-        print(&page.debates, page.total);
+        output::note("No debates yet. Start one with `roundtable ask \"…\"`.");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(debates: &[DebateRow], total: u64) {
+fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
     let max_question = output::width().saturating_sub(66).max(24);
     let header = format!(
         "{:<8}  {:<9}  {:<16}  {:>9}  {:>13}  question",
@@ -74,13 +78,14 @@ fn print(debates: &[DebateRow], total: u64) {
             row.state.name(),
             when.chars().take(16).collect::<String>(),
             output::grouped(totals.input_tokens + totals.output_tokens),
-            output::money(totals.cost_usd),
+            output::money(totals.cost_usd, totals.input_tokens + totals.output_tokens),
             output::short(&row.question, max_question),
         ));
     }
-    if total > debates.len() as u64 {
+    let last = filter.offset + debates.len() as u64;
+    if total > last {
         output::note(&format!(
-            "Showing {} of {}; use --offset for more.",
+            "Showing {} of {}; for more: --offset {last}",
             debates.len(),
             output::grouped(total)
         ));

@@ -25,6 +25,7 @@ mod output;
 mod own_files;
 mod panel;
 mod post_mortem;
+mod prompts;
 mod pull;
 mod rate;
 mod record;
@@ -40,6 +41,7 @@ mod stored_debate;
 mod templates;
 mod token;
 mod track;
+mod usage;
 mod worker;
 
 use std::path::PathBuf;
@@ -51,6 +53,9 @@ use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::store::Address;
 
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
 /// Have a panel of language models debate a question before you rely on the answer
 #[derive(Debug, Parser)]
 #[command(
@@ -60,18 +65,19 @@ use crate::store::Address;
 )]
 struct Cli {
     /// Configuration file; otherwise roundtable.toml in the working folder or in your configuration folder
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     config: Option<PathBuf>,
     /// Folder of the stored debates
     #[arg(
         long,
         global = true,
         value_name = "FOLDER",
+        help_heading = GLOBAL,
         conflicts_with = "database"
     )]
     data: Option<PathBuf>,
     /// PostgreSQL database of the stored debates, instead of a folder
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", help_heading = GLOBAL)]
     database: Option<String>,
     #[command(subcommand)]
     command: Command,
@@ -123,6 +129,8 @@ enum Command {
     Modes(modes::Args),
     /// List, show and create casts: who takes part
     Casts(casts::Args),
+    /// List and print prompts: what the models are told
+    Prompts(prompts::Args),
     /// List available models, and which ones would be used
     Models(models::Args),
     /// Download the embedded model and embedder
@@ -144,7 +152,10 @@ enum Command {
 }
 
 pub(crate) fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::report(&error),
+    };
     // One thread is enough: the program waits for models. The embedded model has threads of its own.
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -162,7 +173,10 @@ pub(crate) fn main() -> ExitCode {
         reason = "the future of `block_on` is polled after every I/O event, a spawned task only when it is woken"
     )]
     let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
-        Ok(Ok(code)) => code,
+        Ok(Ok(code)) => match output::write_failure() {
+            None => code,
+            Some(failure) => report(&failure),
+        },
         Ok(Err(failure)) => report(&failure),
         Err(error) => report(&Failure::other(format!("internal error: {error}"))),
     };
@@ -183,6 +197,11 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     }
     if let Command::Schema(args) = &cli.command {
         return schema::run(args);
+    }
+    if let Command::Config(args) = &cli.command
+        && args.is_path()
+    {
+        return config::print_path(cli.config.as_deref(), args);
     }
     let given = match (cli.database, cli.data) {
         (Some(url), _) if Address::is_server(&url) => Some(Address::parse(&url)),
@@ -218,6 +237,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Templates(args) => templates::run(&app, args).await,
         Command::Modes(args) => modes::run(&app, &args),
         Command::Casts(args) => casts::run(&app, &args),
+        Command::Prompts(args) => prompts::run(&app, &args),
         Command::Models(args) => models::run(&app, args).await,
         Command::Pull(args) => pull::run(&app, args).await,
         Command::Config(args) => config::run(&app, args),

@@ -2,13 +2,19 @@
 
 use std::process::ExitCode;
 
+use roundtable_engine::cast::Cast;
+use roundtable_engine::protocol::Protocol;
+use roundtable_engine::protocols::Dialectic;
 use serde_json::json;
 
-use crate::models::{Choice, ModelPreferences, Search, discover};
+use crate::format::per_million;
+use crate::models::{Choice, Discovery, ModelPreferences, Search, discover};
 
 use super::output;
 use crate::app_context::AppContext;
+use crate::config::ModelName;
 use crate::failure::Failure;
+use crate::setup::{no_model, proposed_models};
 
 /// List available models, and which ones would be used
 #[derive(Debug, clap::Args)]
@@ -41,6 +47,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             "fast": tier(found.fast.as_ref()),
             "embedder": app.embedder_name(),
             "found": findings,
+            "unavailable": found.unavailable,
             "advice": found.advice,
             "prices_as_of": app.models.prices_as_of(),
         }))?;
@@ -48,15 +55,8 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         for (tier, choice) in [("deliberate", &found.deliberate), ("fast", &found.fast)] {
             match choice {
                 Some(choice) => {
-                    let price = price(choice).map_or_else(
-                        || "price unknown".to_owned(),
-                        |price| {
-                            format!(
-                                "${} in, ${} out per million tokens",
-                                price.input, price.output
-                            )
-                        },
-                    );
+                    let price =
+                        price(choice).map_or_else(|| "price unknown".to_owned(), per_million);
                     output::line(&format!(
                         "{tier:<11} {}\n            {}; {price}",
                         output::painted(output::BOLD, &choice.model.to_string()),
@@ -67,6 +67,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
             }
         }
         output::line(&format!("{:<11} {}", "embedder", app.embedder_name()));
+        for (seat, model) in preferred(app, &found).await? {
+            output::line(&format!("{seat:<11} {model}: the cast of `ask` prefers it"));
+        }
         output::line("\nFound:");
         for finding in &found.findings {
             output::line(&format!("  {:<12} {}", finding.provider, finding.note));
@@ -87,7 +90,29 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         }
     }
     if found.deliberate.is_none() && found.fast.is_none() {
-        return Err(Failure::no_model("no usable model found"));
+        return Err(no_model(&found));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The seats of `ask` that get another model than their tier, because the cast prefers one that the server has.
+async fn preferred(
+    app: &AppContext,
+    found: &Discovery,
+) -> Result<Vec<(String, ModelName)>, Failure> {
+    let mut cast = Cast::load(&app.data, Dialectic::CAST)?;
+    cast.seats.retain(|seat| seat.prefers.is_some());
+    let tiers: Vec<&ModelName> = [&found.deliberate, &found.fast]
+        .into_iter()
+        .flatten()
+        .map(|choice| &choice.model)
+        .collect();
+    if tiers.is_empty() || cast.seats.is_empty() {
+        return Ok(Vec::new());
+    }
+    let proposed = proposed_models(app, &cast).await;
+    Ok(proposed
+        .into_iter()
+        .filter(|(_, model)| !tiers.contains(&model))
+        .collect())
 }

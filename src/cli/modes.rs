@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// List, show and create debate modes
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable modes list\n  roundtable modes show delphi\n  roundtable modes new premortem\n  roundtable modes check premortem.toml\n\nYour own modes are in the folder `modes` of your configuration folder; one with the name of a built-in mode replaces it."
+    after_help = "Examples:\n  roundtable modes list\n  roundtable modes show delphi\n  roundtable modes new premortem\n  roundtable modes check premortem.toml\n\nYour own modes are in the folder `modes` of your configuration folder, or next to the configuration file in use; one with the name of a built-in mode replaces it."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

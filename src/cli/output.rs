@@ -1,9 +1,12 @@
-//! Output to a terminal, a pipe or a file. Colours are for terminals only; a closed pipe is not an error.
+//! Output to a terminal, a pipe or a file. Colours are for terminals only. A closed pipe is not an error; any other failed write
+//! to standard output is one when the program ends (see [`write_failure`]).
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
+use roundtable_core::characters::{escape_json, is_deceptive};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -46,11 +49,26 @@ pub(crate) fn painted(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// To standard output. Write errors are ignored: the reader may have closed the pipe.
+/// The first error of a write to standard output.
+static WRITE_FAILURE: OnceLock<String> = OnceLock::new();
+
+/// The failure of a command whose output could not be written.
+pub(crate) fn write_failure() -> Option<Failure> {
+    let error = WRITE_FAILURE.get()?;
+    Some(Failure::other(format!(
+        "cannot write to standard output: {error}"
+    )))
+}
+
+/// To standard output. That the reader has closed the pipe is not an error.
 pub(crate) fn print(text: &str) {
     let mut out = anstream::stdout().lock();
-    let _ = out.write_all(text.as_bytes());
-    let _ = out.flush();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = WRITE_FAILURE.set(error.to_string());
+    }
 }
 
 pub(crate) fn line(text: &str) {
@@ -79,10 +97,10 @@ pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Indented JSON with a line break at the end.
+/// Indented JSON with a line break at the end, safe for a terminal.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)
-        .map(|text| text + "\n")
+        .map(|text| escape_json(text) + "\n")
         .map_err(|error| Failure::other(format!("cannot write JSON: {error}")))
 }
 
@@ -124,11 +142,10 @@ pub(crate) fn width() -> usize {
     usize::from(columns).clamp(40, 200)
 }
 
-/// Removes control characters: text from a model must not move the cursor, set titles or hide text.
+/// Removes control characters and direction controls: text from a model must not move the cursor, set titles, hide text or
+/// reorder it.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| !is_deceptive(*c)).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use roundtable_engine::protocols::forecast::{Outcome, Rules, scored};
+use roundtable_engine::protocols::forecast::{Outcome, Rules, resolution_of, scored};
+use serde_json::json;
 
 use crate::clock;
 use crate::store::Resolution;
@@ -28,6 +29,9 @@ pub(crate) struct Args {
     /// Source of the outcome: a person or a publication
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
@@ -47,6 +51,12 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         )?),
         None => None,
     };
+    if outcome.is_none() && resolution_of(&entries).is_none() {
+        return Err(Failure::usage(format!(
+            "debate {} has no recorded outcome to withdraw",
+            row.id
+        )));
+    }
     let now = clock::now();
     let resolution = Resolution {
         outcome: outcome.map(|outcome| outcome.id.clone()),
@@ -55,15 +65,25 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     store.resolve(row.id, resolution, now).await?;
     let entries = store.entries(row.id).await?;
     store.close().await;
+    let scored = scored(&row.id.to_string(), &entries, now);
+    if args.json {
+        output::json(&json!({
+            "id": row.id,
+            "outcome": outcome.map(|outcome| &outcome.id),
+            "label": outcome.map(|outcome| &outcome.label),
+            "scores": scored,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     match outcome {
-        None => output::note(&format!("Removed the outcome of {}.", row.id)),
+        None => output::line(&format!("Removed the outcome of {}.", row.id)),
         Some(outcome) => {
-            output::note(&format!(
+            output::line(&format!(
                 "Recorded outcome '{}' for {}.",
                 outcome.label, row.id
             ));
-            match (scored("", &entries, now), rules.resolves_on) {
-                (Some(scored), _) => output::note(&format!(
+            match (scored, rules.resolves_on) {
+                (Some(scored), _) => output::line(&format!(
                     "Brier score {:.3}, log score {:.3} (uniform: {:.3}, {:.3}; lower is better).",
                     scored.debate.brier,
                     scored.debate.log,
@@ -71,9 +91,9 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
                     scored.uniform.log
                 )),
                 (None, Some(day)) => {
-                    output::note(&format!("It will be scored after {day}."));
+                    output::line(&format!("It will be scored after {day}."));
                 }
-                (None, None) => output::note("It has no probabilities to score."),
+                (None, None) => output::line("It has no probabilities to score."),
             }
         }
     }

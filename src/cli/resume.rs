@@ -107,7 +107,7 @@ async fn decision_on(
     let is_pause = query.options.iter().any(|option| option == CONTINUE);
     let from_command_line = |choice: &str| UserDecision {
         choice: choice.to_owned(),
-        note: Some("on the command line".into()),
+        note: None,
     };
     let can_ask = args.output.may_ask() && is_interactive();
     let decision = match &args.decide {

@@ -7,6 +7,7 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 use crate::format::counted;
+use crate::store::DebateRow;
 
 /// Delete debates
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,10 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     // All ids are checked before anything is deleted.
     let mut rows = Vec::new();
     for id in &args.ids {
-        rows.push(store.find(id).await?);
+        let row = store.find(id).await?;
+        if !rows.iter().any(|known: &DebateRow| known.id == row.id) {
+            rows.push(row);
+        }
     }
     for row in &rows {
         output::note(&format!("{}  {}", row.id, output::short(&row.question, 60)));

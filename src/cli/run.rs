@@ -119,6 +119,11 @@ pub(crate) async fn run(
     let shown = display.show_result(&stored);
     store.close().await;
     shown?;
+    // Otherwise the summary has the reason.
+    if mode.quiet && stored.transcript.state == State::Failed {
+        let reason = stored.transcript.reason.as_deref();
+        output::error(&output::harmless(reason.unwrap_or("the debate failed")));
+    }
     Ok(exit_code(&stored.transcript))
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable schema councils > councils.schema.json")]
 pub(crate) struct Args {
-    /// The protocol: councils or forecast
+    /// The protocol: councils, forecast or panel
     name: String,
 }
 

@@ -100,6 +100,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     if !args.list {
         check_decided(&row)?;
         let new = events(args)?;
+        check_dates(&row, &new)?;
         let count = new.len();
         let follow_up = FollowUp {
             tracked: new,
@@ -126,6 +127,26 @@ pub(super) fn check_decided(row: &DebateRow) -> Result<(), Failure> {
         State::Failed | State::Cancelled => Err(Failure::usage(format!(
             "debate {id} ended without a decision ({state}); continue it with `roundtable resume {id}`"
         ))),
+    }
+}
+
+/// An event follows its decision; a day is allowed for time zones.
+fn check_dates(row: &DebateRow, events: &[Tracked]) -> Result<(), Failure> {
+    let stamp = clock::stamp(row.created_at);
+    let decided = stamp.get(..10).and_then(|day| day.parse::<Date>().ok());
+    let Some(decided) = decided else {
+        return Ok(());
+    };
+    let first = decided.yesterday().unwrap_or(decided);
+    match events
+        .iter()
+        .filter_map(|event| event.date)
+        .find(|date| *date < first)
+    {
+        Some(date) => Err(Failure::usage(format!(
+            "invalid date {date}: the debate began on {decided}, and the event follows its decision"
+        ))),
+        None => Ok(()),
     }
 }
 

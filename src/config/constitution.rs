@@ -50,13 +50,22 @@ fn parse(text: &str) -> Result<Option<DebatePolicy>, (usize, String)> {
                 .location()
                 .and_then(|at| usize::try_from(at.line()).ok())
                 .unwrap_or(1);
-            let message = error.to_string();
-            let first = message.lines().next().unwrap_or_default().to_owned();
+            let message = error.without_snippet().to_string();
+            let first = without_place(message.lines().next().unwrap_or_default());
             let hint = "debate_policy has require_evidence, track_convergence and enable_learning, each true or false";
             (line, format!("{first}; {hint}"))
         })?;
     let inner = file.constitution.and_then(|inner| inner.debate_policy);
     Ok(file.debate_policy.or(inner))
+}
+
+/// The message alone: the file and the line stand before it.
+fn without_place(message: &str) -> &str {
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let Some(rest) = message.strip_prefix("line ") else {
+        return message.split(" at line ").next().unwrap_or(message);
+    };
+    rest.split_once(": ").map_or(message, |(_, text)| text)
 }
 
 #[cfg(test)]

@@ -37,6 +37,11 @@ fn e21_an_invalid_policy_is_reported_with_line_and_valid_keys() {
     ] {
         let (line, message) = parse(text).unwrap_err();
         assert!(line >= 1);
+        // The place is given once, by the caller.
+        assert!(
+            !message.contains("line ") && !message.contains("error:"),
+            "{message}"
+        );
         assert!(
             message.contains("require_evidence, track_convergence and enable_learning"),
             "{message}"

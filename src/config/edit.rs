@@ -49,12 +49,13 @@ pub(crate) fn set(
     }))
 }
 
-/// `8` may be a number or, if text is expected, text.
+/// `8` may be a number and `true` a truth value or, if text is expected, text.
 fn interpretations(value: &str) -> Vec<Value> {
     let plain = value
         .parse::<i64>()
         .map(Value::from)
-        .or_else(|_| value.parse::<f64>().map(Value::from));
+        .or_else(|_| value.parse::<f64>().map(Value::from))
+        .or_else(|_| value.parse::<bool>().map(Value::from));
     plain.into_iter().chain([Value::from(value)]).collect()
 }
 

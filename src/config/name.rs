@@ -62,7 +62,9 @@ impl ModelName {
         Err(NameError::UnknownProvider {
             text: text.to_owned(),
             provider: provider.to_owned(),
-            nearest: nearest(provider, known.iter().copied()).map(str::to_owned),
+            nearest: nearest(provider, known.iter().copied())
+                .map(str::to_owned)
+                .or_else(|| is_ollama_tag(model).then(|| format!("ollama:{text}"))),
             known: known.into_iter().map(str::to_owned).collect(),
         })
     }
@@ -87,6 +89,11 @@ impl Serialize for ModelName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
+}
+
+/// `32b` in `qwen3:32b`, Ollama's name of a model.
+fn is_ollama_tag(text: &str) -> bool {
+    text == "latest" || text.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The valid word most similar to a wrong one, if any is similar enough.

@@ -32,7 +32,7 @@ impl Kind {
     ];
 
     /// The kinds that a file can name.
-    fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
         named.filter(|kind| *kind != Self::Local)
     }
@@ -107,6 +107,8 @@ pub(crate) struct Provider {
     pub headers: Vec<(String, Secret)>,
     /// Whether its models can call tools, if the file says so.
     pub tools: Option<bool>,
+    /// Whether its models accept pictures, if the file says so.
+    pub vision: Option<bool>,
     /// The models to use if it fails, in this order.
     pub fallback: Vec<ModelName>,
     /// The configuration file has a section for it.
@@ -137,6 +139,7 @@ impl Provider {
             timeout: None,
             headers: Vec::new(),
             tools: None,
+            vision: None,
             fallback: Vec::new(),
             configured: false,
         }
@@ -254,6 +257,7 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
         timeout,
         headers: _,
         tools,
+        vision,
         fallback: _,
     } = fields;
     section.record("kind", Some(provider.kind), line(kind.as_ref()));
@@ -281,6 +285,9 @@ fn record(section: &mut Section<'_, '_>, provider: &Provider, fields: &Fields) {
     if let Some(given) = tools {
         section.record("tools", Some(given.value), Some(given.line));
     }
+    if let Some(given) = vision {
+        section.record("vision", Some(given.value), Some(given.line));
+    }
 }
 
 /// The fields of a `[providers.…]` section.
@@ -292,6 +299,7 @@ struct Fields {
     timeout: Option<Given<f64>>,
     headers: Vec<(String, Secret)>,
     tools: Option<Given<bool>>,
+    vision: Option<Given<bool>>,
     /// Parsed when all providers are known.
     fallback: Option<Given<Vec<String>>>,
 }
@@ -320,6 +328,10 @@ impl Fields {
             headers: read_headers(section),
             tools: section.read("tools", |item| {
                 let expected = "expected true or false (whether its models can call tools)";
+                item.as_bool().ok_or_else(|| expected.to_owned())
+            }),
+            vision: section.read("vision", |item| {
+                let expected = "expected true or false (whether its models accept pictures)";
                 item.as_bool().ok_or_else(|| expected.to_owned())
             }),
             fallback: section.read("fallback", |item| {
@@ -358,6 +370,7 @@ impl Fields {
         provider.timeout = timeout.map(|given| Duration::from_secs_f64(given.value));
         provider.headers.clone_from(&self.headers);
         provider.tools = self.tools.as_ref().map(|given| given.value);
+        provider.vision = self.vision.as_ref().map(|given| given.value);
         provider
     }
 }

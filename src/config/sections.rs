@@ -61,6 +61,7 @@ pub(super) fn read(
     }
     Ok(Config {
         source: path.map(Path::to_path_buf),
+        is_from_working_dir: false,
         providers,
         tiers,
         embedder,
@@ -183,7 +184,12 @@ fn convergence(section: &mut Section<'_, '_>) -> Thresholds {
 fn local(section: &mut Section<'_, '_>) -> Local {
     let threads = section.whole("threads", 1..=1024_u32);
     let context_tokens = section.whole("context_tokens", 512..=1_048_576_u32);
+    let fallback = section.read("fallback", |item| {
+        let expected = "expected true or false (whether the embedded model may replace a provider that cannot be reached)";
+        item.as_bool().ok_or_else(|| expected.to_owned())
+    });
     Local {
+        fallback: section.or_default("fallback", fallback, false),
         threads: section.optional("threads", threads),
         context_tokens: section.optional("context_tokens", context_tokens),
         weights: section.path("weights", "ROUNDTABLE_WEIGHTS", None),

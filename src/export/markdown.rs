@@ -12,7 +12,7 @@ use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 
 use crate::clock;
 use crate::format::{counted, one_line, short, usage};
-use crate::render::markdown::defused;
+use crate::render::markdown::{below_section, defused};
 
 pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
     let mut out = String::new();
@@ -34,12 +34,15 @@ pub(crate) fn markdown(transcript: &Transcript, report: &Report) -> String {
         transcript.state.name(),
         counted(rounds.count(), "round")
     );
-    match &report.answer {
-        Some(answer) => drop(writeln!(out, "## Answer\n\n{}\n", defused(answer).trim())),
-        None => drop(writeln!(out, "There is no answer.\n")),
-    }
     if let Some(reason) = &transcript.reason {
         let _ = writeln!(out, "**Not complete:** {}\n", inline(reason));
+    }
+    match &report.answer {
+        Some(answer) => {
+            let answer = below_section(&defused(answer));
+            let _ = writeln!(out, "## Answer\n\n{}\n", answer.trim());
+        }
+        None => drop(writeln!(out, "There is no answer.\n")),
     }
     write_report(&mut out, report);
     write_transcript(&mut out, transcript);
@@ -55,6 +58,9 @@ pub(crate) fn report_markdown(title: &str, report: &Report) -> String {
 }
 
 fn write_report(out: &mut String, report: &Report) {
+    if !report.facts.is_empty() {
+        let _ = writeln!(out, "## Key figures\n");
+    }
     for fact in &report.facts {
         let _ = writeln!(out, "- {}: {}", inline(&fact.name), inline(&fact.value));
     }
@@ -128,6 +134,14 @@ fn write_table(out: &mut String, table: &Table, title: &str) {
 fn write_transcript(out: &mut String, transcript: &Transcript) {
     let _ = writeln!(out, "## Transcript\n");
     for round in &transcript.rounds {
+        if let Some(focus) = &round.focus {
+            let _ = writeln!(
+                out,
+                "*Focus of {}:*\n\n{}\n",
+                round.title().to_lowercase(),
+                quoted(focus)
+            );
+        }
         for item in round.items() {
             match item {
                 Item::Turn(turn) => write_turn(out, turn, &round.title()),

@@ -271,6 +271,10 @@ impl WireFormat for Anthropic {
         ]
     }
 
+    fn unconstrained(&self) -> Adjustment {
+        Adjustment::ThirdSchemaMode
+    }
+
     fn list_path(&self) -> &'static str {
         "/models?limit=1000"
     }

@@ -333,11 +333,11 @@ impl Attempt {
     }
 
     fn conclude(&mut self) {
-        let model = &self.request.model;
+        let model = self.request.model.clone();
         let had_headroom = self.adjustments.has(Adjustment::ThinkingHeadroom);
         if self.progress.has_thought() && !had_headroom {
             let headroom = Adjustments::default().with(Adjustment::ThinkingHeadroom);
-            self.backend.adjust(model, headroom);
+            self.backend.adjust(&model, headroom);
         }
         let wasted = self.progress.spent_limit_on_thinking() && !had_headroom;
         self.progress.flush_calls();
@@ -351,6 +351,13 @@ impl Attempt {
             });
             self.progress.deltas = deltas;
             return;
+        }
+        let is_unconstrained = self.adjustments.has(self.backend.wire.unconstrained());
+        if self.request.schema.is_some() && is_unconstrained {
+            let provider = &self.backend.endpoint.errors.provider;
+            self.progress.deltas.push_back(Delta::Notice(format!(
+                "{provider} does not accept schemas for {model}; replies are checked but not constrained"
+            )));
         }
         let finish = self.progress.finish.unwrap_or(Finish::Stop);
         self.progress.deltas.push_back(Delta::Finish(finish));

@@ -1,5 +1,8 @@
 //! Model discovery (C-04): chooses a model for each tier from the configuration, API keys in the environment, an Ollama
 //! server or the embedded model, in this order. Reports the choice with its reason, the alternatives, and advice.
+//!
+//! A provider that the user configured or has a key for is never replaced silently (C-18): if it cannot be used, the search
+//! ends there, unless the user allows the embedded model as a fallback.
 
 use std::time::Duration;
 
@@ -9,6 +12,7 @@ use super::ModelRegistry;
 use super::families::{Families, Tier, first_listed};
 use super::wire::Listed;
 use crate::config::{Config, Kind, ModelName, Provider};
+use crate::format::counted;
 
 /// For the check whether an Ollama server is running.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
@@ -21,6 +25,8 @@ pub(crate) struct ModelPreferences {
     /// Models that the cast prefers if the server has them, best first.
     pub deliberate: Vec<String>,
     pub fast: Vec<String>,
+    /// `--fallback-local`, in addition to the configuration.
+    pub fallback_local: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,9 +59,19 @@ pub(crate) struct Discovery {
     pub fast: Option<Choice>,
     pub findings: Vec<Finding>,
     pub advice: Option<String>,
+    /// Why the first configured or keyed provider cannot be used. The tiers are empty, or have the embedded model as the
+    /// allowed fallback.
+    pub unavailable: Option<String>,
 }
 
 impl Discovery {
+    /// Says that the embedded model replaces an unavailable provider.
+    pub(crate) fn substitution(&self) -> Option<String> {
+        let reason = self.unavailable.as_ref()?;
+        self.deliberate.as_ref()?;
+        Some(format!("{reason}; the embedded model answers instead"))
+    }
+
     /// The model that a single seat prefers, if the provider of the deliberate tier has it.
     pub(crate) fn granted(&self, preferred: &str) -> Option<ModelName> {
         let chosen = self.deliberate.as_ref()?.model.provider();
@@ -91,32 +107,54 @@ pub(crate) async fn discover(
 ) -> Discovery {
     let mut discovery = explicit_choices(&registry.config, preferences);
     for candidate in candidates(&registry.config) {
-        if search == Search::FirstFit && discovery.is_complete() {
+        let is_settled = discovery.is_complete() || discovery.unavailable.is_some();
+        if search == Search::FirstFit && is_settled {
             if let Some(note) = candidate.note_if_skipped {
                 discovery.note(&candidate.provider.name, note, Vec::new());
             }
             continue;
         }
-        match list_models(registry, candidate.provider).await {
+        let problem = match list_models(registry, candidate.provider).await {
             Ok(list) => fill_tiers(&mut discovery, &candidate, &list, preferences),
-            Err(reason) => discovery.note(&candidate.provider.name, reason, Vec::new()),
+            Err(reason) => {
+                let problem = format!("{}, but {reason}", candidate.reason);
+                discovery.note(&candidate.provider.name, reason, Vec::new());
+                Some(problem)
+            }
+        };
+        if candidate.is_required && !is_settled {
+            discovery.unavailable = problem;
         }
     }
     if registry.has_embedded_model() {
-        let embedded = || Choice {
-            model: ModelName::new(Kind::Local.name(), "auto"),
-            why: "the embedded model runs in this process and needs no setup".to_owned(),
-        };
-        discovery.deliberate.get_or_insert_with(embedded);
-        discovery.fast.get_or_insert_with(embedded);
-        discovery.note(
-            Kind::Local.name(),
-            "the embedded model is built in",
-            Vec::new(),
-        );
+        add_embedded(&mut discovery, registry, preferences);
     }
-    discovery.advice = advice(&registry.config, &discovery);
+    discovery.advice = advice(registry, &discovery);
     discovery
+}
+
+fn add_embedded(
+    discovery: &mut Discovery,
+    registry: &ModelRegistry,
+    preferences: &ModelPreferences,
+) {
+    discovery.note(
+        Kind::Local.name(),
+        "the embedded model is built in",
+        Vec::new(),
+    );
+    let may_fall_back = registry.config.local.fallback || preferences.fallback_local;
+    let why = match &discovery.unavailable {
+        None => "the embedded model runs in this process and needs no setup".to_owned(),
+        Some(reason) if may_fall_back => format!("fallback: {reason}"),
+        Some(_) => return,
+    };
+    let embedded = || Choice {
+        model: ModelName::new(Kind::Local.name(), "auto"),
+        why: why.clone(),
+    };
+    discovery.deliberate.get_or_insert_with(embedded);
+    discovery.fast.get_or_insert_with(embedded);
 }
 
 /// The models that the user names. A single named tier also serves the other, rather than a model of another provider.
@@ -148,6 +186,8 @@ struct Candidate<'c> {
     provider: &'c Provider,
     reason: String,
     note_if_skipped: Option<String>,
+    /// The user configured it or set its key, so no other provider may replace it.
+    is_required: bool,
 }
 
 /// In the order of C-04.
@@ -166,6 +206,7 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
             provider,
             reason: format!("[providers.{}] is configured", provider.name),
             note_if_skipped: Some(format!("configured at {}", provider.base_url)),
+            is_required: true,
         });
     let with_key = Kind::ALL
         .into_iter()
@@ -176,12 +217,14 @@ fn candidates(config: &Config) -> Vec<Candidate<'_>> {
                 provider,
                 reason: format!("{variable} is set"),
                 note_if_skipped: Some(format!("{variable} is set")),
+                is_required: true,
             })
         });
     let ollama = built_in(Kind::Ollama).map(|provider| Candidate {
         provider,
         reason: format!("an Ollama server answers at {}", provider.base_url),
         note_if_skipped: None,
+        is_required: false,
     });
     configured.chain(with_key).chain(ollama).collect()
 }
@@ -207,13 +250,13 @@ async fn accepts_connections(base_url: &str) -> bool {
     )
 }
 
-/// Fills the tiers that have no model yet from a provider's list.
+/// Fills the tiers that have no model yet from a provider's list. Returns the reason if it has no suitable model.
 fn fill_tiers(
     discovery: &mut Discovery,
     candidate: &Candidate<'_>,
     list: &[Listed],
     preferences: &ModelPreferences,
-) {
+) -> Option<String> {
     let provider = candidate.provider;
     let families = Families::built_in();
     let choose = |tier: Tier, preferred: &[String]| {
@@ -227,21 +270,24 @@ fn fill_tiers(
     let fast = choose(Tier::Fast, &preferences.fast).or_else(|| deliberate.clone());
     let note = match (&deliberate, list.len()) {
         (_, 0) => format!("{}, but it has no models", candidate.reason),
+        (None, 1) => format!("{}, but its only model is not suitable", candidate.reason),
         (None, count) => format!(
-            "{}; none of its {count} models is suitable",
+            "{}, but none of its {count} models is suitable",
             candidate.reason
         ),
-        (Some(_), count) => format!("{}; it has {count} models", candidate.reason),
+        (Some(_), count) => format!("{}; it has {}", candidate.reason, counted(count, "model")),
     };
+    let problem = deliberate.is_none().then(|| note.clone());
     discovery.note(
         &provider.name,
         note,
         list.iter().map(|model| model.id.clone()).collect(),
     );
-    if let (Some(deliberate), Some(fast)) = (deliberate, fast) {
+    if let (Some(deliberate), Some(fast), None) = (deliberate, fast, &discovery.unavailable) {
         discovery.deliberate.get_or_insert(deliberate);
         discovery.fast.get_or_insert(fast);
     }
+    problem
 }
 
 fn choose<'l>(
@@ -261,19 +307,28 @@ fn choose<'l>(
     let by_size = families
         .by_size(tier, list)
         .filter(|_| !provider.is_official())?;
+    let is_only = families.by_size(Tier::Deliberate, list) == families.by_size(Tier::Fast, list);
     Some(match tier {
+        _ if is_only => (by_size, "this is its model for chat"),
         Tier::Deliberate => (by_size, "this is its largest model"),
         Tier::Fast => (by_size, "this is a smaller one of its models"),
     })
 }
 
-fn advice(config: &Config, discovery: &Discovery) -> Option<String> {
+fn advice(registry: &ModelRegistry, discovery: &Discovery) -> Option<String> {
     const KEYS: &str = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY";
     const OLLAMA: &str = "run Ollama (https://ollama.com) with a model such as qwen3:32b";
     let Some(choice) = &discovery.deliberate else {
-        return Some(format!("no model found: {KEYS}, or {OLLAMA}"));
+        return Some(match &discovery.unavailable {
+            None => format!("no model found: {KEYS}, or {OLLAMA}"),
+            Some(_) if registry.has_embedded_model() => {
+                "fix the provider, choose a model of another one with --model, or allow the embedded model with --fallback-local".to_owned()
+            }
+            Some(_) => "fix the provider, or choose a model of another one with --model".to_owned(),
+        });
     };
-    let kind = config
+    let kind = registry
+        .config
         .providers
         .get(choice.model.provider())
         .map(|provider| provider.kind);

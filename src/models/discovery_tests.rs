@@ -127,28 +127,16 @@ async fn c04_one_named_tier_serves_the_other_too() {
     assert_eq!(["ollama:b", "ollama:b"], chosen(&discovery));
 }
 
-/// C-04: configured providers, then Ollama, then the embedded model; a provider that fails is skipped with a note.
+/// C-04: configured providers, then Ollama, then the embedded model.
 #[tokio::test]
-async fn c04_providers_are_tried_in_order_and_failures_are_reported() {
+async fn c04_providers_are_tried_in_order() {
     let lab = models(&["claude-sonnet-8", "claude-sonnet-9", "claude-haiku-9"]);
     let ollama = ollama();
-    let refusing = Server::new([Reply::json(401, &json!({ "error": { "message": "no" } }))]);
-    let provider = |name: &str, server: &Server| {
-        format!(
-            "[providers.{name}]\nkind = \"anthropic\"\nbase_url = \"{}\"\n",
-            server.address
-        )
-    };
     let with_ollama = environment().with("OLLAMA_HOST", &ollama.address);
+    let wishes = ModelPreferences::default();
 
-    let text = provider("refusing", &refusing) + &provider("working", &lab);
-    let discovery = found(
-        &text,
-        &with_ollama,
-        embedded(),
-        &ModelPreferences::default(),
-    )
-    .await;
+    let text = provider("working", &lab);
+    let discovery = found(&text, &with_ollama, embedded(), &wishes).await;
     assert_eq!(
         ["working:claude-sonnet-9", "working:claude-haiku-9"],
         chosen(&discovery)
@@ -157,44 +145,104 @@ async fn c04_providers_are_tried_in_order_and_failures_are_reported() {
         "[providers.working] is configured, and this is its newest model of the preferred family",
         discovery.deliberate.as_ref().unwrap().why
     );
-    assert_eq!(
-        "cannot list the models of refusing: the key was refused (refusing:list of models: check api_key_env of [providers.refusing], which is not set; no)",
-        discovery.findings[0].note
-    );
     assert_eq!(0, ollama.seen().len());
 
-    let discovery = found(
-        &provider("refusing", &refusing),
-        &with_ollama,
-        embedded(),
-        &ModelPreferences::default(),
-    )
-    .await;
+    let discovery = found("", &with_ollama, embedded(), &wishes).await;
     assert_eq!(
         ["ollama:llama3.3:70b", "ollama:llama3.2:3b"],
         chosen(&discovery)
     );
     assert!(discovery.advice.unwrap().contains("ANTHROPIC_API_KEY"));
 
-    let discovery = found(
-        &provider("refusing", &refusing),
-        &environment(),
-        embedded(),
-        &ModelPreferences::default(),
-    )
-    .await;
+    let discovery = found("", &environment(), embedded(), &wishes).await;
     assert_eq!(["local:auto", "local:auto"], chosen(&discovery));
+    assert_eq!(None, discovery.unavailable, "a missing Ollama is no error");
     assert!(discovery.advice.unwrap().contains("Ollama"));
 
+    let discovery = found("", &environment(), Embedded::default(), &wishes).await;
+    assert_eq!(["none", "none"], chosen(&discovery));
+    assert!(discovery.advice.unwrap().starts_with("no model found"));
+}
+
+fn provider(name: &str, server: &Server) -> String {
+    format!(
+        "[providers.{name}]\nkind = \"anthropic\"\nbase_url = \"{}\"\n",
+        server.address
+    )
+}
+
+/// C-18: neither another provider nor the embedded model replaces a provider that the user configured or has a key for.
+#[tokio::test]
+async fn c18_an_unusable_provider_is_not_replaced() {
+    let working = models(&["claude-sonnet-9"]);
+    let ollama = ollama();
+    let refusing = Server::new([Reply::json(401, &json!({ "error": { "message": "no" } }))]);
+    let empty = models(&[]);
+    let with_ollama = environment().with("OLLAMA_HOST", &ollama.address);
+    let wishes = ModelPreferences::default();
+
+    let text = provider("refusing", &refusing) + &provider("working", &working);
+    let discovery = found(&text, &with_ollama, embedded(), &wishes).await;
+    assert_eq!(["none", "none"], chosen(&discovery));
+    let reason = discovery.unavailable.unwrap();
+    assert!(
+        reason.starts_with("[providers.refusing] is configured, but cannot list the models of refusing: the key was refused"),
+        "{reason}"
+    );
+    assert!(discovery.advice.unwrap().contains("--fallback-local"));
+    assert_eq!((0, 0), (working.seen().len(), ollama.seen().len()));
+
     let discovery = found(
-        "",
-        &environment(),
-        Embedded::default(),
-        &ModelPreferences::default(),
+        &provider("empty", &empty),
+        &with_ollama,
+        embedded(),
+        &wishes,
     )
     .await;
     assert_eq!(["none", "none"], chosen(&discovery));
-    assert!(discovery.advice.unwrap().starts_with("no model found"));
+    let reason = discovery.unavailable.unwrap();
+    assert_eq!(
+        "[providers.empty] is configured, but it has no models",
+        reason
+    );
+
+    let text = format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://{}\"\n",
+        closed_port()
+    );
+    let discovery = found(&text, &with_ollama, Embedded::default(), &wishes).await;
+    assert_eq!(["none", "none"], chosen(&discovery));
+    let reason = discovery.unavailable.unwrap();
+    assert!(reason.contains("cannot reach the server"), "{reason}");
+    let advice = discovery.advice.unwrap();
+    assert!(!advice.contains("--fallback-local"), "{advice}");
+}
+
+/// C-18: the embedded model replaces it only if that is allowed, and the replacement is reported.
+#[tokio::test]
+async fn c18_the_embedded_model_may_be_allowed_as_a_fallback() {
+    let dead = format!(
+        "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://{}\"\n",
+        closed_port()
+    );
+    let by_flag = ModelPreferences {
+        fallback_local: true,
+        ..ModelPreferences::default()
+    };
+    let by_file = format!("{dead}\n[local]\nfallback = true\n");
+    for (text, wishes) in [(&dead, &by_flag), (&by_file, &ModelPreferences::default())] {
+        let discovery = found(text, &environment(), embedded(), wishes).await;
+        assert_eq!(["local:auto", "local:auto"], chosen(&discovery));
+        let notice = discovery.substitution().unwrap();
+        assert!(
+            notice.starts_with("[providers.lab] is configured, but cannot list"),
+            "{notice}"
+        );
+        assert!(
+            notice.ends_with("; the embedded model answers instead"),
+            "{notice}"
+        );
+    }
 }
 
 /// C-04: API keys in the environment, in a fixed order, come before Ollama.

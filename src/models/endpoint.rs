@@ -254,7 +254,6 @@ impl Endpoint {
             status,
             headers: &headers,
             body: &body,
-            elapsed: timer.elapsed(),
         };
         Ok((self.errors.response_error(model, &error), body))
     }

@@ -30,7 +30,6 @@ pub(super) struct ErrorResponse<'a> {
     pub status: u16,
     pub headers: &'a HeaderMap,
     pub body: &'a [u8],
-    pub elapsed: Duration,
 }
 
 impl ErrorContext {
@@ -48,20 +47,14 @@ impl ErrorContext {
     pub(super) fn response_error(&self, model: &str, response: &ErrorResponse<'_>) -> ModelError {
         let report = ErrorReport::parse(response.body);
         let retry_after = retry_after(response.headers, SystemTime::now()).or(report.retry_after);
-        self.classify(
-            model,
-            response.status,
-            &report,
-            retry_after,
-            response.elapsed,
-        )
+        self.classify(model, response.status, &report, retry_after)
     }
 
     /// An error object within a stream, or with a success status.
     pub(super) fn reported_error(&self, model: &str, frame: &[u8]) -> ModelError {
         let report = ErrorReport::parse(frame);
         let status = report.implied_status();
-        self.classify(model, status, &report, report.retry_after, Duration::ZERO)
+        self.classify(model, status, &report, report.retry_after)
     }
 
     fn classify(
@@ -70,7 +63,6 @@ impl ErrorContext {
         status: u16,
         report: &ErrorReport,
         retry_after: Option<Duration>,
-        elapsed: Duration,
     ) -> ModelError {
         let message = if report.message.is_empty() {
             format!("status {status}")
@@ -91,7 +83,6 @@ impl ErrorContext {
                     &format!("{message}; is {} the right base_url?", self.base_url),
                 ),
             },
-            408 => ModelError::Timeout { after: elapsed },
             // An empty account does not refill while we wait.
             429 if report.kind.contains("insufficient_quota") => ModelError::Rejected {
                 status,
@@ -101,7 +92,7 @@ impl ErrorContext {
                 retry_after,
                 detail: detail(),
             },
-            500.. => ModelError::Server {
+            200 | 408 | 500.. => ModelError::Server {
                 status,
                 retry_after,
                 detail: detail(),
@@ -259,7 +250,7 @@ impl ErrorReport {
         }
     }
 
-    /// The status that matches the report, if it contains none.
+    /// The status that matches the report, if it contains none; 200 if nothing in it tells.
     fn implied_status(&self) -> u16 {
         const KINDS: [(&str, u16); 12] = [
             ("rate_limit", 429),
@@ -279,7 +270,7 @@ impl ErrorReport {
         let is_missing = || self.says_any(&["model"]) && self.says_any(&["not found"]);
         self.status
             .or_else(|| by_kind().map(|(_, status)| *status))
-            .unwrap_or_else(|| if is_missing() { 404 } else { 500 })
+            .unwrap_or_else(|| if is_missing() { 404 } else { 200 })
     }
 
     fn says_any(&self, words: &[&str]) -> bool {

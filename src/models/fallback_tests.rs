@@ -38,6 +38,7 @@ async fn c07_a_fallback_answers_if_the_provider_fails() {
             | Delta::Call(_)
             | Delta::Usage(_)
             | Delta::Restart { .. }
+            | Delta::Notice(_)
             | Delta::Finish(_) => None,
         });
         let instead = instead.unwrap();

@@ -103,10 +103,7 @@ impl ModelRegistry {
         environment: &Environment,
         embedded: Embedded,
     ) -> Result<Self, PricesError> {
-        let own_prices = match &environment.folders {
-            Some(folders) => Prices::from_file(&folders.config.join("prices.toml"))?,
-            None => Prices::default(),
-        };
+        let own_prices = Prices::from_files(&config.price_files(environment))?;
         Ok(Self {
             config: config.clone(),
             embedded,
@@ -187,7 +184,9 @@ impl ModelRegistry {
                 context_tokens: None,
                 ability,
             },
-            sees: families::Families::built_in().sees(name.model()),
+            sees: provider
+                .vision
+                .unwrap_or_else(|| families::Families::built_in().sees(name.model())),
             calls_tools: provider.tools.unwrap_or_else(|| {
                 provider.is_official()
                     || ability == Ability::Full
@@ -261,6 +260,15 @@ impl ModelRegistry {
         let provider = self.config.providers.get(name.provider())?;
         let built_in = self.built_in_prices.get_or_init(Prices::built_in);
         prices::price(&self.own_prices, built_in, provider, name.model())
+    }
+
+    /// Providers in the user's prices that do not exist.
+    pub(crate) fn unknown_price_providers(&self) -> Vec<String> {
+        let providers = self.own_prices.providers();
+        let is_unknown = |name: &&String| {
+            !self.config.providers.contains_key(*name) && Kind::from_name(name).is_none()
+        };
+        providers.filter(is_unknown).cloned().collect()
     }
 
     /// The date of the built-in prices.

@@ -80,7 +80,7 @@ async fn an_error_in_the_stream_is_an_error() {
     assert_eq!(vec![Delta::Text("Ye".to_owned())], deltas);
     assert_eq!(
         Some(roundtable_engine::model::ModelError::Server {
-            status: 500,
+            status: 200,
             retry_after: None,
             detail: "lab:m: model runner has stopped".to_owned(),
         }),

@@ -1,7 +1,8 @@
 //! OpenAI's chat completions format, for OpenAI and compatible servers.
 //!
 //! Compatible servers support fewer parameters, and so do newer OpenAI models. A rejected parameter is omitted from then
-//! on for that model.
+//! on for that model. A rejected schema is sent in OpenAI's strict dialect first, because many compatible servers only forward it
+//! there; then as text, with `json_object`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -88,7 +89,10 @@ impl OpenAi {
             Some(ResponseFormat::JsonObject)
         } else {
             Some(ResponseFormat::JsonSchema {
-                json_schema: self.json_schema(schema),
+                json_schema: json_schema(
+                    schema,
+                    self.official || adjustments.has(Adjustment::StrictSchema),
+                ),
             })
         }
     }
@@ -116,17 +120,17 @@ impl OpenAi {
             (None, _) => (Vec::new(), None),
         }
     }
+}
 
-    fn json_schema<'a>(&self, schema: &'a Schema) -> JsonSchema<'a> {
-        JsonSchema {
-            name: sanitize_name(&schema.name),
-            strict: true,
-            schema: if self.official {
-                SentSchema::Translated(OPENAI_STRICT.translate(&schema.json))
-            } else {
-                SentSchema::Original(&schema.json)
-            },
-        }
+fn json_schema(schema: &Schema, is_strict: bool) -> JsonSchema<'_> {
+    JsonSchema {
+        name: sanitize_name(&schema.name),
+        strict: true,
+        schema: if is_strict {
+            SentSchema::Translated(OPENAI_STRICT.translate(&schema.json))
+        } else {
+            SentSchema::Original(&schema.json)
+        },
     }
 }
 
@@ -233,7 +237,17 @@ impl WireFormat for OpenAi {
     }
 
     fn adjustable(&self) -> &'static [(&'static str, Adjustment)] {
-        &[
+        /// The number of entries for the strict dialect, which OpenAI itself gets from the start.
+        const STRICT: usize = 8;
+        const COMPATIBLE: &[(&str, Adjustment)] = &[
+            ("response_format", Adjustment::StrictSchema),
+            ("response format", Adjustment::StrictSchema),
+            ("json_schema", Adjustment::StrictSchema),
+            ("json schema", Adjustment::StrictSchema),
+            ("guided_json", Adjustment::StrictSchema),
+            ("grammar", Adjustment::StrictSchema),
+            ("oneof", Adjustment::StrictSchema),
+            ("maxlength", Adjustment::StrictSchema),
             ("stream_options", Adjustment::OmitStreamOptions),
             ("temperature", Adjustment::OmitTemperature),
             ("seed", Adjustment::OmitSeed),
@@ -244,8 +258,11 @@ impl WireFormat for OpenAi {
             ("response_format", Adjustment::SecondSchemaMode),
             ("response format", Adjustment::SecondSchemaMode),
             ("json_schema", Adjustment::SecondSchemaMode),
+            ("json schema", Adjustment::SecondSchemaMode),
             ("guided_json", Adjustment::SecondSchemaMode),
             ("grammar", Adjustment::SecondSchemaMode),
+            ("oneof", Adjustment::SecondSchemaMode),
+            ("anyof", Adjustment::SecondSchemaMode),
             ("response_format", Adjustment::ThirdSchemaMode),
             ("response format", Adjustment::ThirdSchemaMode),
             ("json_object", Adjustment::ThirdSchemaMode),
@@ -254,7 +271,12 @@ impl WireFormat for OpenAi {
             ("tool choice", Adjustment::OmitTools),
             ("tool use", Adjustment::OmitTools),
             ("function calling", Adjustment::OmitTools),
-        ]
+        ];
+        if self.official {
+            &COMPATIBLE[STRICT..]
+        } else {
+            COMPATIBLE
+        }
     }
 
     fn list_path(&self) -> &'static str {

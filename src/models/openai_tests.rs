@@ -198,27 +198,71 @@ async fn an_unsupported_parameter_is_omitted_from_then_on_for_that_model() {
     );
 }
 
+fn no_schema() -> Reply {
+    rejection(
+        "response_format json_schema is not supported",
+        "response_format",
+    )
+}
+
 /// C-05
 #[tokio::test]
 async fn c05_a_server_without_schemas_gets_the_schema_as_text() {
-    let server = Server::new([
-        rejection(
-            "response_format json_schema is not supported",
-            "response_format",
-        ),
-        ok(),
-    ]);
+    let server = Server::new([no_schema(), no_schema(), ok()]);
     let registry = registry("openai", &server);
-    assert_eq!("ok", text(&registry, request("a")).await);
+    let (deltas, error) = call(&registry, request("a")).await;
+    assert_eq!(None, error);
+    let notice = "lab does not accept schemas for a; replies are checked but not constrained";
+    assert!(
+        deltas.contains(&Delta::Notice(notice.to_owned())),
+        "{deltas:?}"
+    );
     assert_eq!("ok", text(&registry, request("a")).await);
     let formats: Vec<Value> = server
         .bodies()
         .iter()
         .map(|body| body["response_format"]["type"].clone())
         .collect();
-    assert_eq!(vec!["json_schema", "json_object", "json_object"], formats);
-    let system = server.bodies()[1]["messages"][0]["content"].to_string();
+    assert_eq!(
+        vec!["json_schema", "json_schema", "json_object", "json_object"],
+        formats
+    );
+    let system = server.bodies()[2]["messages"][0]["content"].to_string();
     assert!(system.contains("maxLength"), "{system}");
+}
+
+/// C-18: servers in front of OpenAI reject the full schema and accept its strict dialect; no schema is lost.
+#[tokio::test]
+async fn c18_a_rejected_schema_is_sent_in_the_strict_dialect_first() {
+    let server = Server::new([
+        rejection(
+            "Invalid schema for response_format 'reply': In context=(), 'oneOf' is not permitted.",
+            "response_format",
+        ),
+        ok(),
+    ]);
+    let registry = registry("openai", &server);
+    let (deltas, error) = call(&registry, request("a")).await;
+    assert_eq!(None, error);
+    assert!(
+        !deltas.iter().any(|delta| matches!(delta, Delta::Notice(_))),
+        "{deltas:?}"
+    );
+    let sent: Vec<(Value, bool)> = server
+        .bodies()
+        .iter()
+        .map(|body| {
+            let format = &body["response_format"];
+            (
+                format["type"].clone(),
+                format.to_string().contains("\"maxLength\""),
+            )
+        })
+        .collect();
+    assert_eq!(
+        vec![(json!("json_schema"), true), (json!("json_schema"), false)],
+        sent
+    );
 }
 
 /// Omitting `max_tokens` does not shorten a prompt.

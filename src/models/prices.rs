@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use roundtable_core::usage::Price;
+use roundtable_engine::data::{DataError, Text};
 use serde::Deserialize;
 
 use crate::config::{Kind, Provider};
@@ -22,36 +23,41 @@ pub(crate) struct Prices {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("cannot use the prices in {}: {reason}", path.display())]
-pub(crate) struct PricesError {
-    path: PathBuf,
-    reason: String,
-}
+#[error("invalid prices: {0}")]
+pub(crate) struct PricesError(String);
 
 impl Prices {
     pub(super) fn built_in() -> Self {
         toml::from_str(BUILT_IN).unwrap_or_default()
     }
 
-    /// The user's own prices; empty if the file does not exist.
-    pub(super) fn from_file(path: &Path) -> Result<Self, PricesError> {
-        let failed = |reason: String| PricesError {
-            path: path.to_path_buf(),
-            reason,
-        };
-        let text = match std::fs::read_to_string(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
+    /// The user's own prices. Later files take precedence; files that do not exist are skipped.
+    pub(super) fn from_files(paths: &[PathBuf]) -> Result<Self, PricesError> {
+        let mut all = Self::default();
+        for path in paths.iter().filter(|path| path.exists()) {
+            for (provider, models) in Self::from_file(path)?.by_provider {
+                all.by_provider.entry(provider).or_default().extend(models);
             }
-            read => read.map_err(|error| failed(error.to_string()))?,
-        };
-        let prices: Self = toml::from_str(&text).map_err(|error| failed(error.to_string()))?;
+        }
+        Ok(all)
+    }
+
+    fn from_file(path: &Path) -> Result<Self, PricesError> {
+        let failed = |error: DataError| PricesError(error.to_string());
+        let text = Text::read(path).map_err(failed)?;
+        let prices: Self = text.parse().map_err(failed)?;
         match prices.first_invalid() {
-            Some(name) => Err(failed(format!(
-                "the price of {name} is negative or not a number"
-            ))),
+            Some(name) => {
+                let line = text.content.lines().position(|line| line.contains(name));
+                let message = format!("the price of {name} is negative or not a number");
+                Err(failed(text.broken(line.map_or(1, |at| at + 1), message)))
+            }
             None => Ok(prices),
         }
+    }
+
+    pub(super) fn providers(&self) -> impl Iterator<Item = &String> {
+        self.by_provider.keys()
     }
 
     fn first_invalid(&self) -> Option<&str> {

@@ -9,6 +9,7 @@ use super::delta_stream::{
     DeltaSource, Item, forward_capabilities, into_deltas, next_or_interrupted,
 };
 use crate::config::Retry;
+use crate::format::grouped;
 
 /// Makes up to `policy.attempts` attempts. [`Delta::Restart`] before each retry discards the text so far.
 pub(super) struct WithRetry {
@@ -61,7 +62,7 @@ impl DeltaSource for Call {
             Some(_) => Ok(Delta::Restart {
                 reason: error.to_string(),
             }),
-            None => Err(error),
+            None => Err(explain_wait(&self.policy, error)),
         })
     }
 }
@@ -83,8 +84,20 @@ where
         failed += 1;
         match backoff(&policy, failed, &error) {
             Some(backoff) => tokio::time::sleep(backoff).await,
-            None => return Err(error),
+            None => return Err(explain_wait(&policy, error)),
         }
+    }
+}
+
+/// Says so if the server asks for a longer wait than the policy allows.
+fn explain_wait(policy: &Retry, error: ModelError) -> ModelError {
+    match error.retry_after() {
+        Some(asked) if asked > policy.max => error.with_detail(&format!(
+            "the server asks to wait {} s; more than retry.max_ms ({} s) is not waited for",
+            grouped(asked.as_secs()),
+            policy.max.as_secs_f64()
+        )),
+        Some(_) | None => error,
     }
 }
 

@@ -135,7 +135,10 @@ async fn c07_retry_after_is_honoured() {
     );
 
     let (_, error, calls, waited) = outcome(vec![rate_limited(Some(61))]).await;
-    assert_eq!((Some(rate_limited(Some(61))), 1), (error, calls));
+    let explained = rate_limited(Some(61)).with_detail(
+        "the server asks to wait 61 s; more than retry.max_ms (60 s) is not waited for",
+    );
+    assert_eq!((Some(explained), 1), (error, calls));
     assert_eq!(Duration::ZERO, waited);
 }
 

@@ -325,6 +325,7 @@ pub(super) async fn text(registry: &ModelRegistry, request: Request) -> String {
         | Delta::Usage(_)
         | Delta::Restart { .. }
         | Delta::Instead(_)
+        | Delta::Notice(_)
         | Delta::Finish(_) => None,
     });
     parts.collect()
@@ -391,6 +392,7 @@ pub(super) async fn calls(registry: &ModelRegistry, request: Request) -> Vec<Too
             | Delta::Usage(_)
             | Delta::Restart { .. }
             | Delta::Instead(_)
+            | Delta::Notice(_)
             | Delta::Finish(_) => None,
         })
         .collect()

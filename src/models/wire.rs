@@ -27,6 +27,11 @@ pub(super) trait WireFormat: Send + Sync {
     /// Words in a rejection that name an optional parameter, and the adjustment that removes it, in this order.
     fn adjustable(&self) -> &'static [(&'static str, Adjustment)];
 
+    /// The adjustment from which on replies are no longer constrained to the schema.
+    fn unconstrained(&self) -> Adjustment {
+        Adjustment::SecondSchemaMode
+    }
+
     fn list_path(&self) -> &'static str;
 
     fn read_list(&self, body: &[u8]) -> Option<Vec<Listed>>;
@@ -211,6 +216,8 @@ pub(super) enum Adjustment {
     /// Send the token limit under its other parameter name.
     AlternativeLimitName,
     OmitLimit,
+    /// Send the schema in the strict dialect of OpenAI.
+    StrictSchema,
     /// Request the schema in the adapter's second way, then in its third.
     SecondSchemaMode,
     ThirdSchemaMode,

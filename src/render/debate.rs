@@ -48,6 +48,7 @@ pub(crate) struct RoundView {
     pub key: String,
     pub title: String,
     pub epithet: Option<String>,
+    pub focus: Option<String>,
     pub summary: String,
     /// `done` or `current`
     pub progress: &'static str,
@@ -108,6 +109,7 @@ impl RoundView {
             key: round.key.clone(),
             title: round.title(),
             epithet: round.epithet().map(str::to_owned),
+            focus: round.focus.clone(),
             summary,
             progress,
             turns: round
@@ -218,7 +220,7 @@ fn usage(transcript: &Transcript) -> Vec<Figure> {
         figure("Cached input tokens", grouped(sum.usage.cached)),
         figure("Output tokens", grouped(sum.usage.output)),
         figure("Calls", sum.calls.to_string()),
-        figure("Cost", money(sum.cost)),
+        figure("Cost", money(sum.cost, sum.usage.total())),
         figure("Time", duration(transcript.busy_ms)),
     ]
 }

@@ -1,5 +1,6 @@
 //! HTML that is safe to insert into a page without escaping.
 
+use roundtable_core::characters::is_deceptive;
 use std::fmt;
 
 /// Markup rendered by this module's templates; foreign text in it is already escaped.
@@ -31,7 +32,7 @@ impl fmt::Display for Html {
 // Tells askama not to escape it.
 impl askama::filters::HtmlSafe for Html {}
 
-/// Escapes text and quoted attribute values; drops control characters.
+/// Escapes text and quoted attribute values; drops control characters and direction controls.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,7 +42,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() && c != '\n' && c != '\t' => {}
+            c if is_deceptive(c) => {}
             c => out.push(c),
         }
     }

@@ -4,6 +4,7 @@
 //! are kept only to http, https and mailto, and headings, code and tables lose their attributes. The output has no
 //! attributes other than `href`, `rel` and `start`, so it cannot carry a script, a style or a request.
 
+use roundtable_core::characters::is_deceptive;
 use std::ops::Range;
 
 use pulldown_cmark::{
@@ -46,6 +47,37 @@ pub(crate) fn defused(markdown: &str) -> String {
     // Fallback: an indented code block is always plain text.
     let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
     lines.join("\n")
+}
+
+/// Markdown for a section of a document: its headings rank below the section's own, which has rank 2.
+pub(crate) fn below_section(markdown: &str) -> String {
+    const LOWER_BY: usize = 2;
+    const LOWEST: usize = 6;
+    let mut text = markdown.to_owned();
+    let headings: Vec<(usize, Range<usize>)> = Parser::new_ext(markdown, options())
+        .into_offset_iter()
+        .filter_map(|(event, range)| match event {
+            Event::Start(Tag::Heading { level, .. }) => Some((level as usize, range)),
+            _ => None,
+        })
+        .collect();
+    // From the end, so that earlier offsets stay valid.
+    for (rank, range) in headings.into_iter().rev() {
+        let marks = "#".repeat((rank + LOWER_BY).min(LOWEST));
+        let heading = &markdown[range.clone()];
+        let title = heading.trim_start_matches('#');
+        if title.len() < heading.len() {
+            text.replace_range(range, &format!("{marks}{title}"));
+            continue;
+        }
+        // Underlined: the last line is the rule.
+        let lines: Vec<&str> = heading.trim_end().lines().collect();
+        let words = lines
+            .split_last()
+            .map_or("", |(_, words)| words.first().unwrap_or(&""));
+        text.replace_range(range, &format!("{marks} {}\n", words.trim()));
+    }
+    text
 }
 
 /// Offsets at which a backslash is needed. This includes every angle bracket outside of code and web links, because
@@ -101,9 +133,7 @@ fn options() -> Options {
 }
 
 fn without_controls(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| !is_deceptive(*c)).collect()
 }
 
 /// The URL, if its scheme is allowed.

@@ -184,3 +184,14 @@ proptest! {
         }
     }
 }
+
+/// Headings of an answer rank below the document's own, however they are written; code is not touched.
+#[test]
+fn headings_rank_below_a_section() {
+    let text = "# One\n\ntext\n\n## Two ##\n\n##### Five\n\nUnder\n=====\n\nline\n----\n\n```\n# code\n```\n";
+    assert_eq!(
+        below_section(text),
+        "### One\n\ntext\n\n#### Two ##\n\n###### Five\n\n### Under\n\n#### line\n\n```\n# code\n```\n"
+    );
+    assert_eq!(below_section("no heading"), "no heading");
+}

@@ -47,6 +47,7 @@ pub(crate) fn setup() -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "0.1.0".into(),
+        notices: Vec::new(),
     }
 }
 
@@ -86,6 +87,9 @@ fn said(step: &str, seat: &str, round: u32, at: u64, text: &str) -> Event {
         },
         withheld: Vec::new(),
         instead_of: None,
+        rescued_by: None,
+        reused: false,
+        notices: Vec::new(),
     }))
 }
 

@@ -215,7 +215,10 @@ impl Subscription {
 
     async fn read_journal(&mut self, frames: &mut Vec<Frame>) -> Result<(), StoreError> {
         let after = self.reader.seq();
-        for entry in self.app.store.entries_after(self.id, after).await? {
+        let entries = self.app.store.entries_after(self.id, after).await?;
+        self.reader
+            .withhold(entries.iter().map(|entry| &entry.event));
+        for entry in entries {
             frames.extend(self.reader.entry(entry.seq, &entry.event));
         }
         Ok(())

@@ -22,6 +22,9 @@ fn p09_an_event_with_a_step_is_documented() {
             role: Some("skeptic".into()),
             tokens_so_far: 12,
             step: Some("r2/skeptic/review".into()),
+            rescued_by: None,
+            state: None,
+            reason: None,
         },
     });
     let mut schema = component(&document, "Envelope").clone();

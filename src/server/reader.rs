@@ -10,6 +10,7 @@ use std::fmt;
 
 use roundtable_engine::envelope::{Envelope, Envelopes};
 use roundtable_engine::event::{Entry, Event, FinishedStep};
+use roundtable_engine::withheld;
 
 use super::live::{Live, LiveTurn};
 
@@ -30,6 +31,9 @@ struct PartialTurn {
     restarts: u32,
     length: usize,
     hash: Hash,
+    /// Restarts that this reader was sent. A client that drops events with a known id must not lose one: the text before it may
+    /// have begun in another process, with the same numbers.
+    voided: u32,
     /// The part is known to belong to the text in progress, without comparing hashes.
     verified: bool,
 }
@@ -75,6 +79,9 @@ impl fmt::Display for Cursor {
         for (step, part) in &self.turns {
             let (restarts, length) = (part.restarts, part.length);
             write!(f, "~{step}:{restarts}:{length}:{:x}", part.hash.0)?;
+            if part.voided > 0 {
+                write!(f, ":{}", part.voided)?;
+            }
         }
         Ok(())
     }
@@ -120,6 +127,10 @@ fn parse_turn(text: &str) -> Option<PartialTurn> {
         restarts: numbers.next()?.parse().ok()?,
         length: numbers.next()?.parse().ok()?,
         hash: Hash(u32::from_str_radix(numbers.next()?, 16).ok()?),
+        voided: match numbers.next() {
+            Some(number) => number.parse().ok()?,
+            None => 0,
+        },
         verified: false,
     };
     numbers.next().is_none().then_some(turn)
@@ -137,6 +148,8 @@ pub(super) struct Reader {
     cursor: Cursor,
     envelopes: Envelopes,
     has_ended: bool,
+    /// Steps whose text is not sent, see [`withheld`].
+    withheld: BTreeSet<String>,
 }
 
 impl Reader {
@@ -146,12 +159,18 @@ impl Reader {
             cursor,
             ..Self::default()
         };
+        reader.withhold(past.iter().map(|entry| &entry.event));
         let seq = reader.cursor.seq;
         for entry in past.iter().filter(|entry| entry.seq <= seq) {
             reader.envelopes.wrap(&entry.event);
             reader.note_end(&entry.event);
         }
         reader
+    }
+
+    /// Takes note of the texts that these events withhold.
+    pub(super) fn withhold<'a>(&mut self, events: impl IntoIterator<Item = &'a Event>) {
+        self.withheld.extend(withheld::steps(events));
     }
 
     /// The last journaled entry that was received.
@@ -182,10 +201,14 @@ impl Reader {
             return Vec::new();
         }
         self.note_end(event);
+        let redacted = withheld::redacted(event, &self.withheld);
+        let event = redacted.as_ref().unwrap_or(event);
         let mut is_known = false;
         let mut frames = Vec::new();
         match event {
             Event::RoundStarted { round, .. } => is_known = self.cursor.rounds.remove(round),
+            // Sent when the step finished the first time.
+            Event::StepFinished(step) if step.reused => {}
             Event::StepFinished(step) => {
                 frames = self.finish_turn(step);
                 self.cursor.turns.remove(&step.call.step);
@@ -198,6 +221,7 @@ impl Reader {
             | Event::StepRestarted { .. }
             | Event::Ended(_)
             | Event::Reopened { .. }
+            | Event::Superseded(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
             | Event::Tracked { .. }
@@ -216,7 +240,9 @@ impl Reader {
     pub(super) fn catch_up(&mut self, live: &Live) -> Option<Vec<Frame>> {
         let mut frames = Vec::new();
         if self.cursor.seq < live.durable {
-            for notice in live.entries_after(self.cursor.seq)? {
+            let notices = live.entries_after(self.cursor.seq)?;
+            self.withhold(notices.iter().map(|notice| &notice.event));
+            for notice in notices {
                 let seq = notice.seq.unwrap_or_default();
                 frames.extend(self.entry(seq, &notice.event));
             }
@@ -279,6 +305,9 @@ impl Reader {
             rest
         } else {
             self.begin_turn(turn);
+            if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
+                begun.voided = part.voided + 1;
+            }
             frames.extend(self.wrap(&turn.restarted()));
             &turn.text
         };

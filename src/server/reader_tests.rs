@@ -145,6 +145,9 @@ impl Debate {
             remarks: Vec::new(),
             withheld: Vec::new(),
             instead_of: None,
+            rescued_by: None,
+            reused: false,
+            notices: Vec::new(),
         })))
     }
 
@@ -379,7 +382,7 @@ proptest! {
     #[test]
     fn p09_event_ids_round_trip(seq in any::<u32>(), rounds in prop::collection::btree_set(1..99_u32, 0..3), length in 0..9999_usize, junk in ".{0,60}") {
         let mut cursor = Cursor { seq: u64::from(seq), rounds, ..Cursor::default() };
-        let part = PartialTurn { restarts: 2, length, ..PartialTurn::default() };
+        let part = PartialTurn { restarts: 2, length, voided: u32::from(length > 5000), ..PartialTurn::default() };
         cursor.turns.insert("r2/skeptic/review".into(), part);
         prop_assert_eq!(cursor.to_string().parse::<Cursor>().unwrap(), cursor);
         let _ = junk.parse::<Cursor>();
@@ -392,6 +395,7 @@ fn p09_the_format_of_an_event_id_is_stable() {
         restarts: 0,
         length: 5,
         hash: Hash::default().extend("hello"),
+        voided: 0,
         verified: false,
     };
     let cursor = Cursor {
@@ -400,4 +404,101 @@ fn p09_the_format_of_an_event_id_is_stable() {
         turns: [("r3/skeptic/review".to_owned(), part)].into(),
     };
     assert_eq!(cursor.to_string(), "12~r3~r3/skeptic/review:0:5:4f9f2cab");
+}
+
+/// P-09: when another process generates a turn again, its restart has an id of its own, so that a client that drops known ids
+/// does not lose it.
+#[test]
+fn p09_a_restart_in_another_process_has_its_own_id() {
+    let live = |text: &str| {
+        let mut live = Live::after(1);
+        let step = "r1/skeptic/criticise".to_owned();
+        let started = Event::StepStarted {
+            step: step.clone(),
+            seat: "skeptic".into(),
+            round: 1,
+            model: "lab:x".into(),
+        };
+        let chunk = Event::Chunk {
+            step,
+            seat: "skeptic".into(),
+            round: 1,
+            offset: 0,
+            text: text.into(),
+        };
+        for event in [started, chunk] {
+            let notice = Notice {
+                seq: None,
+                at: 0,
+                event,
+            };
+            live.apply(&Arc::new(notice), true);
+        }
+        live
+    };
+    let mut reader = Reader::resuming("1".parse().unwrap(), &[]);
+    let mut frames = reader.catch_up(&live("Weak.")).unwrap();
+    reader.mark_unverified();
+    frames.extend(reader.catch_up(&live("Strong.")).unwrap());
+    let events: Vec<&str> = frames.iter().map(|f| f.envelope.event.as_str()).collect();
+    assert_eq!(
+        events,
+        [
+            "skeptic_start",
+            "skeptic_chunk",
+            "skeptic_restart",
+            "skeptic_chunk"
+        ]
+    );
+    let ids: std::collections::BTreeSet<&str> = frames.iter().map(|f| f.id.as_str()).collect();
+    assert_eq!(ids.len(), 4, "{ids:?}");
+}
+
+/// M-09: a turn that an evaluation withheld is not replayed, whether the evaluation is before or after the reader's position.
+#[test]
+fn m09_a_withheld_turn_is_not_replayed() {
+    let finished = |step: &str, reply: Value, text: &str| {
+        let seat = step.split('/').nth(1).unwrap_or_default();
+        let turn = LiveTurn {
+            step: step.into(),
+            seat: seat.into(),
+            round: 1,
+            model: "lab:x".into(),
+            restarts: 0,
+            reason: String::new(),
+            text: text.into(),
+        };
+        Event::StepFinished(Arc::new(FinishedStep {
+            call: call(&turn),
+            reply,
+            text: text.into(),
+            remarks: Vec::new(),
+            withheld: Vec::new(),
+            instead_of: None,
+            rescued_by: None,
+            reused: false,
+            notices: Vec::new(),
+        }))
+    };
+    let evaluation = serde_json::json!({ "risk": "harmful", "withhold": ["builder"] });
+    let events = [
+        finished("r1/builder/speak", Value::Null, "The recipe"),
+        finished("r1/analyst/speak", Value::Null, "An argument"),
+        finished("r1/safety/evaluate", evaluation, "Harmful"),
+    ];
+    let entries: Vec<Entry> = (1..)
+        .zip(events)
+        .map(|(seq, event)| Entry { seq, at: 0, event })
+        .collect();
+    let mut reader = Reader::resuming(Cursor::default(), &entries);
+    let frames = entries
+        .iter()
+        .flat_map(|entry| reader.entry(entry.seq, &entry.event));
+    let said: String = frames.map(|frame| frame.envelope.content).collect();
+    assert!(said.contains("An argument"), "{said}");
+    assert!(!said.contains("The recipe"), "{said}");
+    assert!(
+        said.contains("[withheld by the safety evaluator]"),
+        "{said}"
+    );
 }

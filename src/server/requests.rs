@@ -228,6 +228,15 @@ impl NewDebate {
                 format!("unknown protocol '{}'; known: {known}", self.protocol),
             ));
         }
+        // A request must not read files of the server.
+        let is_path = |cast: &String| cast.contains(['/', '\\']) || cast.ends_with(".toml");
+        if let Some(cast) = self.cast.as_ref().filter(|cast| is_path(cast)) {
+            let message = format!(
+                "invalid cast '{}': expected a name, not a path",
+                short(cast)
+            );
+            faults.push(Fault::new("/cast", message));
+        }
         let requested = self.budget.unwrap_or_default().budget(&mut faults);
         let texts = self.sources.iter();
         let texts = texts.map(|source| (source.name.as_str(), source.text.as_str()));
@@ -254,6 +263,7 @@ impl NewDebate {
                 budget,
                 seed: self.seed,
                 sources,
+                fallback_local: false,
             }),
             _ => Err(Problem::invalid(faults)),
         }

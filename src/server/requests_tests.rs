@@ -62,3 +62,15 @@ fn a_question_may_be_left_out() {
     let judged: NewDebate = checked(json!({ "protocol": "councils" })).unwrap();
     assert_eq!(judged.question, "");
 }
+
+/// C-20: a request names a cast; it cannot make the server read a file.
+#[test]
+fn c20_a_cast_is_a_name_and_not_a_path() {
+    for cast in ["./mine.toml", "/etc/passwd", "casts\\mine", "mine.toml"] {
+        let spec: NewDebate = checked(json!({ "question": "Why?", "cast": cast })).unwrap();
+        let problem = spec.spec(&Limits::default()).unwrap_err();
+        assert_eq!(problem.faults()[0].at, "/cast", "{cast}");
+    }
+    let spec: NewDebate = checked(json!({ "question": "Why?", "cast": "mine" })).unwrap();
+    assert!(spec.spec(&Limits::default()).is_ok());
+}

@@ -29,6 +29,7 @@ use crate::embedded::Report;
 use crate::failure::{Failure, Fault};
 use crate::store::Store;
 use crate::{forecast_history, learning};
+pub(crate) use seating::{no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub(crate) struct DebateSpec {
     pub seed: Option<u64>,
     /// Files that the seats may search.
     pub sources: Vec<Source>,
+    /// Allows the embedded model if a configured provider cannot be used, in addition to the configuration.
+    pub fallback_local: bool,
 }
 
 impl DebateSpec {
@@ -61,6 +64,7 @@ impl DebateSpec {
             budget: Budget::default(),
             seed: None,
             sources: Vec::new(),
+            fallback_local: false,
         }
     }
 }
@@ -100,8 +104,14 @@ pub(crate) async fn prepare(
         budget,
         seed,
         models,
+        fallback_local,
         ..
     } = spec;
+    // A broken prompt or template is found before the debate is created.
+    app.prompts()?;
+    if protocol.needs().library {
+        app.library()?;
+    }
     let context = context(app, store, protocol, &spec.input, progress).await?;
     let request = Request {
         question: spec.question,
@@ -112,13 +122,25 @@ pub(crate) async fn prepare(
         .validate(spec.input, request, context)
         .map_err(Failure::refused)?;
     let settings = app.config.seats_of(protocol.name());
-    let seating = seating::choose(app, &plan.cast, &models, &settings, progress).await?;
+    let mut seating = seating::choose(
+        app,
+        &plan.cast,
+        &models,
+        &settings,
+        fallback_local,
+        progress,
+    )
+    .await?;
     check_context(&plan.question, &seating.models)?;
     check_prices(&seating.seated, &seating.models, &budget)?;
     let embedder = match plan.embedder {
-        EmbedderUse::Optional => embedder(app, progress, WITHOUT_TEMPLATES).await?,
-        EmbedderUse::Measures => embedder(app, progress, WITHOUT_MEASURE).await?,
+        EmbedderUse::Optional => Some(WITHOUT_TEMPLATES),
+        EmbedderUse::Measures => Some(WITHOUT_MEASURE),
         EmbedderUse::None => None,
+    };
+    let embedder = match embedder {
+        Some(without) => embedder_or_notice(app, progress, without, &mut seating.notices).await?,
+        None => None,
     };
     let question = plan.question.clone();
     let mut notes = Vec::new();
@@ -137,6 +159,7 @@ pub(crate) async fn prepare(
         budget,
         embedder: embedder.as_ref().map(|embedder| embedder.name().to_owned()),
         program: env!("CARGO_PKG_VERSION").into(),
+        notices: seating.notices,
     };
     Ok(PreparedDebate {
         setup,
@@ -211,6 +234,7 @@ pub(crate) async fn open_table(
     journal: Arc<dyn Journal>,
     cancel: CancellationToken,
 ) -> Result<(Table, &'static dyn AnyProtocol), Failure> {
+    let fast_model = seating::fast_model(app, &prepared);
     let setup = prepared.setup;
     let protocol = protocols::named(&setup.protocol).ok_or_else(|| {
         Failure::other(format!(
@@ -224,6 +248,7 @@ pub(crate) async fn open_table(
         Arc::default()
     };
     let deps = TableDeps {
+        fast_model,
         scale: app.scale(setup.embedder.as_deref().unwrap_or_default())?,
         prompts: app.prompts()?,
         library,
@@ -289,16 +314,19 @@ const WITHOUT_TEMPLATES: &str = "Continuing without reasoning templates";
 const WITHOUT_MEASURE: &str =
     "Continuing without measuring convergence: the typed answers alone decide";
 
-async fn embedder(
+async fn embedder_or_notice(
     app: &AppContext,
     progress: &ProgressSink,
     without: &str,
+    notices: &mut Vec<String>,
 ) -> Result<Option<Arc<dyn Embedder>>, Failure> {
     match app.embedder(Arc::clone(&progress.fetching)).await {
         Ok(embedder) => Ok(Some(embedder)),
         Err(failure) if app.config.embedder.is_some() => Err(failure),
         Err(failure) => {
-            (progress.say)(&failure.explained(without));
+            let notice = failure.explained(without);
+            (progress.say)(&notice);
+            notices.push(notice);
             Ok(None)
         }
     }

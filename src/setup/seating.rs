@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use roundtable_core::usage::Price;
-use roundtable_engine::cast::{Cast, Tier};
+use roundtable_engine::cast::{Cast, Seat, Tier};
 use roundtable_engine::event::Seated;
 use roundtable_engine::model::Ability;
 use roundtable_engine::protocol::SeatModels;
-use roundtable_engine::table::SeatModel;
+use roundtable_engine::table::{FastModel, SeatModel};
 
-use super::{Models, ProgressSink};
+use super::{Models, PreparedDebate, ProgressSink};
 use crate::app_context::AppContext;
 use crate::config::{ModelName, SeatSettings};
 use crate::embedded::{self, Report};
@@ -19,6 +19,8 @@ use crate::models::{Discovery, ModelPreferences, Search, discover};
 pub(super) struct Seating {
     pub seated: Vec<Seated>,
     pub models: SeatModels,
+    /// Substitutions, for the result (C-18).
+    pub notices: Vec<String>,
 }
 
 /// The models of a new debate. Reports which were chosen and why, and what would serve better (C-04).
@@ -27,8 +29,10 @@ pub(super) async fn choose(
     cast: &Cast,
     models: &Models,
     settings: &SeatSettings,
+    fallback_local: bool,
     progress: &ProgressSink,
 ) -> Result<Seating, Failure> {
+    let mut notices = Vec::new();
     let mut named = named(app, cast, models, settings)?;
     let unnamed: Vec<_> = cast
         .seats
@@ -36,15 +40,7 @@ pub(super) async fn choose(
         .filter(|seat| !named.contains_key(&seat.name))
         .collect();
     if !unnamed.is_empty() {
-        let prefers = |tier: Tier| -> Vec<String> {
-            let seats = unnamed.iter().filter(|seat| seat.tier == tier);
-            seats.filter_map(|seat| seat.prefers.clone()).collect()
-        };
-        let preferences = ModelPreferences {
-            model: None,
-            deliberate: prefers(Tier::Deliberate),
-            fast: prefers(Tier::Fast),
-        };
+        let preferences = preferences(&unnamed, fallback_local);
         let found = discover(&app.models, &preferences, Search::FirstFit).await;
         for seat in unnamed {
             let model = model_for(&found, seat.tier, seat.prefers.as_deref())
@@ -52,8 +48,35 @@ pub(super) async fn choose(
             named.insert(seat.name.clone(), model);
         }
         explain(&found, progress);
+        notices.extend(found.substitution());
     }
-    seat(app, cast, settings, &named, progress).await
+    let mut seating = seat(app, cast, settings, &named, progress).await?;
+    seating.notices = notices;
+    Ok(seating)
+}
+
+fn preferences(seats: &[&Seat], fallback_local: bool) -> ModelPreferences {
+    let prefers = |tier: Tier| -> Vec<String> {
+        let seats = seats.iter().filter(|seat| seat.tier == tier);
+        seats.filter_map(|seat| seat.prefers.clone()).collect()
+    };
+    ModelPreferences {
+        model: None,
+        deliberate: prefers(Tier::Deliberate),
+        fast: prefers(Tier::Fast),
+        fallback_local,
+    }
+}
+
+/// The model of each seat of a cast, if the user names none. Seats without a model are left out.
+pub(crate) async fn proposed_models(app: &AppContext, cast: &Cast) -> Vec<(String, ModelName)> {
+    let seats: Vec<&Seat> = cast.seats.iter().collect();
+    let found = discover(&app.models, &preferences(&seats, false), Search::FirstFit).await;
+    let proposed = seats.iter().filter_map(|seat| {
+        let model = model_for(&found, seat.tier, seat.prefers.as_deref())?;
+        Some((seat.name.clone(), model))
+    });
+    proposed.collect()
 }
 
 /// The models that a stored debate was opened with.
@@ -71,6 +94,33 @@ pub(super) async fn find_again(
     Ok(models)
 }
 
+/// The model that puts invalid replies into their schema: the configured fast tier, or that of a seat of the fast tier. `None`
+/// leaves it to each seat's own model; so does a model whose price is unknown, if the cost is limited.
+pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<FastModel> {
+    let configured = app.config.tiers.fast.as_ref();
+    // The embedded model would have to be loaded, and its own replies always fit.
+    let configured = configured.filter(|name| name.provider() != embedded::PROVIDER);
+    let fast = match configured {
+        Some(name) => FastModel {
+            name: name.to_string(),
+            seat_model: SeatModel {
+                model: app.models.model(name).ok()?,
+                price: app.models.price(name),
+            },
+        },
+        None => {
+            let seats = &mut prepared.setup.seats.iter();
+            let seated = seats.find(|seated| seated.seat.tier == Tier::Fast)?;
+            FastModel {
+                name: seated.model.clone(),
+                seat_model: prepared.seat_models.get(&seated.seat.name)?.clone(),
+            }
+        }
+    };
+    let is_affordable = prepared.budget.max_cost.is_none() || fast.seat_model.price.is_some();
+    is_affordable.then_some(fast)
+}
+
 async fn seat(
     app: &AppContext,
     cast: &Cast,
@@ -82,6 +132,7 @@ async fn seat(
     let mut seating = Seating {
         seated: Vec::new(),
         models: HashMap::new(),
+        notices: Vec::new(),
     };
     for seat in &cast.seats {
         let Some(name) = named.get(&seat.name) else {
@@ -184,9 +235,13 @@ fn model_for(found: &Discovery, tier: Tier, prefers: Option<&str>) -> Option<Mod
     granted.or_else(|| chosen.map(|choice| choice.model.clone()))
 }
 
-fn no_model(found: &Discovery) -> Failure {
+pub(crate) fn no_model(found: &Discovery) -> Failure {
     let advice = found.advice.clone();
-    let mut lines = vec![advice.unwrap_or_else(|| "no usable model found".to_owned())];
+    let advice = advice.unwrap_or_else(|| "no usable model found".to_owned());
+    if let Some(reason) = &found.unavailable {
+        return Failure::no_model(format!("{reason}\n{advice}"));
+    }
+    let mut lines = vec![advice];
     for finding in &found.findings {
         lines.push(format!("  {}: {}", finding.provider, finding.note));
     }
@@ -194,7 +249,9 @@ fn no_model(found: &Discovery) -> Failure {
 }
 
 fn explain(found: &Discovery, progress: &ProgressSink) {
-    if let Some(choice) = &found.deliberate {
+    if let Some(substitution) = found.substitution() {
+        (progress.say)(&substitution);
+    } else if let Some(choice) = &found.deliberate {
         (progress.say)(&format!("Model: {} ({})", choice.model, choice.why));
     }
     if let Some(advice) = &found.advice {

@@ -117,7 +117,13 @@ async fn c10_the_row_follows_the_journal(test_store: TestStore) {
     for entry in [
         keyed(1, opened("Why?")),
         keyed(2, ended(State::Partial)),
-        keyed(3, Event::Reopened { generation: 1 }),
+        keyed(
+            3,
+            Event::Reopened {
+                generation: 1,
+                from: None,
+            },
+        ),
     ] {
         lease.journal().append(vec![entry]).await.unwrap();
         let row = store.get(lease.id()).await.unwrap().unwrap();
@@ -283,7 +289,10 @@ fn the_kind_is_the_json_tag() {
         finished("r1/a", spent(None)),
         failed("r1/a", spent(None)),
         ended(State::Complete),
-        Event::Reopened { generation: 1 },
+        Event::Reopened {
+            generation: 1,
+            from: None,
+        },
         Event::Rated {
             number: 1,
             rating: 5,

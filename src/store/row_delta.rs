@@ -32,11 +32,12 @@ impl RowDelta {
         self.updated_at = self.updated_at.max(entry.at);
         match &entry.event {
             Event::Opened(_) | Event::Decided(_) => self.with_state(State::Running, entry.at),
-            Event::Reopened { generation } => Self {
+            Event::Reopened { generation, .. } => Self {
                 generation: Some(*generation),
                 ..self.with_state(State::Running, entry.at)
             },
             Event::Ended(end) => self.with_state(end.state, entry.at),
+            Event::StepFinished(step) if step.reused => self,
             Event::StepFinished(step) => self.with_spent(&step.call.spent),
             Event::StepFailed(step) => self.with_spent(&step.call.spent),
             Event::Asked(_) => self.with_state(State::Waiting, entry.at),
@@ -45,6 +46,7 @@ impl RowDelta {
                 ..self
             },
             Event::RoundStarted { .. }
+            | Event::Superseded(_)
             | Event::Noted { .. }
             | Event::StepStarted { .. }
             | Event::Chunk { .. }
@@ -94,6 +96,7 @@ pub(super) fn kind(event: &Event) -> &'static str {
         Event::StepFailed(_) => "step_failed",
         Event::Ended(_) => "ended",
         Event::Reopened { .. } => "reopened",
+        Event::Superseded(_) => "superseded",
         Event::Rated { .. } => "rated",
         Event::Resolved { .. } => "resolved",
         Event::Tracked { .. } => "tracked",

@@ -125,7 +125,13 @@ async fn check_listing(store: &Store, id: Uuid) {
 
 async fn check_reopen(store: &Store, id: Uuid) {
     let lease = store.lease(id).await.unwrap();
-    let reopened = keyed(8, Event::Reopened { generation: 1 });
+    let reopened = keyed(
+        8,
+        Event::Reopened {
+            generation: 1,
+            from: None,
+        },
+    );
     lease.journal().append(vec![reopened]).await.unwrap();
     let row = store.get(id).await.unwrap().unwrap();
     assert_eq!((row.state, row.ended_at), (State::Running, None));

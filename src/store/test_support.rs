@@ -41,6 +41,7 @@ pub(super) fn setup(question: &str) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "0.1.0".into(),
+        notices: Vec::new(),
     }
 }
 
@@ -85,6 +86,9 @@ pub(super) fn finished(step: &str, spent: Spent) -> Event {
         remarks: vec!["too short".into()],
         withheld: Vec::new(),
         instead_of: None,
+        rescued_by: None,
+        reused: false,
+        notices: Vec::new(),
     }))
 }
 

@@ -1,6 +1,6 @@
 //! Invalid input: a clear error, exit code 2, nothing lost.
 
-use crate::harness::{Home, QUESTION, Server};
+use crate::harness::{Answer, Home, QUESTION, Server, good};
 
 #[test]
 fn an_empty_question_is_rejected() {
@@ -152,12 +152,235 @@ fn ids_are_found_by_any_unambiguous_prefix() {
 }
 
 #[test]
-fn a_rating_out_of_range_is_rejected() {
+fn ratings_and_dates_out_of_range_are_rejected() {
     let server = Server::good();
     let home = Home::with(&server);
     home.ask(&["--quiet"]).expect(0, &[]);
+    home.run(&["track", "last", "Late", "--date", "2020-01-01"])
+        .expect(
+            2,
+            &["invalid date 2020-01-01", "the event follows its decision"],
+        );
     home.run(&["rate", "last", "11"])
         .expect(2, &["expected a number from 1 to 10"]);
     home.run(&["rm", "last"]).expect(2, &["--yes"]);
     assert_eq!(home.list().len(), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = home
+        .command(&["ask", QUESTION, "--model", "lab:x", "--quiet"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    crate::harness::finished(output).expect(1, &["cannot write to standard output"]);
+}
+
+#[test]
+fn a_path_without_a_file_is_not_debated() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write("folder/x.txt", "Why?");
+    for (question, message) in [
+        ("questoin.md", "'questoin.md' does not exist"),
+        ("./folder/y", "'./folder/y' does not exist"),
+        ("folder", "'folder' is a folder"),
+    ] {
+        for command in ["ask", "debate", "panel"] {
+            home.run(&[command, question, "--model", "lab:x"])
+                .expect(2, &[message, "in quotes", "roundtable"]);
+        }
+    }
+    assert!(server.heard().is_empty());
+    for question in ["TCP/IP?", "and/or, or not", "folder/x.txt"] {
+        home.run(&["ask", question, "--model", "lab:x", "--quiet"])
+            .expect(0, &[]);
+    }
+}
+
+#[test]
+fn a_question_without_quotes_gets_a_hint() {
+    let run = Home::empty().run(&["ask", "Is", "it", "good?"]);
+    run.expect(2, &["put it in quotes", "roundtable ask \"Is it good?\""]);
+}
+
+/// A dialectic cast with these seats.
+fn cast(name: &str, seats: &[&str]) -> String {
+    let text = format!("name = \"{name}\"\nprotocol = \"dialectic\"\nsummary = \"Mine.\"\n");
+    let seats = seats.iter().map(|seat| {
+        format!(
+            "\n[[seats]]\nname = \"{seat}\"\ntitle = \"T\"\ntier = \"fast\"\ntemperature = 1\nmax_output_tokens = 900\npersona = \"p\"\n"
+        )
+    });
+    seats.fold(text, |text, seat| text + &seat)
+}
+
+const SEATS: [&str; 4] = ["proposer", "skeptic", "synthesizer", "judge"];
+
+/// C-02: casts and prompts next to the configuration file in use are read, whichever way it was chosen.
+#[test]
+fn c02_data_files_next_to_the_configuration_are_read() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write("casts/mine.toml", &cast("mine", &SEATS));
+    home.ask(&["--cast", "mine", "--quiet"]).expect(0, &[]);
+    let listed = home.run(&["casts", "list"]);
+    assert!(listed.out.contains("mine"), "{}", listed.out);
+
+    let config = std::fs::read_to_string(home.path().join("roundtable.toml")).unwrap();
+    home.write("elsewhere/own.toml", &config);
+    home.write("elsewhere/casts/other.toml", &cast("other", &SEATS));
+    home.write(
+        "elsewhere/prompts/dialectic/mark.md",
+        "=== system\nYou mark.\n=== shared\nMARK THIS: {{ question }}\n=== own\n{{ answer }}\n",
+    );
+    home.ask(&["--cast", "other", "--quiet"])
+        .expect(2, &["unknown cast 'other'"]);
+    home.ask(&[
+        "--config",
+        "elsewhere/own.toml",
+        "--cast",
+        "other",
+        "--quiet",
+    ])
+    .expect(0, &[]);
+    let last = server.heard().pop().unwrap();
+    assert!(last["messages"].to_string().contains("MARK THIS"), "{last}");
+    let output = home
+        .command(&["casts", "list"])
+        .env("ROUNDTABLE_CONFIG", "elsewhere/own.toml")
+        .output()
+        .unwrap();
+    let listed = crate::harness::finished(output);
+    assert!(listed.out.contains("other"), "{}", listed.out);
+    // By path, with every command that has a cast.
+    home.ask(&["--cast", "./elsewhere/casts/other.toml", "--quiet"])
+        .expect(0, &[]);
+}
+
+/// Prices next to a file in the working folder could call a model free and defeat a cost limit.
+#[test]
+fn prices_in_the_working_folder_are_not_trusted() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write(
+        "prices.toml",
+        "[prices.lab]\nx = { input = 0.0, output = 0.0 }\n",
+    );
+    home.ask(&["--max-cost", "0.5"])
+        .expect(2, &["the price of lab:x is unknown"]);
+    home.ask(&[
+        "--max-cost",
+        "0.5",
+        "--config",
+        "roundtable.toml",
+        "--quiet",
+    ])
+    .expect(0, &[]);
+}
+
+/// C-02: one broken cast does not hide the others, and `doctor` finds it.
+#[test]
+fn c02_a_broken_cast_is_named_and_the_others_are_listed() {
+    let home = Home::empty();
+    home.write(".config/roundtable/casts/bad.toml", "name = \"bad\"\n");
+    let run = home.run(&["casts", "list"]);
+    run.expect(1, &["bad.toml:1: missing key 'protocol'"]);
+    assert!(run.out.contains("dialectic"), "{}", run.out);
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.out.contains("bad.toml:1:"), "{}", doctor.out);
+
+    let home = Home::empty();
+    home.write(
+        ".config/roundtable/casts/mine.toml",
+        &cast("mine", &["proposer", "synthesizer", "judge"]),
+    );
+    home.run(&["casts", "check", "mine"])
+        .expect(2, &["mine.toml:1: missing seat 'skeptic'"]);
+    let doctor = home.run(&["doctor"]);
+    assert!(
+        doctor.out.contains("missing seat 'skeptic'"),
+        "{}",
+        doctor.out
+    );
+}
+
+/// C-02: a broken prompt is found before the debate is created.
+#[test]
+fn c02_a_broken_prompt_is_found_before_the_debate() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.write("prompts/dialectic/propose.md", "Answer: {{ question }}\n");
+    let expected = "propose.md:1: missing part '=== system': expected the lines";
+    home.ask(&[]).expect(2, &[expected]);
+    assert!(home.list().is_empty());
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.out.contains(expected), "{}", doctor.out);
+    home.run(&["prompts", "list"]).expect(2, &[expected]);
+}
+
+/// C-02
+#[test]
+fn c02_prompts_are_listed_and_printed() {
+    let home = Home::empty();
+    let listed = home.run(&["prompts", "list"]);
+    assert!(listed.out.contains("dialectic/propose "), "{}", listed.out);
+    let shown = home.run(&["prompts", "show", "dialectic/propose"]);
+    assert!(shown.out.starts_with("=== system\n"), "{}", shown.out);
+}
+
+#[test]
+fn the_path_of_a_broken_configuration_is_printed() {
+    let home = Home::empty();
+    home.write("roundtable.toml", "[providers\n");
+    let run = home.run(&["config", "path"]);
+    run.expect(0, &[]);
+    assert!(run.out.contains("roundtable.toml"), "{}", run.out);
+    home.run(&["config", "show"])
+        .expect(2, &["roundtable.toml:1:"]);
+}
+
+/// C-12: a terminal obeys C1 controls, and direction controls make text read differently than it is.
+#[test]
+fn c12_no_control_of_a_model_reaches_a_terminal() {
+    let hostile = "fine \u{9d}52;c;aGk=\u{9c} \u{202e}txet";
+    let server = Server::start(move |request, before| {
+        let reply = good(request, before);
+        Answer::Reply(reply.replacen("\"answer\":\"", &format!("\"answer\":\"{hostile} "), 1))
+    });
+    let home = Home::with(&server);
+    let is_raw = |c: char| matches!(c, '\u{80}'..='\u{9f}' | '\u{202e}');
+    for mode in ["--json", "--events", "--quiet"] {
+        let run = home.ask(&[mode]);
+        assert!(!run.out.contains(is_raw), "{mode}: {:?}", run.out);
+        assert!(!run.err.contains(is_raw), "{mode}: {:?}", run.err);
+    }
+    assert!(
+        home.ask(&["--json"])
+            .json()
+            .to_string()
+            .contains("\u{9d}52"),
+        "JSON keeps the text"
+    );
+    for args in [
+        &["show", "last", "--json"][..],
+        &["show", "last", "--transcript"],
+        &["export", "last", "--format", "json"],
+        &["export", "last", "--format", "md"],
+        &["export", "last", "--format", "html"],
+        &["export", "last", "--format", "jsonl", "--min-score", "0"],
+    ] {
+        let run = home.run(args);
+        run.expect(0, &[]);
+        assert!(run.out.contains("fine"), "{args:?}: {}", run.out);
+        assert!(!run.out.contains(is_raw), "{args:?}: {:?}", run.out);
+    }
 }

@@ -74,7 +74,7 @@ fn empty_replies_invalid_json_and_closed_connections_fail_the_debate() {
     type Case = (&'static str, fn() -> Answer);
     let cases: [Case; 4] = [
         ("The reply was empty", || Answer::Reply(String::new())),
-        ("The reply is not a JSON object", || {
+        ("The reply is prose instead of JSON", || {
             Answer::Reply("I think, therefore I am.".into())
         }),
         ("stream broke off", || {
@@ -186,7 +186,7 @@ fn c05_an_invalid_reply_is_sent_back_with_the_reason() {
     let second = &server.heard()[1];
     let messages = second["messages"].as_array().unwrap();
     let last = messages.last().unwrap()["content"].to_string();
-    assert!(last.contains("/assumptions"), "{last}");
+    assert!(last.contains("assumptions must be a list"), "{last}");
 }
 
 /// `Answer::Reset` causes ECONNRESET, unlike a closed connection.
@@ -257,5 +257,82 @@ fn c07_a_fallback_that_answered_is_shown_everywhere() {
     assert!(
         page.contains(notice) && page.contains("spare:y instead of lab:x"),
         "{page}"
+    );
+}
+
+/// C-18: a configured provider is not replaced, and every command gives the same reason.
+#[test]
+fn c18_an_unreachable_provider_is_an_error_with_its_reason() {
+    let home = Home::configured("http://127.0.0.1:9/v1", "");
+    let reason =
+        "[providers.lab] is configured, but cannot list the models of lab: cannot reach the server";
+    home.run(&["ask", QUESTION]).expect(4, &[reason, "--model"]);
+    assert!(home.list().is_empty(), "no debate is created");
+    home.run(&["models"]).expect(4, &[reason]);
+    let doctor = home.run(&["doctor"]);
+    doctor.expect(4, &[]);
+    assert!(doctor.out.contains(reason), "{}", doctor.out);
+}
+
+/// C-18: without a schema the replies are checked but not constrained, and the result says so.
+#[test]
+fn c18_a_server_without_schemas_is_named_in_the_result() {
+    // Without a schema the request does not name the step: the steps come in the order of a good server.
+    let guide = Server::good();
+    Home::with(&guide)
+        .ask(&["--quiet", "--rounds", "1"])
+        .expect(0, &[]);
+    let steps = std::sync::Mutex::new(guide.asked().into_iter());
+    let server = Server::start(move |request, _| {
+        if request["response_format"]["type"] == "json_schema" {
+            let body = r#"{"error":{"message":"response_format json_schema is not supported"}}"#;
+            return Answer::Status(400, "content-type: application/json\r\n", body.into());
+        }
+        let step = steps.lock().unwrap().next().unwrap();
+        let named = serde_json::json!({ "response_format": { "json_schema": { "name": step } } });
+        Answer::Reply(good(&named, 0))
+    });
+    let home = Home::with(&server);
+    let record = home.ask(&["--json", "--rounds", "1"]).json();
+    let notice = "lab does not accept schemas for x; replies are checked but not constrained";
+    let notices = record["notices"].as_array().unwrap();
+    assert!(notices.contains(&notice.into()), "{record:#}");
+    let shown = home.run(&["show", "last"]);
+    assert!(shown.out.contains(notice), "{}", shown.out);
+}
+
+/// An error is printed in every output mode.
+#[test]
+fn a_failure_is_reported_with_quiet_too() {
+    let server = Server::start(|_, _| Answer::Status(401, "", "no".into()));
+    let run = Home::with(&server).ask(&["--quiet"]);
+    run.expect(4, &["error:", "the key was refused"]);
+    assert_eq!(run.out, "");
+}
+
+/// C-07
+#[test]
+fn c07_a_wait_beyond_the_longest_backoff_is_explained() {
+    let server = Server::start(|_, _| Answer::Status(429, "retry-after: 3600\r\n", "{}".into()));
+    Home::with(&server).ask(&[]).expect(
+        4,
+        &["the server asks to wait 3,600 s; more than retry.max_ms (0.02 s) is not waited for"],
+    );
+}
+
+#[test]
+fn a_request_timeout_and_an_error_with_status_200_are_described_as_such() {
+    let server = Server::start(|_, _| Answer::Status(408, "", String::new()));
+    Home::with(&server)
+        .ask(&[])
+        .expect(4, &["the server gave up waiting (status 408)"]);
+    let server = Server::start(|_, _| {
+        let body = r#"{"error":{"message":"out of memory"}}"#;
+        Answer::Status(200, "content-type: application/json\r\n", body.into())
+    });
+    let run = Home::with(&server).ask(&[]);
+    run.expect(
+        4,
+        &["the server answered with an error in place of a reply (lab:x: out of memory)"],
     );
 }

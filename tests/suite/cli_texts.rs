@@ -38,7 +38,13 @@ fn collect_help(home: &Home, path: &[&str], out: &mut String) {
             lines.push(line);
         }
     }
-    let text = lines.join("\n").replace("Options:\n\n", "");
+    let mut text = lines.join("\n").replace("\nOptions:\n\n", "\n");
+    if !path.is_empty() {
+        text = text.replace("\nGlobal options:\n", "");
+    }
+    while text.contains("\n\n\n") {
+        text = text.replace("\n\n\n", "\n\n");
+    }
     let _ = writeln!(out, "==== {name}\n\n{}\n", text.trim_end());
     assert!(run.out.contains("Example"), "{name} has no example");
     for subcommand in subcommands(&run.out) {
@@ -62,6 +68,13 @@ judge
 ask ""
 ask -
 ask binary.bin
+ask questoin.md
+ask .config
+ask Is it good?
+ask "Why?" --max-tokens-total 0
+ask "Why?" --seat skeptic=
+ask "Why?" --seat skeptic=ollama:x --seat skeptic=ollama:y
+ask "Why?" --model qwen3:32b
 ask "Why?" --model qwen3
 ask "Why?" --model nowhere:x
 ask "Why?" --model openai:gpt
@@ -80,6 +93,8 @@ show ""
 resume
 export 3f2a
 export last --format docx
+export last --format md --training chat
+export --format jsonl --min-score 11
 rate last eleven
 rate last 11
 rm 3f2a
@@ -102,6 +117,9 @@ casts show temis
 casts new "My Cast"
 casts new mine --from nobody
 casts check misspelt.toml
+casts check lonely.toml
+casts check dialektik.toml
+prompts show dialectic/propos
 config set tiers.fats ollama:x
 config set tiers.fast x
 config set convergence.similarity 1.2
@@ -177,6 +195,8 @@ debate "Why?" --source binary.bin
 debate - --interactive
 forecast "Will it open?"
 forecast "Will it open?" --outcome Yes
+forecast "Will it open?" --outcome Yes --outcome yes
+forecast "Will it open?" --outcome Yes --outcome No --judge-weight nan
 forecast "Will it open?" --outcome Yes --outcome No --rounds 0
 forecast "Will it open?" --outcome Yes --outcome No --judge-weight 60
 forecast "Will it open?" --outcome Yes --outcome No --role wizard --role judge
@@ -199,6 +219,7 @@ rate last 0
 resolve last yes
 record last
 track last " "
+ask "Why?" --cast lonely.toml
 track last --from misspelt.yaml
 track last --from empty.yaml
 post-mortem last
@@ -215,6 +236,18 @@ fn write_files(home: &Home) {
     home.write("broken.toml", "[providers\n");
     home.write("misspelt.toml", "[tirs]\nfast = \"lab:x\"\n");
     home.write("invalid.toml", "[retry]\nattempts = -1\n");
+    let seat = "[[seats]]\nname = \"proposer\"\ntitle = \"P\"\ntier = \"fast\"\ntemperature = 1\nmax_output_tokens = 9\npersona = \"p\"\n";
+    for protocol in ["dialectic", "dialektik"] {
+        let name = if protocol == "dialectic" {
+            "lonely"
+        } else {
+            protocol
+        };
+        let cast =
+            format!("name = \"{name}\"\nprotocol = \"{protocol}\"\nsummary = \"One.\"\n\n{seat}");
+        home.write(&format!("{name}.toml"), &cast);
+    }
+    std::fs::create_dir_all(home.path().join(".config")).unwrap();
     home.write("broken.json", "{");
     home.write("other.json", "{}");
     home.write("empty.yaml", "implementation_tracking:\n  timeline: []\n");

@@ -187,3 +187,73 @@ fn completions_are_generated_and_typos_get_a_suggestion() {
     );
     home.run(&["asj"]).expect(2, &["ask"]);
 }
+
+#[test]
+fn an_empty_list_says_whether_a_filter_is_the_reason() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.run(&["list"]).expect(0, &["No debates yet"]);
+    for _ in 0..3 {
+        home.ask(&["--quiet", "--rounds", "1"]).expect(0, &[]);
+    }
+    for filter in [
+        &["--state", "failed"][..],
+        &["--search", "zebra"],
+        &["--limit", "0"],
+        &["--offset", "3"],
+    ] {
+        home.run(&[&["list"], filter].concat())
+            .expect(0, &["No debate matches."]);
+    }
+    home.run(&["list", "--limit", "2"])
+        .expect(0, &["Showing 2 of 3; for more: --offset 2"]);
+    let rest = home.run(&["list", "--limit", "2", "--offset", "2"]);
+    assert!(!rest.err.contains("--offset"), "{}", rest.err);
+}
+
+#[test]
+fn a_repeated_id_is_deleted_once_and_a_comment_survives_a_new_rating() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--quiet", "--rounds", "1"]).expect(0, &[]);
+    let comment = || home.run(&["show", "last", "--json"]).json()["user_comment"].clone();
+    home.run(&["rate", "last", "9", "--comment", "good"])
+        .expect(0, &[]);
+    home.run(&["rate", "last", "7"]).expect(0, &[]);
+    assert_eq!(comment(), "good");
+    home.run(&["rate", "last", "7", "--comment", ""])
+        .expect(0, &[]);
+    assert!(comment().is_null());
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    home.run(&["rm", &id, &id[..8], &id, "--yes"])
+        .expect(0, &["Deleted 1 debate."]);
+}
+
+/// P-08: the export says why it leaves debates out.
+#[test]
+fn p08_the_export_says_why_debates_are_left_out() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    for _ in 0..2 {
+        home.ask(&["--quiet", "--rounds", "1"]).expect(0, &[]);
+    }
+    let export = |more: &[&str]| home.run(&[&["export", "--format", "jsonl"], more].concat());
+    export(&["--min-score", "5"]).expect(
+        0,
+        &[
+            "Exported 1 of 2 debates.",
+            "Left out 1: a better answer to the same question",
+        ],
+    );
+    export(&["--min-score", "10"]).expect(
+        0,
+        &[
+            "Exported 0 of 2 debates.",
+            "Left out 2: score below the minimum",
+        ],
+    );
+    export(&["--min-score", "5", "--min-length", "4000"])
+        .expect(0, &["Left out 2: answer shorter than the minimum"]);
+    export(&["--min-score", "5", "--min-rounds", "2"])
+        .expect(0, &["Left out 2: fewer rounds than the minimum"]);
+}

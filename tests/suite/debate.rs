@@ -206,7 +206,8 @@ fn m01_all_errors_are_reported_at_once() {
     debate(&home, &["--seats", "9"]).expect(2, &["the cast 'modes' has 8"]);
     debate(&home, &["--rounds", "2", "--focus", "3=Why?"])
         .expect(2, &["a focus is set for round 3"]);
-    debate(&home, &["--cast", "dialectic"]).expect(2, &["it is for 'dialectic'"]);
+    debate(&home, &["--cast", "dialectic"])
+        .expect(2, &["the cast is for the protocol 'dialectic'"]);
     home.run(&["debate", " ", "--model", "lab:x"])
         .expect(2, &["empty"]);
     assert_eq!(server.asked().len(), 0);

@@ -228,8 +228,25 @@ fn e21_an_algorithm_is_chosen_in_the_configuration() {
         run.json()["result"]["enhanced"]["algorithm"],
         "evidence_based_debate"
     );
-    let plain = debate(&home, &["--no-enhanced", "--rounds", "1", "--json"]);
+    // The three seats stand for three answers in round 1.
+    let options = ["--no-enhanced", "--rounds", "1"];
+    debate(&home, &options).expect(3, &["There is no sufficient majority"]);
+    let plain = debate(
+        &home,
+        &[
+            "--no-enhanced",
+            "--rounds",
+            "1",
+            "--no-escalation",
+            "--json",
+        ],
+    );
     plain.expect(0, &[]);
+    let decision = &plain.json()["result"]["panel_decision"];
+    assert_eq!(
+        (&decision["level"], &decision["carried"]),
+        (&json!("LOW"), &json!(false))
+    );
     assert_eq!(plain.json().get("debate_record"), None);
     home.run(&["record", "last"])
         .expect(2, &["is not an enhanced debate"]);
@@ -299,8 +316,7 @@ fn e09_a_person_decides_if_there_is_no_progress() {
         2,
         &[
             "The debate makes no progress",
-            "accept, another-round, ",
-            "Monolith",
+            "another-round, Microservices, Monolith, Serverless",
         ],
     );
     home.run(&["resume", "last", "--decide", "Chaos"])

@@ -92,7 +92,7 @@ impl FaultInjector {
     }
 
     fn answer(&self, request: &Value) -> Answer {
-        let good = reply(request);
+        let good = invalid_replies::rescued(request).unwrap_or_else(|| reply(request));
         let drawn = self.draw(request);
         if drawn % 1000 >= self.failing {
             return Answer::Reply(good);
@@ -267,16 +267,22 @@ fn c07_when_a_fifth_of_all_calls_fail_99_of_100_debates_are_complete() {
     );
 }
 
-/// C-05, C-06: an unreadable reply is requested once more. If one reply in seven is unreadable, some steps fail; all debates end
-/// nevertheless, and partial ones name what is missing.
+/// C-05, C-06: a reply in prose is requested once more, and then put into the schema by another call. If one reply in seven is
+/// prose, also those of that call, some steps fail; all debates end nevertheless, and partial ones name what is missing.
 #[test]
-fn c06_unreadable_replies_lead_to_partial_results_that_name_what_is_missing() {
+fn c05_with_one_reply_in_seven_in_prose_19_of_20_debates_are_complete() {
     let injector = FaultInjector::new(seed(), 143, &[Fault::Prose]);
     let of_each = Scale::asked_for().of(50);
     let outcome = run(&injector, of_each, timeout());
-    report("one reply in seven is unreadable", &injector, &outcome);
-    // A step fails in 1 of 49 cases; debates have 8 to 31 steps.
-    assert!((1..outcome.rows.len()).contains(&outcome.complete));
+    report("one reply in seven is prose", &injector, &outcome);
+    // A step fails in 1 of 343 cases; debates have 8 to 31 steps.
+    assert!(
+        outcome.complete * 100 >= outcome.rows.len() * 95,
+        "only {} of {} are complete: {:?}",
+        outcome.complete,
+        outcome.rows.len(),
+        outcome.reasons
+    );
 }
 
 /// `SUITE_SEED` overrides the default.

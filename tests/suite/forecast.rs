@@ -190,7 +190,7 @@ fn f01_invalid_input_is_rejected() {
     home.run(&["forecast", QUESTION, "--outcome", "Yes", "--model", "lab:x"])
         .expect(2, &["a forecast needs at least 2"]);
     home.run(&["forecast"]).expect(2, &["required"]);
-    forecast(&home, &["--judge-weight", "1.5"]).expect(2, &["judge_weight", "from 0 to 1"]);
+    forecast(&home, &["--judge-weight", "1.5"]).expect(2, &["--judge-weight", "from 0 to 1"]);
     forecast(&home, &["--rounds", "0"]).expect(2, &["rounds"]);
     forecast(&home, &["--role", "wizard", "--role", "judge"]).expect(2, &["unknown role 'wizard'"]);
     forecast(&home, &["--resolves", "soon"]).expect(2, &["invalid date 'soon'"]);
@@ -260,10 +260,20 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
     forecast(&home, &past).expect(0, &[]);
     home.run(&["resolve", "last", "perhaps"])
         .expect(2, &["unknown outcome 'perhaps'", "yes (Yes)"]);
-    home.run(&["resolve", "last", "No"])
-        .expect(0, &["Recorded outcome 'No'", "Brier score"]);
-    home.run(&["resolve", "last", "YES", "--by", "The mayor"])
-        .expect(0, &["Recorded outcome 'Yes'"]);
+    home.run(&["resolve", "last", "--withdraw"])
+        .expect(2, &["has no recorded outcome to withdraw"]);
+    let resolved = home.run(&["resolve", "last", "No"]);
+    for text in ["Recorded outcome 'No'", "Brier score"] {
+        assert!(resolved.out.contains(text), "{}", resolved.out);
+    }
+    let resolved = home
+        .run(&["resolve", "last", "YES", "--by", "The mayor", "--json"])
+        .json();
+    assert_eq!(
+        (&resolved["outcome"], &resolved["label"]),
+        (&"yes".into(), &"Yes".into())
+    );
+    assert!(resolved["scores"].is_object(), "{resolved}");
     let calibration = home.run(&["calibration", "--json"]).json();
     assert_eq!(calibration["questions"], 1);
     let record = &calibration["records"][0];
@@ -315,8 +325,13 @@ fn a_forecast_is_resolved_scored_and_learned_from() {
         "learned weights leave the contract's probability alone"
     );
 
-    home.run(&["resolve", "last", "--withdraw"])
-        .expect(0, &["Removed the outcome"]);
+    home.run(&["resolve", "last", "yes"]).expect(0, &[]);
+    let removed = home.run(&["resolve", "last", "--withdraw"]);
+    assert!(
+        removed.out.contains("Removed the outcome"),
+        "{}",
+        removed.err
+    );
     home.run(&["list"]).expect(0, &[]);
 }
 
@@ -329,8 +344,12 @@ fn an_outcome_before_the_resolution_date_is_not_scored() {
         &["--resolves", "2999-12-31", "--quiet", "--rounds", "1"],
     )
     .expect(0, &[]);
-    home.run(&["resolve", "last", "yes"])
-        .expect(0, &["Recorded outcome 'Yes'", "scored after 2999-12-31"]);
+    let resolved = home.run(&["resolve", "last", "yes"]);
+    assert!(
+        resolved.out.contains("scored after 2999-12-31"),
+        "{}",
+        resolved.out
+    );
     assert_eq!(home.run(&["calibration", "--json"]).json()["questions"], 0);
 }
 

@@ -1,5 +1,7 @@
 //! Turns valid replies into invalid ones, with the mistakes that models make.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 
 type Mutation = fn(&str) -> String;
@@ -36,8 +38,108 @@ pub(crate) const INVALID_SCHEMA: [Mutation; 6] = [
     |_| json!({ "thoughts": [1, 2] }).to_string(),
 ];
 
-pub(crate) fn prose(_: &str) -> String {
-    "I would rather not say it in that form.".to_owned()
+/// The whole content of a reply, without JSON.
+pub(crate) fn prose(good: &str) -> String {
+    let mut text = "This is what I think.\n".to_owned();
+    write_points(&mut text, "", &value(good));
+    text
+}
+
+const POINT: &str = "As to ";
+
+fn write_points(text: &mut String, path: &str, value: &Value) {
+    let below = |name: &str| match path {
+        "" => name.to_owned(),
+        _ => format!("{path}.{name}"),
+    };
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                write_points(text, &below(name), value);
+            }
+        }
+        Value::Array(items) if !items.is_empty() => {
+            for (index, value) in items.iter().enumerate() {
+                write_points(text, &below(&index.to_string()), value);
+            }
+        }
+        _ => writeln!(text, "{POINT}{path}: {value}").unwrap(),
+    }
+}
+
+/// The reply of a model that puts a participant's attempts into the schema; `None` for any other request.
+pub(crate) fn rescued(request: &Value) -> Option<String> {
+    let messages = request["messages"].as_array()?;
+    let own = messages.last()?["content"].as_str()?;
+    let (_, attempts) = own.split_once("## What the participant has written")?;
+    let mut reply = json!({});
+    for attempt in attempts.split("<quote by=").skip(1) {
+        let attempt = attempt.split_once('>')?.1;
+        let attempt = attempt.split("</quote>").next()?.trim();
+        if let Ok(Value::Object(fields)) = serde_json::from_str(attempt) {
+            for (name, mut value) in fields {
+                unquote_numbers(&mut value);
+                reply[name] = value;
+            }
+        }
+        for line in attempt.lines().filter_map(|line| line.strip_prefix(POINT)) {
+            let (path, value) = line.split_once(": ")?;
+            set(&mut reply, path, serde_json::from_str(value).ok()?);
+        }
+    }
+    Some(reply.to_string())
+}
+
+fn unquote_numbers(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Ok(number) = text.parse::<serde_json::Number>() {
+                *value = Value::Number(number);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(unquote_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(unquote_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn set(reply: &mut Value, path: &str, value: Value) {
+    let Some((name, rest)) = path.split_once('.') else {
+        match path.parse::<usize>() {
+            Ok(_) => push(reply, value),
+            Err(_) => reply[path] = value,
+        }
+        return;
+    };
+    match name.parse::<usize>() {
+        Ok(index) => {
+            if reply.as_array().is_none_or(|items| items.len() <= index) {
+                push(reply, json!({}));
+            }
+            set(&mut reply[index], rest, value);
+        }
+        Err(_) => set(&mut reply[name], rest, value),
+    }
+}
+
+fn push(list: &mut Value, value: Value) {
+    match list.as_array_mut() {
+        Some(items) => items.push(value),
+        None => *list = json!([value]),
+    }
+}
+
+/// The prose of a reply has all of it: putting it into the schema gives the reply.
+#[test]
+fn c05_prose_has_the_whole_reply() {
+    let good = json!({ "answer": "It: \"so\".\nYes.", "marks": { "depth": 7 }, "issues": [{ "id": "S1" }, { "id": "S2" }], "caveats": ["a"], "none": [] });
+    let text = format!(
+        "## What the participant has written\n<quote by=\"a\">\n{}\n</quote>",
+        prose(&good.to_string())
+    );
+    let request = json!({ "messages": [{ "content": text }] });
+    let again: Value = serde_json::from_str(&rescued(&request).unwrap()).unwrap();
+    assert_eq!(again, good);
 }
 
 fn value(good: &str) -> Value {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::all_protocols::POST;
-use crate::harness::{Home, council_server, finished};
+use crate::harness::{Home, council_server, finished, schema_name};
 
 fn even(_: &str) -> f64 {
     60.0
@@ -295,16 +295,14 @@ fn text_from_standard_input_is_judged() {
     assert_eq!(run.json()["title"], "standard input");
 }
 
-/// T-13: a picture is sent with every call to a model with vision.
+/// T-13: a picture is sent with every call that judges, to models with vision, and may be all there is to judge.
 #[test]
-fn t13_a_picture_is_sent_to_models_with_vision() {
+fn t13_a_picture_is_sent_to_judges_with_vision() {
     let server = council_server(even);
     let home = Home::with(&server);
-    home.write("post.md", POST);
     std::fs::write(home.path().join("picture.png"), b"\x89PNG\r\n\x1a\n").unwrap();
     let run = home.run(&[
         "judge",
-        "post.md",
         "--image",
         "picture.png",
         "--fast",
@@ -314,6 +312,8 @@ fn t13_a_picture_is_sent_to_models_with_vision() {
     ]);
     run.expect(0, &[]);
     assert_eq!(run.json()["result"]["content"]["images"][0], "picture.png");
+    assert_eq!(run.json()["title"], "picture.png");
+    let mut judged = 0;
     for request in server.heard() {
         let user = request["messages"]
             .as_array()
@@ -321,9 +321,28 @@ fn t13_a_picture_is_sent_to_models_with_vision() {
             .iter()
             .find(|message| message["role"] == "user")
             .unwrap();
-        assert_eq!(
-            user["content"][0]["image_url"]["url"],
-            "data:image/png;base64,iVBORw0KGgo="
-        );
+        let picture = &user["content"][0]["image_url"]["url"];
+        if schema_name(&request) == "evaluation" {
+            judged += 1;
+            assert_eq!(picture, "data:image/png;base64,iVBORw0KGgo=");
+        } else {
+            assert!(picture.is_null(), "{picture}");
+        }
     }
+    assert_eq!(judged, 7);
+    // The models of an own server are known to see only if the configuration says so.
+    let judge = |model: &str| {
+        home.run(&[
+            "judge",
+            "--image",
+            "picture.png",
+            "--fast",
+            "--model",
+            model,
+        ])
+    };
+    judge("lab:x").expect(2, &["not known to have vision", "`vision = true`"]);
+    home.run(&["config", "set", "providers.lab.vision", "true"])
+        .expect(0, &[]);
+    judge("lab:x").expect(0, &[]);
 }

@@ -133,3 +133,58 @@ fn c08_changed_prompts_are_detected() {
     home.run(&["resume", "last"])
         .expect(1, &["r1/proposer/propose", "with a different prompt"]);
 }
+
+/// C-06: `resume` retries the step that was missing and plays on from there.
+#[test]
+fn c06_resume_retries_a_critique_that_was_missing() {
+    let server = Server::start(move |request, before| match schema_name(request).as_str() {
+        "critique" if before == 0 => Answer::Status(400, "", "{}".into()),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with(&server);
+    home.ask(&["--quiet"]).expect(3, &[]);
+    let calls = server.asked().len();
+    let run = home.run(&["resume", "last", "--json"]);
+    run.expect(0, &[]);
+    let trace = run.json();
+    assert_eq!(
+        (&trace["state"], &trace["total_rounds"]),
+        (&"complete".into(), &3.into())
+    );
+    assert_eq!(trace["result"]["missing"], serde_json::json!([]));
+    let again = &server.asked()[calls..];
+    assert_eq!(again[..2], ["critique", "revision"]);
+    assert!(!again.iter().any(|name| name == "opening"));
+    // The stored totals have every call that was made.
+    let row = &home.list()[0];
+    assert_eq!(row["totals"]["calls"], server.asked().len());
+    assert_eq!(row["totals"]["calls"], trace["totals"]["debate"]["calls"]);
+    let shown = home.run(&["show", "last", "--transcript"]).out;
+    assert_eq!(shown.matches("Bursts are assumed, not shown.").count(), 1);
+}
+
+/// C-08: a reply that was sent back is in the journal: killed during the second request, the first is not repeated.
+#[test]
+fn c08_a_reply_that_was_sent_back_is_not_paid_for_twice() {
+    let server = Server::start(move |request, before| match schema_name(request).as_str() {
+        "opening" if before == 0 => Answer::Reply("I would use a queue.".into()),
+        "opening" if before == 1 => Answer::Late(Duration::from_secs(30), good(request, 0)),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with(&server);
+    let mut child = start(&home);
+    let begun = Instant::now();
+    while server.asked().len() < 2 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "never sent back");
+        thread::sleep(Duration::from_millis(5));
+    }
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let run = home.run(&["resume", "last", "--json"]);
+    run.expect(0, &[]);
+    let heard = server.heard();
+    assert_eq!(heard[1]["messages"], heard[2]["messages"]);
+    assert_ne!(heard[0]["messages"], heard[1]["messages"]);
+    assert_eq!(server.asked()[3], "critique");
+    assert_eq!(run.json()["totals"]["debate"]["calls"], 9);
+}

@@ -197,7 +197,15 @@ fn p09_an_invalid_event_id_is_rejected() {
     let home = Home::with(&model);
     let serving = Serving::start(&home, &[]);
     let id = serving.debate();
-    for wrong in ["x", "1~", "1~r", "1~a:b", "-1", "1~a:1:2:zz", "1~a:1:2:3:4"] {
+    for wrong in [
+        "x",
+        "1~",
+        "1~r",
+        "1~a:b",
+        "-1",
+        "1~a:1:2:zz",
+        "1~a:1:2:3:4:5",
+    ] {
         let path = format!("/api/v1/debates/{id}/events?after={wrong}");
         serving.get(&path).problem(422, "invalid-request");
     }

@@ -18,7 +18,8 @@ pub struct OutOfRange {
 fn within(what: &'static str, found: f64, low: f64, high: f64) -> Result<f64, OutOfRange> {
     // Rejects NaN too: no range contains it.
     if (low..=high).contains(&found) {
-        Ok(found)
+        // Not -0.0.
+        Ok(found + 0.0)
     } else {
         Err(OutOfRange {
             what,

@@ -1,6 +1,7 @@
 //! Numeric citations (M-04): `[1]`, `[1][2]`, `[1-3]`, resolved against a numbered list of references. No other form is valid.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,7 @@ impl EvidenceKind {
 pub enum CitationFault {
     #[error("[{number}] is cited, but the reference list has {listed} entries")]
     Unlisted { number: u32, listed: usize },
-    #[error("\"{text}\" is no citation: write [1], [1][2] or [1-3]")]
+    #[error("\"{text}\" is no citation. Write [1], [1][2] or [1-3]")]
     NotNumeric { text: String },
     #[error(
         "the reference list must be numbered 1, 2, 3 …; {found} stands where {expected} belongs"
@@ -181,6 +182,33 @@ const NOT_AUTHORS: [&str; 26] = [
     "in",
     "by",
 ];
+
+/// The text with the numbers of a seat's own list replaced by ids of the registry: `[1][2]` and `[1-2]` become `[E3][E4]`. A
+/// number without an id stays.
+pub fn renumber(text: &str, ids: &BTreeMap<u32, String>) -> String {
+    let mut renumbered = String::with_capacity(text.len());
+    let mut from = 0;
+    for (inside, after) in groups(text, '[', ']') {
+        let Some((first, last)) = range(inside) else {
+            continue;
+        };
+        if !(first..=last).any(|number| ids.contains_key(&number)) {
+            continue;
+        }
+        let end = text.len() - after.len();
+        let start = end - inside.len() - "[]".len();
+        renumbered.push_str(&text[from..start]);
+        for number in first..=last {
+            let _ = match ids.get(&number) {
+                Some(id) => write!(renumbered, "[{id}]"),
+                None => write!(renumbered, "[{number}]"),
+            };
+        }
+        from = end;
+    }
+    renumbered.push_str(&text[from..]);
+    renumbered
+}
 
 /// Whether the text starts with a citation.
 pub fn starts_with_citation(text: &str) -> bool {

@@ -147,3 +147,31 @@ proptest! {
         prop_assert!(cited.numbers.len() <= 10_000, "{} numbers", cited.numbers.len());
     }
 }
+
+/// M-16: citations of a seat's own list become ids of the registry; everything else stays.
+#[test]
+fn m16_citations_become_ids_of_the_registry() {
+    let ids = BTreeMap::from([(1, "E3".to_owned()), (2, "E4".to_owned())]);
+    for (said, kept) in [
+        ("Demand falls.[INFER][1][2]", "Demand falls.[INFER][E3][E4]"),
+        ("See [1-2].", "See [E3][E4]."),
+        ("See [1-3].", "See [E3][E4][3]."),
+        ("[3] is unknown", "[3] is unknown"),
+        (
+            "[E3], [C1], [x], [1, 2] and [0]",
+            "[E3], [C1], [x], [1, 2] and [0]",
+        ),
+        ("Später[1] – [[2]]", "Später[E3] – [[E4]]"),
+        ("no citation ] [", "no citation ] ["),
+        ("", ""),
+    ] {
+        assert_eq!(renumber(said, &ids), kept);
+    }
+}
+
+proptest! {
+    #[test]
+    fn m16_without_ids_nothing_is_renumbered(text in "[a-z0-9 \\[\\]ä-]{0,40}") {
+        prop_assert_eq!(renumber(&text, &BTreeMap::new()), text);
+    }
+}

@@ -17,7 +17,8 @@ use crate::similarity::{cosine, normalise};
 use crate::spread;
 
 pub use answers::{
-    Agreement, Answer, Contradiction, Group, Majority, changed_sides, groups, majority, same_option,
+    Agreement, Answer, Contradiction, Group, Majority, changed_sides, groups, leading_option,
+    majority, same_option,
 };
 pub use reversal::is_reversed;
 
@@ -155,6 +156,30 @@ pub struct Metrics {
     pub turned: Vec<String>,
     /// Seats with a previous position to compare with.
     pub compared: usize,
+    /// All seats of the panel, and those of them that have not spoken in any round: they do not agree.
+    #[serde(default)]
+    pub seats: usize,
+    #[serde(default)]
+    pub silent: usize,
+    /// Sources cited in the round.
+    #[serde(default)]
+    pub sources: usize,
+}
+
+impl Metrics {
+    /// Whether enough seats have spoken for a consensus: 80% of the panel, as for votes.
+    fn is_quorate(&self) -> bool {
+        self.seats.saturating_sub(self.silent) * 5 >= self.seats * 4
+    }
+
+    /// The share of common evidence in words (E-07).
+    pub fn evidence_band(&self) -> &'static str {
+        if self.sources == 0 {
+            "no evidence cited"
+        } else {
+            evidence_band(self.evidence)
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -251,7 +276,7 @@ pub fn after_round(history: &[Metrics], thresholds: &Thresholds) -> Option<Decis
     };
     let is_alike = is_alike(last, thresholds);
     let is_contradicted = !last.agreement.contradictions.is_empty();
-    let agrees = is_alike && !is_contradicted;
+    let agrees = is_alike && !is_contradicted && last.is_quorate();
     let status =
         if agrees && (last.evidence >= thresholds.evidence || is_below(last, thresholds.settled)) {
             Status::ConsensusReached

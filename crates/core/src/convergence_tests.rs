@@ -14,6 +14,9 @@ fn metrics(round: u32, similarity: f64, shift: Option<f64>, evidence: f64) -> Me
         agreement: Agreement::default(),
         turned: Vec::new(),
         compared: usize::from(shift.is_some()) * 3,
+        seats: 3,
+        silent: 0,
+        sources: 1,
     }
 }
 
@@ -436,4 +439,25 @@ proptest! {
         sets.reverse();
         prop_assert!(is_same(evidence_convergence(&sets), found));
     }
+}
+
+/// M-17: 80% of the panel, on both sides.
+#[test]
+fn m17_a_panel_with_silent_seats_has_no_consensus() {
+    let with = |seats: usize, silent: usize| Metrics {
+        seats,
+        silent,
+        ..metrics(3, 0.9, Some(0.0), 1.0)
+    };
+    assert_eq!(status(&[with(5, 1)]), Status::ConsensusReached);
+    assert_eq!(status(&[with(4, 1)]), Status::Continue);
+}
+
+/// E-07: no source is not the same as different sources.
+#[test]
+fn e07_missing_evidence_is_called_missing() {
+    let mut round = metrics(1, 0.9, None, 0.0);
+    assert_eq!(round.evidence_band(), "different evidence");
+    round.sources = 0;
+    assert_eq!(round.evidence_band(), "no evidence cited");
 }

@@ -45,7 +45,7 @@ impl Candidate {
 /// punctuation, the best is kept, and of equally good ones the newest.
 pub fn select(candidates: &[Candidate], filter: &Filter) -> Vec<usize> {
     let mut order: Vec<_> = (0..candidates.len())
-        .filter(|&index| passes(&candidates[index], filter))
+        .filter(|&index| filter.rejection(&candidates[index]).is_none())
         .collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&candidates[a], &candidates[b]);
@@ -60,13 +60,25 @@ pub fn select(candidates: &[Candidate], filter: &Filter) -> Vec<usize> {
     order
 }
 
-fn passes(candidate: &Candidate, filter: &Filter) -> bool {
-    let length = candidate.answer.chars().count();
-    candidate
-        .score()
-        .is_some_and(|score| score >= filter.min_score)
-        && candidate.rounds >= filter.min_rounds
-        && (filter.min_answer_chars..=filter.max_answer_chars).contains(&length)
+impl Filter {
+    /// Why the filter rejects a candidate; `None` if it passes.
+    pub fn rejection(&self, candidate: &Candidate) -> Option<&'static str> {
+        let length = candidate.answer.chars().count();
+        match candidate.score() {
+            None => return Some("without a score"),
+            Some(score) if score < self.min_score => return Some("score below the minimum"),
+            Some(_) => {}
+        }
+        if candidate.rounds < self.min_rounds {
+            Some("fewer rounds than the minimum")
+        } else if length < self.min_answer_chars {
+            Some("answer shorter than the minimum")
+        } else if length > self.max_answer_chars {
+            Some("answer longer than the maximum")
+        } else {
+            None
+        }
+    }
 }
 
 #[cfg(test)]

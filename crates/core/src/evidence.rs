@@ -18,8 +18,8 @@ use crate::spread;
 
 pub use critiques::{Answer, Critique, Judged, Standing, Strength, judge};
 pub use ledger::{
-    Concession, Flag, Flagged, Ground, Grounding, Grounds, Heard, Ledger, PositionEvidence, Said,
-    Stated,
+    ClaimConfidence, Concession, Flag, Flagged, Ground, Grounding, Grounds, Heard, Ledger,
+    PositionEvidence, Said, Stated,
 };
 pub use sources::{Cited, Registry, Source, SourceId, same_source};
 

@@ -52,8 +52,8 @@ impl Trigger {
     pub fn reason(&self) -> String {
         match self {
             Self::Stagnation => {
-                "for two rounds there was less than one new FACT per seat, confidence changed by at most 10%, and the \
-                 seats were close together"
+                "for two rounds there was less than one new FACT per seat, beliefs changed by at most 10%, and the seats \
+                 were close together"
                     .to_owned()
             }
             Self::EarlyConvergence { gates } => {
@@ -94,7 +94,7 @@ pub fn stagnates(history: &[Figures]) -> bool {
 
 fn is_stagnant(now: &Figures, before: &Figures) -> bool {
     let speakers = now.speakers().count();
-    let change = now.confidence_change(before);
+    let change = now.belief_change(before);
     speakers > 0
         && now.new_facts < speakers
         && change.is_some_and(|change| change <= MAX_STAGNANT_CHANGE)
@@ -124,7 +124,7 @@ pub fn early_gates(figures: &Figures, diversity: &Diversity) -> Vec<Gate> {
     // Three quarters in integers, without rounding.
     let is_early = figures.round <= EARLY_ROUND
         && !confidences.is_empty()
-        && confident * 4 >= confidences.len() * 3;
+        && confident * 4 >= figures.seats() * 3;
     if !is_early {
         return Vec::new();
     }
@@ -159,7 +159,7 @@ pub fn objection_failed(before: &Figures, after: &Figures) -> bool {
             .mean_confidence()
             .is_some_and(|mean| mean >= FAILED_OBJECTION_CONFIDENCE)
         && after
-            .confidence_change(before)
+            .belief_change(before)
             .is_some_and(|change| change < FAILED_OBJECTION_CHANGE)
 }
 

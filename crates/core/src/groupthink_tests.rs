@@ -12,11 +12,15 @@ fn figures(round: u32, confidences: &[f64], new_facts: usize) -> Figures {
             confidence: Confidence::new(*confidence).unwrap(),
             vote: Vote::Accept,
             stance: None,
+            option: None,
+            probability: None,
+            position: String::new(),
             presence: Presence::Spoke,
         });
     Figures {
         round,
         standings: standings.collect(),
+        silent: 0,
         new_facts,
         open_blockers: 0,
     }
@@ -192,4 +196,44 @@ fn m08_premise_overlap_is_the_mean_over_pairs_of_seats() {
     let mixed = [set(&["C1"]), set(&["C1"]), set(&["C2"])];
     assert!((premise_overlap(&mixed) - 1.0 / 3.0).abs() < 1e-12);
     assert!(premise_overlap(&[]) < 1e-12);
+}
+
+/// M-17: a reversal with the same confidence is a change of belief, for the first trigger and for an objection round.
+#[test]
+fn m17_reversed_answers_are_movement() {
+    let answering = |round: u32, option: &str| {
+        let mut figures = figures(round, &[0.9, 0.9, 0.9, 0.9], 0);
+        for standing in &mut figures.standings {
+            standing.option = Some(option.to_owned());
+        }
+        figures
+    };
+    let (a, b) = ("Use a queue", "Buy hardware");
+    assert!(objection_failed(&answering(1, a), &answering(2, a)));
+    assert!(!objection_failed(&answering(1, a), &answering(2, b)));
+    let one_of_four = |round| {
+        let mut figures = answering(round, a);
+        figures.standings[0].option = Some(b.to_owned());
+        figures
+    };
+    assert!(!objection_failed(&answering(1, a), &one_of_four(2)));
+    let stagnates =
+        |third: &str| super::stagnates(&[answering(1, a), answering(2, a), answering(3, third)]);
+    assert!(stagnates(a));
+    assert!(!stagnates(b));
+}
+
+/// M-17: three quarters of the panel, silent seats included.
+#[test]
+fn m17_silent_seats_are_not_confident() {
+    let poor = Diversity {
+        sources: 0,
+        ..DIVERSE
+    };
+    let with_silent = |silent| Figures {
+        silent,
+        ..figures(1, &[0.9, 0.9, 0.9], 9)
+    };
+    assert!(!early_gates(&with_silent(1), &poor).is_empty());
+    assert!(early_gates(&with_silent(2), &poor).is_empty());
 }

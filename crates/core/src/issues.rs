@@ -218,6 +218,30 @@ impl Ledger {
         unknown
     }
 
+    /// The answers that count: to issues that exist, and of an issue that is both accepted and defended the defences.
+    pub fn usable(&self, answers: &[Answer]) -> Vec<Answer> {
+        let contradicted = self.contradicted(answers);
+        let counts = |answer: &&Answer| {
+            let is_taken_back = answer.action == Action::Accept
+                && contradicted.iter().any(|id| *id == normal(&answer.issue));
+            self.has(&answer.issue) && !is_taken_back
+        };
+        answers.iter().filter(counts).cloned().collect()
+    }
+
+    /// The issues that are both accepted and defended.
+    pub fn contradicted(&self, answers: &[Answer]) -> Vec<&str> {
+        let all = self.issues.iter().map(|issue| issue.id.as_str());
+        all.filter(|id| {
+            let of = |action: Action| {
+                let mut own = answers.iter().filter(|answer| normal(&answer.issue) == *id);
+                own.any(|answer| answer.action == action)
+            };
+            of(Action::Accept) && of(Action::Defend)
+        })
+        .collect()
+    }
+
     fn find(&mut self, id: &str) -> Option<&mut Issue> {
         let wanted = normal(id);
         self.issues.iter_mut().find(|issue| issue.id == wanted)

@@ -43,6 +43,8 @@ pub enum LabelFault {
         "[ASSUME] with a citation: \"{claim}\". An assumption carries none; label what the source says as FACT."
     )]
     CitedAssumption { claim: String },
+    #[error("\"{claim}\" has two labels. Give each claim one.")]
+    SeveralLabels { claim: String },
 }
 
 /// Checks that the label fits the presence or absence of a citation.
@@ -59,14 +61,46 @@ pub fn check(label: Label, is_cited: bool, claim: &str) -> Option<LabelFault> {
 pub fn check_text(text: &str) -> Vec<LabelFault> {
     let mut faults = Vec::new();
     let mut from = 0;
+    let mut labelled = "";
     while let Some((label, start, end)) = next_tag(text, from) {
+        if from > 0 && has_no_words(&text[from..start]) {
+            faults.push(LabelFault::SeveralLabels {
+                claim: excerpt(labelled),
+            });
+            from = end;
+            continue;
+        }
         let sentence = sentence_before(text, start);
+        labelled = sentence;
         let is_cited = citations::starts_with_citation(&text[end..])
             || citations::ends_with_citation(sentence);
         faults.extend(check(label, is_cited, sentence));
         from = end;
     }
     faults
+}
+
+/// Whether there is nothing but citations and punctuation.
+fn has_no_words(text: &str) -> bool {
+    let is_mark = |c: char| c.is_ascii_digit() || c.is_whitespace() || "[]-.,;".contains(c);
+    !text.contains('\n') && text.chars().all(is_mark)
+}
+
+/// Whether the text of a claim contains a label.
+pub fn has_tag(text: &str) -> bool {
+    next_tag(text, 0).is_some()
+}
+
+/// The text of a claim without labels.
+pub fn without_tags(text: &str) -> String {
+    if !has_tag(text) {
+        return text.to_owned();
+    }
+    let tags = Label::ALL.map(|label| format!("[{}]", label.name()));
+    let bare = tags
+        .iter()
+        .fold(text.to_owned(), |text, tag| text.replace(tag, " "));
+    crate::wording::one_line(&bare)
 }
 
 fn next_tag(text: &str, from: usize) -> Option<(Label, usize, usize)> {

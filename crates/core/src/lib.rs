@@ -1,10 +1,12 @@
 //! The pure rules of debates: no I/O, no clock, no async, no unseeded randomness.
 
 pub mod absence;
+pub mod anonymity;
 pub mod answer;
 pub mod bounded;
 pub mod breaker;
 pub mod calculator;
+pub mod characters;
 pub mod citations;
 pub mod convergence;
 pub mod councils;
@@ -20,9 +22,11 @@ pub mod issues;
 pub mod labels;
 pub mod language;
 pub mod learning;
+pub mod opposition;
 pub mod panel;
 pub mod quality;
 pub mod scale;
+pub mod shortening;
 pub mod similarity;
 pub mod sources;
 pub mod spread;

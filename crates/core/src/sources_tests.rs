@@ -198,7 +198,7 @@ fn supported() -> Checked {
 fn contradicted(figure: &str) -> Checked {
     Checked::Contradicted {
         passage: "s:1".into(),
-        figure: figure.into(),
+        figure: Some(figure.into()),
     }
 }
 
@@ -300,15 +300,25 @@ fn e18_figures_agree_within_the_precision_of_the_less_precise() {
 }
 
 #[test]
-fn e18_a_negated_sentence_does_not_support_an_affirmative_claim() {
+fn e18_a_sentence_that_says_the_opposite_contradicts() {
     let text = "The cache does not survive a restart.";
     assert_eq!(
         supported(),
         checked("The cache doesn't survive a restart", text)
     );
+    let denied = Checked::Contradicted {
+        passage: "s:1".into(),
+        figure: None,
+    };
+    assert_eq!(denied, checked("The cache will survive a restart", text));
+    let bridge = "The bridge carries 31,500 vehicles a day and has no toll.";
     assert_eq!(
-        Checked::NotFound,
-        checked("The cache will survive a restart", text)
+        denied,
+        checked("The bridge does not carry 31,500 vehicles a day", bridge)
+    );
+    assert_eq!(
+        supported(),
+        checked("The bridge carries 31,500 vehicles a day", bridge)
     );
 }
 

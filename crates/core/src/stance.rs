@@ -34,8 +34,20 @@ impl Stance {
         }
     }
 
-    /// Assigned in turn: YES, NO, NEUTRAL.
-    pub const fn of_seat(index: usize) -> Self {
+    /// YES and NO get equally many seats, NEUTRAL the others, at least one. The seats for YES come first, then those for NO.
+    pub const fn of_seat(index: usize, seats: usize) -> Self {
+        let side = seats.saturating_sub(1) / 2;
+        if index < side {
+            Self::Yes
+        } else if index < 2 * side {
+            Self::No
+        } else {
+            Self::Neutral
+        }
+    }
+
+    /// In turn, as debates of the first version were assigned: YES, NO, NEUTRAL.
+    pub const fn in_turn(index: usize) -> Self {
         Self::ALL[index % Self::ALL.len()]
     }
 }
@@ -43,20 +55,23 @@ impl Stance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum StanceFault {
-    #[error("your stance is {}, not {}: hold to the one you were given", assigned.name(), stated.name())]
+    #[error("the stance is {} instead of {}. Hold to the one you were given", stated.name(), assigned.name())]
     Abandoned { assigned: Stance, stated: Stance },
-    #[error("there are no stances in this mode: leave `stance` out")]
+    #[error("the stance is missing. State the one that you were given in `stance`: {}", assigned.name())]
+    Missing { assigned: Stance },
+    #[error("there are no stances in this mode. Leave `stance` out")]
     OutOfPlace,
 }
 
-/// `assigned` is `None` in every mode except devils-advocate. A seat that states no stance keeps its assigned one.
+/// `assigned` is `None` in every mode except devils-advocate.
 pub fn check(assigned: Option<Stance>, stated: Option<Stance>) -> Option<StanceFault> {
     match (assigned, stated) {
         (Some(assigned), Some(stated)) if assigned != stated => {
             Some(StanceFault::Abandoned { assigned, stated })
         }
+        (Some(assigned), None) => Some(StanceFault::Missing { assigned }),
         (None, Some(_)) => Some(StanceFault::OutOfPlace),
-        (Some(_) | None, _) => None,
+        (Some(_), Some(_)) | (None, None) => None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! The debate state (M-11): claims C1…, evidence E1…, decisions D1…, blockers and the status of each seat. A pure fold over
 //! replies.
 //!
-//! Ids are assigned here, in the order of the seats, and never change or vanish. A reference to an id that does not exist is
-//! ignored and reported to the caller. Equal claims (in normal form) and equal sources are merged. A seat's latest statement on
-//! a claim counts; a claim is contested as long as one seat supports it and another opposes it.
+//! Ids are assigned here, in the order of the seats or, in anonymous debates, in an order that says nothing about them, and never
+//! change or vanish. A reference to an id that does not exist is ignored and reported to the caller. Equal claims (in normal form)
+//! and equal sources are merged. A seat's latest statement on a claim counts; a claim is contested as long as one seat supports
+//! it and another opposes it. Citations of a seat's own list become ids of evidence: `[1]` is kept as `[E3]`.
 
 mod moves;
 
@@ -12,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::Confidence;
-use crate::citations::{EvidenceKind, Reference, address_key, same_title};
+use crate::citations::{self, EvidenceKind, Reference, address_key, same_title};
 use crate::labels::Label;
 use crate::stance::Stance;
 use crate::votes::{Figures, Presence, Standing, Vote};
@@ -64,6 +65,9 @@ pub struct Opponent {
     pub seat: String,
     pub ground: Ground,
     pub because: String,
+    /// The claim or evidence that this seat puts against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<String>,
     pub round: u32,
 }
 
@@ -124,6 +128,37 @@ pub struct DebateState {
     pub concerns: Vec<Concern>,
     /// All seats in order, including those that have not replied yet.
     participants: Vec<String>,
+    #[serde(skip)]
+    claim_forms: Forms,
+    #[serde(skip)]
+    decision_forms: Forms,
+}
+
+/// Indices of claims or decisions by the normal form of the words in which they were first put. A stored state does not have
+/// them: states are compared without.
+#[derive(Debug, Clone, Default)]
+struct Forms(HashMap<String, usize>);
+
+impl PartialEq for Forms {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Forms {
+    fn find(&self, form: &str) -> Option<usize> {
+        self.0.get(form).copied()
+    }
+
+    fn add(&mut self, form: String, index: usize) {
+        self.0.insert(form, index);
+    }
+
+    /// A redacted text is known by its replacement: whoever puts it forward again makes a new item.
+    fn rename(&mut self, index: usize, replacement: &str) {
+        self.0.retain(|_, known| *known != index);
+        self.add(normal(replacement), index);
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,8 +177,21 @@ pub struct Taken {
     pub new_evidence: Vec<String>,
     pub new_decisions: Vec<String>,
     pub touched: BTreeMap<String, Touched>,
+    /// The ids of what each seat put forward.
+    #[serde(default)]
+    pub registered: BTreeMap<String, Registered>,
     /// Ids that do not exist, by the seat that named them.
     pub unknown: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The ids that one reply's own list of references, claims and decisions got.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// Evidence, by the number in the reply's list.
+    pub references: BTreeMap<u32, String>,
+    /// Claims, by their index in the reply. A claim without words has none.
+    pub claims: BTreeMap<usize, String>,
+    pub decisions: Vec<String>,
 }
 
 /// The claims one seat changed, by what it did to them.
@@ -171,20 +219,27 @@ impl DebateState {
     pub fn take(&mut self, round: u32, replies: &[(String, Moves)]) -> Taken {
         let mut replies: Vec<&(String, Moves)> = replies.iter().collect();
         replies.sort_by_key(|(seat, _)| (self.seat_index(seat), seat.clone()));
+        self.take_in_order(round, &replies)
+    }
+
+    /// [`take`](Self::take) in the given order: the ids of an anonymous debate must not follow the seats.
+    pub fn take_in_order(&mut self, round: u32, replies: &[&(String, Moves)]) -> Taken {
         let mut taken = Taken::default();
         // References mean ids from before this batch, so they are applied before new ids are assigned.
-        for (seat, moves) in &replies {
+        for (seat, moves) in replies {
             self.apply_references(round, seat, moves, &mut taken);
         }
-        let known = self.claims.iter().zip(0..);
-        let mut forms: HashMap<String, usize> = known
-            .map(|(claim, index)| (normal(&claim.text), index))
-            .collect();
-        for (seat, moves) in &replies {
-            let numbers = self.add_evidence(round, seat, moves, &mut taken);
-            self.add_claims(round, seat, moves, &numbers, &mut forms, &mut taken);
-            self.add_decisions(round, seat, moves, &mut taken);
-            self.update_vote(round, seat, moves);
+        for (seat, moves) in replies {
+            let registered = Registered {
+                references: self.add_evidence(round, seat, moves, &mut taken),
+                ..Registered::default()
+            };
+            self.cite_in_objections(round, seat, moves, &registered.references);
+            let registered = self.add_claims(round, seat, moves, registered, &mut taken);
+            let registered = self.add_decisions(round, seat, moves, registered, &mut taken);
+            let renumbered = |text: &str| citations::renumber(text, &registered.references);
+            self.update_vote(round, seat, &moves.map_statements(renumbered));
+            taken.registered.insert(seat.clone(), registered);
         }
         self.update_statuses();
         taken
@@ -216,7 +271,7 @@ impl DebateState {
             let counter = objection.counter.as_deref().map(normal_id);
             let counter = counter.filter(|counter| self.has(counter) && *counter != id);
             if let Some(claim) = find(&mut self.claims, &id) {
-                claim.oppose_by(round, seat, objection);
+                claim.oppose_by(round, seat, objection, counter.clone());
                 if let Some(counter) = counter {
                     push_new(&mut claim.opposition, counter);
                 }
@@ -230,6 +285,34 @@ impl DebateState {
             {
                 claim.last_updated_round = round;
                 push_new(&mut touched.retracted, id);
+            }
+        }
+    }
+
+    /// Once the seat's references have ids, its objections cite them by id, as reason and as counter-evidence.
+    fn cite_in_objections(
+        &mut self,
+        round: u32,
+        seat: &str,
+        moves: &Moves,
+        ids: &BTreeMap<u32, String>,
+    ) {
+        for objection in &moves.opposes {
+            let numbers = objection.counter.as_deref().map(citations::parse);
+            let number = numbers.and_then(|cited| cited.numbers.first().copied());
+            let counter = number.and_then(|number| ids.get(&number).cloned());
+            let id = normal_id(&objection.claim);
+            let Some(claim) = find(&mut self.claims, &id) else {
+                continue;
+            };
+            let mut opponents = claim.opponents.iter_mut();
+            let own = opponents.find(|opponent| opponent.seat == seat && opponent.round == round);
+            if let Some(opponent) = own {
+                opponent.because = citations::renumber(&opponent.because, ids);
+                if let Some(counter) = counter {
+                    opponent.counter = Some(counter.clone());
+                    push_new(&mut claim.opposition, counter);
+                }
             }
         }
     }
@@ -302,11 +385,10 @@ impl DebateState {
         round: u32,
         seat: &str,
         moves: &Moves,
-        numbers: &BTreeMap<u32, String>,
-        forms: &mut HashMap<String, usize>,
+        mut registered: Registered,
         taken: &mut Taken,
-    ) {
-        for new in &moves.claims {
+    ) -> Registered {
+        for (place, new) in moves.claims.iter().enumerate() {
             let form = normal(&new.text);
             if form.is_empty() {
                 continue;
@@ -314,13 +396,15 @@ impl DebateState {
             let evidence: Vec<String> = moves
                 .cited_by(new)
                 .iter()
-                .filter_map(|number| numbers.get(number).cloned())
+                .filter_map(|number| registered.references.get(number).cloned())
                 .collect();
-            let known = forms.get(&form).copied();
+            let known = self.claim_forms.find(&form);
             let index = known.unwrap_or(self.claims.len());
             if known.is_none() {
-                forms.insert(form, index);
-                self.claims.push(Claim::new(index, new, round, seat));
+                self.claim_forms.add(form, index);
+                let text = citations::renumber(&new.text, &registered.references);
+                let claim = Claim::new(index, &text, new.label, round, seat);
+                self.claims.push(claim);
             }
             let claim = &mut self.claims[index];
             claim.support_by(round, seat);
@@ -334,6 +418,7 @@ impl DebateState {
                 push_new(&mut claim.support, id.clone());
             }
             let id = claim.id.clone();
+            registered.claims.insert(place, id.clone());
             if claim.label == Label::Fact && claim.cited && !was_fact {
                 push_new(&mut taken.new_facts, id.clone());
             }
@@ -350,23 +435,29 @@ impl DebateState {
                 push_new(&mut touched.reinforced, id);
             }
         }
+        registered
     }
 
-    fn add_decisions(&mut self, round: u32, seat: &str, moves: &Moves, taken: &mut Taken) {
+    fn add_decisions(
+        &mut self,
+        round: u32,
+        seat: &str,
+        moves: &Moves,
+        mut registered: Registered,
+        taken: &mut Taken,
+    ) -> Registered {
         for text in &moves.decisions {
             let form = normal(text);
             if form.is_empty() {
                 continue;
             }
-            let known = self
-                .decisions
-                .iter()
-                .position(|decision| normal(&decision.text) == form);
+            let known = self.decision_forms.find(&form);
             let index = known.unwrap_or(self.decisions.len());
             if known.is_none() {
+                self.decision_forms.add(form, index);
                 self.decisions.push(Decision {
                     id: format!("D{}", index + 1),
-                    text: one_line(text),
+                    text: one_line(&citations::renumber(text, &registered.references)),
                     round,
                     backed_by: BTreeSet::new(),
                     adopted: false,
@@ -374,15 +465,18 @@ impl DebateState {
                 taken.new_decisions.push(format!("D{}", index + 1));
             }
             self.decisions[index].backed_by.insert(seat.to_owned());
+            push_new(&mut registered.decisions, format!("D{}", index + 1));
         }
+        registered
     }
 
     /// Replaces the text of one seat's turn. Ids and the contributions of other seats stay.
     pub fn redact(&mut self, round: u32, seat: &str, replacement: &str) {
         let replacement = replacement.to_owned();
-        for claim in &mut self.claims {
+        for (index, claim) in self.claims.iter_mut().enumerate() {
             if claim.introduced_by == seat && claim.introduced_round == round {
                 claim.text.clone_from(&replacement);
+                self.claim_forms.rename(index, &replacement);
             }
             for opponent in &mut claim.opponents {
                 if opponent.seat == seat && opponent.round == round {
@@ -397,9 +491,10 @@ impl DebateState {
                 evidence.url = None;
             }
         }
-        for decision in &mut self.decisions {
+        for (index, decision) in self.decisions.iter_mut().enumerate() {
             if decision.round == round && decision.backed_by.iter().all(|name| name == seat) {
                 decision.text.clone_from(&replacement);
+                self.decision_forms.rename(index, &replacement);
             }
         }
         for blocker in self.blockers.iter_mut().filter(|b| b.seat == seat) {
@@ -500,7 +595,7 @@ impl DebateState {
             .iter()
             .chain(claims)
             .chain(&moves.retracts)
-            .chain(counters)
+            .chain(counters.filter(|counter| !moves.lists(counter)))
             .chain(evidence.filter(|title| is_evidence_id(title)))
             .map(|id| normal_id(id))
             .filter(|id| !self.has(id))
@@ -554,6 +649,9 @@ impl DebateState {
             confidence: status.confidence,
             vote: status.vote,
             stance: status.stance,
+            option: status.debate_alignment.clone(),
+            probability: status.estimate.filter(|value| (0.0..=1.0).contains(value)),
+            position: status.position.clone(),
             presence: if status.round == round {
                 Presence::Spoke
             } else {
@@ -563,6 +661,10 @@ impl DebateState {
         Figures {
             round,
             standings: standings.collect(),
+            silent: self
+                .participants
+                .len()
+                .saturating_sub(self.agent_status.len()),
             new_facts,
             open_blockers: self.open_blockers().count(),
         }
@@ -570,11 +672,11 @@ impl DebateState {
 }
 
 impl Claim {
-    fn new(index: usize, new: &NewClaim, round: u32, seat: &str) -> Self {
+    fn new(index: usize, text: &str, label: Label, round: u32, seat: &str) -> Self {
         Self {
             id: format!("C{}", index + 1),
-            text: one_line(&new.text),
-            label: new.label,
+            text: one_line(text),
+            label,
             cited: false,
             status: ClaimStatus::Open,
             introduced_round: round,
@@ -593,7 +695,13 @@ impl Claim {
         self.last_updated_round = round;
     }
 
-    fn oppose_by(&mut self, round: u32, seat: &str, objection: &Objection) {
+    fn oppose_by(
+        &mut self,
+        round: u32,
+        seat: &str,
+        objection: &Objection,
+        counter: Option<String>,
+    ) {
         self.supporters.remove(seat);
         self.opponents.retain(|opponent| opponent.seat != seat);
         let at = self
@@ -605,6 +713,7 @@ impl Claim {
                 seat: seat.to_owned(),
                 ground: objection.ground,
                 because: one_line(&objection.because),
+                counter,
                 round,
             },
         );
@@ -637,6 +746,17 @@ pub fn normal_id(id: &str) -> String {
     id.trim()
         .trim_matches(|c: char| !c.is_ascii_alphanumeric())
         .to_ascii_uppercase()
+}
+
+/// The ids of claims, evidence, decisions and blockers that a text names.
+pub fn ids_in(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    words.filter(|word| {
+        let digits = word.strip_prefix(['C', 'E', 'D', 'B']);
+        digits.is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    })
 }
 
 fn is_evidence_id(title: &str) -> bool {

@@ -493,3 +493,141 @@ fn m09_a_redacted_turn_keeps_its_ids_and_loses_its_text() {
     );
     assert_eq!(state.agent_status[1].position, "We should.");
 }
+
+/// M-16: claims, objections, positions, BLOCKERs, concerns and decisions cite the registry, not a seat's own list.
+#[test]
+fn m16_the_state_cites_the_registry() {
+    let mut state = state();
+    let ada = Moves {
+        claims: vec![claim("Demand falls.[INFER][1]", Label::Infer, "[1]")],
+        references: vec![reference(1, "Logs of March")],
+        ..moves()
+    };
+    state.take(1, &[said("ada", ada)]);
+    assert_eq!(state.claims[0].text, "Demand falls.[INFER][E1]");
+    let bo = Moves {
+        position: "Wait, by [1].".into(),
+        vote: Vote::Blocker,
+        blocker: Some("Read [1] first.".into()),
+        concern: Some("Nobody reads [1].".into()),
+        decisions: vec!["Publish [1].".into()],
+        references: vec![reference(1, "Counts of April"), reference(2, "E1")],
+        opposes: vec![Objection {
+            because: "[1] shows the opposite of [2]".into(),
+            counter: Some("[1]".into()),
+            ..against("C1")
+        }],
+        ..moves()
+    };
+    let taken = state.take(2, &[said("bo", bo)]);
+    let opponent = &state.claims[0].opponents[0];
+    assert_eq!(opponent.because, "[E2] shows the opposite of [E1]");
+    assert_eq!(opponent.counter.as_deref(), Some("E2"));
+    assert_eq!(state.claims[0].opposition, ["E2"]);
+    assert_eq!(state.agent_status[1].position, "Wait, by [E2].");
+    assert_eq!(state.blockers[0].text, "Read [E2] first.");
+    assert_eq!(state.concerns[0].text, "Nobody reads [E2].");
+    assert_eq!(state.decisions[0].text, "Publish [E2].");
+    assert_eq!(taken.unknown, BTreeMap::new());
+    assert_eq!(
+        taken.registered["bo"],
+        Registered {
+            references: [(1, "E2".to_owned()), (2, "E1".to_owned())].into(),
+            claims: BTreeMap::new(),
+            decisions: vec!["D1".into()],
+        }
+    );
+}
+
+/// M-11: a claim that is repeated with the numbers of another list is still the same claim.
+#[test]
+fn m16_renumbered_claims_are_still_merged() {
+    let mut state = state();
+    let with = |title: &str| Moves {
+        claims: vec![claim("Demand falls [1].", Label::Fact, "[1]")],
+        references: vec![reference(1, title)],
+        ..moves()
+    };
+    state.take(1, &[said("ada", with("Logs of March"))]);
+    let taken = state.take(2, &[said("bo", with("Counts of April"))]);
+    assert_eq!(state.claims.len(), 1);
+    assert_eq!(state.claims[0].support, ["E1", "E2"]);
+    assert_eq!(taken.registered["bo"].claims, [(0, "C1".to_owned())].into());
+}
+
+/// M-16: every objection keeps its own reason and its own counter id.
+#[test]
+fn m16_objections_are_kept_apart() {
+    let mut state = state();
+    let ada = Moves {
+        claims: vec![
+            claim("Ferries are dear.", Label::Infer, ""),
+            claim("Ferries are cheap.", Label::Infer, ""),
+        ],
+        ..moves()
+    };
+    state.take(1, &[said("ada", ada)]);
+    let objects = |ground, because: &str, counter: Option<&str>| Moves {
+        opposes: vec![Objection {
+            claim: "C1".into(),
+            ground,
+            because: because.into(),
+            counter: counter.map(str::to_owned),
+        }],
+        ..moves()
+    };
+    state.take(
+        2,
+        &[
+            said(
+                "bo",
+                objects(Ground::FactConflict, "they are cheap", Some("C2")),
+            ),
+            said("cy", objects(Ground::InferenceGap, "no figures", None)),
+        ],
+    );
+    let kept: Vec<_> = state.claims[0]
+        .opponents
+        .iter()
+        .map(|o| (o.seat.as_str(), o.because.as_str(), o.counter.as_deref()))
+        .collect();
+    assert_eq!(
+        kept,
+        [
+            ("bo", "they are cheap", Some("C2")),
+            ("cy", "no figures", None)
+        ]
+    );
+}
+
+/// M-18: in a given order, ids follow that order and not the seats.
+#[test]
+fn m18_ids_follow_the_given_order() {
+    let replies = SEATS.map(|seat| {
+        let claims = vec![claim(&format!("{seat} says so."), Label::Assume, "")];
+        said(seat, Moves { claims, ..moves() })
+    });
+    let [ada, bo, cy] = &replies;
+    let mut shuffled = state();
+    shuffled.take_in_order(1, &[cy, ada, bo]);
+    let by: Vec<_> = shuffled
+        .claims
+        .iter()
+        .map(|c| c.introduced_by.as_str())
+        .collect();
+    assert_eq!(by, ["cy", "ada", "bo"]);
+    let mut in_seat_order = state();
+    in_seat_order.take(1, &[cy.clone(), ada.clone(), bo.clone()]);
+    let by: Vec<_> = in_seat_order
+        .claims
+        .iter()
+        .map(|c| c.introduced_by.as_str())
+        .collect();
+    assert_eq!(by, SEATS);
+}
+
+#[test]
+fn m16_ids_are_found_in_text() {
+    let found: Vec<_> = ids_in("C1 and [E12], not c1, CO2, D, X3; (D4) B2.").collect();
+    assert_eq!(found, ["C1", "E12", "D4", "B2"]);
+}

@@ -30,7 +30,7 @@ pub enum Stop {
 impl Stop {
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::SkepticReady => "the skeptic had no more to ask for",
+            Self::SkepticReady => "the skeptic called it ready",
             Self::EarlyStopScore => "the skeptic's score reached the mark for an early stop",
             Self::RoundCap => "the last allowed round was played",
             Self::NoCriticalIssue => "no critical issue was open after the least number of rounds",

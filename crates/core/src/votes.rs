@@ -1,9 +1,10 @@
-//! Votes, and when a debate of a mode ends (M-05). Decided from typed fields, never from text.
+//! Votes, and when a debate of a mode ends (M-05, M-17). Decided from typed answers; from words only where a seat gives none.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::Confidence;
+use crate::convergence::{Agreement, Answer, Contradiction, changed_sides};
 use crate::spread;
 use crate::stance::Stance;
 
@@ -47,7 +48,27 @@ pub struct Standing {
     pub confidence: Confidence,
     pub vote: Vote,
     pub stance: Option<Stance>,
+    /// The answer it supports, in a few words.
+    #[serde(default)]
+    pub option: Option<String>,
+    #[serde(default)]
+    pub probability: Option<f64>,
+    #[serde(default)]
+    pub position: String,
     pub presence: Presence,
+}
+
+impl Standing {
+    pub fn answer(&self) -> Answer {
+        Answer {
+            seat: self.seat.clone(),
+            option: self.option.clone(),
+            vote: self.vote,
+            stance: self.stance,
+            probability: self.probability,
+            position: self.position.clone(),
+        }
+    }
 }
 
 /// Whether a seat replied in the round, or its previous reply still counts.
@@ -64,6 +85,9 @@ pub struct Figures {
     pub round: u32,
     /// One for each seat that has replied so far.
     pub standings: Vec<Standing>,
+    /// Seats that have not replied so far. They do not agree.
+    #[serde(default)]
+    pub silent: usize,
     /// Cited FACTs that are new in this round.
     pub new_facts: usize,
     pub open_blockers: usize,
@@ -86,11 +110,27 @@ impl Figures {
         spread::mean(&self.confidences()).map(rounded)
     }
 
-    /// The share that votes ACCEPT or MINOR.
+    /// All seats of the panel, silent ones included.
+    pub fn seats(&self) -> usize {
+        self.standings.len() + self.silent
+    }
+
+    /// The share of all seats that votes ACCEPT or MINOR.
     #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
     pub fn agreement(&self) -> Option<f64> {
         let agreeing = self.agreeing();
-        (!self.standings.is_empty()).then(|| agreeing as f64 / self.standings.len() as f64)
+        (!self.standings.is_empty()).then(|| agreeing as f64 / self.seats() as f64)
+    }
+
+    pub fn answers(&self) -> Vec<Answer> {
+        self.standings.iter().map(Standing::answer).collect()
+    }
+
+    /// Answers, stances and estimates that exclude each other (M-17). Votes are judged by their own rule.
+    pub fn contradictions(&self) -> Vec<Contradiction> {
+        let all = Agreement::of(&self.answers()).contradictions;
+        let is_answer = |found: &Contradiction| !matches!(found, Contradiction::Votes { .. });
+        all.into_iter().filter(is_answer).collect()
     }
 
     fn agreeing(&self) -> usize {
@@ -107,16 +147,33 @@ impl Figures {
         spread::mean(&changes).map(rounded)
     }
 
-    /// The larger of the mean change of confidence and the share of changed votes: a changed vote is a change even if the
-    /// confidence stays the same.
-    #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
-    pub fn change(&self, before: &Self) -> Option<f64> {
+    /// The larger of the mean change of confidence and the share of seats that reversed their answer: a reversal is a change
+    /// of belief even if the confidence stays the same (M-17).
+    pub fn belief_change(&self, before: &Self) -> Option<f64> {
         let confidence = self.confidence_change(before)?;
+        let reversed = self.changed_share(before, |now, then| {
+            changed_sides(&then.answer(), &now.answer())
+        });
+        Some(confidence.max(reversed))
+    }
+
+    /// [`Self::belief_change`], or the share of changed votes if that is larger.
+    pub fn change(&self, before: &Self) -> Option<f64> {
+        let votes = self.changed_share(before, |now, then| now.vote != then.vote);
+        Some(self.belief_change(before)?.max(votes))
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a panel has few seats")]
+    fn changed_share(
+        &self,
+        before: &Self,
+        is_changed: impl Fn(&Standing, &Standing) -> bool,
+    ) -> f64 {
         let both = self.pairs(before).count();
         let changed = self
             .pairs(before)
-            .filter(|(now, then)| now.vote != then.vote);
-        Some(confidence.max(rounded(changed.count() as f64 / both as f64)))
+            .filter(|(now, then)| is_changed(now, then));
+        rounded(changed.count() as f64 / both.max(1) as f64)
     }
 
     fn pairs<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = (&'a Standing, &'a Standing)> {
@@ -141,6 +198,8 @@ pub const ROUND_CAP: u32 = 5;
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     Consensus,
+    /// The votes would allow a consensus, and too few seats stand for another answer to prevent a majority (E-21).
+    Majority,
     Plateau,
     RoundCap,
 }
@@ -149,6 +208,7 @@ impl Exit {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Consensus => "consensus",
+            Self::Majority => "majority",
             Self::Plateau => "plateau",
             Self::RoundCap => "round_cap",
         }
@@ -160,6 +220,9 @@ impl Exit {
             Self::Consensus => {
                 "at least 80% vote ACCEPT or MINOR, no BLOCKER is open and every confidence is 0.70 or more"
             }
+            Self::Majority => {
+                "at least 80% vote ACCEPT or MINOR, no BLOCKER is open and a majority stands for one answer"
+            }
             Self::Plateau => "two rounds running less than 10% changed and no new FACT came up",
             Self::RoundCap => "the last allowed round was played",
         }
@@ -169,7 +232,7 @@ impl Exit {
 /// The first criterion by which the debate ends after the last of these rounds; `None` if it continues.
 pub fn after_round(history: &[Figures], cap: u32) -> Option<Exit> {
     let last = history.last()?;
-    if is_consensus(last) {
+    if is_accepted(last) && last.contradictions().is_empty() {
         Some(Exit::Consensus)
     } else if is_plateau(history) {
         Some(Exit::Plateau)
@@ -180,9 +243,10 @@ pub fn after_round(history: &[Figures], cap: u32) -> Option<Exit> {
     }
 }
 
-fn is_consensus(figures: &Figures) -> bool {
-    let total = figures.standings.len();
-    total > 0
+/// Whether the votes allow a consensus. It is none if the answers contradict each other all the same.
+pub fn is_accepted(figures: &Figures) -> bool {
+    let total = figures.seats();
+    !figures.standings.is_empty()
         // 80% in integers, so that four of five is not subject to rounding.
         && figures.agreeing() * 5 >= total * 4
         && figures.open_blockers == 0

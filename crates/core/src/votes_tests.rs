@@ -9,11 +9,15 @@ pub(crate) fn figures(round: u32, votes: &[(Vote, f64)], new_facts: usize) -> Fi
             confidence: Confidence::new(*confidence).unwrap(),
             vote: *vote,
             stance: None,
+            option: None,
+            probability: None,
+            position: String::new(),
             presence: Presence::Spoke,
         });
     Figures {
         round,
         standings: standings.collect(),
+        silent: 0,
         new_facts,
         open_blockers: votes.iter().filter(|(vote, _)| !vote.agrees()).count(),
     }
@@ -143,4 +147,71 @@ fn m05_maintain_is_not_a_vote() {
         serde_json::from_str::<Vote>("\"MINOR\"").unwrap(),
         Vote::Minor
     );
+}
+
+fn answering(round: u32, options: &[&str]) -> Figures {
+    let mut figures = figures(round, &vec![A; options.len()], 0);
+    for (standing, option) in figures.standings.iter_mut().zip(options) {
+        standing.option = Some((*option).to_owned());
+    }
+    figures
+}
+
+/// M-17: whatever the votes and confidences say.
+#[test]
+fn m17_contradicting_answers_are_no_consensus() {
+    let (adopt, not) = ("adopt the plan", "not adopt the plan");
+    let exit = |figures: Figures| after_round(&[figures], 5);
+    assert_eq!(
+        exit(answering(1, &[adopt, adopt, adopt])),
+        Some(Exit::Consensus)
+    );
+    assert_eq!(exit(answering(1, &[adopt, adopt, not, not])), None);
+    assert_eq!(exit(answering(1, &[adopt, adopt, adopt, not])), None);
+    let mut stances = figures(1, &[A, A, A], 1);
+    stances.standings[0].stance = Some(Stance::Yes);
+    stances.standings[1].stance = Some(Stance::Neutral);
+    assert_eq!(exit(stances.clone()), Some(Exit::Consensus));
+    stances.standings[2].stance = Some(Stance::No);
+    assert_eq!(exit(stances), None);
+    let mut words = figures(1, &[A, A, A], 1);
+    words.standings[0].position = "We support the merger.".into();
+    words.standings[1].position = "We do not oppose the merger.".into();
+    assert_eq!(exit(words.clone()), Some(Exit::Consensus));
+    words.standings[2].position = "We oppose the merger.".into();
+    assert_eq!(exit(words), None);
+}
+
+/// M-17: 80% of the panel, on both sides.
+#[test]
+fn m17_a_seat_that_never_spoke_does_not_agree() {
+    let with_one_silent = |votes: &[(Vote, f64)]| Figures {
+        silent: 1,
+        ..figures(1, votes, 1)
+    };
+    assert_eq!(after_round(&[with_one_silent(&[A, A, A])], 5), None);
+    assert_eq!(
+        after_round(&[with_one_silent(&[A, A, A, A])], 5),
+        Some(Exit::Consensus)
+    );
+    assert_eq!(with_one_silent(&[A, A, A]).agreement(), Some(0.75));
+}
+
+/// M-17: a panel that flips and flips back has moved, although votes and confidences are the same.
+#[test]
+fn m17_a_reversal_is_not_a_plateau() {
+    let (a, b) = ("Use a queue", "Buy hardware");
+    let rounds = |options: [[&str; 2]; 3]| {
+        let rounds = (1..).zip(options);
+        let history: Vec<Figures> = rounds
+            .map(|(round, options)| Figures {
+                open_blockers: 1,
+                ..answering(round, &options)
+            })
+            .collect();
+        after_round(&history, 9)
+    };
+    assert_eq!(rounds([[a, a], [a, a], [a, a]]), Some(Exit::Plateau));
+    assert_eq!(rounds([[a, a], [b, b], [a, a]]), None);
+    assert_eq!(rounds([[a, a], [a, a], [a, b]]), None);
 }

@@ -1,7 +1,8 @@
 //! Budget of a debate: limits and accounting (C-07).
 //!
-//! A call starts only while the budget has something left. A call in flight is allowed to finish, so the last call may exceed the
-//! limit by its own size; only the time limit also aborts calls in flight.
+//! A call starts only if its prompt fits into what is left. A call in flight is allowed to finish, so the last call may exceed the
+//! limit by its reply; only the time limit also aborts calls in flight. Replies of other calls in flight are expected to be as long
+//! as the mean of those before.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -22,12 +23,20 @@ pub struct Budget {
 /// The limit that was reached. The debate ends with the best result so far.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Exhausted {
-    #[error("the limit of {limit} tokens is reached ({spent} used)")]
+    #[error("the limit of {limit} tokens {} ({spent} used)", reached(spent >= limit))]
     Tokens { limit: u64, spent: u64 },
-    #[error("the limit of ${:.4} is reached (${:.4} spent)", limit.dollars(), spent.dollars())]
+    #[error("the limit of ${:.4} {} (${:.4} spent)", limit.dollars(), reached(spent >= limit), spent.dollars())]
     Cost { limit: Money, spent: Money },
     #[error("the time limit of {} s is reached", std::time::Duration::from_millis(*limit_ms).as_secs_f64())]
     Time { limit_ms: u64 },
+}
+
+fn reached(is_reached: bool) -> &'static str {
+    if is_reached {
+        "is reached"
+    } else {
+        "has no room for the next call"
+    }
 }
 
 /// Accounting across concurrent steps.
@@ -41,7 +50,10 @@ pub(crate) struct BudgetTracker {
 struct Totals {
     tokens: u64,
     cost: Money,
-    /// Estimated input of calls in flight.
+    /// Calls and output tokens so far, for the expected size of a reply.
+    calls: u64,
+    output: u64,
+    /// Estimated size of calls in flight.
     reserved_tokens: u64,
     reserved_cost: Money,
 }
@@ -71,26 +83,31 @@ impl BudgetTracker {
         self.with(|totals| {
             totals.tokens += spent.usage.total();
             totals.cost = totals.cost + spent.cost.unwrap_or_default();
+            totals.calls += u64::from(spent.calls);
+            totals.output += spent.usage.output;
         });
     }
 
-    /// Reserves the expected input of a call until [`BudgetTracker::settle`].
+    /// Reserves the expected size of a call until [`BudgetTracker::settle`].
     ///
     /// # Errors
-    /// [`Exhausted`] if a limit is reached.
+    /// [`Exhausted`] if a limit is reached, or would be by the call's input alone.
     pub(crate) fn admit(
         &self,
         expected_input: u64,
         price: Option<&Price>,
     ) -> Result<Reservation, Exhausted> {
-        let cost = price.map_or(Money::ZERO, |price| {
-            price.of(Usage {
-                input: expected_input,
-                ..Usage::default()
+        let cost_of = |input, output| {
+            price.map_or(Money::ZERO, |price| {
+                price.of(Usage {
+                    input,
+                    output,
+                    cached: 0,
+                })
             })
-        });
+        };
         self.with(|totals| {
-            let tokens = totals.tokens + totals.reserved_tokens;
+            let tokens = totals.tokens + totals.reserved_tokens + expected_input;
             if let Some(limit) = self.budget.max_tokens
                 && tokens >= limit
             {
@@ -100,19 +117,19 @@ impl BudgetTracker {
                 });
             }
             if let Some(limit) = self.budget.max_cost
-                && totals.cost + totals.reserved_cost >= limit
+                && totals.cost + totals.reserved_cost + cost_of(expected_input, 0) >= limit
             {
                 return Err(Exhausted::Cost {
                     limit,
                     spent: totals.cost,
                 });
             }
-            totals.reserved_tokens += expected_input;
+            let output = totals.output.checked_div(totals.calls).unwrap_or_default();
+            let tokens = expected_input + output;
+            let cost = cost_of(expected_input, output);
+            totals.reserved_tokens += tokens;
             totals.reserved_cost = totals.reserved_cost + cost;
-            Ok(Reservation {
-                tokens: expected_input,
-                cost,
-            })
+            Ok(Reservation { tokens, cost })
         })
     }
 

@@ -48,10 +48,58 @@ fn c07_a_call_in_flight_counts_until_it_is_settled() {
         max_tokens: Some(100),
         ..Budget::default()
     });
-    let first = budget_tracker.admit(100, None).unwrap();
+    let first = budget_tracker.admit(99, None).unwrap();
     assert!(budget_tracker.admit(1, None).is_err());
     budget_tracker.settle(first, &spent(40, 0.0));
     assert!(budget_tracker.admit(1, None).is_ok());
+}
+
+/// C-07: a call whose prompt alone reaches the limit does not start, so that the limit is exceeded by a reply at most.
+#[test]
+fn c07_a_prompt_must_fit_into_what_is_left() {
+    let tracker = BudgetTracker::new(Budget {
+        max_tokens: Some(300),
+        max_cost: Money::from_dollars(1.0),
+        max_ms: None,
+    });
+    let refused = tracker.admit(300, None).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the limit of 300 tokens has no room for the next call (0 used)"
+    );
+    assert!(tracker.admit(299, None).is_ok());
+    let price = Price {
+        input: 10_000.0,
+        output: 0.0,
+        cached: None,
+    };
+    let tracker = BudgetTracker::new(Budget {
+        max_cost: Money::from_dollars(1.0),
+        ..Budget::default()
+    });
+    assert!(tracker.admit(100, Some(&price)).is_err());
+    assert!(tracker.admit(99, Some(&price)).is_ok());
+}
+
+/// C-07: for a call in flight, a reply as long as the mean of those before is reserved.
+#[test]
+fn c07_expected_replies_of_calls_in_flight_count() {
+    let tracker = BudgetTracker::new(Budget {
+        max_tokens: Some(100),
+        ..Budget::default()
+    });
+    tracker.add(&Spent {
+        calls: 2,
+        usage: Usage {
+            output: 40,
+            ..Usage::default()
+        },
+        ..Spent::default()
+    });
+    let _in_flight = tracker.admit(10, None).unwrap();
+    // 40 spent, 10 and 20 in flight.
+    assert!(tracker.admit(30, None).is_err());
+    assert!(tracker.admit(29, None).is_ok());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use roundtable_core::stance::Stance;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, DataKind, Text, is_name};
-use councils::{CouncilsSpec, Fault, fault};
+use councils::{CouncilsSpec, Fault};
 
 /// The seats that take part in a debate, made for one protocol.
 ///
@@ -191,12 +191,17 @@ impl Cast {
 
     /// Loads by name or by path: a path ends in `.toml` or contains a folder.
     pub fn named_or_file(data: &Data, name: &str) -> Result<Self, DataError> {
+        Self::of(&Self::find(data, name)?)
+    }
+
+    /// The file of a cast, by name or by path.
+    pub fn find(data: &Data, name: &str) -> Result<Text, DataError> {
         let path = Path::new(name);
         let is_toml = path.extension().is_some_and(|ending| ending == "toml");
         if is_toml || path.components().count() > 1 {
-            Self::load_file(path)
+            Text::read(path)
         } else {
-            Self::load(data, name)
+            data.named(DataKind::Casts, "cast", name)
         }
     }
 
@@ -204,13 +209,61 @@ impl Cast {
         Self::of(&Text::read(path)?)
     }
 
-    fn of(text: &Text) -> Result<Self, DataError> {
+    /// Parses and checks a cast. All faults are reported at once, each with its line.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn of(text: &Text) -> Result<Self, DataError> {
         let cast: Self = text.parse()?;
-        cast.check().map_err(|fault| {
-            let line = fault.word.map_or(1, |word| text.line_naming(&word));
-            text.broken(line, fault.message)
-        })?;
-        Ok(cast)
+        let mut faults: Vec<(usize, String)> = cast
+            .faults()
+            .into_iter()
+            .map(|fault| (text.line_at(&fault.at), fault.message))
+            .collect();
+        faults.sort();
+        let file = text.file();
+        let more: String = faults
+            .iter()
+            .skip(1)
+            .map(|(line, message)| format!("\n{file}:{line}: {message}"))
+            .collect();
+        match faults.into_iter().next() {
+            None => Ok(cast),
+            Some((line, message)) => Err(text.broken(line, message + &more)),
+        }
+    }
+
+    /// Checks that the cast is made for this protocol.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn check_protocol(&self, text: &Text, protocol: &str) -> Result<(), DataError> {
+        if self.protocol == protocol {
+            return Ok(());
+        }
+        let message = format!(
+            "the cast is for the protocol '{}', not for '{protocol}'",
+            self.protocol
+        );
+        Err(text.broken(text.line_of_key("protocol"), message))
+    }
+
+    /// Checks that a cast of the data folders has the name of its file, by which it is found.
+    ///
+    /// # Errors
+    /// [`DataError::Broken`] with file and line.
+    pub fn check_name(&self, text: &Text) -> Result<(), DataError> {
+        let stem = Path::new(&text.name).file_stem();
+        match stem.and_then(|stem| stem.to_str()) {
+            Some(stem) if stem != self.name => Err(text.broken(
+                text.line_of_key("name"),
+                format!(
+                    "the name '{}' differs from the name of the file, '{stem}'",
+                    self.name
+                ),
+            )),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Puts every seat on the fast tier (T-11). Preferred models are dropped, because they are meant for the full debate.
@@ -232,31 +285,29 @@ impl Cast {
         })
     }
 
-    fn check(&self) -> Result<(), Fault> {
-        self.check_seats()?;
-        match &self.panel {
-            Some(panel) => panel.check(&self.seats),
-            None => Ok(()),
-        }
-    }
-
-    fn check_seats(&self) -> Result<(), Fault> {
+    /// Violations of rules that types cannot express.
+    fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
         for (index, seat) in self.seats.iter().enumerate() {
+            let mut add = |key: &str, message: String| {
+                faults.push(Fault::new(format!("seats/{index}/{key}"), message));
+            };
             let name = &seat.name;
             if !is_name(name, "-") {
-                return fault(
-                    name,
+                add(
+                    "name",
                     format!(
                         "invalid seat name '{name}': use lowercase letters, digits and hyphens"
                     ),
                 );
             }
-            if self.seats[..index].iter().any(|other| other.name == *name) {
-                return fault(name, format!("two seats are named '{name}'"));
+            let mut earlier = self.seats[..index].iter();
+            if earlier.any(|other| other.name == *name) {
+                add("name", format!("two seats are named '{name}'"));
             }
             if !(0.0..=2.0).contains(&seat.temperature) {
-                return fault(
-                    name,
+                add(
+                    "temperature",
                     format!(
                         "the temperature of '{name}' must be from 0 to 2, not {}",
                         seat.temperature
@@ -264,13 +315,19 @@ impl Cast {
                 );
             }
             if seat.max_output_tokens == 0 {
-                return fault(
-                    name,
+                add(
+                    "max_output_tokens",
                     format!("max_output_tokens of '{name}' must be at least 1"),
                 );
             }
+            if seat.persona.trim().is_empty() {
+                add("persona", format!("the persona of '{name}' is empty"));
+            }
         }
-        Ok(())
+        if let Some(panel) = &self.panel {
+            faults.extend(panel.faults(&self.seats));
+        }
+        faults
     }
 }
 

@@ -70,3 +70,45 @@ mod damaged {
         }
     }
 }
+
+fn broken(content: &str) -> String {
+    let text = Text {
+        name: "mine.toml".into(),
+        origin: crate::data::Origin::File("casts/mine.toml".into()),
+        content: content.into(),
+    };
+    let checked = Cast::of(&text).and_then(|cast| cast.check_name(&text));
+    checked.unwrap_err().to_string()
+}
+
+/// C-02: the line of the key, not of the seat.
+#[test]
+fn c02_an_invalid_value_is_reported_at_its_line() {
+    let cast = |name: &str, temperature: &str, persona: &str| {
+        format!(
+            "name = \"{name}\"\nprotocol = \"dialectic\"\nsummary = \"x\"\n\n[[seats]]\nname = \"skeptic\"\ntitle = \"S\"\n\
+             tier = \"fast\"\ntemperature = {temperature}\nmax_output_tokens = 9\npersona = \"{persona}\"\n\n[[seats]]\n\
+             name = \"judge\"\ntitle = \"J\"\ntier = \"fast\"\ntemperature = 0\nmax_output_tokens = 9\npersona = \"p\"\n"
+        )
+    };
+    for (content, expected) in [
+        (
+            cast("mine", "9", "p"),
+            "casts/mine.toml:9: the temperature of 'skeptic' must be from 0 to 2, not 9",
+        ),
+        (
+            cast("mine", "1", " "),
+            "casts/mine.toml:11: the persona of 'skeptic' is empty",
+        ),
+        (
+            cast("other", "1", "p"),
+            "casts/mine.toml:1: the name 'other' differs from the name of the file, 'mine'",
+        ),
+        (
+            cast("mine", "\"hot\"", "p"),
+            "casts/mine.toml:9: invalid type: string \"hot\", expected a number",
+        ),
+    ] {
+        assert_eq!(broken(&content), expected);
+    }
+}

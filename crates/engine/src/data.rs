@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
 use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
 
 static CASTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/casts");
 static PROMPTS: Dir = include_dir!("$CARGO_MANIFEST_DIR/prompts");
@@ -141,19 +142,59 @@ impl Text {
         matching.last().map_or(1, |(index, _)| index + 1)
     }
 
+    /// The line of a value of this TOML file, such as `seats/2/temperature`; that of the nearest table around it if there is no
+    /// such value.
+    pub(crate) fn line_at(&self, path: &str) -> usize {
+        let Ok(document) = DeTable::parse(&self.content) else {
+            return 1;
+        };
+        let root = DeValue::Table(document.into_inner());
+        let mut here = &root;
+        let mut offset = 0;
+        for part in path.split('/') {
+            let inner = match here {
+                DeValue::Table(table) => table
+                    .iter()
+                    .find(|(key, _)| key.get_ref() == part)
+                    .map(|(key, value)| (key.span().start, value)),
+                DeValue::Array(items) => {
+                    let index = part.parse::<usize>().ok();
+                    let item = index.and_then(|index| items.get(index));
+                    item.map(|item| (item.span().start, item))
+                }
+                _ => None,
+            };
+            let Some((start, value)) = inner else {
+                break;
+            };
+            offset = start;
+            here = value.get_ref();
+        }
+        line_of(&self.content, offset)
+    }
+
+    /// The line of a key outside any table, otherwise line 1.
+    pub fn line_of_key(&self, key: &str) -> usize {
+        let is_key = |line: &str| {
+            let rest = line.strip_prefix(key);
+            rest.is_some_and(|rest| rest.trim_start().starts_with('='))
+        };
+        self.content.lines().position(is_key).map_or(1, |at| at + 1)
+    }
+
+    /// An error in this file.
+    pub fn broken(&self, line: usize, message: String) -> DataError {
+        DataError::Broken {
+            file: self.file(),
+            line,
+            message,
+        }
+    }
+
     pub fn file(&self) -> String {
         match &self.origin {
             Origin::BuiltIn => format!("built-in {}", self.name),
             Origin::File(path) => path.display().to_string(),
-        }
-    }
-
-    pub(crate) fn broken(&self, line: usize, message: String) -> DataError {
-        let file = self.file();
-        DataError::Broken {
-            file,
-            line,
-            message,
         }
     }
 
@@ -165,9 +206,48 @@ impl Text {
         toml::from_str(&self.content).map_err(|error| {
             let span = error.span();
             let line = span.map_or(1, |span| line_of(&self.content, span.start));
-            self.broken(line, error.message().replace('\n', " "))
+            self.broken(line, plain_message(error.message()))
         })
     }
+}
+
+/// An error of the TOML parser in the words of a person who wrote the file.
+pub fn plain_message(message: &str) -> String {
+    const WORDS: [(&str, &str); 10] = [
+        ("expected f64", "expected a number"),
+        ("expected u8", "expected a whole number"),
+        ("expected u32", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected usize", "expected a whole number"),
+        ("expected a string", "expected text in quotes"),
+        ("expected a sequence", "expected a list"),
+        ("expected a boolean", "expected true or false"),
+        ("missing field", "missing key"),
+        ("unknown variant", "unknown value"),
+    ];
+    let message = message.replace('\n', " ");
+    if let Some(named) = unknown_name(&message) {
+        return named;
+    }
+    WORDS
+        .iter()
+        .fold(message, |text, (from, to)| text.replace(from, to))
+        .replace('`', "'")
+}
+
+/// `unknown field …, expected one of …` with the nearest name instead of all of them.
+fn unknown_name(message: &str) -> Option<String> {
+    let (what, rest) = message
+        .strip_prefix("unknown field ")
+        .map(|rest| ("key", rest))
+        .or_else(|| Some(("value", message.strip_prefix("unknown variant ")?)))?;
+    let mut names = rest.split('`').skip(1).step_by(2).map(str::to_owned);
+    let name = names.next()?;
+    let known: Vec<String> = names.collect();
+    Some(format!(
+        "unknown {what} '{name}'{}",
+        suggestion(&known, &name)
+    ))
 }
 
 fn line_of(content: &str, offset: usize) -> usize {
@@ -175,17 +255,25 @@ fn line_of(content: &str, offset: usize) -> usize {
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The built-in data files, overlaid with the user's folder.
+/// The built-in data files, overlaid with the user's folders.
 #[derive(Debug, Clone, Default)]
 pub struct Data {
-    folder: Option<PathBuf>,
+    /// Later folders take precedence.
+    folders: Vec<PathBuf>,
 }
 
 impl Data {
     pub fn with_folder(folder: PathBuf) -> Self {
-        Self {
-            folder: Some(folder),
-        }
+        Self::with_folders(vec![folder])
+    }
+
+    /// Later folders take precedence.
+    pub fn with_folders(folders: Vec<PathBuf>) -> Self {
+        Self { folders }
+    }
+
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
     }
 
     pub fn built_in() -> Self {
@@ -196,7 +284,7 @@ impl Data {
     pub fn all(&self, kind: DataKind) -> Result<BTreeMap<String, Text>, DataError> {
         let mut texts = BTreeMap::new();
         collect_built_in(kind.source().1, &mut texts);
-        if let Some(folder) = &self.folder {
+        for folder in &self.folders {
             let root = folder.join(kind.folder());
             collect_folder(&root, &root, &mut texts)?;
         }
@@ -204,7 +292,7 @@ impl Data {
     }
 
     pub fn one(&self, kind: DataKind, name: &str) -> Result<Option<Text>, DataError> {
-        if let Some(folder) = &self.folder {
+        for folder in self.folders.iter().rev() {
             let path = folder.join(kind.folder()).join(name);
             if path.is_file() {
                 return read(&path, name).map(Some);

@@ -27,7 +27,7 @@ fn c02_a_broken_file_is_reported_with_file_and_line() {
     let error = text.parse::<Cast>().unwrap_err().to_string();
     assert!(error.starts_with("casts/mine.toml:4: "), "{error}");
     assert!(
-        error.contains("seatz") && error.contains("expected"),
+        error.ends_with("unknown key 'seatz'; did you mean 'seats'?"),
         "{error}"
     );
 }
@@ -43,4 +43,56 @@ fn a_misspelt_name_gets_a_suggestion() {
         error.to_string(),
         "unknown cast 'dialektic'; did you mean 'dialectic'?"
     );
+}
+
+/// C-02: several folders are read; the last one takes precedence.
+#[test]
+fn c02_a_later_folder_takes_precedence() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for (folder, content, name) in [
+        (&folders[0], "first", "a.toml"),
+        (&folders[1], "second", "a.toml"),
+        (&folders[0], "only", "b.toml"),
+    ] {
+        let casts = folder.path().join("casts");
+        fs::create_dir_all(&casts).unwrap();
+        fs::write(casts.join(name), content).unwrap();
+    }
+    let data = Data::with_folders(
+        folders
+            .iter()
+            .map(|folder| folder.path().to_owned())
+            .collect(),
+    );
+    let all = data.all(DataKind::Casts).unwrap();
+    for (name, expected) in [("a.toml", "second"), ("b.toml", "only")] {
+        assert_eq!(all[name].content, expected);
+        let one = data.one(DataKind::Casts, name).unwrap().unwrap();
+        assert_eq!(one.content, expected);
+    }
+}
+
+#[test]
+fn parser_errors_are_in_plain_words() {
+    for (message, plain) in [
+        (
+            "invalid type: string \"x\", expected f64",
+            "invalid type: string \"x\", expected a number",
+        ),
+        (
+            "invalid type: floating point `1.5`, expected u32",
+            "invalid type: floating point '1.5', expected a whole number",
+        ),
+        ("missing field `title`", "missing key 'title'"),
+        (
+            "unknown field `temprature`, expected one of `name`, `temperature`",
+            "unknown key 'temprature'; did you mean 'temperature'?",
+        ),
+        (
+            "unknown variant `slow`, expected `deliberate` or `fast`",
+            "unknown value 'slow'; known: deliberate, fast",
+        ),
+    ] {
+        assert_eq!(plain_message(message), plain);
+    }
 }

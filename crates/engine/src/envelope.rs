@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::{Event, Setup};
+use crate::event::{Event, Setup, State};
 use crate::protocol::AnyProtocol;
 use crate::protocols;
 use crate::tokens;
@@ -32,6 +32,15 @@ pub struct Metadata {
     /// The step it belongs to, in addition to the design: steps may run in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
+    /// The model that put the seat's words into the required form, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescued_by: Option<String>,
+    /// With `complete`: how the debate ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<State>,
+    /// With `complete`: what is missing, if the debate is not complete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl Envelope {
@@ -69,6 +78,11 @@ impl Envelopes {
             .map(AnyProtocol::answer_phase);
     }
 
+    /// The first line of a stream of events: it names the debate.
+    pub fn opening(&self, id: &str) -> Envelope {
+        self.envelope("debate_start".into(), self.round, id.to_owned(), None)
+    }
+
     /// `None` for events that are not public. The match lists every event, so that each new one is decided on here.
     pub fn wrap(&mut self, event: &Event) -> Option<Envelope> {
         match event {
@@ -102,11 +116,14 @@ impl Envelopes {
                 let envelope = self.envelope(name, self.round, reason.clone(), Some(seat));
                 Some(envelope.with_step(step))
             }
+            // Clients have it from the first time.
+            Event::StepFinished(step) if step.reused => None,
             Event::StepFinished(step) => {
                 self.add_tokens(&step.call.step, step.call.spent.usage.total());
                 let seat = &step.call.seat;
                 let name = format!("{}_end", self.subject(&step.call.step, seat));
-                let envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
+                let mut envelope = self.envelope(name, step.call.round, String::new(), Some(seat));
+                envelope.metadata.rescued_by.clone_from(&step.rescued_by);
                 Some(envelope.with_step(&step.call.step))
             }
             Event::StepFailed(step) => {
@@ -123,7 +140,10 @@ impl Envelopes {
                     .as_ref()
                     .and_then(|result| result["final_answer"].as_str());
                 let content = answer.unwrap_or_default().to_owned();
-                Some(self.envelope("complete".into(), self.round, content, None))
+                let mut envelope = self.envelope("complete".into(), self.round, content, None);
+                envelope.metadata.state = Some(end.state);
+                envelope.metadata.reason.clone_from(&end.reason);
+                Some(envelope)
             }
             Event::Said(words) => {
                 Some(self.envelope("user_input".into(), self.round, words.text.clone(), None))
@@ -144,6 +164,7 @@ impl Envelopes {
                 None
             }
             Event::Noted { .. }
+            | Event::Superseded(_)
             | Event::Rated { .. }
             | Event::Resolved { .. }
             | Event::Tracked { .. }
@@ -175,6 +196,9 @@ impl Envelopes {
                 role: seat.map(str::to_owned),
                 tokens_so_far: self.finished_tokens + self.tokens_in_flight.values().sum::<u64>(),
                 step: None,
+                rescued_by: None,
+                state: None,
+                reason: None,
             },
         }
     }

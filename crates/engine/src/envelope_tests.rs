@@ -73,3 +73,25 @@ async fn p09_envelopes_follow_the_design() {
     assert_eq!(all.last().unwrap().metadata.tokens_so_far, 8 * 120);
     insta::assert_json_snapshot!(&all[..3]);
 }
+
+/// P-09: the last event says how the debate ended and what is missing.
+#[test]
+fn p09_the_last_event_has_the_state_and_the_reason() {
+    let end = |state, reason: Option<&str>| {
+        let end = crate::event::End {
+            state,
+            reason: reason.map(str::to_owned),
+            result: None,
+        };
+        let envelope = Envelopes::default().wrap(&Event::Ended(std::sync::Arc::new(end)));
+        serde_json::to_value(envelope.unwrap().metadata).unwrap()
+    };
+    let partial = end(State::Partial, Some("the skeptic in round 1: gone"));
+    assert_eq!(partial["state"], "partial");
+    assert_eq!(partial["reason"], "the skeptic in round 1: gone");
+    let complete = end(State::Complete, None);
+    assert_eq!(
+        (&complete["state"], complete.get("reason")),
+        (&"complete".into(), None)
+    );
+}

@@ -70,10 +70,17 @@ pub enum Event {
     /// The seat is absent for this step (C-06).
     StepFailed(Arc<FailedStep>),
     Ended(Arc<End>),
-    /// An ended debate continues: failures after the last successful step no longer count.
+    /// An ended debate continues. `from` is the entry of its first failed step: that step is retried, and the debate is played
+    /// again from there ([`current`](crate::journal::current)). Without it, and in journals of earlier versions, only failures
+    /// after the last successful step no longer count.
     Reopened {
         generation: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<u64>,
     },
+    /// A step that a reopened debate has replaced; it only counts in the totals. Never journaled: [`current`](crate::journal::current)
+    /// puts it in the place of the step.
+    Superseded(Arc<Call>),
     Rated {
         number: u32,
         rating: u8,
@@ -195,11 +202,13 @@ impl Event {
         }
     }
 
-    /// The model call of a step, successful or not.
+    /// The model call of a step, successful or not; each call once, also if its step was copied when the debate was reopened.
     pub fn call(&self) -> Option<&Call> {
         match self {
+            Self::StepFinished(step) if step.reused => None,
             Self::StepFinished(step) => Some(&step.call),
             Self::StepFailed(step) => Some(&step.call),
+            Self::Superseded(call) => Some(call),
             _ => None,
         }
     }
@@ -208,17 +217,19 @@ impl Event {
 impl Event {
     /// The event's key in the journal, unique within a debate; `None` for events that are only announced.
     ///
-    /// `generation` is the number of times the debate was reopened: in each generation a step can fail once and the debate can
-    /// end once.
+    /// `generation` is the number of times the debate was reopened: in each generation a round can start, a step can finish or
+    /// fail, and the debate can end once.
     pub fn key(&self, generation: u32) -> Option<String> {
         match self {
             Self::Opened(_) => Some("opened".into()),
-            Self::RoundStarted { round, .. } => Some(format!("r{round}")),
-            Self::Noted { key, .. } => Some(key.clone()),
-            Self::StepFinished(step) => Some(step.call.step.clone()),
+            Self::RoundStarted { round, .. } => {
+                Some(in_generation(format!("r{round}"), generation))
+            }
+            Self::Noted { key, .. } => Some(in_generation(key.clone(), generation)),
+            Self::StepFinished(step) => Some(in_generation(step.call.step.clone(), generation)),
             Self::StepFailed(step) => Some(format!("{}!{generation}", step.call.step)),
             Self::Ended(_) => Some(format!("ended!{generation}")),
-            Self::Reopened { generation } => Some(format!("reopened!{generation}")),
+            Self::Reopened { generation, .. } => Some(format!("reopened!{generation}")),
             Self::Rated { number, .. } => Some(format!("rated!{number}")),
             Self::Resolved { number, .. } => Some(format!("resolved!{number}")),
             Self::Tracked { number, .. } => Some(format!("tracked!{number}")),
@@ -226,8 +237,31 @@ impl Event {
             Self::Said(words) => Some(format!("said!{}", words.number)),
             Self::Asked(query) => Some(format!("asked!{}", query.key)),
             Self::Decided(decision) => Some(format!("decided!{}", decision.key)),
-            Self::StepStarted { .. } | Self::Chunk { .. } | Self::StepRestarted { .. } => None,
+            Self::StepStarted { .. }
+            | Self::Chunk { .. }
+            | Self::StepRestarted { .. }
+            | Self::Superseded(_) => None,
         }
+    }
+}
+
+fn in_generation(key: String, generation: u32) -> String {
+    match generation {
+        0 => key,
+        _ => format!("{key}@{generation}"),
+    }
+}
+
+/// A step's position for people: `the skeptic in round 1` for `r1/skeptic/criticise`, `the judge (score)` for `score/judge/mark`.
+pub fn position(step: &str) -> String {
+    let mut parts = step.split('/');
+    let (Some(group), Some(seat)) = (parts.next(), parts.next()) else {
+        return step.to_owned();
+    };
+    let seat = seat.replace(['-', '_'], " ");
+    match group.strip_prefix('r').map(str::parse::<u32>) {
+        Some(Ok(round)) => format!("the {seat} in round {round}"),
+        _ => format!("the {seat} ({group})"),
     }
 }
 
@@ -247,6 +281,9 @@ pub struct Setup {
     pub embedder: Option<String>,
     /// The version of the program that opened the debate.
     pub program: String,
+    /// What was replaced or left out before the debate began, such as a provider that could not be reached (C-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// A seat together with the model assigned to it. The assignment is fixed when the debate is opened.
@@ -290,6 +327,24 @@ pub struct FinishedStep {
     /// The model that was asked first, if a fallback model answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
+    /// The model that put the seat's words into the schema, `provider:model`, after the seat had failed to do so twice (C-05).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rescued_by: Option<String>,
+    /// A copy of a step of an earlier generation whose request is the same again. Its usage is counted there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
+    /// What the call went without, such as a schema that the server does not accept (C-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+}
+
+impl FinishedStep {
+    /// The remarks for people, with the one on the model that put the reply into its form.
+    pub fn all_remarks(&self) -> Vec<String> {
+        let rescued = self.rescued_by.iter();
+        let rescued = rescued.map(|model| format!("Put into the required form by {model}."));
+        self.remarks.iter().cloned().chain(rescued).collect()
+    }
 }
 
 /// The model that was asked and did not answer.

@@ -1,9 +1,10 @@
-//! Steps answered by a fallback model (C-07), from the journal, so that reports name the model that really answered.
+//! Deviations from what was asked for, from the journal, so that reports name them: a fallback model answered (C-07), a model put the
+//! seat's words into the required form (C-05), or something was replaced or left out (C-18).
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::event::Entry;
+use crate::event::{Entry, position};
 use crate::report::{Block, Section, Tone};
 
 /// A step that another model answered.
@@ -32,6 +33,31 @@ pub fn fallbacks(entries: &[Entry]) -> Vec<StandIn> {
         })
     });
     replaced.collect()
+}
+
+/// What was replaced or left out (C-18): before the debate began, and in its calls. Each notice once.
+pub fn notices(entries: &[Entry]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for entry in entries {
+        let at_setup = entry.event.setup().map(|setup| &setup.notices);
+        let of_step = entry.event.finished().map(|step| &step.notices);
+        for notice in at_setup.into_iter().chain(of_step).flatten() {
+            if !all.contains(notice) {
+                all.push(notice.clone());
+            }
+        }
+    }
+    all
+}
+
+/// The report section on notices; `None` if there were none.
+pub(crate) fn notices_section(entries: &[Entry]) -> Option<Section> {
+    let notes = notices(entries).into_iter().map(|text| Block::Note {
+        text,
+        tone: Tone::Caution,
+    });
+    let notes: Vec<Block> = notes.collect();
+    (!notes.is_empty()).then(|| Section::main("Notices", notes))
 }
 
 /// The report section on fallbacks; `None` if there were none.
@@ -65,6 +91,45 @@ pub(crate) fn section(entries: &[Entry]) -> Option<Section> {
     });
     let notes: Vec<Block> = notes.collect();
     (!notes.is_empty()).then(|| Section::main("Fallback models", notes))
+}
+
+/// A step whose reply another model put into the required form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RescuedStep {
+    pub step: String,
+    pub seat: String,
+    /// The model that put the seat's words into the form, `provider:model`.
+    pub by: String,
+}
+
+/// All such steps, in the order of the journal.
+pub fn rescued(entries: &[Entry]) -> Vec<RescuedStep> {
+    let finished = entries.iter().filter_map(|entry| entry.event.finished());
+    let rescued = finished.filter_map(|step| {
+        Some(RescuedStep {
+            step: step.call.step.clone(),
+            seat: step.call.seat.clone(),
+            by: step.rescued_by.clone()?,
+        })
+    });
+    rescued.collect()
+}
+
+/// The report section on replies that were put into form; `None` if there were none.
+pub(crate) fn rescued_section(entries: &[Entry]) -> Option<Section> {
+    let all = rescued(entries);
+    let first = all.first()?;
+    let steps: Vec<String> = all.iter().map(|rescued| position(&rescued.step)).collect();
+    let text = format!(
+        "{} put the words of a seat into the required form, after two replies in another form: {}",
+        first.by,
+        steps.join(", ")
+    );
+    let note = Block::Note {
+        text,
+        tone: Tone::Caution,
+    };
+    Some(Section::main("Rescued replies", vec![note]))
 }
 
 #[cfg(test)]

@@ -76,6 +76,41 @@ async fn c07_fallback_models_are_in_the_report_and_the_record() {
             row("synthesis/synthesizer/synthesise", "synthesizer", "last:z"),
         ])
     );
+    assert_eq!(
+        record["models"]["synthesizer"], "last:z",
+        "it answered every step"
+    );
+    assert_eq!(
+        record["models"]["proposer"], "test:scripted",
+        "it answered some steps"
+    );
+}
+
+/// C-18: what was replaced or left out is in the report and the record, each once.
+#[tokio::test]
+async fn c18_notices_are_in_the_report_and_the_record() {
+    let mut entries = debate_with(&[]).await;
+    for entry in &mut entries {
+        match &mut entry.event {
+            Event::Opened(setup) => Arc::make_mut(setup).notices.push("lab is down".into()),
+            Event::StepFinished(step) => {
+                Arc::make_mut(step)
+                    .notices
+                    .push("lab does not accept schemas".into());
+            }
+            _ => {}
+        }
+    }
+    let expected = ["lab is down", "lab does not accept schemas"];
+    let record = protocols::record("x", "now".into(), &entries).unwrap();
+    assert_eq!(record["notices"], json!(expected));
+    let sections = protocols::report(&entries).sections;
+    let shown = sections.iter().find(|section| section.title == "Notices");
+    let notes = expected.map(|text| Block::Note {
+        text: text.into(),
+        tone: Tone::Caution,
+    });
+    assert_eq!(shown.unwrap().blocks, notes);
 }
 
 /// C-07: without fallbacks there is no section.
@@ -85,4 +120,5 @@ async fn c07_without_fallbacks_there_is_no_section() {
     assert_eq!(section(&entries), None);
     let record = protocols::record("x", "now".into(), &entries).unwrap();
     assert_eq!(record.get("answered_instead"), None);
+    assert_eq!(record.get("notices"), None);
 }

@@ -1,10 +1,11 @@
 //! Port to the journal of one debate: append and load.
 
-use std::sync::{Mutex, PoisonError};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 
-use crate::event::Entry;
+use crate::event::{Entry, Event};
 
 /// The append-only event log of one debate, and the only source of truth about it. The caller holds the debate's lease, so
 /// there is one writer. Once `append` returns `Ok`, the entries survive a power failure.
@@ -45,6 +46,53 @@ pub enum JournalError {
     Unavailable { detail: String },
     #[error("the journal cannot be read ({detail})")]
     Corrupt { detail: String },
+}
+
+/// The entries that count. A debate that was reopened because of a failed step is played again from that step on, and journals
+/// what it uses again; everything that it had journaled after the failure is left out here, except what a person said and
+/// decided. Calls that were paid for stay, as [`Event::Superseded`].
+///
+/// Every fold that shows a debate reads these entries. Applying it twice changes nothing.
+pub fn current(entries: &[Entry]) -> Cow<'_, [Entry]> {
+    let restarts = |entry: &Entry| matches!(entry.event, Event::Reopened { from: Some(_), .. });
+    if !entries.iter().any(restarts) {
+        return Cow::Borrowed(entries);
+    }
+    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if let Event::Reopened {
+            from: Some(from), ..
+        } = entry.event
+        {
+            let earlier = std::mem::take(&mut kept);
+            kept.extend(earlier.into_iter().filter_map(|old| {
+                if old.seq < from {
+                    Some(old)
+                } else {
+                    superseded(old)
+                }
+            }));
+        }
+        kept.push(entry.clone());
+    }
+    Cow::Owned(kept)
+}
+
+/// What is left of an entry after the step at which a reopened debate starts again.
+fn superseded(entry: Entry) -> Option<Entry> {
+    let call = match &entry.event {
+        Event::RoundStarted { .. } => return None,
+        // Which words of a person a round had heard is part of what the person said.
+        Event::Noted { key, .. } if !key.ends_with("/heard") => return None,
+        Event::StepFinished(step) if step.reused => return None,
+        Event::StepFinished(step) => step.call.clone(),
+        Event::StepFailed(step) => step.call.clone(),
+        _ => return Some(entry),
+    };
+    Some(Entry {
+        event: Event::Superseded(Arc::new(call)),
+        ..entry
+    })
 }
 
 /// A journal in memory, for dry runs and tests.

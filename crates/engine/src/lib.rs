@@ -18,6 +18,7 @@ pub mod prompt;
 pub mod protocol;
 pub mod protocols;
 pub mod reasoning;
+pub mod remarks;
 pub mod reply;
 pub mod report;
 pub mod retrospective;
@@ -29,6 +30,7 @@ pub mod tokens;
 pub mod tools;
 pub mod totals;
 pub mod transcript;
+pub mod withheld;
 
 #[cfg(test)]
 mod module_graph_tests;

@@ -232,6 +232,8 @@ pub enum Delta {
     },
     /// A fallback model takes over: discard all text so far.
     Instead(Box<Instead>),
+    /// What the call went without, for the result (C-18).
+    Notice(String),
     Finish(Finish),
 }
 
@@ -262,7 +264,7 @@ pub enum ModelError {
         retry_after: Option<Duration>,
         detail: String,
     },
-    #[error("the server failed with status {status} ({detail})")]
+    #[error("{} ({detail})", failure(*.status))]
     Server {
         status: u16,
         retry_after: Option<Duration>,
@@ -290,6 +292,15 @@ pub enum ModelError {
     Local { detail: String },
 }
 
+/// 408 is the server's own timeout; 200 comes with an error in place of a reply.
+fn failure(status: u16) -> String {
+    match status {
+        200 => "the server answered with an error in place of a reply".into(),
+        408 => "the server gave up waiting (status 408)".into(),
+        status => format!("the server failed with status {status}"),
+    }
+}
+
 impl ModelError {
     /// Whether a retry may succeed (C-07).
     pub fn is_transient(&self) -> bool {
@@ -307,6 +318,15 @@ impl ModelError {
             | Self::BreakerOpen { .. }
             | Self::Local { .. } => false,
         }
+    }
+
+    /// The same error with an addition to its detail.
+    #[must_use]
+    pub fn with_detail(mut self, addition: &str) -> Self {
+        if let Self::RateLimited { detail, .. } | Self::Server { detail, .. } = &mut self {
+            *detail = format!("{detail}; {addition}");
+        }
+        self
     }
 
     pub fn retry_after(&self) -> Option<Duration> {

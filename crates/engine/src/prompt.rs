@@ -5,14 +5,18 @@
 //! model only through the filter `quoted` (C-12).
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::{self, Display, Write};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Rest, Serde};
 use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
+use roundtable_core::characters::is_invisible;
 use serde::Serialize;
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
-use crate::data::{Data, DataError, DataKind};
+use crate::data::{Data, DataError, DataKind, Origin, Text, closest};
 
 /// A rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +30,8 @@ pub struct Prompt {
 pub enum PromptError {
     #[error(transparent)]
     Data(#[from] DataError),
-    #[error("cannot render prompt '{name}': {message}")]
+    /// `name` is the file with the line, if known.
+    #[error("cannot render prompt {name}: {message}")]
     Unrenderable { name: String, message: String },
 }
 
@@ -44,40 +49,102 @@ pub(crate) use given;
 /// debates; rendering is deterministic.
 pub struct Prompts {
     environment: Environment<'static>,
+    /// The file of each template and the number of lines before it, for error messages.
+    places: BTreeMap<String, (String, usize)>,
 }
+
+/// The parts of a prompt.
+const PARTS: [&str; 3] = ["system", "shared", "own"];
 
 impl Prompts {
     /// Loads and compiles all templates.
     ///
     /// # Errors
-    /// [`PromptError::Data`] with file and line if a template cannot be read or compiled.
+    /// [`PromptError::Data`] with file and line if a template cannot be read or compiled, lacks a part of the built-in prompt
+    /// that it replaces, or uses a variable that no built-in prompt of its folder has.
     pub fn load(data: &Data) -> Result<Self, PromptError> {
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_auto_escape_callback(|_| AutoEscape::None);
-        let syntax = SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .build();
-        environment.set_syntax(syntax.map_err(|error| PromptError::Unrenderable {
-            name: "all prompts".into(),
-            message: error.to_string(),
-        })?);
-        environment.add_filter("quoted", quoted);
-        for (name, text) in data.all(DataKind::Prompts)? {
-            for (part, first_line, source) in parts(&text.content) {
-                let part_name = match part {
-                    Some(part) => format!("{name}#{part}"),
-                    None => name.clone(),
-                };
-                let added = environment.add_template_owned(part_name, source);
-                added.map_err(|error| {
-                    let line = first_line + error.line().unwrap_or(1);
-                    text.broken(line, error.to_string())
-                })?;
+        let mut prompts = Self {
+            environment: environment()?,
+            places: BTreeMap::new(),
+        };
+        let all = data.all(DataKind::Prompts)?;
+        for (name, text) in &all {
+            prompts.add(name, text)?;
+        }
+        let is_own = |text: &Text| text.origin != Origin::BuiltIn;
+        if all.values().any(is_own) {
+            let built_in = Self::load(&Data::built_in())?;
+            for (name, text) in all.iter().filter(|(_, text)| is_own(text)) {
+                check_parts(&built_in, name, text)?;
+                prompts.check_variables(&built_in, name, text)?;
             }
         }
-        Ok(Self { environment })
+        Ok(prompts)
+    }
+
+    fn add(&mut self, name: &str, text: &Text) -> Result<(), DataError> {
+        for (part, first_line, source) in parts(&text.content) {
+            let template = template_name(name, part.as_deref());
+            let place = (text.file(), first_line);
+            self.places.insert(template.clone(), place);
+            self.environment
+                .add_template_owned(template, source)
+                .map_err(|error| {
+                    let line = first_line + error.line().unwrap_or(1);
+                    text.broken(line, plain_message(&error))
+                })?;
+        }
+        Ok(())
+    }
+
+    /// All variables of the prompts in a folder.
+    fn variables(&self, folder: &str) -> BTreeSet<String> {
+        let templates = self.environment.templates();
+        let in_folder = templates.filter(|(name, _)| name.split('/').next() == Some(folder));
+        in_folder
+            .flat_map(|(_, template)| template.undeclared_variables(false))
+            .collect()
+    }
+
+    fn check_variables(&self, built_in: &Self, name: &str, text: &Text) -> Result<(), DataError> {
+        let folder = name.split('/').next().unwrap_or_default();
+        let mut known = built_in.variables(folder);
+        if known.is_empty() {
+            return Ok(());
+        }
+        known.extend(built_in.variables("common"));
+        known.extend(["seat", "small", "person"].map(str::to_owned));
+        known.extend(self.environment.globals().map(|(name, _)| name.to_owned()));
+        for (part, first_line, source) in parts(&text.content) {
+            let template = template_name(name, part.as_deref());
+            let used = self.environment.get_template(&template);
+            let used =
+                used.map_or_else(|_| HashSet::new(), |used| used.undeclared_variables(false));
+            let Some(unknown) = used.iter().filter(|used| !known.contains(*used)).min() else {
+                continue;
+            };
+            let names = known.iter().map(String::as_str);
+            let hint = match closest(unknown, names.clone()) {
+                Some(close) => format!("did you mean '{close}'?"),
+                None => format!("known: {}", names.collect::<Vec<_>>().join(", ")),
+            };
+            let line = source.lines().position(|line| line.contains(unknown));
+            let line = first_line + 1 + line.unwrap_or(0);
+            return Err(text.broken(line, format!("unknown variable '{unknown}'; {hint}")));
+        }
+        Ok(())
+    }
+
+    fn unrenderable(&self, template: &str, error: &minijinja::Error) -> PromptError {
+        let place = self.places.get(error.name().unwrap_or(template));
+        let name = match place {
+            Some((file, before)) => format!("{file}:{}", before + error.line().unwrap_or(1)),
+            None => template.to_owned(),
+        };
+        PromptError::Unrenderable {
+            name,
+            message: plain_message(error),
+        }
     }
 
     /// Renders `NAME.md`, a file without parts.
@@ -85,8 +152,7 @@ impl Prompts {
     /// # Errors
     /// [`PromptError::Unrenderable`] if the template is missing or uses an undefined variable.
     pub fn render_plain(&self, name: &str, context: impl Serialize) -> Result<String, PromptError> {
-        let file = format!("{name}.md");
-        self.render_template(&file, &Value::from(Serde(context)), &file)
+        self.render_template(&format!("{name}.md"), &Value::from(Serde(context)))
     }
 
     /// Renders the three parts of `NAME.md`.
@@ -94,10 +160,7 @@ impl Prompts {
     /// # Errors
     /// See [`Prompts::render_plain`].
     pub fn render(&self, name: &str, context: &Value) -> Result<Prompt, PromptError> {
-        let part = |part: &str| {
-            let title = format!("{name}.md, part '=== {part}'");
-            self.render_template(&format!("{name}.md#{part}"), context, &title)
-        };
+        let part = |part: &str| self.render_template(&format!("{name}.md#{part}"), context);
         Ok(Prompt {
             system: part("system")?,
             shared: part("shared")?,
@@ -105,20 +168,74 @@ impl Prompts {
         })
     }
 
-    fn render_template(
-        &self,
-        id: &str,
-        context: &Value,
-        title: &str,
-    ) -> Result<String, PromptError> {
+    fn render_template(&self, id: &str, context: &Value) -> Result<String, PromptError> {
         let template = self.environment.get_template(id);
         match template.and_then(|template| template.render(context)) {
             Ok(text) => Ok(text.trim().to_owned()),
-            Err(error) => Err(PromptError::Unrenderable {
-                name: title.to_owned(),
-                message: format!("{error:#}"),
-            }),
+            Err(error) => Err(self.unrenderable(id, &error)),
         }
+    }
+}
+
+fn environment() -> Result<Environment<'static>, PromptError> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .build();
+    environment.set_syntax(syntax.map_err(|error| PromptError::Unrenderable {
+        name: "all prompts".into(),
+        message: error.to_string(),
+    })?);
+    environment.add_filter("quoted", quoted);
+    Ok(environment)
+}
+
+fn template_name(prompt: &str, part: Option<&str>) -> String {
+    match part {
+        Some(part) => format!("{prompt}#{part}"),
+        None => prompt.to_owned(),
+    }
+}
+
+/// Without the name of the template: messages have the file and the line.
+fn plain_message(error: &minijinja::Error) -> String {
+    match error.detail() {
+        Some(detail) => format!("{}: {detail}", error.kind()),
+        None => error.kind().to_string(),
+    }
+}
+
+/// A prompt has the parts of the built-in prompt that it replaces, and no others.
+fn check_parts(built_in: &Prompts, name: &str, text: &Text) -> Result<(), DataError> {
+    const EXPECTED: &str =
+        "expected the lines '=== system', '=== shared' and '=== own', each followed by its text";
+    let found = parts(&text.content);
+    for (part, line, _) in &found {
+        if let Some(part) = part.as_deref().filter(|part| !PARTS.contains(part)) {
+            return Err(text.broken(*line, format!("unknown part '=== {part}': {EXPECTED}")));
+        }
+    }
+    let has_parts = found.iter().any(|(part, ..)| part.is_some());
+    if built_in.places.contains_key(name) && has_parts {
+        let message = "unexpected parts: other prompts include this file as a whole";
+        return Err(text.broken(1, message.to_owned()));
+    }
+    let is_prompt = built_in
+        .places
+        .contains_key(&template_name(name, Some(PARTS[0])));
+    let missing = PARTS.iter().find(|part| {
+        !found
+            .iter()
+            .any(|(found, ..)| found.as_deref() == Some(part))
+    });
+    match missing {
+        Some(part) if is_prompt => {
+            Err(text.broken(1, format!("missing part '=== {part}': {EXPECTED}")))
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -184,7 +301,12 @@ struct Attribute<'a>(&'a mut String);
 
 impl Write for Attribute<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for (number, piece) in text.split(['"', '<', '>', '\n']).enumerate() {
+        let ends_tag = |c: char| {
+            matches!(c, '"' | '<' | '>' | '\u{2028}' | '\u{2029}')
+                || OPENING.contains(&c)
+                || c.is_control()
+        };
+        for (number, piece) in text.split(ends_tag).enumerate() {
             if number > 0 {
                 self.0.push('\'');
             }
@@ -194,22 +316,41 @@ impl Write for Attribute<'_> {
     }
 }
 
+/// Characters that read as `<`.
+const OPENING: [char; 3] = ['<', '\u{ff1c}', '\u{fe64}'];
+
 fn push_escaped(safe: &mut String, text: &str) {
     let mut rest = text;
-    while let Some(at) = rest.find('<') {
+    while let Some(at) = rest.find(OPENING) {
         let (before, tag) = rest.split_at(at);
         safe.push_str(before);
-        let name: String = tag
-            .chars()
-            .filter(|c| !c.is_whitespace() && !c.is_control())
-            .take("</quote".len())
-            .collect::<String>()
-            .to_lowercase();
-        let closes = name.starts_with("</quote") || name.starts_with("<quote");
-        safe.push_str(if closes { "&lt;" } else { "<" });
-        rest = &tag[1..];
+        let mut after = tag.chars();
+        if let Some(opening) = after.next() {
+            if opens_or_closes_quote(after.clone()) {
+                safe.push_str("&lt;");
+            } else {
+                safe.push(opening);
+            }
+        }
+        rest = after.as_str();
     }
     safe.push_str(rest);
+}
+
+/// Whether a reader may take `<` and the text after it for a quote tag. A model reads over blanks, invisible characters and
+/// accents, and takes full-width and mathematical letters for plain ones.
+fn opens_or_closes_quote(after: impl Iterator<Item = char>) -> bool {
+    const NAME: &str = "quote";
+    let name: String = after
+        .filter(|c| !c.is_whitespace() && !c.is_control())
+        .filter(|c| !is_invisible(*c) && !is_combining_mark(*c))
+        .take("/".len() + NAME.len())
+        .nfkc()
+        .flat_map(char::to_lowercase)
+        .collect();
+    // The fraction slash and other slashes have no compatibility form.
+    let name = name.trim_start_matches(['/', '\u{2044}', '\u{2215}', '\u{29f8}']);
+    name.starts_with(NAME)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! module, and reads a missing or invalid field as absent:
 //!
 //! - `max_rounds` or `rounds`, and `min_rounds`: the number of rounds.
+//! - `focus`: the question of a round.
 //! - `learned`, `domain` and `required_questions`: the input from earlier post-mortems. Enhanced debates have them in the
 //!   object `enhanced`, others at the top level.
 
@@ -30,6 +31,12 @@ impl Planned {
             most,
         })
     }
+}
+
+/// The question on which a round is to focus (M-14).
+pub(crate) fn focus(setup: &Setup, round: u32) -> Option<String> {
+    let focus = setup.rules["focus"][round.to_string().as_str()].as_str()?;
+    Some(focus.to_owned())
 }
 
 /// What a debate was given from earlier post-mortems (E-15).

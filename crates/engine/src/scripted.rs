@@ -234,6 +234,7 @@ pub(crate) fn setup_with(question: &str, ability: Ability, rules: &Rules) -> Set
         budget: Budget::default(),
         embedder: Some("test:words".into()),
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 
@@ -252,6 +253,7 @@ pub(crate) fn deps(model: &Arc<Scripted>, journal: Arc<dyn Journal>) -> TableDep
             .iter()
             .map(|seat| ((*seat).to_owned(), seat_model.clone()))
             .collect::<HashMap<_, _>>(),
+        fast_model: None,
         embedder: Some(Arc::new(Words)),
         scale: Scale::identity(),
         prompts: Arc::new(Prompts::load(&Data::built_in()).unwrap()),

@@ -21,6 +21,15 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Adds usage and calls of the same step; time and cost are those of the whole step.
+    pub fn add(&mut self, other: &Self) {
+        self.usage += other.usage;
+        self.calls += other.calls;
+        self.tool_turns += other.tool_turns;
+        self.retries += other.retries;
+        self.estimated |= other.estimated;
+    }
+
     /// Whether the reply was sent back to the model. Transport retries are counted in `retries`.
     pub fn was_sent_back(&self) -> bool {
         self.calls > self.tool_turns + 1

@@ -9,9 +9,13 @@ use crate::event::{
     Call, Decision, End, Entry, Event, FailedStep, FinishedStep, InsteadOf, Millis, Query, Setup,
     Spent, State,
 };
+use crate::journal::current;
+use crate::remarks::for_people;
+use crate::rules;
 pub use crate::rules::Planned;
 use crate::table::{CONTINUE, STOP, span_of};
 use crate::totals::Totals;
+use crate::withheld;
 
 /// Seats, rounds, turns, usage and state of a debate.
 ///
@@ -62,6 +66,9 @@ pub struct Round {
     pub number: Option<u32>,
     /// The protocol's name for it: `opening`.
     pub name: String,
+    /// The question that the user set for the round (M-14).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     pub busy_ms: u64,
     /// By start time.
     pub turns: Vec<Turn>,
@@ -97,6 +104,9 @@ pub struct Turn {
     /// The model that was asked first, if a fallback model answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<InsteadOf>,
+    /// The model that put the seat's words into the required form, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescued_by: Option<String>,
     pub round: u32,
     pub started_at: Millis,
     /// Of its journal entry.
@@ -127,15 +137,23 @@ pub struct Rating {
 impl Transcript {
     /// `None` if the journal has no first entry.
     pub fn of(id: &str, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let (opening, setup) = entries
             .iter()
             .find_map(|entry| Some((entry, entry.event.setup()?)))?;
         let mut transcript = Self::opened(id, opening.at, setup);
+        let withheld = withheld::steps(entries.iter().map(|entry| &entry.event));
         for entry in entries {
-            transcript.apply(entry);
+            match withheld::redacted(&entry.event, &withheld) {
+                Some(event) => transcript.apply(&Entry { event, ..*entry }),
+                None => transcript.apply(entry),
+            }
         }
         transcript.totals = Totals::of(entries);
         transcript.busy_ms = busy(entries.iter().filter_map(span_of));
+        for round in &mut transcript.rounds {
+            round.focus = round.number.and_then(|number| rules::focus(setup, number));
+        }
         transcript.finish(entries);
         Some(transcript)
     }
@@ -212,7 +230,11 @@ impl Transcript {
             seq: entry.seq,
             by: decision.by.clone(),
             decides: Some(query.map_or_else(String::new, |query| query.question)),
-            text: format!("{}{}", decision.choice, note.unwrap_or_default()),
+            text: format!(
+                "{}{}",
+                option_label(&decision.choice),
+                note.unwrap_or_default()
+            ),
         });
     }
 
@@ -229,25 +251,32 @@ impl Transcript {
     fn finished(&mut self, step: &FinishedStep) {
         let outcome = Outcome::Said {
             text: step.text.clone(),
-            remarks: step.remarks.clone(),
+            remarks: step
+                .all_remarks()
+                .iter()
+                .map(|remark| for_people(remark).to_owned())
+                .collect(),
         };
-        self.add_turn(&step.call, step.instead_of.clone(), outcome);
+        let turn = self.add_turn(&step.call, outcome);
+        turn.instead_of.clone_from(&step.instead_of);
+        turn.rescued_by.clone_from(&step.rescued_by);
     }
 
     fn failed(&mut self, step: &FailedStep) {
         let reason = step.reason.clone();
-        self.add_turn(&step.call, None, Outcome::Absent { reason });
+        self.add_turn(&step.call, Outcome::Absent { reason });
     }
 
     /// A retried step replaces its failure.
-    fn add_turn(&mut self, call: &Call, instead_of: Option<InsteadOf>, outcome: Outcome) {
+    fn add_turn(&mut self, call: &Call, outcome: Outcome) -> &mut Turn {
         let title = self.title_of(&call.seat);
         let turn = Turn {
             step: call.step.clone(),
             seat: call.seat.clone(),
             title,
             model: call.model.clone(),
-            instead_of,
+            instead_of: None,
+            rescued_by: None,
             round: call.round,
             started_at: call.started_at,
             seq: self.seq,
@@ -255,10 +284,14 @@ impl Transcript {
             outcome,
         };
         let turns = &mut self.round_of(group_of(&call.step)).turns;
-        match turns.iter_mut().find(|earlier| earlier.step == turn.step) {
-            Some(earlier) => *earlier = turn,
-            None => turns.push(turn),
+        let known = turns.iter().position(|earlier| earlier.step == turn.step);
+        let index = known.unwrap_or(turns.len());
+        if known.is_some() {
+            turns[index] = turn;
+        } else {
+            turns.push(turn);
         }
+        &mut turns[index]
     }
 
     fn ended(&mut self, at: Millis, end: &End) {
@@ -299,6 +332,7 @@ impl Transcript {
                 } else {
                     key.to_owned()
                 },
+                focus: None,
                 busy_ms: 0,
                 turns: Vec::new(),
                 voices: Vec::new(),

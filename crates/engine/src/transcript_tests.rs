@@ -63,6 +63,9 @@ fn said(step: &str, seat: &str, started_at: Millis) -> Event {
         remarks: Vec::new(),
         withheld: Vec::new(),
         instead_of: None,
+        rescued_by: None,
+        reused: false,
+        notices: Vec::new(),
     }))
 }
 
@@ -142,7 +145,10 @@ fn c06_a_failure_is_shown_until_it_is_retried() {
     assert!(transcript.ran_out() && transcript.is_over());
     assert_eq!(transcript.reason.as_deref(), Some("it had to"));
 
-    events.push(Event::Reopened { generation: 1 });
+    events.push(Event::Reopened {
+        generation: 1,
+        from: None,
+    });
     let transcript = Transcript::of("d", &journal(events.clone())).unwrap();
     assert_eq!(
         turns(&transcript),
@@ -207,7 +213,7 @@ fn e09_messages_and_decisions_of_people_are_listed_by_time() {
         [
             "proposer",
             "Mind the costs.",
-            "continue: enough coffee",
+            "Continue: enough coffee",
             "skeptic"
         ]
     );

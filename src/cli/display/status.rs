@@ -17,7 +17,9 @@ pub(super) fn timeline(round: u32, planned: Option<Planned>) -> String {
     let dots: String = (1..=most)
         .map(|number| if number <= round { '●' } else { '○' })
         .collect();
-    if least == most {
+    if round > most {
+        format!("{dots} round {round}, an extra one")
+    } else if least == most {
         format!("{dots} round {round} of {most}")
     } else {
         format!("{dots} round {round} of {least}–{most}")
@@ -37,7 +39,7 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
         "{} tokens so far",
         output::grouped(sum.usage.total())
     ));
-    parts.push(output::money(sum.cost));
+    parts.push(output::money(sum.cost, sum.usage.total()));
     parts.push(output::duration(last.latency_ms));
     if last.retries > 0 {
         parts.push(if last.retries == 1 {

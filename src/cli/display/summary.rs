@@ -111,7 +111,7 @@ fn usage(transcript: &Transcript) -> String {
         output::grouped(sum.usage.input),
         output::grouped(sum.usage.cached),
         output::grouped(sum.usage.output),
-        output::money(sum.cost),
+        output::money(sum.cost, sum.usage.total()),
         output::duration(transcript.busy_ms)
     )
 }
@@ -120,6 +120,10 @@ fn usage(transcript: &Transcript) -> String {
 pub(crate) fn print_transcript(transcript: &Transcript) {
     let roles = Roles::of(transcript);
     for round in &transcript.rounds {
+        if let Some(focus) = &round.focus {
+            let line = format!("Focus of {}: {focus}\n", round.title().to_lowercase());
+            output::line(&painted(QUIET, &output::harmless(&line)));
+        }
         for item in round.items() {
             match item {
                 Item::Turn(turn) => print_turn(turn, &round.title(), &roles),

@@ -71,10 +71,11 @@ fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, StoredDebate)])
         } else {
             format!("{}.–{}.", place.best, place.worst)
         };
-        let error = place.uncertainty.map_or_else(
-            || "uncertainty unknown".into(),
-            |uncertainty| format!("± {uncertainty:.1}"),
-        );
+        let error = match place.uncertainty {
+            None => "uncertainty unknown".into(),
+            Some(uncertainty) if uncertainty < 0.05 => "no spread".into(),
+            Some(uncertainty) => format!("± {uncertainty:.1}"),
+        };
         let stored = judged.iter().find(|(name, _)| *name == place.name);
         let id = stored.map_or("", |(_, stored)| stored.transcript.id.as_str());
         output::line(&format!(
@@ -103,6 +104,9 @@ fn show(ranking: &Ranking, unscored: &[&str], judged: &[(String, StoredDebate)])
             output::harmless(&pair.lower),
         );
         let reason = match (pair.verdict, pair.needed) {
+            (Verdict::NotWorthBelieving, Some(needed)) if needed < 0.05 => {
+                "the scores are the same".into()
+            }
             (Verdict::NotWorthBelieving, Some(needed)) => format!(
                 "{:.1} points apart, but the spread alone explains up to {needed:.1}",
                 pair.difference

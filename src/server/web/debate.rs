@@ -80,7 +80,7 @@ impl DebateView {
             status: status(transcript),
             is_pausing: false,
             tokens: grouped(sum.usage.total()),
-            cost: money(sum.cost),
+            cost: money(sum.cost, sum.usage.total()),
             seats: seats.collect(),
             can_act: right == Right::Run,
             can_pause: transcript.state == State::Running,

@@ -31,6 +31,7 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn new(row: &DebateRow, can_delete: bool) -> Self {
+        let tokens = row.totals.input_tokens + row.totals.output_tokens;
         Self {
             id: row.id.to_string(),
             question: short(&row.question, 160),
@@ -39,8 +40,8 @@ impl Row {
             tone: state_tone(row.state),
             stamp: clock::stamp(row.created_at),
             when: clock::day_and_time(row.created_at),
-            tokens: grouped(row.totals.input_tokens + row.totals.output_tokens),
-            cost: money(row.totals.cost_usd),
+            tokens: grouped(tokens),
+            cost: money(row.totals.cost_usd, tokens),
             rating: row.rating,
             can_delete,
         }

@@ -1,9 +1,9 @@
 //! The estimated usage and cost of a debate, from earlier debates of the protocol or from a rule of thumb.
 
-use roundtable_core::usage::{Price, Usage};
+use roundtable_core::usage::{Money, Price, Usage};
 use roundtable_engine::cast::Cast;
 
-use crate::format::{grouped, money};
+use crate::format::grouped;
 use crate::store::DebateRow;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +57,10 @@ impl UsageEstimate {
         let cost = match price {
             Some(price) => {
                 let cost = price.of(self.usage);
-                match money(Some(cost)).as_str() {
-                    "free" => "free".to_owned(),
-                    _ => format!("${:.2}", cost.dollars().max(0.01)),
+                if cost == Money::ZERO {
+                    "free".to_owned()
+                } else {
+                    format!("${:.2}", cost.dollars().max(0.01))
                 }
             }
             None => "price unknown".to_owned(),

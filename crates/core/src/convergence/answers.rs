@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::reversal::is_reversed;
+use crate::opposition::are_opposed;
 use crate::stance::Stance;
 use crate::votes::Vote;
 use crate::wording;
@@ -40,7 +41,7 @@ pub enum Contradiction {
         above: Vec<String>,
         below: Vec<String>,
     },
-    /// Nearly the same wording with opposite meanings.
+    /// Opposites in words: nearly the same wording reversed, or without a typed answer the opposite said.
     Words {
         one: String,
         other: String,
@@ -71,7 +72,7 @@ impl Contradiction {
                 below.join(", ")
             ),
             Self::Words { one, other } => {
-                format!("{one} and {other} use nearly the same words with opposite meanings")
+                format!("{one} and {other} say the opposite of each other")
             }
         }
     }
@@ -207,26 +208,41 @@ pub fn groups(answers: &[Answer]) -> Vec<Group> {
 }
 
 /// Whether two options are the same: the same words, or all words of one within the other, unless the extra words reverse the
-/// meaning.
+/// meaning. Words such as "use", "the" or "with" do not matter.
 pub fn same_option(a: &str, b: &str) -> bool {
-    const MIN_WORDS: usize = 2;
     let (first, second): (Vec<String>, Vec<String>) =
         (wording::words(a).collect(), wording::words(b).collect());
-    if first == second {
-        return true;
-    }
-    let (shorter, longer) = if first.len() <= second.len() {
-        (&first, &second)
-    } else {
-        (&second, &first)
+    let is_same = first == second
+        || is_within(&first, &second)
+        || is_within(&option_words(&first), &option_words(&second));
+    is_same && !is_reversed(a, b) && !are_opposed(a, b)
+}
+
+fn is_within(a: &[String], b: &[String]) -> bool {
+    const MIN_WORDS: usize = 2;
+    let (shorter, longer) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+    let is_long = match shorter {
+        [] => false,
+        [answer] if answer == "yes" || answer == "no" => longer.first() == Some(answer),
+        words => words.len() >= MIN_WORDS || longer.len() == words.len(),
     };
-    let adds_number = longer
-        .iter()
-        .any(|word| !shorter.contains(word) && word.chars().any(|c| c.is_ascii_digit()));
-    shorter.len() >= MIN_WORDS
-        && !adds_number
+    let mut added = longer.iter().filter(|word| !shorter.contains(word));
+    is_long
         && shorter.iter().all(|word| longer.contains(word))
-        && !is_reversed(a, b)
+        && !added.any(|word| word.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// The words that tell options apart. The last word always does: it may be the label of "option A".
+fn option_words(words: &[String]) -> Vec<String> {
+    const LIGHT: [&str; 20] = [
+        "a", "an", "the", "we", "it", "our", "should", "use", "using", "adopt", "choose", "go",
+        "take", "with", "for", "to", "of", "in", "as", "by",
+    ];
+    let Some((last, head)) = words.split_last() else {
+        return Vec::new();
+    };
+    let kept = head.iter().filter(|word| !LIGHT.contains(&word.as_str()));
+    kept.chain([last]).cloned().collect()
 }
 
 /// Whether a seat reversed its answer, regardless of how similar the wording is.
@@ -244,7 +260,13 @@ pub fn changed_sides(before: &Answer, now: &Answer) -> bool {
         || crossed
         || stances
         || before.vote.agrees() != now.vote.agrees()
-        || is_reversed(&before.position, &now.position)
+        || says_opposite(before, now)
+}
+
+/// Opposites in words count where a typed answer is missing; a reversal by one word always does.
+fn says_opposite(a: &Answer, b: &Answer) -> bool {
+    let is_untyped = a.option.is_none() || b.option.is_none();
+    is_reversed(&a.position, &b.position) || is_untyped && are_opposed(&a.position, &b.position)
 }
 
 fn opposite_words(answers: &[Answer]) -> Option<Contradiction> {
@@ -252,7 +274,7 @@ fn opposite_words(answers: &[Answer]) -> Option<Contradiction> {
         let later = answers.iter().skip(index + 1);
         later.map(move |b| (a, b))
     });
-    let mut opposite = pairs.filter(|(a, b)| is_reversed(&a.position, &b.position));
+    let mut opposite = pairs.filter(|(a, b)| says_opposite(a, b));
     opposite.next().map(|(a, b)| Contradiction::Words {
         one: a.seat.clone(),
         other: b.seat.clone(),
@@ -267,17 +289,20 @@ pub struct Majority {
     pub minority: Vec<(String, Option<String>)>,
 }
 
-/// The largest group of seats that support one option and accept the outcome; all other seats are the minority.
+/// The largest group of seats that support one option and accept the outcome; all other seats are the minority. A seat that
+/// accepts without naming an option is with the others if there is only one option, unless it says the opposite.
 pub fn majority(answers: &[Answer]) -> Majority {
     let accepting: Vec<Answer> = answers
         .iter()
         .filter(|answer| answer.vote.agrees())
         .cloned()
         .collect();
-    let largest = groups(&accepting).into_iter().next();
-    let seats = largest
-        .as_ref()
-        .map_or_else(Vec::new, |group| group.seats.clone());
+    let groups = groups(&accepting);
+    let seats = match groups.as_slice() {
+        [] | [_] => largest_side(&accepting),
+        [largest, ..] => largest.seats.clone(),
+    };
+    let largest = groups.into_iter().next();
     let minority = answers
         .iter()
         .filter(|answer| !seats.contains(&answer.seat))
@@ -287,6 +312,26 @@ pub fn majority(answers: &[Answer]) -> Majority {
         option: largest.map(|group| group.option),
         seats,
         minority,
+    }
+}
+
+/// The largest group of seats of which none says the opposite of the first.
+fn largest_side(answers: &[Answer]) -> Vec<String> {
+    let sides = answers.iter().map(|one| -> Vec<String> {
+        let alike = answers.iter().filter(|other| !says_opposite(one, other));
+        alike.map(|answer| answer.seat.clone()).collect()
+    });
+    // On a tie the first; `max_by_key` takes the last.
+    let largest = sides.rev().max_by_key(Vec::len);
+    largest.unwrap_or_default()
+}
+
+/// The option that more seats support than any other; `None` in a tie.
+pub fn leading_option(answers: &[Answer]) -> Option<String> {
+    match groups(answers).as_slice() {
+        [first, second, ..] if first.seats.len() == second.seats.len() => None,
+        [first, ..] => Some(first.option.clone()),
+        [] => None,
     }
 }
 

@@ -77,6 +77,12 @@ fn e19_options_are_compared_by_their_words() {
     assert!(!same_option("Option A", "Option B"));
     assert!(!same_option("A", "A or B"));
     assert!(!same_option("Phase it in", "Phase it in 2030"));
+    assert!(same_option("Use a queue", "A queue"));
+    assert!(same_option("Yes", "Yes, with limits"));
+    assert!(!same_option("Yes", "No"));
+    assert!(!same_option("Close the plant", "Refuse to close the plant"));
+    assert!(!same_option("adopt the plan", "not adopt the plan"));
+    assert!(!same_option("REST", "GraphQL"));
 }
 
 #[test]
@@ -125,4 +131,44 @@ fn e21_the_majority_is_counted_from_answers_and_votes() {
         }
     );
     assert_eq!(majority(&[]).option, None);
+}
+
+/// E-22: opposites in words count where no typed answer is given.
+#[test]
+fn e22_opposites_in_words_contradict_without_a_typed_answer() {
+    let said = |seat: &str, option: &str, position: &str| Answer {
+        position: position.into(),
+        ..answer(seat, option, Vote::Accept)
+    };
+    let (pro, contra) = ("We support the merger.", "We oppose the merger.");
+    let untyped = [
+        said("a", "", pro),
+        said("b", "", contra),
+        said("c", "", pro),
+    ];
+    assert_eq!(kinds(&Agreement::of(&untyped)), ["words"]);
+    assert_eq!(majority(&untyped).seats, ["a", "c"]);
+    assert!(changed_sides(&untyped[0], &said("a", "", contra)));
+    // The same typed answer settles it.
+    let typed = [said("a", "Phase it", pro), said("b", "Phase it", contra)];
+    assert_eq!(kinds(&Agreement::of(&typed)), Vec::<&str>::new());
+    let half = [said("a", "Phase it", pro), said("b", "", contra)];
+    assert_eq!(kinds(&Agreement::of(&half)), ["words"]);
+}
+
+/// Nobody leads in a tie.
+#[test]
+fn e21_a_tie_has_no_leading_option() {
+    let of = |options: &[&str]| {
+        let each = options
+            .iter()
+            .map(|option| answer("a", option, Vote::Accept));
+        leading_option(&each.collect::<Vec<_>>())
+    };
+    assert_eq!(
+        of(&["Queue it", "queue it", "Wait"]).as_deref(),
+        Some("Queue it")
+    );
+    assert_eq!(of(&["Queue it", "Wait"]), None);
+    assert_eq!(of(&[""]), None);
 }

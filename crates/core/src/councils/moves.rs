@@ -32,11 +32,17 @@ pub struct Move {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("from {from:.1} to {to:.1} is more than the {limit} points that are allowed")]
+#[error("from {} to {} is {} points; at most {limit} are allowed", exact(*from), exact(*to), exact((to - from).abs()))]
 pub struct TooFar {
     from: f64,
     to: f64,
     limit: f64,
+}
+
+/// With as many decimals as tell two scores apart.
+fn exact(number: f64) -> String {
+    let text = format!("{number:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 pub fn moved(from: OutOfHundred, to: OutOfHundred, limit: Limit) -> Result<Move, TooFar> {

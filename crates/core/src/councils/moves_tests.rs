@@ -25,7 +25,12 @@ fn t10_a_finding_moves_a_number_by_at_most_ten_points() {
     let error = moved(score(50.0), score(72.0), Limit::Finding).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "from 50.0 to 72.0 is more than the 10 points that are allowed"
+        "from 50 to 72 is 22 points; at most 10 are allowed"
+    );
+    let error = moved(score(50.0), score(55.01), Limit::Exchange).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "from 50 to 55.01 is 5.01 points; at most 5 are allowed"
     );
 }
 

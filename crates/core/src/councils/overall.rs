@@ -133,9 +133,10 @@ impl TryFrom<Vec<Tier>> for Tiers {
 }
 
 impl Tiers {
-    /// By the displayed score: 20.6 is displayed as 21 and is in the tier from 21.
+    /// By the score itself, not by the displayed one: 20.9 is below the tier from 21.
     pub fn of(&self, score: OutOfHundred) -> &str {
-        let tier = self.0.iter().rev().find(|tier| tier.from <= score.shown());
+        let reached = |tier: &&Tier| f64::from(tier.from) <= score.value();
+        let tier = self.0.iter().rev().find(reached);
         tier.map_or("", |tier| &tier.name)
     }
 

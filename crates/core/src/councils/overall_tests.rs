@@ -64,19 +64,19 @@ fn tiers() -> Tiers {
     .unwrap()
 }
 
-/// T-01: tiers start at 21, 41, 61, 81, by the displayed score.
+/// T-01: tiers start at 21, 41, 61, 81, by the score without rounding.
 #[test]
 fn t01_scores_on_both_sides_of_each_tier_boundary() {
     let tiers = tiers();
     let of = |score: f64| tiers.of(OutOfHundred::new(score).unwrap());
     let found = [
-        0.0, 20.0, 20.49, 20.5, 21.0, 40.0, 41.0, 60.0, 61.0, 80.0, 81.0, 100.0,
+        0.0, 20.0, 20.5, 20.99, 21.0, 40.99, 41.0, 60.0, 61.0, 80.0, 81.0, 100.0,
     ]
     .map(of);
     assert_eq!(
         found,
         [
-            "first", "first", "first", "second", "second", "second", "third", "third", "fourth",
+            "first", "first", "first", "first", "second", "second", "third", "third", "fourth",
             "fourth", "fifth", "fifth"
         ]
     );

@@ -4,12 +4,13 @@
 //! dropped and flagged, never replaced by a default. A claim without remaining evidence counts as SPECULATIVE.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
 use super::critiques::{Answer, Critique, Judged, Standing, judge};
 use super::sources::{Cited, Registry, SourceId};
-use super::{Calibration, EvidenceType, Grade, Weights, grade};
+use super::{Calibration, EvidenceType, Grade, Level, Weights, grade};
 use crate::bounded::Confidence;
 use crate::wording::normal;
 
@@ -64,10 +65,13 @@ pub struct Heard {
     /// The sources that it lists and cites in its argument.
     pub references: Vec<Cited>,
     pub critiques: Vec<Critique>,
+    /// Evidence and critiques that were dropped before, with the reason.
+    #[serde(default)]
+    pub dropped: Vec<Flag>,
 }
 
 /// One piece of validated evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Ground {
     pub kind: EvidenceType,
     /// `None` for speculation.
@@ -146,6 +150,16 @@ pub enum Flag {
     Unfinished { claim: String },
     #[error("the critique of {claim} does not grade its evidence")]
     Ungraded { claim: String },
+    #[error("{claim} is the seat's own claim: it cannot criticise it")]
+    OwnClaim { claim: String },
+    #[error("the critique of {claim} both proposes a synthesis and concedes")]
+    BothEnds { claim: String },
+    #[error("{claim} is contradicted by \"{source_}\": its evidence no longer counts")]
+    Contradicted {
+        claim: String,
+        #[serde(rename = "source")]
+        source_: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,13 +179,25 @@ pub struct Concession {
     pub because: String,
 }
 
-/// The evidence for a seat's position in one round.
+/// The evidence for a seat's position in one round. The grade is that of all its evidence, old and new.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PositionEvidence {
     pub evidence: Vec<Ground>,
+    /// Evidence of earlier rounds that still backs the position.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Ground>,
     #[serde(flatten)]
     pub grade: Grade,
     pub stated: Confidence,
+    pub calibration: Calibration,
+}
+
+/// A seat's confidence in one claim, compared with the band of the claim's evidence (E-04).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimConfidence {
+    pub claim: String,
+    pub stated: Confidence,
+    pub level: Level,
     pub calibration: Calibration,
 }
 
@@ -216,6 +242,9 @@ impl Ledger {
         for claim in &heard.unknown {
             let claim = claim.clone();
             self.flag(round, seat, Flag::NoSuchClaim { claim });
+        }
+        for flag in &heard.dropped {
+            self.flag(round, seat, flag.clone());
         }
         for grounds in &heard.grounds {
             let mut evidence = Vec::new();
@@ -365,27 +394,59 @@ impl Ledger {
         (!grounds.is_empty()).then(|| grade(&grounds, &self.weights))
     }
 
-    /// The evidence for a seat's position: everything it stated in that round.
-    pub fn position(&self, round: u32, seat: &str, stated: Confidence) -> PositionEvidence {
-        let mut evidence: Vec<Ground> = Vec::new();
-        let groundings = self
-            .claims
-            .values()
-            .filter_map(|seats| seats.get(seat))
-            .filter(|grounding| grounding.round == round);
-        for ground in groundings.flat_map(|grounding| &grounding.evidence) {
-            if !evidence.contains(ground) {
-                evidence.push(*ground);
-            }
-        }
-        evidence.sort_by_key(|ground| (ground.kind, ground.source));
-        let grade = grade(&evidence, &self.weights);
+    /// The evidence for a seat's position: what it states in this round, and what it stated since it took the position, for
+    /// claims that it `stands` for. A seat that repeats its position need not back it again.
+    pub fn position(
+        &self,
+        rounds: RangeInclusive<u32>,
+        seat: &str,
+        stated: Confidence,
+        stands: impl Fn(&str) -> bool,
+    ) -> PositionEvidence {
+        let groundings = || {
+            let own = self
+                .claims
+                .iter()
+                .filter_map(|(claim, seats)| Some((claim, seats.get(seat)?)));
+            own.filter(|(claim, grounding)| {
+                let is_now = grounding.round == *rounds.end();
+                is_now || rounds.contains(&grounding.round) && stands(claim)
+            })
+        };
+        let of = |is_wanted: &dyn Fn(u32) -> bool| -> BTreeSet<Ground> {
+            let wanted = groundings().filter(|(_, grounding)| is_wanted(grounding.round));
+            let evidence = wanted.flat_map(|(_, grounding)| grounding.evidence.iter().copied());
+            evidence.collect()
+        };
+        let evidence = of(&|round| round == *rounds.end());
+        let earlier = of(&|round| round != *rounds.end());
+        let all: Vec<Ground> = evidence.union(&earlier).copied().collect();
+        let grade = grade(&all, &self.weights);
         PositionEvidence {
-            evidence,
+            earlier: earlier.difference(&evidence).copied().collect(),
+            evidence: evidence.into_iter().collect(),
             grade,
             stated,
             calibration: Calibration::of(stated, grade.level),
         }
+    }
+
+    /// The confidences that a seat stated for single claims in a round, compared with the evidence of each claim.
+    pub fn claim_confidences(&self, round: u32, seat: &str) -> Vec<ClaimConfidence> {
+        let own = self
+            .claims
+            .iter()
+            .filter_map(|(claim, seats)| Some((claim, seats.get(seat)?)));
+        own.filter(|(_, grounding)| grounding.round == round)
+            .filter_map(|(claim, grounding)| {
+                Some(ClaimConfidence {
+                    claim: claim.clone(),
+                    stated: grounding.stated?,
+                    level: grounding.grade.level,
+                    calibration: grounding.calibration?,
+                })
+            })
+            .collect()
     }
 
     /// The sources that each seat cited in a round.

@@ -27,6 +27,7 @@ fn heard(seat: &str, grounds: Vec<Grounds>) -> Heard {
         unknown: Vec::new(),
         references: Vec::new(),
         critiques: Vec::new(),
+        dropped: Vec::new(),
     }
 }
 
@@ -240,14 +241,15 @@ fn e07_sources_of_a_round_are_kept_by_seat() {
     assert!(ledger.cited_in(2).is_empty());
 }
 
+/// E-04: what a seat backed in earlier rounds still backs its position, unless it gave the claim up or changed sides.
 #[test]
-fn e04_a_position_is_graded_by_the_evidence_of_its_seat_and_round() {
+fn e04_a_position_is_graded_by_the_evidence_since_it_was_taken() {
     let mut ledger = Ledger::default();
     ledger.take(
         1,
         &[heard(
             "a",
-            vec![on("C1", vec![said(Documented, "RFC 1")], 0.5)],
+            vec![on("C1", vec![said(Documented, "RFC 1")], 0.9)],
         )],
     );
     ledger.take(
@@ -255,13 +257,33 @@ fn e04_a_position_is_graded_by_the_evidence_of_its_seat_and_round() {
         &[heard("a", vec![on("C2", vec![said(Logical, "So.")], 0.5)])],
     );
     let sure = Confidence::new(0.8).unwrap();
-    assert_eq!(ledger.position(1, "a", sure).grade.level, Level::MediumHigh);
-    let later = ledger.position(2, "a", sure);
-    assert_eq!(
-        (later.grade.level, later.calibration),
-        (Level::MediumLow, Calibration::Overconfident)
-    );
-    assert_eq!(ledger.position(2, "b", sure).grade.level, Level::VeryLow);
+    let level = |since: u32, seat: &str, gone: &str| {
+        let position = ledger.position(since..=2, seat, sure, |claim| claim != gone);
+        (position.grade.level, position.calibration)
+    };
+    let overconfident = Calibration::Overconfident;
+    assert_eq!(level(1, "a", ""), (Level::MediumHigh, Calibration::Within));
+    assert_eq!(level(2, "a", ""), (Level::MediumLow, overconfident));
+    assert_eq!(level(1, "a", "C1"), (Level::MediumLow, overconfident));
+    assert_eq!(level(1, "b", ""), (Level::VeryLow, overconfident));
+    let position = ledger.position(1..=2, "a", sure, |_| true);
+    assert_eq!((position.evidence.len(), position.earlier.len()), (1, 1));
+}
+
+/// E-04: over- and underconfidence of single claims.
+#[test]
+fn e04_the_confidence_in_a_claim_is_compared_with_its_band() {
+    use Calibration::{Overconfident, Underconfident, Within};
+    let mut ledger = Ledger::default();
+    let claims = ["C1", "C2", "C3"].into_iter().zip([0.84, 0.85, 0.69]);
+    let grounds = claims.map(|(claim, sure)| on(claim, vec![said(Documented, "RFC 1")], sure));
+    ledger.take(1, &[heard("a", grounds.collect())]);
+    let of = |round| -> Vec<Calibration> {
+        let all = ledger.claim_confidences(round, "a").into_iter();
+        all.map(|claim| claim.calibration).collect()
+    };
+    assert_eq!(of(1), [Within, Overconfident, Underconfident]);
+    assert_eq!(of(2), []);
 }
 
 #[test]

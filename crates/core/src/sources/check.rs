@@ -1,9 +1,9 @@
 //! Checks whether a cited source supports a claim (E-18), by words and figures alone.
 //!
 //! A claim is *covered* by a passage that contains at least [`MIN_COVERAGE`] of its content words. A covered claim is supported
-//! if the passage has all of its figures and the sentence closest to the claim is negated exactly if the claim is. It is
-//! contradicted if the closest sentence covers it, lacks one of its figures and has another of the same kind instead. Anything
-//! else is not found. This catches wrong numbers and unrelated sources; it does not understand meaning.
+//! if the passage has all of its figures and the closest sentence does not say the opposite. It is contradicted if the closest
+//! sentence covers it and either lacks one of its figures and has another of the same kind instead, or says the opposite in
+//! words ([`are_opposed`]). Anything else is not found. This catches wrong numbers and unrelated sources; it does not understand meaning.
 
 use std::collections::BTreeSet;
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::figures::{Figure, figures};
 use super::search::{is_stop_word, stem};
 use super::{Passage, bare};
+use crate::opposition::are_opposed;
 use crate::wording;
 
 /// The share of a claim's content words that one passage must contain.
@@ -25,10 +26,11 @@ pub enum Checked {
         passage: String,
     },
     NotFound,
-    /// With the figure that the passage has in place of the claim's.
+    /// With the figure that the passage has in place of the claim's; `None` if it says the opposite in words.
     Contradicted {
         passage: String,
-        figure: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        figure: Option<String>,
     },
 }
 
@@ -61,10 +63,11 @@ pub fn check_anywhere<'p>(claim: &str, passages: impl IntoIterator<Item = &'p Pa
                 best = Some((covered, passage));
             }
         } else if contradicted.is_none() {
-            contradicted = claim.other_figure(&passage.text, nearest).map(|figure| {
+            let figure = claim.other_figure(&passage.text, nearest);
+            if figure.is_some() || claim.is_denied_by(nearest) {
                 let passage = passage.id.clone();
-                Checked::Contradicted { passage, figure }
-            });
+                contradicted = Some(Checked::Contradicted { passage, figure });
+            }
         }
     }
     match (best, contradicted) {
@@ -87,19 +90,19 @@ fn is_cited(passage: &Passage, cited: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with([',', ' ', '(', ';']))
 }
 
-struct Claim {
+struct Claim<'t> {
+    text: &'t str,
     /// Stems of the content words, without figures.
     words: BTreeSet<String>,
     figures: Vec<Figure>,
-    is_negated: bool,
 }
 
-impl Claim {
-    fn of(text: &str) -> Self {
+impl<'t> Claim<'t> {
+    fn of(text: &'t str) -> Self {
         Self {
+            text,
             words: content_words(text),
             figures: figures(text),
-            is_negated: is_negated(text),
         }
     }
 
@@ -109,7 +112,7 @@ impl Claim {
         self.words.intersection(&words).count() as f64 / self.words.len() as f64
     }
 
-    fn nearest_sentence<'t>(&self, text: &'t str) -> &'t str {
+    fn nearest_sentence<'p>(&self, text: &'p str) -> &'p str {
         let mut nearest = (f64::NEG_INFINITY, text);
         for sentence in sentences(text) {
             let covered = self.covered_by(sentence);
@@ -123,7 +126,11 @@ impl Claim {
     fn is_supported_by(&self, text: &str, nearest: &str) -> bool {
         let present = figures(text);
         let has = |wanted: &Figure| present.iter().any(|figure| wanted.agrees(figure));
-        self.figures.iter().all(has) && self.is_negated == is_negated(nearest)
+        self.figures.iter().all(has) && !are_opposed(self.text, nearest)
+    }
+
+    fn is_denied_by(&self, nearest: &str) -> bool {
+        self.covered_by(nearest) >= MIN_COVERAGE && are_opposed(self.text, nearest)
     }
 
     /// The figure of the closest sentence that is nearest in value to a missing one of the same kind.
@@ -163,13 +170,6 @@ fn content_words(text: &str) -> BTreeSet<String> {
 const NEGATIONS: [&str; 9] = [
     "not", "no", "never", "none", "neither", "nor", "without", "cannot", "nobody",
 ];
-
-fn is_negated(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    lower.contains("n't")
-        || lower.contains("n’t")
-        || wording::words(&lower).any(|word| NEGATIONS.contains(&word.as_str()))
-}
 
 /// Split after `. `, `! `, `? ` and `; ` and at line ends, but not at points within numbers and names.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {

@@ -26,7 +26,7 @@ pub struct NewClaim {
     pub citations: String,
 }
 
-/// An objection to a claim that is on the table. Dissent points at a conflict of facts or a gap in an inference (M-07).
+/// An objection to a claim that is on the table. Dissent points at a conflict of facts or a gap in an inference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -95,6 +95,23 @@ pub enum Fault {
 }
 
 impl Moves {
+    /// The moves with changed words of what the seat says for itself: position, BLOCKER, concern.
+    pub(super) fn map_statements(&self, change: impl Fn(&str) -> String) -> Self {
+        Self {
+            position: change(&self.position),
+            blocker: self.blocker.as_deref().map(&change),
+            concern: self.concern.as_deref().map(&change),
+            ..self.clone()
+        }
+    }
+
+    /// Whether a text is a citation such as `[1]` of the reply's own list.
+    pub(super) fn lists(&self, citation: &str) -> bool {
+        let cited = citations::parse(citation).numbers;
+        let is_listed = |number: &u32| self.references.iter().any(|r| r.number == *number);
+        !cited.is_empty() && cited.iter().all(is_listed)
+    }
+
     /// The numbers a claim cites that are on the reply's own reference list.
     pub(super) fn cited_by(&self, claim: &NewClaim) -> BTreeSet<u32> {
         let cited = citations::parse(&claim.citations).numbers;

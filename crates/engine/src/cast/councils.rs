@@ -116,19 +116,20 @@ pub enum ExtraKind {
     List,
 }
 
-/// An invalid cast.
+/// A violation of a rule, with the place of its value in the file: `panel/dimensions/2/weight`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// A word of the file, to find the line.
-    pub word: Option<String>,
+    pub at: String,
     pub message: String,
 }
 
-pub(super) fn fault(word: &str, message: impl Into<String>) -> Result<(), Fault> {
-    Err(Fault {
-        word: Some(word.to_owned()),
-        message: message.into(),
-    })
+impl Fault {
+    pub(crate) fn new(at: impl Into<String>, message: String) -> Self {
+        Self {
+            at: at.into(),
+            message,
+        }
+    }
 }
 
 impl CouncilsSpec {
@@ -143,161 +144,172 @@ impl CouncilsSpec {
             .flat_map(|council| council.judges.iter().map(move |judge| (council, judge)))
     }
 
-    /// Checks the rules that types cannot express; returns the first violation.
-    pub(crate) fn check(&self, seats: &[Seat]) -> Result<(), Fault> {
-        self.check_dimensions()?;
-        self.check_councils(seats)?;
-        self.check_judges(seats)?;
+    /// Violations of rules that types cannot express.
+    pub(crate) fn faults(&self, seats: &[Seat]) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        self.check_dimensions(&mut faults);
+        self.check_councils(seats, &mut faults);
+        self.check_judges(seats, &mut faults);
         let mut extras = BTreeSet::new();
-        for extra in &self.extras {
-            check_name(&mut extras, &extra.name, "an", "extra")?;
+        for (index, extra) in self.extras.iter().enumerate() {
+            let at = format!("panel/extras/{index}/name");
+            if !is_name(&extra.name, "-_") {
+                faults.push(invalid_name(at, &extra.name, "an extra"));
+            } else if !extras.insert(&extra.name) {
+                let message = format!("two extras are named '{}'", extra.name);
+                faults.push(Fault::new(at, message));
+            }
         }
-        Ok(())
+        faults
     }
 
-    fn check_dimensions(&self) -> Result<(), Fault> {
+    fn check_dimensions(&self, faults: &mut Vec<Fault>) {
         let mut seen = BTreeSet::new();
-        for dimension in &self.dimensions {
+        for (index, dimension) in self.dimensions.iter().enumerate() {
             let name = &dimension.name;
-            check_name(&mut seen, name, "a", "dimension")?;
-            let is_valid = |weight: f64| weight > 0.0 && weight.is_finite();
-            if !dimension.weight.is_none_or(is_valid) {
-                return fault(
-                    name,
-                    format!("the weight of '{name}' must be above 0; omit it for no weight"),
-                );
+            let at = |key: &str| format!("panel/dimensions/{index}/{key}");
+            if !is_name(name, "-_") {
+                faults.push(invalid_name(at("name"), name, "a dimension"));
+                continue;
+            }
+            if !seen.insert(name) {
+                let message = format!("two dimensions are named '{name}'");
+                faults.push(Fault::new(at("name"), message));
+                continue;
+            }
+            if dimension
+                .weight
+                .is_some_and(|weight| !(weight > 0.0 && weight.is_finite()))
+            {
+                let message =
+                    format!("the weight of '{name}' must be above 0; omit it for no weight");
+                faults.push(Fault::new(at("weight"), message));
             }
             let judges: Vec<_> = self
                 .judges()
                 .filter(|(_, judge)| judge.dimensions.contains(name))
                 .collect();
             let Some((first, _)) = judges.first() else {
-                return fault(name, format!("no judge scores the dimension '{name}'"));
+                let message = format!("no judge scores the dimension '{name}'");
+                faults.push(Fault::new(at("name"), message));
+                continue;
             };
             if let Some((other, _)) = judges
                 .iter()
                 .find(|(council, _)| council.name != first.name)
             {
-                return fault(
-                    name,
-                    format!(
-                        "the dimension '{name}' is judged by two councils, '{}' and '{}': assign it to one",
-                        first.name, other.name
-                    ),
+                let message = format!(
+                    "the dimension '{name}' is judged by two councils, '{}' and '{}': assign it to one",
+                    first.name, other.name
                 );
+                faults.push(Fault::new(at("name"), message));
             }
             let scored = judges.iter().filter(|(_, judge)| judge.is_scored()).count();
             if scored > 0 && scored < judges.len() {
-                return fault(
-                    name,
-                    format!(
-                        "the dimension '{name}' has scored and unscored judges: give the unscored judges a dimension of their own"
-                    ),
+                let message = format!(
+                    "the dimension '{name}' has scored and unscored judges: give the unscored judges a dimension of their own"
                 );
+                faults.push(Fault::new(at("name"), message));
             }
             if scored == 0 && dimension.weight.is_some() {
-                return fault(
-                    name,
-                    format!("the dimension '{name}' has a weight, but only unscored judges"),
-                );
+                let message =
+                    format!("the dimension '{name}' has a weight, but only unscored judges");
+                faults.push(Fault::new(at("weight"), message));
             }
         }
         let mut dimensions = self.dimensions.iter();
         if dimensions.all(|dimension| dimension.weight.is_none()) {
-            return Err(Fault {
-                word: None,
-                message: "no dimension has a weight, so there is no overall score".into(),
-            });
+            let message = "no dimension has a weight, so there is no overall score".to_owned();
+            faults.push(Fault::new("panel/dimensions", message));
         }
-        Ok(())
     }
 
-    fn check_councils(&self, seats: &[Seat]) -> Result<(), Fault> {
+    fn check_councils(&self, seats: &[Seat], faults: &mut Vec<Fault>) {
         if self.councils.is_empty() || self.councils.len() > MAX_COUNCILS {
-            return Err(Fault {
-                word: None,
-                message: format!(
-                    "a cast needs 1 to {MAX_COUNCILS} councils, not {}",
-                    self.councils.len()
-                ),
-            });
+            let message = format!(
+                "a cast needs 1 to {MAX_COUNCILS} councils, not {}",
+                self.councils.len()
+            );
+            faults.push(Fault::new("panel/councils", message));
         }
         let mut names = BTreeSet::new();
         let mut leads = BTreeSet::new();
-        for council in &self.councils {
+        for (index, council) in self.councils.iter().enumerate() {
             let name = &council.name;
-            check_name(&mut names, name, "a", "council")?;
+            let at = |key: &str| format!("panel/councils/{index}/{key}");
+            if !is_name(name, "-_") {
+                faults.push(invalid_name(at("name"), name, "a council"));
+            } else if !names.insert(name) {
+                let message = format!("two councils are named '{name}'");
+                faults.push(Fault::new(at("name"), message));
+            }
             if council.judges.is_empty() {
-                return fault(
-                    name,
-                    format!("the council '{name}' needs at least one judge"),
+                let message = format!("the council '{name}' needs at least one judge");
+                faults.push(Fault::new(at("judges"), message));
+            } else if !council.judges.iter().any(Judge::is_scored) {
+                let message = format!(
+                    "all judges of the council '{name}' are unscored; at least one must be scored"
                 );
+                faults.push(Fault::new(at("name"), message));
             }
-            if !council.judges.iter().any(Judge::is_scored) {
-                return fault(
-                    name,
-                    format!(
-                        "all judges of the council '{name}' are unscored; at least one must be scored"
-                    ),
-                );
-            }
-            known_seat(seats, &council.lead)?;
+            faults.extend(unknown_seat(seats, &council.lead, at("lead")));
             if !leads.insert(&council.lead) {
-                return fault(
-                    &council.lead,
-                    format!("'{}' leads two councils", council.lead),
-                );
+                let message = format!("'{}' leads two councils", council.lead);
+                faults.push(Fault::new(at("lead"), message));
             }
         }
-        known_seat(seats, CRITIC)?;
-        known_seat(seats, ORCHESTRATOR)
+        for seat in [CRITIC, ORCHESTRATOR] {
+            faults.extend(unknown_seat(seats, seat, "panel".into()));
+        }
     }
 
-    fn check_judges(&self, seats: &[Seat]) -> Result<(), Fault> {
+    fn check_judges(&self, seats: &[Seat], faults: &mut Vec<Fault>) {
+        let judges = self.councils.iter().enumerate().flat_map(|(c, council)| {
+            let judges = council.judges.iter().enumerate();
+            judges.map(move |(j, judge)| (format!("panel/councils/{c}/judges/{j}"), judge))
+        });
         let mut seen = BTreeSet::new();
-        for (_, judge) in self.judges() {
+        let mut has_authenticity = false;
+        for (place, judge) in judges {
             let seat = &judge.seat;
-            known_seat(seats, seat)?;
+            let at = |key: &str| format!("{place}/{key}");
+            faults.extend(unknown_seat(seats, seat, at("seat")));
             let has_other_role = [CRITIC, ORCHESTRATOR].contains(&seat.as_str())
                 || self.councils.iter().any(|council| council.lead == *seat);
             if has_other_role {
-                return fault(
-                    seat,
-                    format!(
-                        "'{seat}' is a lead, critic or orchestrator and cannot also be a judge"
-                    ),
+                let message = format!(
+                    "'{seat}' is a lead, critic or orchestrator and cannot also be a judge"
                 );
+                faults.push(Fault::new(at("seat"), message));
             }
             if !seen.insert(seat) {
-                return fault(seat, format!("two judges are named '{seat}'"));
+                let message = format!("two judges are named '{seat}'");
+                faults.push(Fault::new(at("seat"), message));
             }
             if judge.dimensions.is_empty() {
-                return fault(
-                    seat,
-                    format!("the judge '{seat}' needs at least one dimension"),
-                );
+                let message = format!("the judge '{seat}' needs at least one dimension");
+                faults.push(Fault::new(at("dimensions"), message));
             }
             let mut own = BTreeSet::new();
-            for name in &judge.dimensions {
+            for (index, name) in judge.dimensions.iter().enumerate() {
+                let at = at(&format!("dimensions/{index}"));
                 if self.dimension(name).is_none() {
-                    return fault(
-                        name,
-                        format!("the judge '{seat}' scores the unknown dimension '{name}'"),
-                    );
-                }
-                if !own.insert(name) {
-                    return fault(name, format!("the judge '{seat}' scores '{name}' twice"));
+                    let message =
+                        format!("the judge '{seat}' scores the unknown dimension '{name}'");
+                    faults.push(Fault::new(at, message));
+                } else if !own.insert(name) {
+                    let message = format!("the judge '{seat}' scores '{name}' twice");
+                    faults.push(Fault::new(at, message));
                 }
             }
+            if judge.part == Part::Authenticity {
+                if has_authenticity {
+                    let message = "only one judge can have the part 'authenticity'".to_owned();
+                    faults.push(Fault::new(at("part"), message));
+                }
+                has_authenticity = true;
+            }
         }
-        let authenticity = self
-            .judges()
-            .filter(|(_, judge)| judge.part == Part::Authenticity);
-        if authenticity.count() > 1 {
-            let message = "only one judge can have the part 'authenticity'";
-            return fault("authenticity", message);
-        }
-        Ok(())
     }
 }
 
@@ -307,36 +319,19 @@ impl Judge {
     }
 }
 
-/// Adds the name to those of its kind; it must be valid and new.
-fn check_name<'a>(
-    known: &mut BTreeSet<&'a str>,
-    name: &'a str,
-    article: &str,
-    kind: &str,
-) -> Result<(), Fault> {
-    if !is_name(name, "-_") {
-        return fault(
-            name,
-            format!(
-                "invalid name '{name}' for {article} {kind}: use lowercase letters, digits, hyphens and underscores"
-            ),
-        );
-    }
-    if !known.insert(name) {
-        return fault(name, format!("two {kind}s are named '{name}'"));
-    }
-    Ok(())
+fn invalid_name(at: String, name: &str, what: &str) -> Fault {
+    Fault::new(
+        at,
+        format!(
+            "invalid name '{name}' for {what}: use lowercase letters, digits, hyphens and underscores"
+        ),
+    )
 }
 
-fn known_seat(seats: &[Seat], name: &str) -> Result<(), Fault> {
-    if seats.iter().any(|seat| seat.name == name) {
-        Ok(())
-    } else {
-        fault(
-            name,
-            format!("unknown seat '{name}': add a [[seats]] table for it"),
-        )
-    }
+fn unknown_seat(seats: &[Seat], name: &str, at: String) -> Option<Fault> {
+    let is_known = seats.iter().any(|seat| seat.name == name);
+    let message = || format!("unknown seat '{name}': add a [[seats]] table for it");
+    (!is_known).then(|| Fault::new(at, message()))
 }
 
 #[cfg(test)]

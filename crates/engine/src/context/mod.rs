@@ -5,6 +5,6 @@ mod state;
 mod summaries;
 mod window;
 
-pub use state::{EVIDENCE_TEXT, render_state};
+pub use state::View;
 pub use summaries::{Consensus, PositionRow, RoundSummary};
 pub use window::{Context, Fixed, Limits, Material, PastTurn, Shown, Window};

@@ -1,6 +1,8 @@
 //! Structured summary of a round, computed from the state without a model call (M-13): consensus, agreements, unresolved
 //! disagreements by agent, positions, new evidence.
 
+use std::collections::BTreeSet;
+
 use roundtable_core::state::{ClaimStatus, DebateState, Taken};
 use roundtable_core::votes::{Figures, Vote};
 use serde::{Deserialize, Serialize};
@@ -135,11 +137,12 @@ impl RoundSummary {
         }
     }
 
-    /// The summary in at most `budget` tokens. Words are shortened before ids, because the state has the claims behind the ids.
-    pub fn text(&self, visibility: Visibility, budget: u64) -> String {
+    /// The summary in at most `budget` tokens. Words are shortened before ids, because the state has the claims behind the ids:
+    /// an id that is not in `shown` is left out.
+    pub fn text(&self, visibility: Visibility, budget: u64, shown: &BTreeSet<String>) -> String {
         let mut text = String::new();
         for words in [EVIDENCE_TEXT, 16, 10, 6, 0] {
-            text = self.at(visibility, words);
+            text = self.at(visibility, words, shown);
             if tokens::fits(&text, budget) {
                 return text;
             }
@@ -148,7 +151,7 @@ impl RoundSummary {
         tokens::shorten(&text, budget)
     }
 
-    fn at(&self, visibility: Visibility, words: u64) -> String {
+    fn at(&self, visibility: Visibility, words: u64, shown: &BTreeSet<String>) -> String {
         let share = (self.agreement * 100.0).round();
         let mut lines = vec![format!("Consensus {} ({share}%)", self.consensus.name())];
         let point = |id: &str, text: &str| {
@@ -157,6 +160,17 @@ impl RoundSummary {
             } else {
                 format!("{id} {}", tokens::shorten(text, words))
             }
+        };
+        let points = |points: &[Point]| -> Vec<String> {
+            let points = points.iter();
+            let kept = points.filter(|p| words > 0 || shown.contains(&p.id));
+            kept.map(|p| point(&p.id, &p.text)).collect()
+        };
+        let ids = |ids: &[String]| -> Vec<String> {
+            let ids = ids.iter().filter(|id| shown.contains(*id));
+            let ids: Vec<&str> = ids.map(String::as_str).collect();
+            let line = Some(ids.join(", ")).filter(|line| !line.is_empty());
+            line.into_iter().collect()
         };
         let mut list = |title: &str, points: Vec<String>| {
             if !points.is_empty() {
@@ -169,37 +183,14 @@ impl RoundSummary {
             "Unresolved",
             self.disagreements
                 .iter()
+                .filter(|disagreement| shown.contains(&disagreement.claim))
                 .map(|disagreement| disagreement.text(visibility))
                 .collect(),
         );
-        list(
-            "Agreed",
-            self.agreements
-                .iter()
-                .map(|p| point(&p.id, &p.text))
-                .collect(),
-        );
-        list(
-            "New evidence",
-            self.new_evidence
-                .iter()
-                .map(|p| point(&p.id, &p.text))
-                .collect(),
-        );
-        list(
-            "New claims",
-            vec![self.new_claims.join(", ")]
-                .into_iter()
-                .filter(|ids| !ids.is_empty())
-                .collect(),
-        );
-        list(
-            "New decisions",
-            vec![self.new_decisions.join(", ")]
-                .into_iter()
-                .filter(|ids| !ids.is_empty())
-                .collect(),
-        );
+        list("Agreed", points(&self.agreements));
+        list("New evidence", points(&self.new_evidence));
+        list("New claims", ids(&self.new_claims));
+        list("New decisions", ids(&self.new_decisions));
         match visibility {
             Visibility::Named => {
                 for row in &self.positions {

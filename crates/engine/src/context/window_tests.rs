@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use roundtable_core::bounded::Confidence;
 use roundtable_core::citations::{EvidenceKind, Reference};
@@ -6,6 +8,7 @@ use roundtable_core::state::{Ground, Moves, NewClaim, Objection};
 use roundtable_core::votes::Vote;
 
 use super::*;
+use crate::mode::Visibility;
 
 const FIXED: u64 = 1500;
 
@@ -90,6 +93,27 @@ fn moves(drawn: &Drawn, state: &DebateState, name: &str) -> Moves {
     }
 }
 
+fn view<'a>(
+    visibility: Visibility,
+    last_round: u32,
+    named: &'a BTreeSet<String>,
+    notes: &'a BTreeMap<String, String>,
+) -> View<'a> {
+    View {
+        visibility,
+        last_round,
+        named,
+        notes,
+    }
+}
+
+fn rendered(state: &DebateState, visibility: Visibility, budget: u64) -> StateShown {
+    let (named, notes) = (BTreeSet::new(), BTreeMap::new());
+    let last_round = state.agent_status.iter().map(|s| s.round).max();
+    let view = view(visibility, last_round.unwrap_or(0), &named, &notes);
+    StateText::of(state, &view).fit(budget, 2500)
+}
+
 struct Played {
     state: DebateState,
     contexts: Vec<Context>,
@@ -110,15 +134,15 @@ fn played(
     let mut window = Window::new(Limits::FULL);
     let mut contexts = Vec::new();
     for (round, drawn) in (1..).zip(rounds) {
+        let (named, notes) = (BTreeSet::new(), BTreeMap::new());
         let material = Material {
-            round,
             state: &state,
             summaries: &summaries,
             previous: &previous,
-            visibility,
+            view: view(visibility, round - 1, &named, &notes),
             fixed: &Fixed {
-                texts: Vec::new(),
                 others: FIXED,
+                ..Fixed::default()
             },
         };
         let context = window.compose(&material);
@@ -143,6 +167,7 @@ fn played(
             .map(|(seat, words)| PastTurn {
                 by: seat.clone(),
                 head: "MINOR, confidence 0.70. Position: it depends.".into(),
+                points: Vec::new(),
                 argument: "the load in winter ".repeat(words / 4),
             })
             .collect();
@@ -175,6 +200,22 @@ fn check_limits(round: u32, state: &DebateState, context: &Context) {
             words.contains(&claim.id.as_str()),
             "contested {} is missing in round {round}",
             claim.id
+        );
+    }
+    // M-16: a contested claim with words has its objections, and evidence that is named has words.
+    for claim in state.contested() {
+        let head = format!("{} ", claim.id);
+        let line = context.state.lines().find(|line| line.starts_with(&head));
+        assert!(
+            line.is_none_or(|line| line.contains("| against: ")),
+            "{line:?} in round {round}"
+        );
+    }
+    for id in ids_in(&context.state).filter(|id| id.starts_with('E')) {
+        let head = format!("{id} ");
+        assert!(
+            context.state.lines().any(|line| line.starts_with(&head)),
+            "{id} has no words in round {round}"
         );
     }
     for blocker in state.open_blockers() {
@@ -248,7 +289,7 @@ fn m12_the_worst_debate_still_fits() {
     let contested = state.contested().count();
     assert!(contested > 400, "{contested}");
     for visibility in [Visibility::Named, Visibility::Anonymous] {
-        let text = render_state(&state, visibility, 1600);
+        let text = rendered(&state, visibility, 2200).text;
         assert!(tokens::count(&text) <= 2500, "{}", tokens::count(&text));
         let words: Vec<&str> = text.split([' ', '\n']).collect();
         assert!(
@@ -281,8 +322,8 @@ fn m02_an_anonymous_context_contains_no_seat_names() {
     let summary = RoundSummary::of(&state, &taken, &figures);
     let text = format!(
         "{}\n{}",
-        render_state(&state, Visibility::Anonymous, 1600),
-        summary.text(Visibility::Anonymous, 250)
+        rendered(&state, Visibility::Anonymous, 1600).text,
+        summary.text(Visibility::Anonymous, 250, &BTreeSet::new())
     );
     assert!(
         text.contains("Confidence: median 0.60, quartiles 0.60 and 0.60"),
@@ -392,6 +433,7 @@ fn m12_short_contexts_are_not_counted_and_long_ones_are() {
     let words = "queue ".repeat(100);
     let context = Context {
         state: words.clone(),
+        ids: BTreeSet::new(),
         summaries: Vec::new(),
         previous: vec![Shown {
             by: "seat".into(),
@@ -401,6 +443,7 @@ fn m12_short_contexts_are_not_counted_and_long_ones_are() {
     let fixed = Fixed {
         texts: vec![&words],
         others: 10,
+        reserved: 0,
     };
     let bytes = 3 * words.len() as u64 + QUOTE_TOKENS + 10;
     let counted = 3 * tokens::count(&words) + QUOTE_TOKENS + 10;
@@ -421,6 +464,7 @@ fn m12_turns_within_the_budget_are_unchanged() {
     let turn = |words: usize| PastTurn {
         by: "seat".into(),
         head: "MINOR 0.60".into(),
+        points: Vec::new(),
         argument: "queue ".repeat(words).trim().to_owned(),
     };
     let turns = [turn(10), turn(200)];
@@ -437,7 +481,8 @@ fn m12_turns_within_the_budget_are_unchanged() {
         .map(|turn| turn.head.len() + turn.argument.len())
         .sum();
     let heads = turns.iter().map(|turn| tokens::count(&turn.head));
-    let arguments = turns.iter().map(|turn| tokens::count(&turn.argument));
+    // One more for each line break.
+    let arguments = turns.iter().map(|turn| tokens::count(&turn.argument) + 1);
     let counted = heads.chain(arguments).sum::<u64>();
     assert_eq!(texts(bytes as u64), whole);
     assert_eq!(texts(counted), whole);

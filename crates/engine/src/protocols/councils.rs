@@ -246,7 +246,6 @@ async fn narrate(
     table
         .ask(&council.spec.lead, "narrate")
         .in_phase("consensus", last_round(rules))
-        .images(&rules.package.images)
         .prompt(
             "councils/narrate",
             prompt_context::narrate(rules, council, &results),
@@ -295,7 +294,6 @@ async fn respond(
     table
         .ask(&council.spec.lead, "respond")
         .in_phase("exchange", last_round(rules))
-        .images(&rules.package.images)
         .prompt(
             "councils/respond",
             prompt_context::with_person(
@@ -305,11 +303,13 @@ async fn respond(
         )
         .choices("dimension", movable)
         .check(|reply: &Response| {
-            let changes = reply
-                .changes
-                .iter()
-                .map(|change| (change.dimension.as_str(), change.to));
-            faults_of_changes(results, changes)
+            let mut faults = faults_of_changes(results, &reply.changes);
+            for (name, text) in [("tensions", &reply.tensions), ("missed", &reply.missed)] {
+                if text.trim().is_empty() {
+                    faults.push(format!("'{name}' is empty."));
+                }
+            }
+            faults
         })
         .send()
         .await
@@ -332,7 +332,6 @@ async fn criticise(
     table
         .ask(CRITIC, "criticise")
         .in_phase("critic", last_round(rules))
-        .images(&rules.package.images)
         .prompt(
             "councils/criticise",
             prompt_context::with_person(
@@ -373,7 +372,6 @@ async fn synthesise(
     table
         .ask(ORCHESTRATOR, "synthesise")
         .in_phase("synthesis", last_round(rules))
-        .images(&rules.package.images)
         .prompt(
             "councils/synthesise",
             prompt_context::with_person(

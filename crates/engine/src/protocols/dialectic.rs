@@ -26,6 +26,7 @@ use crate::event::{End, Entry};
 use crate::prompt::given;
 use crate::protocol::{Context, Fault, Needs, Plan, Protocol, Request};
 use crate::reasoning::{Retrieval, Template};
+use crate::reply::Reply;
 use crate::report::Report;
 use crate::table::{Exhausted, Halt, Table, Turn};
 
@@ -98,7 +99,13 @@ pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {
         Err(halt) => return Err(halt),
     };
     Ok(Verdict::of(
-        table, rules, debate, retrieval, &ending, synthesis, marking,
+        table,
+        rules,
+        debate,
+        retrieval,
+        &ending,
+        synthesis.as_ref(),
+        marking,
     ))
 }
 
@@ -169,7 +176,9 @@ async fn argue(
         }
 
         if debate.idle_rounds() == 2 {
-            return Ok(Ending::SeatsAbsent);
+            return Ok(Ending::SeatsAbsent {
+                seat: debate.absent_seat(),
+            });
         }
         let limits = rules.limits();
         if let Some(stop) = stopping::after_round(
@@ -244,10 +253,8 @@ async fn revise(
             given!({ "question": question, "person": debate.person(), "round": round, "critique_round": critique_round, "critique": critique, "previous_answer": debate.latest_answer(), "issues": debate.open_issues(), "unanswered": debate.neglected_before(round), "max_rounds": rules.max_rounds }),
         )
         .choices("issue", ids)
-        .check(|reply: &Revision| {
-            let named = reply.responses.iter().map(|response| &response.issue);
-            debate.unknown_issues(named)
-        })
+        .check(|reply: &Revision| debate.faults_of_revision(reply))
+        .read_as(|reply: &Revision| reply.usable(debate.ledger()).text())
         .send()
         .await
 }
@@ -267,11 +274,8 @@ async fn review(
             given!({ "question": question, "person": debate.person(), "round": round, "history": debate.history_before(round), "proposal": debate.latest_proposal(), "issues": debate.open_issues(), "unanswered": debate.unanswered_in(round), "max_rounds": rules.max_rounds, "early_stop_score": rules.early_stop_score.value() }),
         )
         .choices("issue", debate.open_ids())
-        .check(|reply: &Review| {
-            let named = reply.verdicts.iter().map(|verdict| &verdict.issue);
-            debate.unknown_issues(named)
-        })
-        .read_as(|reply: &Review| reply.numbered(debate.ledger().all().len()))
+        .check(|reply: &Review| debate.faults_of_review(reply))
+        .read_as(|reply: &Review| reply.numbered(debate.ledger()))
         .send()
         .await
 }
@@ -284,17 +288,18 @@ async fn synthesise(table: &Table, debate: &Debate) -> Result<Option<Turn<Synthe
     let question = &table.setup().question;
     table
         .ask("synthesizer", "synthesise")
-        .in_phase("synthesis", debate.rounds())
+        .in_phase("synthesis", debate.last_started())
         .prompt(
             "dialectic/synthesise",
             given!({ "question": question, "person": debate.person(), "history": debate.history(), "open_issues": debate.open_issues() }),
         )
         .check(|reply: &Synthesis| {
-            let traces = traces_of_debate(&reply.answer, question);
-            traces
-                .into_iter()
-                .map(|words| format!("The answer must stand alone, but it says '{words}'."))
-                .collect()
+            let traces = traces_of_debate(&reply.answer, question).into_iter();
+            let traces =
+                traces.map(|words| format!("The answer must stand alone, but it says '{words}'."));
+            let is_empty = reply.insights().len() < reply.insights.len();
+            let empty = is_empty.then(|| "An insight is empty.".to_owned());
+            traces.chain(empty).collect()
         })
         .send()
         .await
@@ -312,7 +317,7 @@ async fn mark(
     let question = &table.setup().question;
     table
         .ask("judge", "mark")
-        .in_phase("score", debate.rounds())
+        .in_phase("score", debate.last_started())
         .prompt(
             "dialectic/mark",
             given!({ "question": question, "answer": synthesis.reply.answer }),

@@ -88,7 +88,8 @@ async fn c11_usage_is_added_up_per_seat_and_round() {
             ("synthesizer", 1)
         ]
     );
-    let in_rounds: u64 = totals.rounds.values().map(|sum| sum.usage.total()).sum();
+    let parts = totals.rounds.values().chain(totals.phases.values());
+    let in_rounds: u64 = parts.map(|sum| sum.usage.total()).sum();
     assert_eq!(in_rounds, totals.debate.usage.total());
 }
 
@@ -291,7 +292,8 @@ async fn c05_an_invalid_reply_is_sent_back_once_with_the_reason() {
     let critiques = asked_of(&model, "critique");
     let reason = sent_back(&critiques);
     assert!(
-        reason.contains("/quality_score") && reason.contains("ready_for_synthesis"),
+        reason.contains("quality_score must be at most 10")
+            && reason.contains("ready_for_synthesis"),
         "{reason}"
     );
     assert_eq!(trace.totals.seats["skeptic"].calls, 4);
@@ -368,11 +370,13 @@ async fn c06_without_a_synthesizer_the_latest_proposal_is_the_answer() {
     assert_eq!(trace.state, State::Partial);
     assert_eq!(
         trace.final_answer.as_deref(),
-        Some("Use a queue: 40 bursts a day, 3 dollars a month.")
+        Some(
+            "**Partial:** the synthesizer was absent (synthesis).\n\nUse a queue: 40 bursts a day, 3 dollars a month."
+        )
     );
     assert_eq!(
         trace.reason.as_deref(),
-        Some("synthesis/synthesizer/synthesise: cannot reach the server (gone)")
+        Some("the synthesizer (synthesis): cannot reach the server (gone)")
     );
 }
 
@@ -403,16 +407,39 @@ async fn c07_a_budget_stops_the_debate_with_the_best_result_so_far() {
     assert_eq!(trace.state, State::Partial);
     assert_eq!(
         trace.reason.as_deref(),
-        Some("the limit of 300 tokens is reached (360 used)")
+        Some("the limit of 300 tokens has no room for the next call (120 used)")
     );
     assert_eq!(
         trace.final_answer.as_deref(),
-        Some("Use a queue: the logs show bursts.")
+        Some(
+            "**Partial:** the limit of 300 tokens has no room for the next call (120 used).\n\nUse a **queue**."
+        )
     );
+    assert_eq!((trace.total_rounds, trace.rounds.len()), (1, 1));
 
     let trace = played(&model, &journal).await;
     assert_eq!(trace.state, State::Complete);
     assert_eq!(model.asked().len(), 8, "no call was made twice");
+}
+
+/// P-07: a round that the budget did not allow is not counted, wherever the limit is.
+#[tokio::test]
+async fn p07_a_round_that_the_budget_did_not_allow_is_not_counted() {
+    let mut played_rounds = std::collections::BTreeSet::new();
+    for limit in (200..4000).step_by(200) {
+        let model = Scripted::new(good_script);
+        let budget = Budget {
+            max_tokens: Some(limit),
+            ..Budget::default()
+        };
+        let trace = played_with(&model, &Arc::default(), setup(QUESTION), budget).await;
+        let calls = model.asked().len().min(6);
+        let rounds = calls.div_ceil(2);
+        assert_eq!(trace.rounds.len(), rounds, "{limit}");
+        assert_eq!(trace.total_rounds as usize, rounds, "{limit}");
+        played_rounds.insert(rounds);
+    }
+    assert!(played_rounds.contains(&2), "{played_rounds:?}");
 }
 
 /// C-07: the same for the cost limit.
@@ -420,7 +447,7 @@ async fn c07_a_budget_stops_the_debate_with_the_best_result_so_far() {
 async fn c07_a_cost_limit_stops_the_debate_too() {
     let (model, journal) = (Scripted::new(good_script), Arc::default());
     let budget = Budget {
-        max_cost: Money::from_dollars(0.000_14),
+        max_cost: Money::from_dollars(0.000_3),
         ..Budget::default()
     };
     let trace = played_with(&model, &journal, setup(QUESTION), budget).await;
@@ -646,4 +673,314 @@ async fn c12_instructions_in_a_reply_stay_quoted() {
         "{critique}"
     );
     assert_eq!(critique.matches("</quote>").count(), 1);
+}
+
+/// The first critique fails; the skeptic is back in the second round.
+fn first_critique_fails(request: &Request, before: usize) -> Result<String, ModelError> {
+    if name(request) == "critique" && before == 0 {
+        return Err(ModelError::Unreachable {
+            detail: "gone".into(),
+        });
+    }
+    good_script(request, before)
+}
+
+/// C-06: resuming a partial debate retries the missing step and plays on from there. The trace and the transcript show every step
+/// once; what was paid for in vain stays in the totals.
+#[tokio::test]
+async fn c06_resuming_retries_a_step_that_was_missing_in_the_middle() {
+    let (model, journal) = (Scripted::new(first_critique_fails), Arc::default());
+    let before = played(&model, &journal).await;
+    assert_eq!(before.state, State::Partial);
+    let again = Scripted::new(good_script);
+    let after = played(&again, &journal).await;
+    assert_eq!(
+        again.asked(),
+        [
+            "critique",
+            "revision",
+            "review",
+            "revision",
+            "review",
+            "synthesis"
+        ],
+        "the judge's reply to the same answer is used again"
+    );
+    let result = after.result.unwrap();
+    assert_eq!(
+        (after.state, result.missing.len(), result.confidence),
+        (State::Complete, 0, result.confidence_stated)
+    );
+    let fresh = played(&Scripted::new(good_script), &Arc::default()).await;
+    assert_eq!(after.rounds, fresh.rounds);
+    assert_eq!(result.issues, fresh.result.unwrap().issues);
+    assert_eq!(
+        after.totals.debate.calls,
+        before.totals.debate.calls + fresh.totals.debate.calls - 2
+    );
+    let entries = entries(&journal);
+    let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
+    let mut steps: Vec<_> = transcript.turns().map(|turn| &turn.step).collect();
+    let shown = steps.len();
+    steps.sort();
+    steps.dedup();
+    assert_eq!((shown, steps.len()), (8, 8));
+    assert_eq!(transcript.totals, after.totals);
+
+    // Complete now: nothing is left to retry.
+    let idle = Scripted::new(good_script);
+    let same = played(&idle, &journal).await;
+    assert_eq!(idle.heard().len(), 0);
+    assert_eq!((same.rounds, same.state), (after.rounds, State::Complete));
+}
+
+/// C-06: a retry that fails again leaves the debate partial, and it can be resumed once more.
+#[tokio::test]
+async fn c06_a_failed_retry_can_be_resumed_again() {
+    let journal = Arc::default();
+    for generation in 0..3 {
+        let trace = played(&Scripted::new(first_critique_fails), &journal).await;
+        assert_eq!(trace.state, State::Partial, "{generation}");
+        assert_eq!(trace.result.unwrap().missing.len(), 1);
+    }
+    let trace = played(&Scripted::new(good_script), &journal).await;
+    assert_eq!(trace.state, State::Complete);
+}
+
+/// C-08: a resumed debate that is killed after any entry and resumed again leaves the same journal.
+#[tokio::test]
+async fn c08_a_resumed_debate_that_is_killed_leaves_the_same_journal() {
+    let partial = Arc::<MemoryJournal>::default();
+    played(&Scripted::new(first_critique_fails), &partial).await;
+    let start = partial.keyed().len();
+    let whole = Arc::new(MemoryJournal::holding(partial.keyed()));
+    played(&Scripted::new(good_script), &whole).await;
+    for length in start + 1..whole.keyed().len() {
+        let journal = Arc::new(MemoryJournal::holding(partial.keyed()));
+        let (dying, dead) = Dying::after(length, &journal);
+        let model = Scripted::new(good_script);
+        let killed = deps(&model, Arc::new(dying));
+        tokio::select! {
+            table = Table::open(setup(QUESTION), Budget::default(), killed) => {
+                let table = table.unwrap();
+                tokio::select! {
+                    _ = play(&table, &Dialectic) => {}
+                    () = dead.notified() => {}
+                }
+            }
+            () = dead.notified() => {}
+        }
+        let heard = model.heard();
+        let rest = Scripted::new(move |request: &Request, before| {
+            let earlier = heard.iter().filter(|old| name(old) == name(request));
+            good_script(request, before + earlier.count().min(1))
+        });
+        if journal.keyed().len() < whole.keyed().len() {
+            played(&rest, &journal).await;
+        }
+        let keys = |journal: &MemoryJournal| -> Vec<String> {
+            journal.keyed().into_iter().map(|keyed| keyed.key).collect()
+        };
+        assert_eq!(keys(&journal), keys(&whole), "killed after {length}");
+    }
+}
+
+/// Scripts replies of one kind; the rest of the debate goes well.
+fn with_replies(
+    schema: &'static str,
+    change: impl Fn(Value, usize) -> Value + Send + Sync + 'static,
+) -> Arc<Scripted> {
+    Scripted::new(move |request: &Request, before| {
+        let said = good_script(request, before)?;
+        if name(request) != schema {
+            return Ok(said);
+        }
+        Ok(change(serde_json::from_str(&said).unwrap(), before).to_string())
+    })
+}
+
+/// P-04: a proposer that twice answers only issues that do not exist has answered none. Other seats do not read its answers to
+/// them, the open issues are listed as unanswered, and the result says so.
+#[tokio::test]
+async fn p04_answers_to_unknown_issues_are_left_out_and_remarked() {
+    let model = with_replies("revision", |mut reply, _| {
+        reply["responses"] =
+            serde_json::json!([{ "issue": "S99", "action": "accept", "explanation": "x" }]);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    let reviews = asked_of(&model, "review");
+    let prompt = reviews[0].texts().collect::<Vec<_>>().join("\n");
+    assert!(!prompt.contains("S99"), "{prompt}");
+    assert!(prompt.contains("The proposer has not answered these at all: S1, S2."));
+    let remarks = trace.result.unwrap().remarks;
+    assert_eq!(
+        remarks[..2],
+        [
+            "The proposer in round 2: There is no issue 'S99'; there are: S1, S2.",
+            "The proposer in round 2: None of the open issues is answered: S1, S2."
+        ]
+    );
+    assert!(!trace.rounds[1].proposer.as_ref().unwrap().contains("S99"));
+}
+
+/// P-04: a review without any verdict on open issues is sent back once, then kept with a remark.
+#[tokio::test]
+async fn p04_a_review_without_verdicts_is_sent_back() {
+    let empty = |mut reply: Value, before| {
+        if before < 2 {
+            reply["verdicts"] = serde_json::json!([]);
+        }
+        reply
+    };
+    let model = with_replies("review", empty);
+    let trace = played(&model, &Arc::default()).await;
+    let reviews = asked_of(&model, "review");
+    let reason = sent_back(&reviews);
+    assert!(reason.contains("None of the open issues is judged: S1, S2."));
+    assert_eq!(
+        trace.result.unwrap().remarks,
+        ["The skeptic in round 2: None of the open issues is judged: S1, S2."]
+    );
+}
+
+/// P-04: an issue both accepted and defended is sent back once, then it counts as defended.
+#[tokio::test]
+async fn p04_an_issue_both_accepted_and_defended_counts_as_defended() {
+    let model = with_replies("revision", |mut reply, _| {
+        reply["responses"] = serde_json::json!([
+            { "issue": "S1", "action": "accept", "explanation": "Yes." },
+            { "issue": "s1", "action": "defend", "explanation": "No." },
+        ]);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    let revisions = asked_of(&model, "revision");
+    assert!(sent_back(&revisions).contains("S1 is both accepted and defended."));
+    let result = trace.result.unwrap();
+    let answers = &result.issues.all()[0].answers;
+    let explanations: Vec<_> = answers
+        .iter()
+        .map(|a| a.what.explanation.as_str())
+        .collect();
+    assert_eq!(explanations, ["No.", "No."]);
+    assert!(result.remarks[0].contains("S1 is both accepted and defended."));
+}
+
+/// C-21: a partial answer says in itself that it is partial, what is missing, and carries the lowered confidence.
+#[tokio::test]
+async fn c21_a_partial_answer_says_so_in_the_answer() {
+    let model = Scripted::new(|request: &Request, before| match name(request).as_str() {
+        "critique" => Ok("I would rather not use JSON.".into()),
+        _ => good_script(request, before),
+    });
+    let journal = Arc::default();
+    let trace = played(&model, &journal).await;
+    let answer = trace.final_answer.unwrap();
+    let confidence = trace.result.unwrap().confidence.unwrap();
+    assert!(
+        answer.starts_with("**Partial:** the skeptic was absent in rounds 1 and 2.\n\nPut a queue"),
+        "{answer}"
+    );
+    let lowered = format!(
+        "## Confidence: {confidence}/10\n\nLowered from 8: the skeptic was absent in rounds 1 and 2. Measured on one month only."
+    );
+    assert!(answer.contains(&lowered), "{answer}");
+    let report = crate::protocols::report(&entries(&journal));
+    assert_eq!(report.answer.as_deref(), Some(answer.as_str()));
+    // A complete answer says nothing of the kind.
+    let whole = played(&Scripted::new(good_script), &Arc::default()).await;
+    let answer = whole.final_answer.unwrap();
+    assert!(!answer.contains("Partial") && answer.contains("## Confidence: 8/10"));
+}
+
+/// P-07: only rounds in which a seat spoke count.
+#[tokio::test]
+async fn p07_a_round_in_which_nobody_spoke_does_not_count() {
+    let dead = Scripted::new(|_: &Request, _| {
+        Err(ModelError::Unreachable {
+            detail: "gone".into(),
+        })
+    });
+    let journal = Arc::default();
+    let trace = played(&dead, &journal).await;
+    assert_eq!((trace.total_rounds, trace.rounds.len()), (0, 0));
+    assert_eq!(trace.timing.rounds_ms.len(), 0);
+    let result = trace.result.unwrap();
+    assert_eq!(
+        result.stop_explanation,
+        "the proposer was absent in two rounds running"
+    );
+    let report = format!("{:?}", crate::protocols::report(&entries(&journal)));
+    assert!(report.contains("Ended without an answer"));
+    assert!(!report.contains("What the debate was worth"));
+}
+
+/// P-05: the ending names the critical issues that a ready skeptic leaves open.
+#[tokio::test]
+async fn p05_a_ready_skeptic_with_a_critical_issue_open_is_shown_as_such() {
+    let model = with_replies("critique", |mut reply, _| {
+        reply["ready_for_synthesis"] = serde_json::json!(true);
+        reply["quality_score"] = serde_json::json!(2);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    assert_eq!(
+        trace.result.unwrap().stop_explanation,
+        "the skeptic called it ready (1 critical issue open)"
+    );
+}
+
+/// P-06: an empty insight is sent back; what is still empty is left out.
+#[tokio::test]
+async fn p06_an_empty_insight_is_refused() {
+    let model = with_replies("synthesis", |mut reply, _| {
+        reply["insights"] = serde_json::json!(["It holds.", " "]);
+        reply
+    });
+    let trace = played(&model, &Arc::default()).await;
+    assert_eq!(asked_of(&model, "synthesis").len(), 2);
+    let result = trace.result.unwrap();
+    assert_eq!(result.insights, ["It holds."]);
+    assert!(!result.final_answer.unwrap().contains("- \n"));
+}
+
+/// P-08: a partial debate is no training data, however good its score.
+#[tokio::test]
+async fn p08_a_partial_debate_is_no_training_data() {
+    let partial = played(&Scripted::new(first_critique_fails), &Arc::default()).await;
+    assert!(partial.auto_score.is_some());
+    assert_eq!(candidate(&partial, 0), None);
+    let whole = played(&Scripted::new(good_script), &Arc::default()).await;
+    assert!(candidate(&whole, 0).is_some());
+}
+
+/// C-11: synthesis and marking are no part of the last round.
+#[tokio::test]
+async fn c11_steps_after_the_rounds_are_counted_by_phase() {
+    let totals = played(&Scripted::new(good_script), &Arc::default())
+        .await
+        .totals;
+    let rounds: Vec<_> = totals.rounds.values().map(|sum| sum.calls).collect();
+    assert_eq!(rounds, [2, 2, 2]);
+    let phases: Vec<_> = totals
+        .phases
+        .iter()
+        .map(|(p, s)| (p.as_str(), s.calls))
+        .collect();
+    assert_eq!(phases, [("score", 1), ("synthesis", 1)]);
+}
+
+/// C-17: the report has the cost of the first and of the debated answer.
+#[tokio::test]
+async fn c17_the_report_says_what_each_answer_cost() {
+    let journal = Arc::default();
+    played(&Scripted::new(good_script), &journal).await;
+    let report = crate::protocols::report(&entries(&journal));
+    let fact = |label: &str| {
+        let fact = report.facts.iter().find(|fact| fact.name == label);
+        fact.unwrap().value.clone()
+    };
+    assert_eq!(fact("First answer cost"), "120 tokens, $0.0001");
+    assert_eq!(fact("Debated answer cost"), "960 tokens, $0.0011");
 }

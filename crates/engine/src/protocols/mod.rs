@@ -11,10 +11,11 @@ mod replay;
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::event::{End, Entry, State};
 use crate::fallbacks;
+use crate::journal::current;
 use crate::protocol::AnyProtocol;
 use crate::report::{Report, Section};
 use crate::retrospective::{self, DebateRecord};
@@ -64,26 +65,42 @@ pub async fn play(table: &Table, protocol: &dyn AnyProtocol) -> Result<Arc<End>,
 
 /// The report of a debate, at any point of its journal: the protocol's own, fallback models, and the follow-up.
 pub fn report(entries: &[Entry]) -> Report {
+    let entries = &*current(entries);
     let mut report = of_journal(entries).map_or_else(Report::default, |p| p.report(entries));
     report.sections.extend(fallbacks::section(entries));
+    report.sections.extend(fallbacks::rescued_section(entries));
+    report.sections.extend(fallbacks::notices_section(entries));
     retrospective::add_follow_up(&mut report, entries);
     report
 }
 
 /// The state of the debate after its last round, for people who watch it run.
 pub fn progress(entries: &[Entry]) -> Option<Section> {
-    of_journal(entries)?.progress(entries)
+    of_journal(entries)?.progress(&current(entries))
 }
 
 /// The protocol's own record, for programs. `None` before the first entry. `timestamp` (RFC 3339) is the opening time.
 pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
-    of_journal(entries)?.record(id, timestamp, entries)
+    let entries = &*current(entries);
+    let mut record = of_journal(entries)?.record(id, timestamp, entries)?;
+    let rescued = fallbacks::rescued(entries);
+    if let Some(fields) = record.as_object_mut().filter(|_| !rescued.is_empty()) {
+        fields.insert("rescued".into(), json!(rescued));
+    }
+    Some(record)
 }
 
 /// The debate record of the evidence-based design (E-12), for debates of every protocol.
 pub fn debate_record(id: &str, entries: &[Entry]) -> Option<DebateRecord> {
-    modes::enhanced::record(id, entries)
-        .or_else(|| retrospective::plain_record(id, entries, report(entries).answer))
+    let entries = &*current(entries);
+    if let Some(record) = modes::enhanced::record(id, entries) {
+        return Some(record);
+    }
+    let mut record = retrospective::plain_record(id, entries, report(entries).answer)?;
+    if let Some(consensus) = &mut record.final_consensus {
+        modes::apply_resolution(entries, consensus);
+    }
+    Some(record)
 }
 
 /// The protocol of a journal. `None` before the first entry, and if this version does not know the protocol.
@@ -91,3 +108,6 @@ pub fn of_journal(entries: &[Entry]) -> Option<&'static dyn AnyProtocol> {
     let setup = entries.iter().find_map(|entry| entry.event.setup())?;
     named(&setup.protocol)
 }
+
+#[cfg(test)]
+mod reply_schemas_tests;

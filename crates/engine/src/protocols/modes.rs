@@ -5,6 +5,7 @@
 
 mod checks;
 mod debate;
+mod decision;
 mod diversity;
 pub mod enhanced;
 mod input;
@@ -14,6 +15,7 @@ mod references;
 mod replay;
 mod replies;
 mod report;
+mod resolution;
 mod rules;
 mod turns;
 mod verdict;
@@ -24,11 +26,14 @@ use roundtable_core::learning::Domain;
 use serde_json::Value;
 
 pub use debate::{BlindVote, Debate, NextStep, Round, RoundKind, SeatTurn};
+pub use decision::PanelDecision;
 pub use input::{DEFAULT_MODE, Focus, Input, Settings};
 pub use panel::{Panel, Panelist};
+pub(super) use record::apply_resolution;
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
-pub use rules::{MAX_ROUNDS, Rules, RulesError};
+pub use resolution::{MinorityPosition, Resolution, Scrutiny};
+pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
 use crate::data::Data;
@@ -177,7 +182,7 @@ async fn after_round(
             }
             NextStep::Ask(escalation) => escalation,
         };
-        let query = escalation.query(round, debate.enhanced.as_ref());
+        let query = escalation.query(round, debate);
         let options: Vec<&str> = query.options.iter().map(String::as_str).collect();
         let decision = table
             .decision(&query.key, &query.question, &options)
@@ -194,6 +199,7 @@ async fn after_round(
             ACCEPT => return Ok(ControlFlow::Break(Ending::Accepted)),
             // The objection no longer blocks; the next step is worked out again without it.
             OVERRIDE if escalation == Escalation::SecurityObjection => {}
+            OVERRIDE => return Ok(ControlFlow::Break(Ending::BlockerOverridden)),
             answer => return Ok(ControlFlow::Break(Ending::Chosen(answer.to_owned()))),
         }
     }

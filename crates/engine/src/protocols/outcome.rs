@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::event::{End, State};
+use crate::event::{End, State, position};
 use crate::protocol::end_of;
 use crate::table::{Halt, Missing};
 
@@ -40,10 +40,68 @@ impl Outcome<'_> {
         let reasons: Vec<_> = self
             .missing
             .iter()
-            .map(|missing| format!("{}: {}", missing.step, missing.reason))
+            .map(|missing| format!("{}: {}", position(&missing.step), missing.reason))
             .collect();
         (!reasons.is_empty()).then(|| reasons.join("; "))
     }
+
+    /// The first line of an answer that is not complete: what is missing. `None` for a complete one, and without an answer.
+    pub(super) fn partial_line(&self) -> Option<String> {
+        if self.state() != State::Partial || !self.is_there {
+            return None;
+        }
+        let limit = self.ran_out.map(str::to_owned);
+        let absent = (!self.missing.is_empty()).then(|| absences(self.missing));
+        let parts: Vec<String> = limit.into_iter().chain(absent).collect();
+        Some(format!("**Partial:** {}.", parts.join("; ")))
+    }
+
+    /// The answer with [`Self::partial_line`] on top. `lowered` has the stated and the lowered confidence, as they are shown.
+    pub(super) fn marked(&self, answer: &str, lowered: Option<(String, String)>) -> String {
+        let Some(line) = self.partial_line() else {
+            return answer.to_owned();
+        };
+        let confidence = lowered.map_or_else(String::new, |(stated, lowered)| {
+            format!(" The confidence is lowered from {stated} to {lowered}.")
+        });
+        format!("{line}{confidence}\n\n{answer}")
+    }
+}
+
+/// Who was absent and when: `the skeptic was absent in rounds 1 and 2; the judge was absent (score)`.
+pub(super) fn absences(missing: &[Missing]) -> String {
+    let mut seats: Vec<(&str, Vec<u32>, Vec<&str>)> = Vec::new();
+    for step in missing {
+        let group = step.step.split('/').next().unwrap_or_default();
+        let index = seats.iter().position(|(seat, ..)| *seat == step.seat);
+        let index = index.unwrap_or_else(|| {
+            seats.push((&step.seat, Vec::new(), Vec::new()));
+            seats.len() - 1
+        });
+        let (_, rounds, phases) = &mut seats[index];
+        match group.strip_prefix('r').and_then(|round| round.parse().ok()) {
+            Some(round) if rounds.contains(&round) => {}
+            Some(round) => rounds.push(round),
+            None => phases.push(group),
+        }
+    }
+    let parts = seats.into_iter().map(|(seat, mut rounds, phases)| {
+        rounds.sort_unstable();
+        let numbers: Vec<String> = rounds.iter().map(u32::to_string).collect();
+        let rounds = match numbers.as_slice() {
+            [] => String::new(),
+            [only] => format!(" in round {only}"),
+            [first @ .., last] => format!(" in rounds {} and {last}", first.join(", ")),
+        };
+        let phases = if phases.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", phases.join(", "))
+        };
+        let seat = seat.replace(['-', '_'], " ");
+        format!("the {seat} was absent{rounds}{phases}")
+    });
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

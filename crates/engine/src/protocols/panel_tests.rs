@@ -190,6 +190,7 @@ fn setup(input: Value, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 
@@ -512,7 +513,10 @@ async fn c07_a_spent_budget_keeps_the_best_answer() {
     played_on(&models, setup(json!({}), Ability::Full), budget, &journal).await;
     let verdict = verdict_in(&journal);
     assert_eq!(verdict.stop_reason, "budget");
-    assert_eq!(verdict.final_answer.as_deref(), Some("Answer of first."));
+    assert_eq!(
+        verdict.final_answer.as_deref(),
+        Some("**Partial: the limit of 480 tokens is reached (480 used).**\n\nAnswer of first.")
+    );
     assert_eq!(state_in(&journal), State::Partial);
 }
 
@@ -654,7 +658,11 @@ fn n01_a_cast_needs_three_seats_and_a_chair() {
         ..Request::default()
     };
     let refused = AnyProtocol::validate(&Panel, json!({}), request("modes"), context());
-    assert!(refused.err().unwrap()[0].message.contains("is for 'modes'"));
+    assert!(
+        refused.err().unwrap()[0]
+            .message
+            .contains("is for the protocol 'modes'")
+    );
     let folder = tempfile::TempDir::new().unwrap();
     let cast = Cast::load(&data, "panel").unwrap();
     let without_chair = Cast {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 
-use crate::event::{End, Entry, Event, Millis, Setup, State};
-use crate::fallbacks::{StandIn, fallbacks};
+use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
+use crate::fallbacks::{StandIn, fallbacks, notices};
 use crate::totals::Totals;
 
 pub(super) struct RecordHeader<'j> {
@@ -13,31 +13,49 @@ pub(super) struct RecordHeader<'j> {
     /// When the debate was opened, RFC 3339.
     pub(super) timestamp: String,
     pub(super) setup: &'j Setup,
-    /// `provider:model` by seat.
+    /// `provider:model` by seat; a fallback that answered for the seat throughout takes the place of the model that was asked.
     pub(super) models: BTreeMap<String, String>,
     pub(super) status: DebateStatus<'j>,
     pub(super) totals: Totals,
     /// Steps that a fallback model answered.
     pub(super) answered_instead: Vec<StandIn>,
+    /// See [`notices`].
+    pub(super) notices: Vec<String>,
 }
 
 impl<'j> RecordHeader<'j> {
     /// `None` for a journal without its first entry.
     pub(super) fn of(id: &str, timestamp: String, entries: &'j [Entry]) -> Option<Self> {
         let setup = entries.iter().find_map(|entry| entry.event.setup())?;
-        let seats = setup.seats.iter();
         Some(Self {
             id: id.to_owned(),
             timestamp,
             setup,
-            models: seats
-                .map(|seated| (seated.seat.name.clone(), seated.model.clone()))
-                .collect(),
+            models: models(setup, entries),
             status: DebateStatus::of(entries),
             totals: Totals::of(entries),
             answered_instead: fallbacks(entries),
+            notices: notices(entries),
         })
     }
+}
+
+fn models(setup: &Setup, entries: &[Entry]) -> BTreeMap<String, String> {
+    let model = |seated: &Seated| {
+        let finished = entries.iter().filter_map(|entry| entry.event.finished());
+        let mut answered = finished
+            .filter(|step| step.call.seat == seated.seat.name)
+            .map(|step| &step.call.model);
+        let last = answered.clone().next_back();
+        if answered.any(|model| *model == seated.model) {
+            return seated.model.clone();
+        }
+        last.unwrap_or(&seated.model).clone()
+    };
+    let seats = setup.seats.iter();
+    seats
+        .map(|seated| (seated.seat.name.clone(), model(seated)))
+        .collect()
 }
 
 /// The state of a debate after the last entry of its journal.
@@ -84,15 +102,6 @@ impl<'j> DebateStatus<'j> {
         {
             self.user_rating = Some(*rating);
             self.user_comment.clone_from(comment);
-        }
-    }
-
-    /// The state in the records of councils and forecasts, which say `running` while the debate waits for a person.
-    pub(super) fn state_without_waiting(&self) -> State {
-        if self.state == State::Waiting {
-            State::Running
-        } else {
-            self.state
         }
     }
 

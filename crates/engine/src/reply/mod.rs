@@ -1,5 +1,7 @@
 //! Structured replies (C-05): the schema that is sent, the parser and the validator are derived from one Rust type.
 
+mod additions;
+mod faults;
 mod main_text;
 mod normalize;
 mod read;
@@ -11,8 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub(crate) use additions::additions;
 pub use main_text::MainText;
-pub use read::{ReplyError, read, without_reasoning};
+pub use read::{ReplyError, read, read_mended, without_reasoning};
 pub use schema::{Refinement, schema_for};
 
 /// Derives and caches the schema and validator of a reply type, so that they are ready before the first call that needs them.

@@ -85,23 +85,23 @@ fn c05_missing_or_wrong_values_are_errors() {
         (misspelt, "qualty_score"),
         (
             with(|reply| reply["quality_score"] = json!("7")),
-            "at /quality_score",
+            "quality_score must be",
         ),
         (
             with(|reply| reply["quality_score"] = json!(11)),
-            "at /quality_score",
+            "quality_score must be",
         ),
         (
             with(|reply| reply["quality_score"] = json!(7.5)),
-            "at /quality_score",
+            "quality_score must be",
         ),
         (
             with(|reply| reply["ready_for_synthesis"] = json!("false")),
-            "at /ready_for_synthesis",
+            "ready_for_synthesis must be true or false",
         ),
         (
             with(|reply| reply["verdicts"][0]["status"] = json!("half")),
-            "at /verdicts/0/status",
+            "verdicts 1, status must be resolved, partially_resolved or unresolved",
         ),
         (json!({ "thoughts": { "mood": "good" } }), "thoughts"),
     ];

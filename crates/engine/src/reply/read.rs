@@ -20,12 +20,18 @@ pub enum ReplyError {
     CutOff,
     #[error("The provider withheld the reply.")]
     Refused,
+    #[error("The reply is prose instead of JSON.")]
+    Prose,
     #[error("The reply is not a JSON object: {0}")]
     NotJson(String),
-    #[error("The reply does not fit the schema: {}", .0.join("; "))]
+    /// Another shape than the schema's.
+    #[error("The reply does not fit the schema: {}.", .0.join("; "))]
     Invalid(Vec<String>),
+    /// A value that the schema does not allow.
+    #[error("The reply does not fit the schema: {}.", .0.join("; "))]
+    WrongValue(Vec<String>),
     /// Matches the schema but violates a demand of the step.
-    #[error("The reply cannot be used: {}", .0.join("; "))]
+    #[error("The reply cannot be used: {}", .0.join(" "))]
     Unusable(Vec<String>),
 }
 
@@ -34,7 +40,23 @@ impl ReplyError {
     pub fn has_no_reply(&self) -> bool {
         match self {
             Self::Empty | Self::CutOff | Self::Refused => true,
-            Self::NotJson(_) | Self::Invalid(_) | Self::Unusable(_) => false,
+            Self::Prose
+            | Self::NotJson(_)
+            | Self::Invalid(_)
+            | Self::WrongValue(_)
+            | Self::Unusable(_) => false,
+        }
+    }
+
+    /// Whether only the form is wrong, so that another model can put the words into the schema without guessing.
+    pub fn is_about_form(&self) -> bool {
+        match self {
+            Self::Prose | Self::NotJson(_) | Self::Invalid(_) => true,
+            Self::Empty
+            | Self::CutOff
+            | Self::Refused
+            | Self::WrongValue(_)
+            | Self::Unusable(_) => false,
         }
     }
 }
@@ -46,6 +68,18 @@ const MAX_FAULTS: usize = 8;
 /// # Errors
 /// [`ReplyError`] if the text is not a valid `T`.
 pub fn read<T: Reply>(text: &str, finish: Finish, sent: &RawJson) -> Result<T, ReplyError> {
+    read_mended(text, finish, sent).map(|(reply, _)| reply)
+}
+
+/// Like [`read`], with a remark on every text that was cut and every optional value that was left out.
+///
+/// # Errors
+/// [`ReplyError`] if the text is not a valid `T`.
+pub fn read_mended<T: Reply>(
+    text: &str,
+    finish: Finish,
+    sent: &RawJson,
+) -> Result<(T, Vec<String>), ReplyError> {
     let text = without_reasoning(text);
     let text = text.trim();
     match finish {
@@ -60,25 +94,37 @@ pub fn read<T: Reply>(text: &str, finish: Finish, sent: &RawJson) -> Result<T, R
         });
     }
     let value = object_in(text, finish)?;
-    validated(&value).or_else(|error| {
+    validated(value.clone()).or_else(|error| {
         let normalized = normalized(&value, sent);
         normalized
-            .and_then(|value| validated(&value).ok())
+            .and_then(|value| validated(value).ok())
             .ok_or(error)
     })
 }
 
-fn validated<T: Reply>(value: &Value) -> Result<T, ReplyError> {
-    let faults = schema::derived::<T>().faults(value, MAX_FAULTS);
+fn validated<T: Reply>(mut value: Value) -> Result<(T, Vec<String>), ReplyError> {
+    let mut faults = schema::derived::<T>().faults(&value, MAX_FAULTS);
+    let mut remarks = Vec::new();
     if !faults.is_empty() {
-        let messages = faults.iter().map(|fault| {
-            let place = Some(fault.place.as_str()).filter(|place| !place.is_empty());
-            format!("at {}: {}", place.unwrap_or("/"), short(&fault.what))
-        });
-        return Err(ReplyError::Invalid(messages.collect()));
+        let mended: Option<Vec<String>> =
+            faults.iter().map(|fault| fault.mend(&mut value)).collect();
+        if let Some(mended) = mended {
+            remarks = mended;
+            faults = schema::derived::<T>().faults(&value, MAX_FAULTS);
+        }
     }
-    T::deserialize(value)
-        .map_err(|error: serde_json::Error| ReplyError::Invalid(vec![error.to_string()]))
+    if !faults.is_empty() {
+        let messages = faults.iter().map(|fault| short(&fault.message)).collect();
+        return Err(if faults.iter().any(|fault| fault.is_value) {
+            ReplyError::WrongValue(messages)
+        } else {
+            ReplyError::Invalid(messages)
+        });
+    }
+    let reply = T::deserialize(&value);
+    let reply =
+        reply.map_err(|error: serde_json::Error| ReplyError::Invalid(vec![error.to_string()]))?;
+    Ok((reply, remarks))
 }
 
 fn short(message: &str) -> String {
@@ -90,7 +136,7 @@ fn short(message: &str) -> String {
     format!("{head} … {}", tail.iter().rev().collect::<String>())
 }
 
-fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
+pub(super) fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     let error = match serde_json::from_str::<Value>(text) {
         Ok(value) if value.is_object() => return Ok(value),
         Ok(_) => "it is another kind of JSON value".to_owned(),
@@ -112,7 +158,11 @@ fn object_in(text: &str, finish: Finish) -> Result<Value, ReplyError> {
     let mut candidates: Vec<&str> = candidates.into_iter().flatten().collect();
     candidates.dedup();
     let object = candidates.into_iter().find_map(repaired);
-    object.ok_or_else(|| ReplyError::NotJson(short(&error)))
+    object.ok_or_else(|| match from_brace {
+        Some(_) => ReplyError::NotJson(short(&error)),
+        None if text.starts_with('[') => ReplyError::NotJson(short(&error)),
+        None => ReplyError::Prose,
+    })
 }
 
 /// Removes a leading reasoning block, which some models write into the reply.

@@ -43,14 +43,15 @@ fn c05_an_invalid_reply_says_why() {
     assert_eq!(read("", Finish::Stop), ReplyError::Empty);
     assert_eq!(read("<think>on and on", Finish::Stop), ReplyError::Empty);
     assert_eq!(read(GOOD, Finish::Refused), ReplyError::Refused);
-    assert!(matches!(read("No.", Finish::Stop), ReplyError::NotJson(_)));
+    assert_eq!(read("No.", Finish::Stop), ReplyError::Prose);
+    assert!(matches!(read("{No.", Finish::Stop), ReplyError::NotJson(_)));
     assert!(matches!(
         read("[1, 2]", Finish::Stop),
         ReplyError::NotJson(_)
     ));
     let missing = read(r#"{"answer": ""}"#, Finish::Stop).to_string();
     assert!(
-        missing.contains("at /answer") && missing.contains("assumptions"),
+        missing.contains("answer must not be empty") && missing.contains("assumptions is missing"),
         "{missing}"
     );
     let unknown = read(r#"{"answer": "x", "extra": 1}"#, Finish::Stop).to_string();

@@ -1,13 +1,14 @@
 //! JSON schemas of reply types, in the form that every provider accepts: self-contained, objects closed, properties required.
 
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock, OnceLock, PoisonError, RwLock};
 
 use jsonschema::{ValidationError, Validator};
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
+use super::faults::Fault;
 use super::{Reply, schema_templates};
 use crate::model::{Ability, RawJson, Schema};
 
@@ -29,6 +30,8 @@ const SENT: &str = "x-sent";
 
 pub(super) struct Derived {
     validator: Option<Validator>,
+    /// The schema that replies are validated against.
+    accepted: Value,
     /// The schema that is sent.
     json: Arc<RawJson>,
     /// The schema that is sent to small models.
@@ -55,6 +58,28 @@ pub(super) fn derived<T: Reply>() -> Arc<Derived> {
     })
 }
 
+/// The values of all enumerations of a type, which are words of the schema and not of the model, and the upper ends of its scales.
+pub(super) fn vocabulary<T: Reply>() -> (HashSet<String>, Vec<f64>) {
+    fn collect(schema: &Value, choices: &mut HashSet<String>, maxima: &mut Vec<f64>) {
+        if let Some(object) = schema.as_object() {
+            let constant = object.get("const").into_iter();
+            let values = object.get("enum").and_then(Value::as_array).into_iter();
+            let all = constant.chain(values.flatten()).filter_map(Value::as_str);
+            choices.extend(all.map(str::to_owned));
+            maxima.extend(object.get("maximum").and_then(Value::as_f64));
+            for inner in object.values() {
+                collect(inner, choices, maxima);
+            }
+        }
+        for inner in schema.as_array().into_iter().flatten() {
+            collect(inner, choices, maxima);
+        }
+    }
+    let (mut choices, mut maxima) = (HashSet::new(), Vec::new());
+    collect(&derived::<T>().json, &mut choices, &mut maxima);
+    (choices, maxima)
+}
+
 /// The schema that a reply is validated against.
 fn accepted<T: Reply>() -> Value {
     let mut accepted = SchemaSettings::draft2020_12()
@@ -76,6 +101,7 @@ impl Derived {
         demand(&mut json);
         Self {
             validator: jsonschema::validator_for(&accepted).ok(),
+            accepted,
             json: Arc::new(json.into()),
             bounded: OnceLock::new(),
         }
@@ -94,18 +120,9 @@ impl Derived {
     /// The first `max` violations of the schema.
     pub(super) fn faults(&self, value: &Value, max: usize) -> Vec<Fault> {
         let errors = self.validator.iter().flat_map(|v| v.iter_errors(value));
-        let fault = |error: ValidationError<'_>| Fault {
-            place: error.instance_path().to_string(),
-            what: error.to_string(),
-        };
+        let fault = |error: ValidationError<'_>| Fault::of(&error, &self.accepted);
         errors.take(max).map(fault).collect()
     }
-}
-
-pub(super) struct Fault {
-    /// JSON pointer into the reply; empty for the root.
-    pub(super) place: String,
-    pub(super) what: String,
 }
 
 /// Removes titles and number formats, which some servers reject, and line breaks in descriptions.

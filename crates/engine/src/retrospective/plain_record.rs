@@ -36,7 +36,7 @@ pub fn plain_record(id: &str, entries: &[Entry], answer: Option<String>) -> Opti
         final_consensus: answer
             .filter(|_| is_decided)
             .map(|decision| FinalConsensus {
-                decision,
+                decision: Some(decision),
                 rationale: transcript.reason.clone().unwrap_or_default(),
                 confidence: None,
                 supporting_evidence: Vec::new(),
@@ -64,6 +64,10 @@ fn round_record(round: &Round) -> Option<RoundRecord> {
             evidence_citations: Vec::new(),
             confidence: None,
             tokens_used: turn.spent.usage.input + turn.spent.usage.output,
+            evidence_allows: None,
+            calibration: None,
+            moved_by: Vec::new(),
+            moved_unexplained: false,
         })
     });
     Some(RoundRecord {

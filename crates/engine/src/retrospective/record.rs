@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use roundtable_core::bounded::{Confidence, Probability};
 use roundtable_core::distinct::distinct;
-use roundtable_core::evidence::EvidenceType;
+use roundtable_core::evidence::{Calibration, EvidenceType, Level};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -61,12 +61,26 @@ pub struct AgentPosition {
     pub agent: String,
     pub panel: String,
     pub position: String,
-    /// One per citation, in the same order.
+    /// One per citation, in the same order; then SPECULATIVE if a claim has no evidence.
     pub evidence_types: Vec<EvidenceType>,
     pub evidence_citations: Vec<String>,
     /// `None` if the agent gave no valid confidence; there is no default.
     pub confidence: Option<Confidence>,
     pub tokens_used: u64,
+    /// The confidence band that its evidence allows, such as `MEDIUM-HIGH` (E-04).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub evidence_allows: Option<Level>,
+    /// The stated confidence compared with that band: `within`, `overconfident` or `underconfident`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub calibration: Option<Calibration>,
+    /// The claims and evidence that changed its position (E-20).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved_by: Vec<String>,
+    /// Whether it changed its position without naming new claims or evidence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved_unexplained: bool,
 }
 
 /// A claim and its evidence, from the last statement of each agent about it.
@@ -81,6 +95,10 @@ pub struct ClaimRecord {
     /// Empty for a guess (E-02).
     #[serde(default)]
     pub evidence: Vec<ClaimEvidence>,
+    /// The confidence band that its evidence allows (E-04).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub allows: Option<Level>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,7 +121,8 @@ pub struct RoundMetrics {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinalConsensus {
-    pub decision: String,
+    /// `None` if the panel is divided and no person decided.
+    pub decision: Option<String>,
     pub rationale: String,
     pub confidence: Option<Confidence>,
     pub supporting_evidence: Vec<SupportingEvidence>,

@@ -42,11 +42,14 @@ pub fn report(post_mortem: &PostMortem, learned: Option<(&LearningUpdates, &Know
     }
 }
 
+const NO_DECISION: &str = "no decision was recorded";
+
 fn facts(post_mortem: &PostMortem) -> Vec<Fact> {
     let record = &post_mortem.record;
     let accuracy = post_mortem.assessment.decision_accuracy.value();
     let consensus = record.final_consensus.as_ref();
-    let decision = consensus.map_or("", |consensus| consensus.decision.trim());
+    let decision = consensus.and_then(|consensus| consensus.decision.as_deref());
+    let decision = decision.map_or(NO_DECISION, str::trim);
     let outcome = format!("{} accurate", percent(accuracy));
     vec![
         Fact::new("Project", record.project_name.clone()),

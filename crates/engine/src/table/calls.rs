@@ -1,19 +1,23 @@
-//! The model calls of one step: the first, more while the model uses tools (M-15), and one retry if the reply is invalid
-//! (C-05). A call whose reply was truncated is retried with a larger token limit.
+//! The model calls of one step: the first, more while the model uses tools (M-15), one retry if the reply is invalid, and one
+//! call that puts an invalid reply into the schema (C-05). A call whose reply was truncated is retried with a larger token limit.
+//!
+//! An answered call that another call of the step follows is journaled first, as a note: a killed debate does not repeat it
+//! (C-08).
 
 use futures::StreamExt;
 use roundtable_core::usage::{Money, Price, Usage};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::journaling::{corrupt, note_event};
+use super::rescue::Rescued;
 use super::step::{Ask, Turn, deadline};
 use super::{Halt, SeatModel};
 use crate::event::{Event, Spent};
-use crate::journal::JournalError;
 use crate::model::{
     Delta, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker, ToolCall,
 };
-use crate::reply::{MainText, Reply, ReplyError, read};
+use crate::reply::{MainText, Reply, ReplyError, read, read_mended};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
 use crate::tokens;
 use crate::tools::{Exchange, Session, Toolbox};
@@ -29,6 +33,10 @@ pub(super) struct Failure {
 /// otherwise cost many times a normal reply.
 const MAX_TRUNCATION_RETRIES: u32 = 2;
 
+/// Keys of the notes on replies that were sent back, after the step's name.
+const FIRST: &str = "sent-back";
+const SECOND: &str = "sent-back-2";
+
 /// State of the calls of one step.
 pub(super) struct Calls<'a, 't, T> {
     pub(super) ask: &'a Ask<'t, T>,
@@ -38,10 +46,14 @@ pub(super) struct Calls<'a, 't, T> {
     pub(super) hash: &'a str,
     /// The schema sent with the request.
     pub(super) sent: &'a RawJson,
-    /// Usage of all calls of the step.
+    /// Usage of all calls of the seat's own model.
     pub(super) spent: Spent,
+    /// The model that put the reply into the schema, and its usage.
+    pub(super) rescued: Option<Rescued>,
     /// The fallback model, if one answered.
     pub(super) fallback: Option<Fallback>,
+    /// What the calls went without.
+    pub(super) notices: Vec<String>,
     /// The main text so far.
     pub(super) main: String,
     /// The prefix of `main` that listeners have received.
@@ -82,12 +94,28 @@ pub(super) fn cost(
 pub(super) struct Judged<T> {
     pub(super) turn: Turn<T>,
     pub(super) json: Value,
+    /// Remarks on what was cut or left out, for which it is not sent back.
+    pub(super) cuts: Vec<String>,
 }
 
-struct Said {
-    text: String,
+/// A reply of the model.
+pub(super) struct Said {
+    pub(super) text: String,
     calls: Vec<ToolCall>,
     finish: Finish,
+    /// Usage of its call.
+    pub(super) spent: Spent,
+}
+
+/// A reply that was sent back, as a note of the journal.
+#[derive(Serialize, Deserialize)]
+struct SentBack {
+    /// Hash of the step's request.
+    request: String,
+    said: String,
+    finish: Finish,
+    faults: Vec<String>,
+    spent: Spent,
 }
 
 impl<T> Judged<T> {
@@ -97,12 +125,13 @@ impl<T> Judged<T> {
 }
 
 impl<T: Reply> Calls<'_, '_, T> {
-    /// Makes the calls of the step. An invalid reply, or one that breaks a rule, is retried once with the reason (C-05).
+    /// Makes the calls of the step. An invalid reply, or one that breaks a rule, is retried once with the reason; if both are
+    /// invalid, one more call may put them into the schema (C-05).
     pub(super) async fn run(
         &mut self,
         mut request: Request,
     ) -> Result<Result<Judged<T>, Failure>, Halt> {
-        let said = match self.converse(&mut request).await? {
+        let mut said = match self.converse(&mut request).await? {
             Ok(said) => said,
             Err(error) => return Ok(Err(call_failure(&error))),
         };
@@ -116,50 +145,122 @@ impl<T: Reply> Calls<'_, '_, T> {
         if faults.is_empty() {
             return Ok(first.map_err(|error| reply_failure(&error, &said)));
         }
+        Box::pin(self.note_sent_back(FIRST, &mut said, &faults)).await?;
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let retry = self.retry_request(request, &said, &faults, void);
-        let second = match self.call(&retry).await? {
-            Ok(said) => self
-                .judge(&said)
-                .map_err(|error| reply_failure(&error, &said)),
+        let mut words = Vec::new();
+        let mut is_form = first.as_ref().err().is_some_and(ReplyError::is_about_form);
+        if is_form {
+            words.push(said.text.clone());
+        }
+        let again = match self.recall_sent_back(SECOND)? {
+            Some(again) => Ok(again),
+            None => self.call(&retry).await?,
+        };
+        let second = match again {
+            Ok(mut again) => match self.judge(&again) {
+                Ok(judged) => Ok(judged),
+                Err(error) => {
+                    let fault = error.to_string();
+                    Box::pin(self.note_sent_back(SECOND, &mut again, &[fault])).await?;
+                    if !error.has_no_reply() {
+                        is_form = error.is_about_form();
+                        words.push(again.text.clone());
+                    }
+                    Err(reply_failure(&error, &again))
+                }
+            },
             Err(error) => Err(Failure {
                 reason: error.to_string(),
                 said: Some(withhold_text(&said.text)),
             }),
         };
-        Ok(match (first, second) {
+        match (first, second) {
             // A reply that only broke a rule is usable, and paid for.
-            (Ok(first), Ok(second)) if second.breaks_more_than(&first) => Ok(first),
-            (_, Ok(second)) => Ok(second),
-            (Ok(first), Err(_)) => Ok(first),
-            (Err(_), Err(failure)) => Err(failure),
-        })
+            (Ok(first), Ok(second)) if second.breaks_more_than(&first) => Ok(Ok(first)),
+            (_, Ok(second)) => Ok(Ok(second)),
+            (Ok(first), Err(_)) => Ok(Ok(first)),
+            // Boxed: rare, and its state would enlarge every step.
+            (Err(_), Err(failure)) if is_form => Box::pin(self.rescue(words, failure)).await,
+            (Err(_), Err(failure)) => Ok(Err(failure)),
+        }
+    }
+
+    /// Journals an answered call before another one follows it, unless this is a replay. The reply is kept as it is journaled,
+    /// without withheld texts, so that a replay sends the same request.
+    async fn note_sent_back(
+        &self,
+        key: &str,
+        said: &mut Said,
+        faults: &[String],
+    ) -> Result<(), Halt> {
+        let table = self.ask.table;
+        let key = format!("{}/{key}", self.step);
+        said.text = withhold_text(&said.text);
+        if table.replay.note(&key).is_some() {
+            return Ok(());
+        }
+        let now = table.deps.clock.now();
+        let sent_back = SentBack {
+            request: self.hash.to_owned(),
+            said: said.text.clone(),
+            finish: said.finish,
+            faults: faults.iter().map(|fault| withhold_text(fault)).collect(),
+            spent: said.spent,
+        };
+        Ok(table.record(note_event(&key, &sent_back, now)?).await?)
+    }
+
+    /// The journaled reply of an interrupted run.
+    fn recall_sent_back(&mut self, key: &str) -> Result<Option<Said>, Halt> {
+        let key = format!("{}/{key}", self.step);
+        let Some(value) = self.ask.table.replay.note(&key) else {
+            return Ok(None);
+        };
+        let noted: SentBack = parse(&key, value)?;
+        if noted.request != self.hash {
+            return Err(self.drift());
+        }
+        self.add(&noted.spent);
+        Ok(Some(Said {
+            text: noted.said,
+            calls: Vec::new(),
+            finish: noted.finish,
+            spent: noted.spent,
+        }))
+    }
+
+    fn drift(&self) -> Halt {
+        Halt::Drift {
+            step: self.step.to_owned(),
+        }
     }
 
     /// Calls the model until it replies. Its tool calls are answered and journaled; exchanges in the journal are replayed
     /// (C-08).
     async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
         let Some(toolbox) = self.ask.toolbox.clone() else {
-            return self.call(request).await;
+            return match self.recall_sent_back(FIRST)? {
+                Some(said) => Ok(Ok(said)),
+                None => self.call(request).await,
+            };
         };
         let mut session = Session::default();
         for number in 1.. {
             let key = format!("{}/tools-{number}", self.step);
-            let exchange = match self.ask.table.replay.note(&key) {
-                Some(value) => self.recall(&key, value)?,
-                None => match self.use_tools(&key, request, &toolbox, &session).await? {
+            let exchange = if let Some(value) = self.ask.table.replay.note(&key) {
+                self.recall(&key, value)?
+            } else if let Some(said) = self.recall_sent_back(FIRST)? {
+                return Ok(Ok(said));
+            } else {
+                match self.use_tools(&key, request, &toolbox, &session).await? {
                     Used::Tools(exchange) => exchange,
                     Used::None(reply) => return Ok(reply),
-                },
+                }
             };
             session.add(&exchange);
             request.messages.extend(exchange.messages());
-            let mut used = self.spent;
-            used.cost = cost(
-                &used,
-                self.seat_model.price.as_ref(),
-                self.fallback.as_ref(),
-            );
+            let used = self.total();
             // With the budget spent, the model has to reply with what it has.
             let is_closed = session.is_over() || !self.ask.table.budget_tracker.has_left(&used);
             if let Some(tools) = request.tools.as_mut().filter(|_| is_closed) {
@@ -181,11 +282,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     ) -> Result<Used, Halt> {
         let table = self.ask.table;
         let started_at = table.deps.clock.now();
-        let before = std::mem::take(&mut self.spent);
-        let said = self.call(request).await;
-        let spent = std::mem::replace(&mut self.spent, before);
-        self.add(&spent);
-        let said = match said? {
+        let said = match self.call(request).await? {
             Ok(said) => said,
             Err(error) => return Ok(Used::None(Err(error))),
         };
@@ -199,32 +296,20 @@ impl<T: Reply> Calls<'_, '_, T> {
         self.spent.tool_turns += 1;
         let spent = Spent {
             tool_turns: 1,
-            ..spent
+            ..said.spent
         };
         let text = withhold_text(&said.text);
         let exchange = session.answer(toolbox, self.hash, text, said.calls, spent);
-        let value = serde_json::to_value(&exchange).map_err(|error| JournalError::Corrupt {
-            detail: error.to_string(),
-        })?;
+        let note = note_event(key, &exchange, started_at)?;
         self.restart("it uses tools");
-        let note = Event::Noted {
-            key: key.to_owned(),
-            value,
-            started_at,
-        };
         table.record(note).await?;
         Ok(Used::Tools(exchange))
     }
 
     fn recall(&mut self, key: &str, value: &Value) -> Result<Exchange, Halt> {
-        let exchange: Exchange =
-            Exchange::deserialize(value).map_err(|error| JournalError::Corrupt {
-                detail: format!("'{key}': {error}"),
-            })?;
+        let exchange: Exchange = parse(key, value)?;
         if exchange.request != self.hash {
-            return Err(Halt::Drift {
-                step: self.step.to_owned(),
-            });
+            return Err(self.drift());
         }
         let spent = exchange.spent;
         self.add(&spent);
@@ -232,16 +317,42 @@ impl<T: Reply> Calls<'_, '_, T> {
     }
 
     fn add(&mut self, spent: &Spent) {
-        self.spent.usage += spent.usage;
-        self.spent.calls += spent.calls;
-        self.spent.tool_turns += spent.tool_turns;
-        self.spent.retries += spent.retries;
-        self.spent.estimated |= spent.estimated;
+        self.spent.add(spent);
+    }
+
+    /// Usage and cost of all calls so far, the one of the rescuing model included.
+    pub(super) fn total(&self) -> Spent {
+        let mut total = self.spent;
+        total.cost = cost(
+            &total,
+            self.seat_model.price.as_ref(),
+            self.fallback.as_ref(),
+        );
+        if let Some(rescued) = &self.rescued {
+            total.add(&rescued.spent);
+            total.cost = match (total.cost, rescued.spent.cost) {
+                (Some(own), Some(rescue)) => Some(own + rescue),
+                _ => None,
+            };
+        }
+        total
+    }
+
+    /// One call, with its usage.
+    pub(super) async fn call(
+        &mut self,
+        request: &Request,
+    ) -> Result<Result<Said, ModelError>, Halt> {
+        let before = std::mem::take(&mut self.spent);
+        let said = self.untruncated(request).await;
+        let spent = std::mem::replace(&mut self.spent, before);
+        self.add(&spent);
+        Ok(said?.map(|said| Said { spent, ..said }))
     }
 
     /// One call. If the token limit truncated the reply before it was usable, the call is retried with a higher limit; this
     /// counts as one of the debate's retries.
-    async fn call(&mut self, request: &Request) -> Result<Result<Said, ModelError>, Halt> {
+    async fn untruncated(&mut self, request: &Request) -> Result<Result<Said, ModelError>, Halt> {
         self.spent.calls += 1;
         let mut said = self.interruptible_attempt(request).await?;
         for doublings in 1..=MAX_TRUNCATION_RETRIES {
@@ -285,8 +396,8 @@ impl<T: Reply> Calls<'_, '_, T> {
         }
     }
 
-    fn judge(&self, said: &Said) -> Result<Judged<T>, ReplyError> {
-        let reply = read::<T>(&said.text, said.finish, self.sent)?;
+    pub(super) fn judge(&self, said: &Said) -> Result<Judged<T>, ReplyError> {
+        let (reply, cuts) = read_mended::<T>(&said.text, said.finish, self.sent)?;
         let (reply, json, withheld) = apply_safety(reply)?;
         let unusable = (self.ask.demand)(&reply);
         if !unusable.is_empty() {
@@ -300,7 +411,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             withheld,
             spent: Spent::default(),
         };
-        Ok(Judged { turn, json })
+        Ok(Judged { turn, json, cuts })
     }
 
     /// The request with the faults of the first reply appended.
@@ -382,6 +493,11 @@ impl<T: Reply> Calls<'_, '_, T> {
                     usage_before = usage;
                     instead = Some(*fallback);
                 }
+                Some(Ok(Delta::Notice(notice))) => {
+                    if !self.notices.contains(&notice) {
+                        self.notices.push(notice);
+                    }
+                }
                 Some(Ok(Delta::Finish(finish))) => break Ok(finish),
                 Some(Err(error)) => break Err(error),
                 None => {
@@ -419,6 +535,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             text,
             calls,
             finish,
+            spent: Spent::default(),
         })
     }
 
@@ -438,7 +555,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         }
     }
 
-    fn restart(&mut self, reason: &str) {
+    pub(super) fn restart(&mut self, reason: &str) {
         self.main.clear();
         self.announced.clear();
         self.ask.table.announce(Event::StepRestarted {
@@ -446,6 +563,10 @@ impl<T: Reply> Calls<'_, '_, T> {
             reason: withhold_text(reason),
         });
     }
+}
+
+fn parse<N: for<'de> Deserialize<'de>>(key: &str, value: &Value) -> Result<N, Halt> {
+    N::deserialize(value).map_err(|error| corrupt(key, &error).into())
 }
 
 /// Outcome of a call with tools.

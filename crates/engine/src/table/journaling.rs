@@ -241,7 +241,7 @@ impl Table {
     }
 }
 
-fn note_event(
+pub(super) fn note_event(
     key: &str,
     value: &impl Serialize,
     started_at: Millis,
@@ -254,7 +254,7 @@ fn note_event(
     })
 }
 
-fn corrupt(key: &str, error: &serde_json::Error) -> JournalError {
+pub(super) fn corrupt(key: &str, error: &serde_json::Error) -> JournalError {
     JournalError::Corrupt {
         detail: format!("'{key}': {error}"),
     }

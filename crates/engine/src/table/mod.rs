@@ -6,6 +6,7 @@ mod fingerprint;
 mod journaling;
 mod person;
 mod replay;
+mod rescue;
 mod step;
 mod write_queue;
 
@@ -24,8 +25,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::embedder::Embedder;
-use crate::event::{End, Entry, Event, Millis, Seated, Setup};
-use crate::journal::{Journal, JournalError, Keyed};
+use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
+use crate::journal::{Journal, JournalError, Keyed, current};
 use crate::model::Model;
 use crate::prompt::{PromptError, Prompts};
 use crate::reasoning::Library;
@@ -35,6 +36,7 @@ use crate::totals::Sum;
 
 pub use crate::budget::{Budget, Exhausted};
 pub use person::{CONTINUE, DecisionError, STOP, decide, end_offline, open_question, say_offline};
+pub use rescue::FastModel;
 pub use step::{Ask, Turn};
 
 use crate::budget::BudgetTracker;
@@ -84,6 +86,8 @@ pub struct SeatModel {
 /// can differ between two runs of the same setup is passed in here, so that a test can replace it.
 pub struct TableDeps {
     pub seat_models: HashMap<String, SeatModel>,
+    /// The model that puts invalid replies into their schema (C-05); the seat's own if there is none.
+    pub fast_model: Option<FastModel>,
     pub embedder: Option<Arc<dyn Embedder>>,
     pub scale: Scale,
     pub prompts: Arc<Prompts>,
@@ -159,10 +163,11 @@ impl Table {
         let mut entries = deps.journal.load().await?;
         let now = deps.clock.now();
         if let Some(generation) = next_generation(&entries) {
+            let from = first_failure(&entries);
             let entry = Entry {
                 seq: entries.last().map_or(1, |last| last.seq + 1),
                 at: now,
-                event: Event::Reopened { generation },
+                event: Event::Reopened { generation, from },
             };
             deps.journal.append(vec![keyed(&entry, generation)]).await?;
             entries.push(entry);
@@ -175,7 +180,7 @@ impl Table {
         }
         let deadline = budget_tracker.deadline(now, busy_ms(&entries));
         let person = Person::with_words(words_in(&entries).cloned().collect());
-        let replay = Replay::of(entries);
+        let replay = Replay::of(&entries);
         if replay.setup.as_ref().is_some_and(|known| **known != setup) {
             return Err(Halt::OtherSetup);
         }
@@ -347,7 +352,9 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
     for entry in entries {
         match &entry.event {
             Event::Ended(_) => is_ended = true,
-            Event::Reopened { generation: number } => {
+            Event::Reopened {
+                generation: number, ..
+            } => {
                 generation = *number;
                 is_ended = false;
             }
@@ -355,6 +362,25 @@ fn next_generation(entries: &[Entry]) -> Option<u32> {
         }
     }
     is_ended.then_some(generation + 1)
+}
+
+/// The entry of the first failed step of a debate that ended without it. A debate that was interrupted or that its budget ended
+/// continues where it was instead.
+fn first_failure(entries: &[Entry]) -> Option<u64> {
+    let end = entries.iter().rev().find_map(|entry| entry.event.ended())?;
+    if end.ran_out() || end.state == State::Cancelled {
+        return None;
+    }
+    let current = current(entries);
+    let is_retried = |failed: &Entry, step: &str| {
+        let later = current.iter().filter(|entry| entry.seq > failed.seq);
+        let mut finished = later.filter_map(|entry| entry.event.finished());
+        finished.any(|finished| finished.call.step == step)
+    };
+    current.iter().find_map(|entry| {
+        let step = &entry.event.failed()?.call.step;
+        (!is_retried(entry, step)).then_some(entry.seq)
+    })
 }
 
 fn keyed(entry: &Entry, generation: u32) -> Keyed {
@@ -374,7 +400,8 @@ pub fn span_of(entry: &Entry) -> Option<(Millis, Millis)> {
     if let Event::Noted { started_at, .. } = &entry.event {
         return Some((*started_at, entry.at));
     }
-    entry.event.call().map(|call| {
+    let finished = entry.event.finished().map(|step| &step.call);
+    finished.or_else(|| entry.event.call()).map(|call| {
         let end = call.started_at + call.spent.latency_ms;
         (call.started_at, end)
     })

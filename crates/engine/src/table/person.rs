@@ -225,9 +225,12 @@ pub async fn end_offline(
         entries = journal.load().await?;
     }
     let reopened = next_generation(&entries);
-    let generation = reopened.unwrap_or_else(|| Replay::of(entries.clone()).generation);
+    let generation = reopened.unwrap_or_else(|| Replay::of(&entries).generation);
     let next = entries.last().map_or(1, |last| last.seq + 1);
-    let reopening = reopened.map(|generation| Event::Reopened { generation });
+    let reopening = reopened.map(|generation| Event::Reopened {
+        generation,
+        from: None,
+    });
     let events = reopening.into_iter().chain([Event::Ended(Arc::new(end))]);
     let batch = (next..)
         .zip(events)

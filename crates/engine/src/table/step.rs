@@ -7,7 +7,7 @@ use minijinja::value::{Serde, merge_maps};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::calls::{self, Calls, Failure, Judged};
+use super::calls::{Calls, Failure, Judged};
 use super::replay::Known;
 use super::{Halt, Missing, Table, fingerprint, lock};
 use crate::budget::Exhausted;
@@ -41,13 +41,13 @@ type Render<'t, T> = Box<dyn Fn(&T) -> String + Send + Sync + 't>;
 #[must_use = "nothing is asked before `send`"]
 pub struct Ask<'t, T> {
     pub(super) table: &'t Table,
-    seat: String,
+    pub(super) seat: String,
     verb: String,
     phase: Option<&'static str>,
     round: u32,
     prompt: String,
     context: minijinja::Value,
-    refinement: Refinement,
+    pub(super) refinement: Refinement,
     images: Vec<Image>,
     is_last: bool,
     pub(super) toolbox: Option<Toolbox>,
@@ -55,7 +55,6 @@ pub struct Ask<'t, T> {
     pub(super) demand: Check<'t, T>,
     pub(super) render: Render<'t, T>,
 }
-
 impl<'t, T: Reply> Ask<'t, T> {
     pub(super) fn new(table: &'t Table, seat: &str, verb: &str) -> Self {
         Self {
@@ -177,6 +176,9 @@ impl<'t, T: Reply> Ask<'t, T> {
         if let Some(known) = table.replay.step(&step) {
             return self.recall(&known, &hash);
         }
+        if let Some((notes, reply)) = table.replay.reusable(&step, &hash) {
+            return Box::pin(self.reuse(notes, reply)).await;
+        }
         let expected = request.texts().map(tokens::estimate).sum();
         table.flush().await?;
         let reservation = table
@@ -198,14 +200,21 @@ impl<'t, T: Reply> Ask<'t, T> {
             hash: &hash,
             sent: &sent.json,
             spent: Spent::default(),
+            rescued: None,
             fallback: None,
+            notices: Vec::new(),
             main: String::new(),
             announced: String::new(),
         };
         let outcome = calls.run(request).await?;
-        let (mut spent, announced, fallback) = (calls.spent, calls.announced, calls.fallback);
+        let mut spent = calls.total();
+        let notices = std::mem::take(&mut calls.notices);
         spent.latency_ms = table.deps.clock.now().saturating_sub(started_at);
-        spent.cost = calls::cost(&spent, seat_model.price.as_ref(), fallback.as_ref());
+        let rescued_by = calls
+            .rescued
+            .filter(|_| outcome.is_ok())
+            .map(|rescued| rescued.by);
+        let (announced, fallback) = (calls.announced, calls.fallback);
         table.budget_tracker.settle(reservation, &spent);
         let call = Call {
             step,
@@ -224,7 +233,12 @@ impl<'t, T: Reply> Ask<'t, T> {
             because: withhold_text(&f.instead.because),
         });
         drop(in_flight);
-        self.conclude(call, outcome, instead_of, &announced).await
+        let origin = Origin {
+            instead_of,
+            rescued_by,
+            notices,
+        };
+        self.conclude(call, outcome, origin, &announced).await
     }
 
     fn request(&self, seated: &Seated) -> Result<Request, Halt> {
@@ -282,6 +296,17 @@ impl<'t, T: Reply> Ask<'t, T> {
         }
     }
 
+    /// Journals an earlier reply to the same request again, at its place in the debate as it is played now.
+    async fn reuse(&self, notes: Vec<Event>, step: FinishedStep) -> Result<Option<Turn<T>>, Halt> {
+        self.table.flush().await?;
+        let turn = self.recall(&Known::Finished(&step), &step.call.request)?;
+        for note in notes {
+            self.table.record(note).await?;
+        }
+        self.record(Event::StepFinished(Arc::new(step))).await?;
+        Ok(turn)
+    }
+
     fn mark_missing(&self, step: &str, reason: &str) {
         lock(&self.table.stats).missing.insert(
             step.to_owned(),
@@ -297,11 +322,16 @@ impl<'t, T: Reply> Ask<'t, T> {
         &self,
         call: Call,
         outcome: Result<Judged<T>, Failure>,
-        instead_of: Option<InsteadOf>,
+        origin: Origin,
         announced: &str,
     ) -> Result<Option<Turn<T>>, Halt> {
         match outcome {
-            Ok(Judged { mut turn, json }) => {
+            Ok(Judged {
+                mut turn,
+                json,
+                cuts,
+            }) => {
+                turn.remarks.extend(cuts);
                 turn.spent = call.spent;
                 self.announce_rest(&call.step, &turn.text, announced);
                 let finished = FinishedStep {
@@ -310,7 +340,10 @@ impl<'t, T: Reply> Ask<'t, T> {
                     text: turn.text.clone(),
                     remarks: turn.remarks.clone(),
                     withheld: turn.withheld.clone(),
-                    instead_of,
+                    instead_of: origin.instead_of,
+                    rescued_by: origin.rescued_by,
+                    reused: false,
+                    notices: origin.notices,
                 };
                 self.record(Event::StepFinished(Arc::new(finished))).await?;
                 Ok(Some(turn))
@@ -361,6 +394,13 @@ impl<'t, T: Reply> Ask<'t, T> {
     }
 }
 
+/// Which other models a reply comes from.
+struct Origin {
+    instead_of: Option<InsteadOf>,
+    rescued_by: Option<String>,
+    notices: Vec<String>,
+}
+
 /// Completes when the debate's time limit is reached.
 pub(super) async fn deadline(table: &Table) -> Exhausted {
     match table.deadline {
@@ -374,12 +414,12 @@ pub(super) async fn deadline(table: &Table) -> Exhausted {
 }
 
 /// `qwen3:32b` of `ollama:qwen3:32b`.
-fn model_part(name: &str) -> &str {
+pub(super) fn model_part(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, model)| model)
 }
 
 /// Each step derives its own seed from the debate's, so that adding a step does not change the others.
-fn seed_for(seed: u64, step: &str) -> u64 {
+pub(super) fn seed_for(seed: u64, step: &str) -> u64 {
     let digest = Sha256::digest(format!("{seed}/{step}"));
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&digest[..8]);

@@ -52,7 +52,7 @@ async fn c07_calls_in_flight_are_kept_when_the_budget_ends_the_round() {
     let model = Scripted::new(good_script);
     let journal = Arc::<MemoryJournal>::default();
     let budget = Budget {
-        max_tokens: Some(100),
+        max_tokens: Some(300),
         ..Budget::default()
     };
     let table = Table::open(
@@ -182,7 +182,8 @@ async fn run_step(
         .await
         .unwrap();
     opening(&table, "proposer").send().await.unwrap();
-    let entry = serde_json::to_value(&journal.keyed()[1].entry.event).unwrap();
+    let last = journal.keyed().pop().unwrap().entry.event;
+    let entry = serde_json::to_value(&last).unwrap();
     let requests = model.heard().into_iter();
     (
         entry,
@@ -612,4 +613,88 @@ async fn c08_a_finished_step_is_written_while_others_are_in_flight() {
     opening(&table, "proposer").send().await.unwrap().unwrap();
     assert_eq!(journal.kept.keyed().len(), 2);
     drop(working);
+}
+
+/// C-06, C-08: of a parallel round, only the failed seat is asked again. The replies of the others are used again, count once in
+/// the totals, and the journal has each of them in the new generation.
+#[tokio::test]
+async fn c06_replies_to_the_same_request_are_used_again() {
+    let seats = ["proposer", "skeptic", "synthesizer"];
+    let journal = Arc::<MemoryJournal>::default();
+    let failing = Scripted::new(|request: &Request, before| {
+        if before == 0 {
+            return Err(ModelError::Unreachable {
+                detail: "gone".into(),
+            });
+        }
+        good_script(request, before)
+    });
+    let whole = Scripted::new(good_script);
+    for (model, present) in [(&failing, 2), (&whole, 3)] {
+        let deps = deps(model, Arc::clone(&journal) as Arc<dyn Journal>);
+        let table = Table::open(setup("Why?"), Budget::default(), deps)
+            .await
+            .unwrap();
+        let asks = seats.map(|seat| opening(&table, seat).send());
+        let turns = all(asks).await.unwrap();
+        assert_eq!(turns.iter().flatten().count(), present);
+        let end = End {
+            state: State::Partial,
+            reason: None,
+            result: None,
+        };
+        table.end(Arc::new(end)).await.unwrap();
+    }
+    assert_eq!(whole.heard().len(), 1);
+    let keys: Vec<_> = journal.keyed().into_iter().map(|keyed| keyed.key).collect();
+    assert_eq!(
+        keys[4..],
+        [
+            "ended!0",
+            "reopened!1",
+            "r1/proposer/propose@1",
+            "r1/skeptic/propose@1",
+            "r1/synthesizer/propose@1",
+            "ended!1"
+        ]
+    );
+    let entries = crate::scripted::entries(&journal);
+    let totals = |entries: &[Entry]| crate::totals::Totals::of(entries).debate;
+    assert_eq!(totals(&entries).calls, 4);
+    assert_eq!(totals(&current(&entries)), totals(&entries));
+    assert_eq!(current(&current(&entries)), current(&entries));
+}
+
+/// C-08: the request of a step before the failure may not change; that is a different debate.
+#[tokio::test]
+async fn c08_a_changed_request_before_the_failure_is_a_drift() {
+    let journal = Arc::<MemoryJournal>::default();
+    let model = Scripted::new(|request: &Request, before| {
+        if before == 1 {
+            return Err(ModelError::Unreachable {
+                detail: "gone".into(),
+            });
+        }
+        good_script(request, before)
+    });
+    let open = || async {
+        let deps = deps(&model, Arc::clone(&journal) as Arc<dyn Journal>);
+        Table::open(setup("Why?"), Budget::default(), deps)
+            .await
+            .unwrap()
+    };
+    let table = open().await;
+    opening(&table, "proposer").send().await.unwrap();
+    opening(&table, "skeptic").send().await.unwrap();
+    let end = End {
+        state: State::Partial,
+        reason: None,
+        result: None,
+    };
+    table.end(Arc::new(end)).await.unwrap();
+    let table = open().await;
+    let other = json!({ "question": "How?", "templates": [] });
+    let ask = table.ask::<Opening>("proposer", "propose").in_round(1);
+    let halt = ask.prompt("dialectic/propose", other).send().await;
+    assert!(matches!(halt, Err(Halt::Drift { .. })));
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
 use crate::config::Origin;
-use crate::format::{duration, short};
+use crate::format::{duration, per_million, short};
 use crate::model_probe::trial;
 use crate::models::{Choice, ModelPreferences, Search, discover};
 use crate::server::App;
@@ -72,13 +72,7 @@ fn tier(app: &App, title: &str, choice: Option<&Choice>, can_test: bool) -> Tier
         };
     };
     let price = app.context.models.price(&choice.model);
-    let price = price.map_or_else(
-        || "price unknown".into(),
-        |price| {
-            let (input, output) = (price.input, price.output);
-            format!("${input} in, ${output} out per million tokens")
-        },
-    );
+    let price = price.map_or_else(|| "price unknown".into(), per_million);
     Tier {
         title: title.to_owned(),
         model: choice.model.to_string(),

@@ -244,7 +244,7 @@ fn faults_of_scores(judge: &Judge, scores: &[Scored]) -> Vec<String> {
         if !judge.dimensions.contains(name) {
             let known = judge.dimensions.join(", ");
             faults.push(format!(
-                "'{name}' is no dimension of yours; they are: {known}."
+                "'{name}' is no dimension of this judge; they are: {known}."
             ));
         } else if scored.confidence.0.is_none() {
             faults.push(format!(
@@ -262,7 +262,7 @@ fn faults_of_claims(judge: &Judge, text: &str) -> Option<String> {
     let claims = claims_of_proof(text);
     (!claims.is_empty()).then(|| {
         format!(
-            "Nothing here can be proven, but you write '{}'. Say what speaks for it and what against.",
+            "Nothing here can be proven, but it says '{}'. Say what speaks for it and what against.",
             claims.join("', '")
         )
     })
@@ -287,13 +287,13 @@ pub(super) fn faults_of_revision(
         has_changed |= !is_same;
         if !is_same && !is_explained(reply, name, &names) {
             faults.push(format!(
-                "You changed '{name}' from {before} to {} without saying why and which peer moved you.",
+                "'{name}' is changed from {before} to {} without a reason and a peer. Say why and which peer moved you.",
                 scored.score
             ));
         }
         if is_same && reply.changes.iter().any(|change| change.dimension == *name) {
             faults.push(format!(
-                "You say that '{name}' changed, but its score is the same."
+                "'{name}' is listed as changed, but its score is the same."
             ));
         }
         for peer in peers {
@@ -302,14 +302,16 @@ pub(super) fn faults_of_revision(
                 && !disputes(reply, &peer.spec.seat)
             {
                 faults.push(format!(
-                    "You stay more than 20 points away from {} on '{name}' without saying what you dispute and why.",
+                    "It stays more than 20 points away from {} on '{name}' without a dispute. Say what you dispute and why.",
                     peer.spec.seat
                 ));
             }
         }
     }
     if !has_changed && reply.stands_because.trim().is_empty() {
-        faults.push("You changed nothing and do not say why your first judgement stands.".into());
+        faults.push(
+            "Nothing is changed, and there is no reason why the first judgement stands.".into(),
+        );
     }
     faults
 }

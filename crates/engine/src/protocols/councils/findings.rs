@@ -28,6 +28,9 @@ pub struct FindingAnswer {
     pub moved: Option<DimensionMove>,
     /// Why a number that should have been moved was not.
     pub refused: Option<String>,
+    /// Why an accepted finding moves no number.
+    #[serde(default)]
+    pub no_move_because: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,9 +86,12 @@ pub(super) fn resolve_findings(
                     (None, Some(why))
                 }
             };
+            let is_still = given.decision == Decision::Accepted && moved.is_none();
             FindingAnswer {
                 decision: given.decision,
                 reason: given.reason.clone(),
+                no_move_because: no_move_because(finding, given)
+                    .filter(|_| is_still && refused.is_none()),
                 moved,
                 refused,
             }
@@ -110,21 +116,34 @@ pub(super) fn resolve_findings(
     resolved
 }
 
-/// The score that an answer moves. An accepted finding moves one, except for overconfidence, which has lowered the confidence
-/// already.
+/// Why no score moves. Overconfidence has lowered the confidence already.
+fn no_move_because(finding: &Finding, answer: &Answer) -> Option<String> {
+    let given = answer.no_move_because.trim();
+    if !given.is_empty() {
+        return Some(given.to_owned());
+    }
+    (finding.category == Category::Overconfidence)
+        .then(|| "it lowers the confidence, not a score".to_owned())
+}
+
+/// The score that an answer moves. An accepted finding moves one or says why none moves (T-14).
 fn apply(
     finding: &Finding,
     answer: &Answer,
     scores: &BTreeMap<String, OutOfHundred>,
 ) -> Result<Option<DimensionMove>, String> {
+    if answer.reason.trim().is_empty() {
+        return Err("the answer has no reason.".into());
+    }
     match (answer.decision, answer.moves.first()) {
         (Decision::Rejected, None) => Ok(None),
         (Decision::Rejected, Some(_)) => {
             Err("a rejected finding moves no number; accept it or leave 'moves' empty.".into())
         }
-        (Decision::Accepted, None) if finding.category == Category::Overconfidence => Ok(None),
+        (Decision::Accepted, None) if no_move_because(finding, answer).is_some() => Ok(None),
         (Decision::Accepted, None) => Err(
-            "an accepted finding moves a number; name it in 'moves', or reject it with the reason."
+            "it is accepted, but moves no number and does not say why. Name the number in 'moves', or say in 'no_move_because' why \
+             none moves."
                 .into(),
         ),
         (Decision::Accepted, Some(wanted)) => {
@@ -132,7 +151,9 @@ fn apply(
             let from = scores.get(name);
             let from =
                 *from.ok_or_else(|| format!("'{name}' has no score that could be moved."))?;
-            let change = moved(from, wanted.to, Limit::Finding)
+            let to = wanted.to.0;
+            let to = to.ok_or_else(|| format!("'{name}' can only become a score from 0 to 100."))?;
+            let change = moved(from, to, Limit::Finding)
                 .map_err(|error| format!("'{name}' {error}."))?;
             Ok(Some(DimensionMove {
                 dimension: name.clone(),

@@ -1,4 +1,4 @@
-use super::super::replies::{Moved, Severity};
+use super::super::replies::{Moved, Severity, Stated};
 use super::*;
 
 fn finding(category: Category) -> Finding {
@@ -19,10 +19,11 @@ fn answer(id: &str, decision: Decision, to: Option<f64>) -> Answer {
         moves: to
             .map(|to| Moved {
                 dimension: "hook".into(),
-                to: OutOfHundred::new(to).unwrap(),
+                to: Stated(OutOfHundred::new(to).ok()),
             })
             .into_iter()
             .collect(),
+        no_move_because: String::new(),
     }
 }
 
@@ -71,7 +72,7 @@ fn t10_a_move_beyond_the_limit_is_rejected() {
     assert!(found.moves.is_empty());
     assert_eq!(
         found.faults,
-        ["K1: 'hook' from 60.0 to 49.9 is more than the 10 points that are allowed."]
+        ["K1: 'hook' from 60 to 49.9 is 10.1 points; at most 10 are allowed."]
     );
     assert!(found.findings[0].answer.as_ref().unwrap().refused.is_some());
 }
@@ -109,4 +110,56 @@ fn t10_missing_and_incomplete_answers_are_faults() {
         ],
     );
     assert_eq!(unknown, ["There is no finding 'K7'."]);
+}
+
+/// T-14: an accepted finding moves a number or says why none moves; a score out of range or an empty reason costs the move.
+#[test]
+fn t14_an_accepted_finding_without_a_move_says_why() {
+    use Category::{LogicalFlaw, Overconfidence};
+    let still = Answer {
+        no_move_because: "The score stands on other evidence.".into(),
+        ..answer("K1", Decision::Accepted, None)
+    };
+    for (category, given, why, faults) in [
+        (
+            LogicalFlaw,
+            still.clone(),
+            Some("The score stands on other evidence."),
+            0,
+        ),
+        (LogicalFlaw, answer("K1", Decision::Accepted, None), None, 1),
+        (
+            Overconfidence,
+            answer("K1", Decision::Accepted, None),
+            Some("it lowers the confidence, not a score"),
+            0,
+        ),
+        (
+            LogicalFlaw,
+            answer("K1", Decision::Accepted, Some(55.0)),
+            None,
+            0,
+        ),
+        (
+            LogicalFlaw,
+            answer("K1", Decision::Accepted, Some(110.0)),
+            None,
+            1,
+        ),
+        (
+            LogicalFlaw,
+            Answer {
+                reason: " ".into(),
+                ..answer("K1", Decision::Accepted, Some(55.0))
+            },
+            None,
+            1,
+        ),
+    ] {
+        let found = resolved(&[category], std::slice::from_ref(&given));
+        assert_eq!(found.faults.len(), faults, "{given:?}: {:?}", found.faults);
+        let answer = found.findings[0].answer.as_ref().unwrap();
+        assert_eq!(answer.no_move_because.as_deref(), why);
+        assert_eq!(answer.refused.is_some(), faults == 1);
+    }
 }

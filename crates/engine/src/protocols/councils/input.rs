@@ -1,11 +1,13 @@
 //! The input of a councils debate and its validation. Content too long for the models is cut, and the result says what was
 //! left out.
 
+use roundtable_core::characters::plain_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Councils, Given, Kind, Mode, Package, Rules};
 use crate::cast::Cast;
+use crate::cast::councils::CouncilsSpec;
 use crate::model::Image;
 use crate::protocol::{Context, EmbedderUse, Fault, Plan, Protocol, Request, SeatModels};
 
@@ -46,7 +48,8 @@ pub(super) fn validate(
         }
         Ok(_) => {}
     }
-    let parts = content(&request.question, input.parts, &mut faults);
+    let has_images = !input.images.is_empty();
+    let parts = content(&request.question, input.parts, has_images, &mut faults);
     let (Ok(cast), true) = (cast, faults.is_empty()) else {
         return Err(faults);
     };
@@ -56,7 +59,9 @@ pub(super) fn validate(
         Mode::Fast => cast.on_the_fast_tier(),
     };
     let title = input.title.unwrap_or_else(|| {
-        let names = parts.iter().map(|part| part.name.clone());
+        let images = input.images.iter().map(|image| image.name.clone());
+        let images = images.filter(|_| parts.is_empty());
+        let names = parts.iter().map(|part| part.name.clone()).chain(images);
         names.collect::<Vec<_>>().join(", ")
     });
     let limit = context.max_question_tokens;
@@ -82,8 +87,16 @@ pub(super) fn validate(
     ))
 }
 
-/// The parts that are given, or the question itself.
-fn content(question: &str, mut parts: Vec<Given>, faults: &mut Vec<Fault>) -> Vec<Given> {
+/// The parts that are given, or the question itself. Pictures need no text.
+fn content(
+    question: &str,
+    mut parts: Vec<Given>,
+    has_images: bool,
+    faults: &mut Vec<Fault>,
+) -> Vec<Given> {
+    if parts.is_empty() && has_images && question.trim().is_empty() {
+        return parts;
+    }
     let is_question = parts.is_empty();
     if is_question {
         parts.push(Given {
@@ -92,7 +105,8 @@ fn content(question: &str, mut parts: Vec<Given>, faults: &mut Vec<Fault>) -> Ve
             text: question.to_owned(),
         });
     }
-    for (index, part) in parts.iter().enumerate() {
+    for (index, part) in parts.iter_mut().enumerate() {
+        part.name = plain_name(&part.name);
         let at = if is_question {
             "/question".to_owned()
         } else {
@@ -105,7 +119,7 @@ fn content(question: &str, mut parts: Vec<Given>, faults: &mut Vec<Fault>) -> Ve
             faults.push(Fault::new(at, format!("{} is not text", part.name)));
         }
     }
-    if parts.iter().all(|part| part.kind == Kind::Metadata) {
+    if !has_images && parts.iter().all(|part| part.kind == Kind::Metadata) {
         faults.push(Fault::new(
             "/rules/parts",
             "there is metadata but no content that it belongs to",
@@ -114,19 +128,20 @@ fn content(question: &str, mut parts: Vec<Given>, faults: &mut Vec<Fault>) -> Ve
     parts
 }
 
-/// Every seat gets the pictures, so every model needs vision.
+/// Every judge gets the pictures, so the model of every judge needs vision.
 fn check_vision(images: &[Image], cast: &Cast, models: &SeatModels) -> Result<(), Vec<Fault>> {
-    let blind = cast.seats.iter().find(|seat| {
-        let seat = models.get(&seat.name);
+    let mut judges = cast.panel.iter().flat_map(CouncilsSpec::judges);
+    let blind = judges.find(|(_, judge)| {
+        let seat = models.get(&judge.seat);
         seat.is_some_and(|seat| !seat.model.sees())
     });
     match (images.first(), blind) {
-        (Some(image), Some(seat)) => Err(vec![Fault::new(
+        (Some(image), Some((_, judge))) => Err(vec![Fault::new(
             "/rules/images",
             format!(
-                "{} is a picture, and the model of seat '{}' is not known to have vision: choose one that does with --model, or \
-                 leave the picture out",
-                image.name, seat.name
+                "{} is a picture, and the model of seat '{}' is not known to have vision: choose one that does with --model, set \
+                 `vision = true` for its provider in the configuration if it has, or leave the picture out",
+                image.name, judge.seat
             ),
         )]),
         _ => Ok(()),

@@ -5,7 +5,7 @@ use roundtable_core::councils::{BiasFigures, Limit, reach};
 use roundtable_core::forensics::LIMITS;
 use serde_json::{Value, json};
 
-use super::council_state::{CouncilState, JudgeState};
+use super::council_state::{CouncilState, JudgeState, SecondRound};
 use super::replies::{Critique, finding_id};
 use super::rules::{Mode, Rules};
 use super::scorecard::DimensionResult;
@@ -28,6 +28,8 @@ fn shared(rules: &Rules) -> Value {
         "parts": parts,
         "left_out": package.left_out(),
         "images": package.images.iter().map(|image| &image.name).collect::<Vec<_>>(),
+        // Pictures are sent to judges only: the others work with what the judges say.
+        "sees_images": false,
     })
 }
 
@@ -56,6 +58,7 @@ pub(super) fn evaluate(rules: &Rules, council: &CouncilState<'_>, judge: &Judge)
     with(
         shared(rules),
         json!({
+            "sees_images": true,
             "council": council.spec,
             "dimensions": rubric(rules, judge),
             "sub_scores": judge.sub_scores,
@@ -143,6 +146,20 @@ fn last_opinions(council: &CouncilState<'_>) -> Vec<Value> {
         .collect()
 }
 
+/// The first opinion of every judge that gave a second one.
+fn first_opinions(council: &CouncilState<'_>) -> Vec<Value> {
+    let revised = council
+        .judges
+        .iter()
+        .filter(|judge| matches!(judge.second, SecondRound::Given(_)));
+    revised
+        .filter_map(|judge| {
+            let text = &judge.first.as_ref()?.text;
+            Some(json!({ "judge": judge.spec.seat, "text": text, "is_scored": judge.spec.is_scored() }))
+        })
+        .collect()
+}
+
 pub(super) fn narrate(
     rules: &Rules,
     council: &CouncilState<'_>,
@@ -196,6 +213,7 @@ fn proceedings(
                 summary(council, results),
                 json!({
                     "judges": last_opinions(council),
+                    "first_round": [],
                     "response": council.response.as_ref().map(|turn| turn.text.clone()),
                     "rounds": if rules.mode == Mode::Full { 2 } else { 1 },
                 }),
@@ -234,10 +252,14 @@ pub(super) fn synthesise(
         .map(|(index, finding)| with(json!(finding), json!({ "id": finding_id(index) })))
         .collect();
     let all: Vec<DimensionResult> = scorecards.iter().flatten().cloned().collect();
+    let mut proceedings = proceedings(rules, councils, scorecards);
+    for (council, state) in proceedings.iter_mut().zip(councils) {
+        council["first_round"] = first_opinions(state).into();
+    }
     with(
         shared(rules),
         json!({
-            "councils": proceedings(rules, councils, scorecards),
+            "councils": proceedings,
             "disagreements": disagreements,
             "review": critique.map(|critique| critique.review.clone()),
             "findings": findings,

@@ -35,6 +35,9 @@ pub struct Record {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub user_rating: Option<u8>,
     pub user_comment: Option<String>,
     /// The version of the program that opened the debate.
@@ -51,13 +54,14 @@ impl Record {
             timestamp: header.timestamp,
             protocol: setup.protocol.clone(),
             title: setup.question.clone(),
-            state: status.state_without_waiting(),
+            state: status.state,
             reason: status.reason(),
             seed: setup.seed,
             models: header.models,
             result: status.verdict(),
             totals: header.totals,
             answered_instead: header.answered_instead,
+            notices: header.notices,
             user_rating: status.user_rating,
             user_comment: status.user_comment,
             program: setup.program.clone(),

@@ -6,12 +6,13 @@ use std::fmt::Write;
 
 use roundtable_core::bounded::{Adjustment, Confidence, OutOfHundred};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::reply::Reply;
 
-/// A judge's first word, blind (T-03).
+/// A judge's first word, blind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
@@ -19,15 +20,16 @@ pub struct Evaluation {
     #[schemars(length(min = 1, max = 12_000))]
     pub assessment: String,
     /// One for each dimension.
+    #[serde(deserialize_with = "with_valid_scores")]
     pub scores: Vec<Scored>,
     /// The judge's own finer marks.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "with_valid_scores")]
     pub sub_scores: Vec<SubScore>,
     #[schemars(length(min = 1, max = 8))]
     pub key_observations: Vec<String>,
 }
 
-/// A judge's second word, after having read its council (T-04).
+/// A judge's second word, after having read its council.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Revision {
@@ -35,8 +37,9 @@ pub struct Revision {
     #[schemars(length(min = 1, max = 12_000))]
     pub assessment: String,
     /// One for each dimension, changed or not.
+    #[serde(deserialize_with = "with_valid_scores")]
     pub scores: Vec<Scored>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "with_valid_scores")]
     pub sub_scores: Vec<SubScore>,
     /// One for each score that is not the same as before.
     #[serde(default)]
@@ -60,11 +63,12 @@ pub struct Revision {
 pub struct Scored {
     pub dimension: String,
     /// What in the content it rests on.
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub evidence: String,
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub reasoning: String,
     /// From 0 to 100.
+    #[schemars(with = "Stated<OutOfHundred>")]
     pub score: OutOfHundred,
     /// From 0 to 1.
     #[serde(default)]
@@ -76,6 +80,7 @@ pub struct Scored {
 #[schemars(inline)]
 pub struct SubScore {
     pub name: String,
+    #[schemars(with = "Stated<OutOfHundred>")]
     pub score: OutOfHundred,
 }
 
@@ -104,37 +109,91 @@ pub struct Dispute {
     pub reason: String,
 }
 
-/// A confidence as a judge stated it. Anything but a number from 0 to 1 counts as not stated; there is no default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+/// A number as a seat stated it. Anything but a number within the range counts as not stated: it costs the value, not the reply
+/// (T-14). There is no default.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct StatedConfidence(pub Option<Confidence>);
+pub struct Stated<T>(pub Option<T>);
 
-impl<'de> Deserialize<'de> for StatedConfidence {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        let confidence = value
-            .as_f64()
-            .and_then(|number| Confidence::new(number).ok());
-        Ok(Self(confidence))
+pub(super) type StatedConfidence = Stated<Confidence>;
+
+impl<T> Default for Stated<T> {
+    fn default() -> Self {
+        Self(None)
     }
 }
 
-impl JsonSchema for StatedConfidence {
+/// A number with a range.
+pub trait Ranged: TryFrom<f64> {
+    /// The schema that is sent to models.
+    fn range() -> Value;
+}
+
+impl Ranged for Confidence {
+    fn range() -> Value {
+        json!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
+impl Ranged for OutOfHundred {
+    fn range() -> Value {
+        json!({ "type": "number", "minimum": 0, "maximum": 100 })
+    }
+}
+
+impl Ranged for Adjustment {
+    fn range() -> Value {
+        json!({ "type": "number", "minimum": -0.2, "maximum": 0.1 })
+    }
+}
+
+impl<'de, T: Ranged> Deserialize<'de> for Stated<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let number = value.as_f64();
+        Ok(Self(number.and_then(|number| T::try_from(number).ok())))
+    }
+}
+
+impl<T: Ranged> JsonSchema for Stated<T> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        "stated confidence".into()
+        "stated number".into()
     }
 
-    /// The schema asks for a number but accepts anything: scores are useful without a confidence.
+    /// The schema asks for a number but accepts anything.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "x-sent": { "type": "number", "minimum": 0, "maximum": 1 } })
+        json_schema!({ "x-sent": T::range() })
     }
 }
 
-/// The lead's account of its council (T-07).
+/// The items with a valid score. A reply whose items are all invalid is invalid.
+fn with_valid_scores<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let items = Vec::<Value>::deserialize(deserializer)?;
+    let count = items.len();
+    let mut error = None;
+    let valid: Vec<T> = items
+        .into_iter()
+        .filter_map(|item| {
+            serde_json::from_value(item)
+                .inspect_err(|invalid| error = Some(invalid.to_string()))
+                .ok()
+        })
+        .collect();
+    match error {
+        Some(error) if valid.is_empty() && count > 0 => Err(D::Error::custom(error)),
+        Some(_) | None => Ok(valid),
+    }
+}
+
+/// The lead's account of its council.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Narrative {
@@ -151,11 +210,11 @@ pub struct Narrative {
 #[schemars(inline)]
 pub struct Merged {
     pub judge: String,
-    #[schemars(length(min = 1, max = 1000))]
+    #[schemars(length(max = 1000))]
     pub observation: String,
 }
 
-/// A council's answer to what the others found (T-08).
+/// A council's answer to what the others found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Response {
@@ -163,10 +222,10 @@ pub struct Response {
     #[schemars(length(min = 1, max = 8000))]
     pub view: String,
     /// Tensions between the two.
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub tensions: String,
     /// What the other council's findings show that we missed.
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub missed: String,
     /// Numbers of ours that change; usually few or none.
     #[schemars(length(max = 20))]
@@ -178,12 +237,12 @@ pub struct Response {
 #[schemars(inline)]
 pub struct Shift {
     pub dimension: String,
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub reason: String,
-    pub to: OutOfHundred,
+    pub to: Stated<OutOfHundred>,
 }
 
-/// The critic's review (T-09).
+/// The critic's review.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Critique {
@@ -199,8 +258,10 @@ pub struct Critique {
     #[schemars(length(max = 20))]
     pub disagreements: Vec<Ruling>,
     /// What the findings do to the confidence in the whole: from -0.2 to +0.1.
-    pub confidence_adjustment: Adjustment,
-    #[schemars(length(min = 1, max = 2000))]
+    #[serde(default)]
+    pub confidence_adjustment: Stated<Adjustment>,
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
     pub adjustment_reason: String,
 }
 
@@ -211,13 +272,13 @@ pub struct Finding {
     pub category: Category,
     pub severity: Severity,
     /// The judge, council or dimension it is about.
-    #[schemars(length(min = 1, max = 300))]
+    #[schemars(length(max = 300))]
     pub about: String,
     /// What is wrong.
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub problem: String,
     /// Where that can be seen.
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub evidence: String,
 }
 
@@ -272,11 +333,11 @@ pub struct Ruling {
     /// The id of the disagreement.
     pub disagreement: String,
     /// Which side has the better reasons, or why it cannot be settled.
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub answer: String,
 }
 
-/// The orchestrator's last word (T-10).
+/// The orchestrator's last word.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synthesis {
@@ -298,11 +359,15 @@ pub struct Answer {
     /// The id of the finding.
     pub finding: String,
     pub decision: Decision,
-    #[schemars(length(min = 1, max = 4000))]
+    #[schemars(length(max = 4000))]
     pub reason: String,
     /// Where it is accepted: the number that changes. Else empty.
     #[schemars(length(max = 1))]
     pub moves: Vec<Moved>,
+    /// Where it is accepted and no number changes: why none does. Else empty.
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
+    pub no_move_because: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -318,7 +383,7 @@ pub enum Decision {
 #[schemars(inline)]
 pub struct Moved {
     pub dimension: String,
-    pub to: OutOfHundred,
+    pub to: Stated<OutOfHundred>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -400,7 +465,10 @@ impl Reply for Response {
         );
         let changes = self.changes.iter();
         let changes: Vec<_> = changes
-            .map(|change| format!("{} to {}: {}", change.dimension, change.to, change.reason))
+            .map(|change| {
+                let to = change.to.0.map_or_else(|| "–".into(), |to| to.to_string());
+                format!("{} to {to}: {}", change.dimension, change.reason)
+            })
             .collect();
         list(&mut text, "Changes", &changes);
         text
@@ -435,12 +503,15 @@ impl Reply for Critique {
             .map(|ruling| format!("{}: {}", ruling.disagreement, ruling.answer))
             .collect();
         list(&mut text, "On the disagreements", &rulings);
-        let _ = write!(
-            text,
-            "\n\nConfidence {:+}: {}",
-            self.confidence_adjustment.value(),
-            self.adjustment_reason
-        );
+        let adjustment = self.confidence_adjustment.0.map(Adjustment::value);
+        let _ = match adjustment {
+            Some(value) => write!(text, "\n\nConfidence {value:+}: {}", self.adjustment_reason),
+            None => write!(
+                text,
+                "\n\nConfidence not adjusted: {}",
+                self.adjustment_reason
+            ),
+        };
         text
     }
 }

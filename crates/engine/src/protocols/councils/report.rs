@@ -6,6 +6,7 @@ mod scorecard;
 
 use roundtable_core::councils::BiasFigures;
 use roundtable_core::forensics::LIMITS;
+use roundtable_core::format::grouped;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::cast::councils::CouncilsSpec;
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
+use crate::totals::{compared_cost, shown_cost};
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let setup = entries.iter().find_map(|entry| entry.event.setup());
@@ -59,7 +61,10 @@ pub(super) fn report(entries: &[Entry]) -> Report {
 fn facts(verdict: &Verdict) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(overall) = &verdict.overall {
-        let value = format!("{} of 100, {}", overall.overall.shown, overall.tier);
+        // With decimals: the tier depends on them.
+        let score = format!("{:.2}", overall.overall.score.value());
+        let score = score.trim_end_matches('0').trim_end_matches('.');
+        let value = format!("{score} of 100, {}", overall.tier);
         facts.push(Fact::new(&overall.title, value));
     }
     if let Some(confidence) = &verdict.confidence {
@@ -89,6 +94,17 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         facts.push(Fact::new(
             "Critic's findings",
             critic.findings.len().to_string(),
+        ));
+    }
+    if let Some((blind, debated)) = verdict
+        .worth
+        .blind
+        .as_ref()
+        .zip(verdict.worth.debated.as_ref())
+    {
+        facts.push(compared_cost(
+            (blind.cost, blind.tokens),
+            (debated.cost, debated.tokens),
         ));
     }
     facts
@@ -211,12 +227,6 @@ fn worth(verdict: &Verdict) -> Section {
             None => "",
         };
         blocks.push(note(changed.to_owned(), Tone::Plain));
-        let price = |cost: Option<roundtable_core::usage::Money>| {
-            cost.map_or_else(
-                || "unknown".into(),
-                |cost| format!("${:.4}", cost.dollars()),
-            )
-        };
         let table = [("blind first round", blind), ("debated", debated)]
             .into_iter()
             .fold(
@@ -229,8 +239,8 @@ fn worth(verdict: &Verdict) -> Section {
                         Cell::new(name),
                         Cell::new(format!("{:.1}", side.score.value())),
                         Cell::new(side.tier.clone()),
-                        Cell::new(side.tokens.to_string()),
-                        Cell::new(price(side.cost)),
+                        Cell::new(grouped(side.tokens)),
+                        Cell::new(shown_cost(side.cost, side.tokens)),
                     ])
                 },
             );

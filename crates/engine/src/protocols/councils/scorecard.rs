@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::council_state::{CouncilState, JudgeState, SecondRound, is_explained};
-use super::replies::Scored;
+use super::replies::{Scored, Shift};
 use crate::cast::councils::CouncilsSpec;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +61,8 @@ pub enum ScoreBasis {
     /// There was no second round for this judge.
     OneRound,
     Revised,
+    /// The judge read its peers and kept its score.
+    Kept,
     /// The judge was absent in round 2, or left this dimension out: round 1 counts.
     RoundOneStands,
 }
@@ -164,7 +166,8 @@ pub(super) fn judge_score(
         confidence: last.confidence.0,
         basis: match (&judge.second, second) {
             (SecondRound::NotAsked, _) => ScoreBasis::OneRound,
-            (SecondRound::Given(_), Some(_)) => ScoreBasis::Revised,
+            (SecondRound::Given(_), Some(_)) if is_changed => ScoreBasis::Revised,
+            (SecondRound::Given(_), Some(_)) => ScoreBasis::Kept,
             (SecondRound::Given(_) | SecondRound::Absent, _) => ScoreBasis::RoundOneStands,
         },
         is_explained: explained.filter(|_| is_changed),
@@ -193,7 +196,7 @@ fn exchange(council: &CouncilState<'_>, results: &mut [DimensionResult]) -> Vec<
         let result = results
             .iter_mut()
             .find(|result| result.dimension == change.dimension);
-        if let Err(why) = shift(result, change.to, &change.reason) {
+        if let Err(why) = shift(result, change) {
             refused.push(Refused {
                 by: council.spec.lead.clone(),
                 dimension: change.dimension.clone(),
@@ -204,12 +207,15 @@ fn exchange(council: &CouncilState<'_>, results: &mut [DimensionResult]) -> Vec<
     refused
 }
 
-fn shift(
-    result: Option<&mut DimensionResult>,
-    to: OutOfHundred,
-    reason: &str,
-) -> Result<(), String> {
+fn shift(result: Option<&mut DimensionResult>, wanted: &Shift) -> Result<(), String> {
     let result = result.ok_or("it is no dimension of this council")?;
+    let to = wanted
+        .to
+        .0
+        .ok_or("it can only become a score from 0 to 100")?;
+    if wanted.reason.trim().is_empty() {
+        return Err("it has no reason".into());
+    }
     let from = result.final_score.ok_or("it has no consensus to move")?;
     if result.exchange.is_some() {
         return Err("it was changed already".into());
@@ -217,7 +223,7 @@ fn shift(
     let change = moved(from, to, Limit::Exchange).map_err(|error| error.to_string())?;
     result.exchange = Some(Reasoned {
         change,
-        reason: reason.to_owned(),
+        reason: wanted.reason.clone(),
     });
     result.final_score = Some(to);
     result.shown = Some(to.shown());
@@ -225,15 +231,14 @@ fn shift(
 }
 
 /// The messages about changes in a response that cannot be made.
-pub(super) fn faults_of_changes<'a>(
-    results: &[DimensionResult],
-    changes: impl Iterator<Item = (&'a str, OutOfHundred)>,
-) -> Vec<String> {
+pub(super) fn faults_of_changes(results: &[DimensionResult], changes: &[Shift]) -> Vec<String> {
     let mut open = results.to_vec();
     changes
-        .filter_map(|(name, to)| {
-            let result = open.iter_mut().find(|result| result.dimension == name);
-            let error = shift(result, to, "").err()?;
+        .iter()
+        .filter_map(|change| {
+            let name = &change.dimension;
+            let result = open.iter_mut().find(|result| result.dimension == *name);
+            let error = shift(result, change).err()?;
             Some(format!("'{name}' cannot be changed like that: {error}."))
         })
         .collect()

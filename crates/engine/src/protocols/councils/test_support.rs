@@ -164,6 +164,7 @@ pub(super) fn setup(cast: &Cast, mode: Mode, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 

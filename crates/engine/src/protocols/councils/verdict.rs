@@ -15,7 +15,7 @@ use super::council_state::{CouncilState, JudgeState, SecondRound};
 use super::findings::{AnsweredFinding, resolve_findings};
 use super::package::{Kind, LeftOut};
 use super::prompt_context::seat_title;
-use super::replies::{Critique, Ruling, SubScore, Written};
+use super::replies::{Critique, Finding, Ruling, SubScore, Written, finding_id};
 use super::rules::{Mode, Rules};
 use super::scorecard::{
     DimensionResult, JudgeScore, Refused, finals, judge_scores, overall_of, scorecard,
@@ -24,6 +24,7 @@ use super::scorecard::{
 use crate::cast::councils::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::event::Spent;
 use crate::protocols::outcome::Outcome;
+use crate::remarks::for_people;
 use crate::table::{Missing, Table};
 
 /// How the debate ended.
@@ -258,6 +259,13 @@ pub enum Change {
     AnotherTier,
 }
 
+impl ConfidenceResult {
+    /// The confidence if no step had failed.
+    fn unlowered(&self) -> Option<Confidence> {
+        overall_confidence([self.lowest], self.adjustment)
+    }
+}
+
 impl Disagreement {
     pub(super) fn is_severe(&self) -> bool {
         self.severity == DisagreementSeverity::High
@@ -323,11 +331,31 @@ fn positions(result: &DimensionResult) -> Vec<PositionResult> {
 pub(super) fn faults_of_critique(reply: &Critique, severe: &[String]) -> Vec<String> {
     let mut faults = Vec::new();
     if reply.findings.is_empty() && reply.checked.iter().all(|check| check.trim().is_empty()) {
-        faults.push("You found nothing and do not say in 'checked' what you looked at.".into());
+        faults.push("There are no findings, and 'checked' does not say what was looked at.".into());
+    }
+    match reply.confidence_adjustment.0 {
+        None => faults.push("'confidence_adjustment' is not a number from -0.2 to +0.1.".into()),
+        Some(_) if reply.adjustment_reason.trim().is_empty() => {
+            faults.push("'adjustment_reason' is empty.".into());
+        }
+        Some(_) => {}
+    }
+    let texts = |finding: &Finding| {
+        let texts = [&finding.about, &finding.problem, &finding.evidence];
+        texts.into_iter().any(|text| text.trim().is_empty())
+    };
+    for (index, _) in reply.findings.iter().enumerate().filter(|(_, f)| texts(f)) {
+        let id = finding_id(index);
+        faults.push(format!(
+            "The finding {id} lacks 'about', 'problem' or 'evidence'."
+        ));
     }
     for id in severe {
         let mut answers = reply.disagreements.iter();
-        if !answers.any(|answer| answer.disagreement.trim().eq_ignore_ascii_case(id)) {
+        let is_answer = |answer: &Ruling| {
+            answer.disagreement.trim().eq_ignore_ascii_case(id) && !answer.answer.trim().is_empty()
+        };
+        if !answers.any(is_answer) {
             faults.push(format!(
                 "The disagreement {id} is of high severity and has no answer in 'disagreements'."
             ));
@@ -383,7 +411,7 @@ impl Verdict {
             Ending::Complete => ("complete", "everyone was heard".to_owned()),
             Ending::Budget(limit) => ("budget", limit.clone()),
         };
-        Self {
+        let mut verdict = Self {
             final_answer: summary
                 .clone()
                 .or_else(|| narratives(&deliberation.councils)),
@@ -421,7 +449,22 @@ impl Verdict {
             stop_explanation,
             missing,
             remarks: remarks(deliberation),
-        }
+        };
+        verdict.final_answer = verdict.marked_answer();
+        verdict
+    }
+
+    /// The answer; of a partial debate with what is missing and the lowered confidence (C-21).
+    fn marked_answer(&self) -> Option<String> {
+        let lowered = self.confidence.as_ref().and_then(|confidence| {
+            let whole = confidence.unlowered()?;
+            let value = confidence.value;
+            let is_lowered = value.value() < whole.value();
+            let shown = |value: Confidence| format!("{:.2}", value.value());
+            is_lowered.then(|| (shown(whole), shown(value)))
+        });
+        let answer = self.final_answer.as_deref()?;
+        Some(self.outcome().marked(answer, lowered))
     }
 
     pub(super) fn outcome(&self) -> Outcome<'_> {
@@ -476,13 +519,15 @@ fn confidence(
             .iter()
             .filter_map(|result| Some(result.consensus.as_ref()?.confidence))
     };
-    let adjustment = critique.map(|critique| critique.confidence_adjustment);
+    let adjustment = critique.and_then(|critique| critique.confidence_adjustment.0);
     let adjusted = overall_confidence(stated(), adjustment)?;
     Some(ConfidenceResult {
         value: scaled(adjusted, table.asked(), missing),
         lowest: overall_confidence(stated(), None)?,
         adjustment,
-        adjustment_reason: critique.map(|critique| critique.adjustment_reason.clone()),
+        adjustment_reason: critique
+            .filter(|_| adjustment.is_some())
+            .map(|critique| critique.adjustment_reason.clone()),
         missing,
         asked: table.asked(),
     })
@@ -583,7 +628,12 @@ fn judge_result(table: &Table, judge: &JudgeState<'_>) -> JudgeResult {
         disputes: disputes
             .map(|dispute| format!("{} ({}): {}", dispute.peer, dispute.about, dispute.reason))
             .collect(),
-        unexplained: revision.map_or_else(Vec::new, |turn| turn.remarks.clone()),
+        unexplained: revision.map_or_else(Vec::new, |turn| {
+            let remarks = turn.remarks.iter();
+            remarks
+                .map(|remark| for_people(remark).to_owned())
+                .collect()
+        }),
     }
 }
 
@@ -676,7 +726,8 @@ fn extras(panel: &CouncilsSpec, written: &[Written]) -> Map<String, Value> {
 fn remarks(deliberation: &Deliberation<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let mut add = |seat: &str, remarks: &[String]| {
-        all.extend(remarks.iter().map(|remark| format!("{seat}: {remark}")));
+        let shown = remarks.iter().map(|remark| for_people(remark));
+        all.extend(shown.map(|remark| format!("{seat}: {remark}")));
     };
     for council in &deliberation.councils {
         for judge in &council.judges {

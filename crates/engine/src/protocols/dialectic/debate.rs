@@ -29,6 +29,8 @@ pub struct Debate {
     assessments: Vec<(u32, Assessment)>,
     /// The skeptic's last turn without its list of issues.
     remarks: Option<String>,
+    /// Rules that turns still broke after they were sent back.
+    broken_rules: Vec<String>,
 }
 
 /// One round as people read it.
@@ -63,6 +65,16 @@ pub enum RoundTurn {
 }
 
 impl RoundTurn {
+    /// Who spoke, and the rules that the reply broke.
+    fn remarks(&self) -> (&'static str, &[String]) {
+        match self {
+            Self::Opening(turn) => ("proposer", &turn.remarks),
+            Self::Revision(turn) => ("proposer", &turn.remarks),
+            Self::Critique(turn) => ("skeptic", &turn.remarks),
+            Self::Review(turn) => ("skeptic", &turn.remarks),
+        }
+    }
+
     /// `None` for the steps after the rounds.
     fn of_step(step: &FinishedStep) -> Option<Self> {
         match replay::verb(step) {
@@ -141,6 +153,10 @@ impl Debate {
 
     /// Adds a turn. `round` may be before the last one: in a reopened debate, failed steps are retried.
     pub(super) fn apply(&mut self, round: u32, turn: RoundTurn) {
+        let (seat, remarks) = turn.remarks();
+        let remarks = remarks.iter();
+        let remarks = remarks.map(|remark| format!("The {seat} in round {round}: {remark}"));
+        self.broken_rules.extend(remarks);
         match turn {
             RoundTurn::Opening(turn) => {
                 self.first = Some(FirstAnswer {
@@ -150,7 +166,8 @@ impl Debate {
                 self.propose(round, turn.reply.answer, turn.text);
             }
             RoundTurn::Revision(turn) => {
-                self.ledger.answer(round, turn.reply.responses);
+                let responses = self.ledger.usable(&turn.reply.responses);
+                self.ledger.answer(round, responses);
                 self.propose(round, turn.reply.answer, turn.text);
             }
             RoundTurn::Critique(turn) => {
@@ -200,7 +217,13 @@ impl Debate {
         &mut self.exchanges[index]
     }
 
+    /// The last round in which a seat spoke.
     pub fn rounds(&self) -> u32 {
+        self.last_round_with(|exchange| exchange.proposer.is_some() || exchange.skeptic.is_some())
+    }
+
+    /// The last round that was started, whether or not a seat spoke in it.
+    pub(super) fn last_started(&self) -> u32 {
         self.exchanges.last().map_or(0, |exchange| exchange.round)
     }
 
@@ -254,6 +277,15 @@ impl Debate {
             .count()
     }
 
+    /// The seat without which the latest rounds were idle.
+    pub(super) fn absent_seat(&self) -> &'static str {
+        if self.wants_opening() || self.wants_revision() {
+            "proposer"
+        } else {
+            "skeptic"
+        }
+    }
+
     /// The skeptic's assessment in this round.
     pub fn assessment(&self, round: u32) -> Option<Assessment> {
         let (last, assessment) = self.assessments.last()?;
@@ -282,8 +314,16 @@ impl Debate {
         &self.ledger
     }
 
+    /// The rounds up to the last one in which a seat spoke.
     pub fn exchanges(&self) -> &[Exchange] {
-        &self.exchanges
+        let spoken = self.rounds();
+        let played = self.exchanges.iter().position(|e| e.round > spoken);
+        &self.exchanges[..played.unwrap_or(self.exchanges.len())]
+    }
+
+    /// Rules that turns of the rounds still broke after they were sent back.
+    pub(super) fn broken_rules(&self) -> &[String] {
+        &self.broken_rules
     }
 
     pub(super) fn first(&self) -> Option<&FirstAnswer> {
@@ -298,11 +338,37 @@ impl Debate {
         ids(&self.ledger.open())
     }
 
-    /// The messages about issue ids in a reply that do not exist.
-    pub(super) fn unknown_issues<'a>(
+    /// What is wrong with the proposer's answers to the issues.
+    pub(super) fn faults_of_revision(&self, reply: &Revision) -> Vec<String> {
+        let named = reply.responses.iter().map(|response| &response.issue);
+        let mut faults = self.unknown_issues(named.clone());
+        faults.extend(self.none_named(named, "answered"));
+        let contradicted = self.ledger.contradicted(&reply.responses).into_iter();
+        faults.extend(contradicted.map(|id| format!("{id} is both accepted and defended.")));
+        faults
+    }
+
+    /// What is wrong with the skeptic's verdicts on its earlier issues.
+    pub(super) fn faults_of_review(&self, reply: &Review) -> Vec<String> {
+        let named = reply.verdicts.iter().map(|verdict| &verdict.issue);
+        let mut faults = self.unknown_issues(named.clone());
+        faults.extend(self.none_named(named, "judged"));
+        faults
+    }
+
+    /// A message if issues are open and a reply names none of those that exist.
+    fn none_named<'a>(
         &self,
-        named: impl Iterator<Item = &'a String>,
-    ) -> Vec<String> {
+        mut named: impl Iterator<Item = &'a String>,
+        what: &str,
+    ) -> Option<String> {
+        let open = self.open_ids();
+        let is_none = !open.is_empty() && !named.any(|id| self.ledger.has(id));
+        is_none.then(|| format!("None of the open issues is {what}: {}.", open.join(", ")))
+    }
+
+    /// The messages about issue ids in a reply that do not exist.
+    fn unknown_issues<'a>(&self, named: impl Iterator<Item = &'a String>) -> Vec<String> {
         let known: Vec<_> = self
             .ledger
             .all()

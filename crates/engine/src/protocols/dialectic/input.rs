@@ -80,12 +80,18 @@ pub(super) fn validate(
 }
 
 fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let cast = Cast::load(data, name)?;
+    let text = Cast::find(data, name)?;
+    let cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Dialectic::NAME)?;
     for seat in SEATS {
-        cast.seat(seat).map_err(|_| DataError::Broken {
-            file: format!("cast '{name}'"),
-            line: 1,
-            message: format!("`ask` needs a seat named '{seat}'"),
+        cast.seat(seat).map_err(|_| {
+            text.broken(
+                1,
+                format!(
+                    "missing seat '{seat}': `ask` needs the seats {}",
+                    SEATS.join(", ")
+                ),
+            )
         })?;
     }
     Ok(cast)

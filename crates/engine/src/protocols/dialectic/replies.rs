@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use roundtable_core::bounded::OutOfTen;
-use roundtable_core::issues::{Action, Answer, Finding, Verdict as IssueVerdict, id_after};
+use roundtable_core::issues::{Action, Answer, Finding, Ledger, Verdict as IssueVerdict, id_after};
 use roundtable_core::quality::Marks;
 use roundtable_core::stopping::Assessment;
 use schemars::JsonSchema;
@@ -67,7 +67,7 @@ pub struct Review {
     pub ready_for_synthesis: bool,
 }
 
-/// The final answer in its fixed format (P-06).
+/// The final answer in its fixed format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synthesis {
@@ -103,7 +103,7 @@ pub enum Change {
     Reversed,
 }
 
-/// The judge's marks (P-08).
+/// The judge's marks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Marking {
@@ -113,6 +113,16 @@ pub struct Marking {
     pub marks: Marks,
     /// Whether the pair would be a good example for training a model.
     pub would_benefit_from_finetune: bool,
+}
+
+impl Revision {
+    /// The reply without responses that do not count, as the other seats read it.
+    pub fn usable(&self, ledger: &Ledger) -> Self {
+        Self {
+            responses: ledger.usable(&self.responses),
+            answer: self.answer.clone(),
+        }
+    }
 }
 
 impl Critique {
@@ -133,12 +143,14 @@ impl Critique {
 }
 
 impl Review {
-    /// The turn's text with the ids of its new issues. `known` is the number of issues raised before.
-    pub fn numbered(&self, known: usize) -> String {
+    /// The turn's text, with the ids of its new issues and without verdicts on issues that do not exist.
+    pub fn numbered(&self, ledger: &Ledger) -> String {
+        let known = ledger.all().len();
         let mut text = self.assessment.clone();
         let verdicts: Vec<_> = self
             .verdicts
             .iter()
+            .filter(|verdict| known == 0 || ledger.has(&verdict.issue))
             .map(|verdict| {
                 format!(
                     "{} {}: {}",
@@ -209,7 +221,7 @@ impl Reply for Review {
     const MAIN: &'static str = "assessment";
 
     fn text(&self) -> String {
-        self.numbered(0)
+        self.numbered(&Ledger::default())
     }
 }
 
@@ -218,16 +230,30 @@ impl Reply for Synthesis {
     const MAIN: &'static str = "answer";
 
     fn text(&self) -> String {
+        self.text_with(self.confidence, None)
+    }
+}
+
+impl Synthesis {
+    /// The answer in its fixed format, with this confidence; `lowered` says why it is not the stated one.
+    pub fn text_with(&self, confidence: OutOfTen, lowered: Option<&str>) -> String {
         let mut text = self.answer.clone();
+        let lowered = lowered.map(|why| format!("{why} ")).unwrap_or_default();
         // Writing to a String cannot fail.
         let _ = write!(
             text,
-            "\n\n## Confidence: {}/10\n\n{}",
-            self.confidence, self.confidence_reason
+            "\n\n## Confidence: {confidence}/10\n\n{lowered}{}",
+            self.confidence_reason
         );
-        section(&mut text, "Key insights", &self.insights);
+        section(&mut text, "Key insights", &self.insights());
         section(&mut text, "Remaining caveats", &self.caveats);
         text
+    }
+
+    /// The insights that say something.
+    pub fn insights(&self) -> Vec<String> {
+        let said = self.insights.iter().filter(|text| !text.trim().is_empty());
+        said.cloned().collect()
     }
 }
 

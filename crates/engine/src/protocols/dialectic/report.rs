@@ -1,18 +1,20 @@
 //! The report of a dialectic, at any point of its journal.
 
 use roundtable_core::bounded::OutOfTen;
+use roundtable_core::format::grouped;
 use roundtable_core::issues::{Issue, Ledger, Severity, Status};
 use serde::Deserialize;
 
 use super::debate::Debate;
 use super::replies::Change;
 use super::rules::Rules;
-use super::verdict::Verdict;
-use crate::event::Entry;
+use super::verdict::{Side, Verdict};
+use crate::event::{Entry, position};
 use crate::protocols::record_header::DebateStatus;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
+use crate::transcript::capital;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let debate = Debate::replay(entries);
@@ -94,20 +96,41 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
         ));
     }
     facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
+    // What each answer cost (C-17).
+    let first = verdict.worth.first.as_ref();
+    let debated = verdict.worth.debated.as_ref();
+    facts.extend(first.map(|side| Fact::new("First answer cost", cost(side))));
+    facts.extend(debated.map(|side| Fact::new("Debated answer cost", cost(side))));
     facts
+}
+
+/// `1,234 tokens, $0.0012`
+fn cost(side: &Side) -> String {
+    let tokens = counted_tokens(side.tokens);
+    match side.cost {
+        Some(cost) if cost.dollars() > 0.0 => format!("{tokens}, ${:.4}", cost.dollars()),
+        Some(_) => format!("{tokens}, free"),
+        None => format!("{tokens}, price unknown"),
+    }
+}
+
+fn counted_tokens(tokens: u64) -> String {
+    let plural = if tokens == 1 { "" } else { "s" };
+    format!("{} token{plural}", grouped(tokens))
 }
 
 /// How the debate ended and what it changed (C-17).
 fn worth(verdict: &Verdict) -> Vec<Section> {
     let note = |text: String, tone| Block::Note { text, tone };
     let early = if verdict.early_stopped { ", early" } else { "" };
-    let mut blocks = vec![note(
-        format!(
-            "Ended after round {}{early}: {}.",
-            verdict.total_rounds, verdict.stop_explanation
+    let ended = match verdict.total_rounds {
+        0 => format!("Ended without an answer: {}.", verdict.stop_explanation),
+        rounds => format!(
+            "Ended after round {rounds}{early}: {}.",
+            verdict.stop_explanation
         ),
-        Tone::Plain,
-    )];
+    };
+    let mut blocks = vec![note(ended, Tone::Plain)];
     let changed = verdict.worth.changed.map(|change| match change {
         Change::Unchanged => "The debate did not change the first answer.",
         Change::Refined => "The debate refined the first answer.",
@@ -116,16 +139,22 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
     blocks.extend(changed.map(|text| note(text.into(), Tone::Plain)));
     let why = verdict.worth.change_reason.clone();
     blocks.extend(why.map(|markdown| Block::Text { markdown }));
-    for missing in &verdict.missing {
+    // Without an answer, the reason of the failure names them.
+    for missing in verdict.missing.iter().filter(|_| verdict.answer.is_some()) {
+        let who = capital(&position(&missing.step));
         blocks.push(note(
-            format!("{} is missing: {}", missing.step, missing.reason),
+            format!("{who} is missing: {}", missing.reason),
             Tone::Caution,
         ));
     }
     for remark in &verdict.remarks {
         blocks.push(note(remark.clone(), Tone::Caution));
     }
-    let mut sections = vec![Section::main("What the debate was worth", blocks)];
+    let title = match verdict.answer {
+        Some(_) => "What the debate was worth",
+        None => "What happened",
+    };
+    let mut sections = vec![Section::main(title, blocks)];
     if let Some(first) = &verdict.worth.first {
         let markdown = first.answer.clone();
         sections.push(Section::main(

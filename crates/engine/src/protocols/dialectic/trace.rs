@@ -11,6 +11,7 @@ use super::debate::{Debate, Exchange};
 use super::verdict::{AutoScore, Verdict};
 use crate::event::{Entry, Event, State};
 use crate::fallbacks::StandIn;
+use crate::journal::current;
 use crate::protocols::record_header::RecordHeader;
 use crate::reasoning::Retrieval;
 use crate::table::span_of;
@@ -43,6 +44,9 @@ pub struct Trace {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub program: String,
 }
 
@@ -57,6 +61,7 @@ pub struct Timing {
 impl Trace {
     /// `None` for a journal without its first entry. `timestamp` (RFC 3339) is the opening time.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let header = RecordHeader::of(id, timestamp, entries)?;
         let (setup, status) = (header.setup, header.status);
         let verdict: Option<Verdict> = status.verdict();
@@ -88,7 +93,7 @@ impl Trace {
             user_rating: status.user_rating,
             auto_score: auto_score.as_ref().map(|auto| auto.score.value()),
             models,
-            timing: Timing::of(entries, debate.exchanges().len()),
+            timing: Timing::of(entries, debate.exchanges()),
             rounds: debate.exchanges().to_vec(),
             protocol: setup.protocol.clone(),
             state: status.state,
@@ -99,6 +104,7 @@ impl Trace {
             result: verdict,
             totals: header.totals,
             answered_instead: header.answered_instead,
+            notices: header.notices,
             program: setup.program.clone(),
         })
     }
@@ -120,7 +126,7 @@ fn templates_used(entries: &[Entry]) -> Vec<String> {
 }
 
 impl Timing {
-    fn of(entries: &[Entry], rounds: usize) -> Self {
+    fn of(entries: &[Entry], rounds: &[Exchange]) -> Self {
         let within = |prefix: &str| {
             busy(entries.iter().filter_map(|entry| {
                 let key = entry.event.key(0)?;
@@ -130,8 +136,9 @@ impl Timing {
         Self {
             total_ms: within(""),
             rag_ms: within("r0/"),
-            rounds_ms: (1..=rounds)
-                .map(|round| within(&format!("r{round}/")))
+            rounds_ms: rounds
+                .iter()
+                .map(|exchange| within(&format!("r{}/", exchange.round)))
                 .collect(),
             synthesis_ms: within("synthesis/"),
         }

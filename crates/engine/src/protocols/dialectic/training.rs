@@ -4,6 +4,7 @@ use roundtable_core::dataset::Candidate;
 use serde::Serialize;
 
 use super::trace::Trace;
+use crate::event::State;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
@@ -24,8 +25,11 @@ pub struct Message {
     pub content: String,
 }
 
-/// `None` without a final answer.
+/// `None` without a final answer, and for a debate that is not complete.
 pub fn candidate(trace: &Trace, created_at: u64) -> Option<Candidate> {
+    if trace.state != State::Complete {
+        return None;
+    }
     let verdict = trace.result.as_ref()?;
     Some(Candidate {
         question: trace.query.clone(),

@@ -2,6 +2,7 @@
 
 use roundtable_core::absence::lowered;
 use roundtable_core::bounded::{OutOfTen, Score};
+use roundtable_core::format::counted;
 use roundtable_core::issues::{Ledger, Strategy};
 use roundtable_core::quality::Marks;
 use roundtable_core::stopping::{Stop, stopped_early};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::debate::Debate;
 use super::replies::{Change, Marking, Synthesis};
 use super::rules::Rules;
-use crate::protocols::outcome::Outcome;
+use crate::protocols::outcome::{Outcome, absences};
 use crate::reasoning::Retrieval;
 use crate::table::{Missing, Table, Turn};
 
@@ -21,10 +22,21 @@ pub enum Ending {
     Rule(Stop),
     /// With the limit that was reached.
     Budget(String),
-    SeatsAbsent,
+    /// Two rounds running without this seat.
+    SeatsAbsent {
+        seat: &'static str,
+    },
 }
 
 impl Ending {
+    /// The budget limit that ended the debate, if one did.
+    fn limit(&self) -> Option<&str> {
+        match self {
+            Self::Budget(limit) => Some(limit),
+            Self::Rule(_) | Self::SeatsAbsent { .. } => None,
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Rule(Stop::SkepticReady) => "skeptic_ready",
@@ -32,15 +44,21 @@ impl Ending {
             Self::Rule(Stop::RoundCap) => "round_cap",
             Self::Rule(Stop::NoCriticalIssue) => "no_critical_issue",
             Self::Budget(_) => "budget",
-            Self::SeatsAbsent => "seats_absent",
+            Self::SeatsAbsent { .. } => "seats_absent",
         }
     }
 
-    fn explanation(&self) -> String {
+    fn explanation(&self, open_critical: usize) -> String {
         match self {
+            Self::Rule(stop @ (Stop::SkepticReady | Stop::EarlyStopScore)) if open_critical > 0 => {
+                let open = counted(open_critical, "critical issue");
+                format!("{} ({open} open)", stop.reason())
+            }
             Self::Rule(stop) => stop.reason().to_owned(),
             Self::Budget(limit) => limit.clone(),
-            Self::SeatsAbsent => "two rounds running nobody could criticise the answer".into(),
+            Self::SeatsAbsent { seat } => {
+                format!("the {seat} was absent in two rounds running")
+            }
         }
     }
 }
@@ -107,32 +125,39 @@ impl Verdict {
         debate: Debate,
         retrieval: Retrieval,
         ending: &Ending,
-        synthesis: Option<Turn<Synthesis>>,
+        synthesis: Option<&Turn<Synthesis>>,
         marking: Option<Turn<Marking>>,
     ) -> Self {
         let missing = table.missing();
-        let answer = synthesis.as_ref().map_or_else(
+        let answer = synthesis.map_or_else(
             || debate.latest_answer().map(str::to_owned),
             |turn| Some(turn.reply.answer.clone()),
         );
-        let reply = synthesis.as_ref().map(|turn| &turn.reply);
+        let reply = synthesis.map(|turn| &turn.reply);
         let stated = reply.map(|reply| reply.confidence);
         let worth = Worth::of(table, &debate, answer.as_deref(), reply);
+        let confidence = stated.map(|stated| lowered(stated, table.asked(), missing.len()));
+        let stop_explanation = ending.explanation(debate.open_critical());
+        let mut remarks = debate.broken_rules().to_vec();
+        remarks.extend(synthesis.iter().flat_map(|turn| turn.remarks.clone()));
+        let partial = Outcome {
+            is_there: answer.is_some(),
+            ran_out: ending.limit(),
+            missing: &missing,
+        }
+        .partial_line();
         Self {
-            final_answer: synthesis
-                .as_ref()
-                .map(|turn| turn.text.clone())
-                .or_else(|| answer.clone()),
-            confidence: stated.map(|stated| lowered(stated, table.asked(), missing.len())),
+            final_answer: final_answer(reply, confidence, answer.as_deref(), partial, &missing),
+            confidence,
             confidence_stated: stated,
             confidence_reason: reply.map(|reply| reply.confidence_reason.clone()),
-            insights: reply.map_or_else(Vec::new, |reply| reply.insights.clone()),
+            insights: reply.map_or_else(Vec::new, Synthesis::insights),
             caveats: reply.map_or_else(Vec::new, |reply| reply.caveats.clone()),
             total_rounds: debate.rounds(),
             early_stopped: matches!(ending, Ending::Rule(_))
-                && stopped_early(debate.rounds(), &rules.limits()),
+                && stopped_early(debate.last_started(), &rules.limits()),
             stop_reason: ending.name().to_owned(),
-            stop_explanation: ending.explanation(),
+            stop_explanation,
             quality_score: debate.last_quality(),
             auto_score: marking.map(|turn| AutoScore {
                 score: turn.reply.marks.score(),
@@ -141,7 +166,7 @@ impl Verdict {
                 would_benefit_from_finetune: turn.reply.would_benefit_from_finetune,
             }),
             fruitless_strategies: debate.ledger().fruitless(),
-            remarks: synthesis.map_or_else(Vec::new, |turn| turn.remarks),
+            remarks,
             issues: debate.into_ledger(),
             answer,
             retrieval,
@@ -157,6 +182,29 @@ impl Verdict {
             missing: &self.missing,
         }
     }
+}
+
+/// The answer as every surface prints it. A partial one says so and what is missing, and carries the lowered confidence (C-21).
+fn final_answer(
+    synthesis: Option<&Synthesis>,
+    confidence: Option<OutOfTen>,
+    answer: Option<&str>,
+    partial: Option<String>,
+    missing: &[Missing],
+) -> Option<String> {
+    let text = match (synthesis, confidence) {
+        (Some(reply), Some(confidence)) => {
+            let is_lowered = confidence < reply.confidence;
+            let why = is_lowered
+                .then(|| format!("Lowered from {}: {}.", reply.confidence, absences(missing)));
+            reply.text_with(confidence, why.as_deref())
+        }
+        _ => answer?.to_owned(),
+    };
+    Some(match partial {
+        Some(line) => format!("{line}\n\n{text}"),
+        None => text,
+    })
 }
 
 impl Worth {

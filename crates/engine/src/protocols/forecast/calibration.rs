@@ -127,7 +127,7 @@ pub fn calibration_report(calibration: &Calibration) -> Report {
     let columns = ["", "#questions", "#Brier", "#log"];
     let scores = Table::of("Scores, lower is better", &columns, rows);
     let note = Block::note(
-        "The mean forecast (dot) and the share of outcomes that happened (line), by probability. In a well calibrated \
+        "The mean forecast and the share of outcomes that happened, by probability. In a well calibrated \
          forecast they are equal.",
         Tone::Quiet,
     );

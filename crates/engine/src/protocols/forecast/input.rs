@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::Cast;
+use crate::data::{Data, DataError};
 use crate::protocol::{
     Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request, excess_tokens,
 };
@@ -69,7 +70,7 @@ pub(super) fn validate(
         faults.extend(crate::protocol::check_question(&request.question, limit).err());
     }
     let cast = request.cast.as_deref().unwrap_or(Forecast::CAST);
-    let cast = Cast::load(context.data, cast)
+    let cast = load_cast(context.data, cast)
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
     let forecast_context = ForecastContext {
@@ -78,10 +79,9 @@ pub(super) fn validate(
         now: context.now,
     };
     let contract_request = contract_request(input, &request.question);
-    let named = |fault: super::Fault| named(input, &fault);
     let planned = cast.and_then(|cast| {
         plan(&contract_request, &cast, forecast_context)
-            .map_err(|found| faults.extend(found.into_iter().map(named)))
+            .map_err(|found| faults.extend(found.iter().map(|fault| named(input, fault))))
             .ok()
     });
     if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
@@ -96,6 +96,13 @@ pub(super) fn validate(
         )),
         _ => Err(faults),
     }
+}
+
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let text = Cast::find(data, name)?;
+    let cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Forecast::NAME)?;
+    Ok(cast)
 }
 
 /// The given request, or one built from question and outcomes, with the other inputs written over it.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::contract::{Impact, Precedent};
 use crate::reply::Reply;
 
-/// One role's turn (F-04). What a round does not ask for is left out of its schema.
+/// One role's turn. What a round does not ask for is left out of its schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Argument {
@@ -42,7 +42,7 @@ pub struct Argument {
     pub gist: String,
 }
 
-/// What an argument is worth by the rubric (F-05).
+/// What an argument is worth by the rubric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scoring {
@@ -52,7 +52,7 @@ pub struct Scoring {
     pub scores: BTreeMap<String, Probability>,
 }
 
-/// The debate for a reader who was not there (F-10, F-11).
+/// The debate for a reader who was not there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Synthesis {

@@ -11,16 +11,18 @@ use super::result::ForecastSnapshot;
 use super::rules::Rules;
 use super::verdict::{Ending, Verdict};
 use crate::event::{Entry, State};
+use crate::remarks::for_people;
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
 };
+use crate::totals::compared_cost;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let Some(snapshot) = ForecastSnapshot::of(entries) else {
         return Report::default();
     };
     let (verdict, rules) = (&snapshot.verdict, &snapshot.rules);
-    let is_over = snapshot.state != State::Running;
+    let is_over = !matches!(snapshot.state, State::Running | State::Waiting);
     let mut sections = Vec::new();
     if !verdict.probability_distribution.is_empty() {
         let chart = Block::Chart(outcomes(rules, &verdict.probability_distribution));
@@ -154,6 +156,12 @@ fn facts(rules: &Rules, verdict: &Verdict) -> Vec<Fact> {
     }
     let rounds = verdict.debate_log.rounds.len();
     facts.push(Fact::new("Rounds", rounds.to_string()));
+    facts.extend(extras.worth.as_ref().map(|worth| {
+        compared_cost(
+            (worth.blind.cost, worth.blind.tokens),
+            (worth.debated.cost, worth.debated.tokens),
+        )
+    }));
     facts
 }
 
@@ -205,7 +213,7 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
         blocks.push(Block::note(text, Tone::Caution));
     }
     for remark in &extras.remarks {
-        blocks.push(Block::note(remark.clone(), Tone::Quiet));
+        blocks.push(Block::note(for_people(remark), Tone::Quiet));
     }
     blocks
 }

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::contract::OutcomeProbability;
 use super::result::{ForecastSnapshot, stamp};
 use crate::event::{Entry, Event, Millis};
+use crate::journal::current;
 
 /// The recorded outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -81,6 +82,7 @@ pub(super) fn end_of_day(day: Date) -> Option<Millis> {
 
 /// `None` without a forecast or a resolution, and before the end of the resolution date.
 pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
+    let entries = &*current(entries);
     let resolution = resolution_of(entries)?;
     let snapshot = ForecastSnapshot::of(entries)?;
     let over = snapshot.rules.resolves_on.map_or(Some(0), end_of_day)?;

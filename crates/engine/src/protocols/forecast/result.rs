@@ -19,6 +19,7 @@ use super::rules::Rules;
 use super::verdict::{Ending, RunInfo, Verdict};
 use crate::event::{Entry, Millis, Setup, State};
 use crate::fallbacks::StandIn;
+use crate::journal::current;
 use crate::protocols::record_header::{DebateStatus, RecordHeader};
 use crate::table::{Missing, busy_ms};
 use crate::totals::Totals;
@@ -53,6 +54,9 @@ pub struct Additions {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     #[serde(flatten)]
     pub extras: Extras,
     pub resolution: Option<Resolution>,
@@ -93,7 +97,7 @@ impl<'j> ForecastSnapshot<'j> {
             setup,
             rules,
             verdict,
-            state: status.state_without_waiting(),
+            state: status.state,
         })
     }
 }
@@ -139,6 +143,7 @@ fn verdict_so_far(rules: &Rules, setup: &Setup, entries: &[Entry], ending: Endin
 impl DebateResult {
     /// `None` for a journal without its first entry. `timestamp` (RFC 3339) is the opening time.
     pub fn of(id: &str, timestamp: String, entries: &[Entry]) -> Option<Self> {
+        let entries = &*current(entries);
         let header = RecordHeader::of(id, timestamp, entries)?;
         let ForecastSnapshot { rules, verdict, .. } = ForecastSnapshot::of(entries)?;
         let (setup, status, totals) = (header.setup, header.status, header.totals);
@@ -169,10 +174,11 @@ impl DebateResult {
                 protocol: setup.protocol.clone(),
                 question: setup.question.clone(),
                 opened_at: header.timestamp,
-                state: status.state_without_waiting(),
+                state: status.state,
                 reason: status.reason(),
                 models: header.models,
                 answered_instead: header.answered_instead,
+                notices: header.notices,
                 extras: verdict.roundtable,
                 resolution: resolution_of(entries),
                 scores: scored(id, entries, last),

@@ -90,6 +90,7 @@ fn setup_with(request: &Value, cast: &Cast, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: None,
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 

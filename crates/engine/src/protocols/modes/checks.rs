@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::evidence::Ledger;
+use roundtable_core::labels;
 use roundtable_core::language;
 use roundtable_core::sources::Sources;
 use roundtable_core::stance;
@@ -17,13 +18,17 @@ use super::enhanced;
 use super::panel::Panelist;
 use super::references::resolved;
 use super::replies::Contribution;
-use crate::mode::{Mitigations, Mode};
+use crate::mode::{Estimates, Mitigations, Mode, Stances};
 use crate::model::Ability;
+use crate::table::Turn;
+use crate::tokens;
 
 /// The prompt asks for 350 words; this is the limit for sending a reply back.
 const MAX_WORDS: usize = 600;
 /// The share of an argument that may repeat another seat's word for word.
 const MAX_ECHO: f64 = 0.6;
+/// A claim is a single statement of at most this length; a longer one is cut.
+const MAX_CLAIM_TOKENS: u64 = 30;
 /// Faults of one rule that are listed; the rest is only counted.
 const MAX_LISTED: usize = 4;
 
@@ -55,16 +60,43 @@ impl ReplyChecker<'_> {
             };
             faults.add(rule, fault.to_string());
         }
+        let cited = reply.cited_numbers();
+        for reference in reply
+            .references
+            .iter()
+            .filter(|r| !cited.contains(&r.number))
+        {
+            let number = reference.number;
+            faults.add(
+                "citations",
+                format!("reference [{number}] is listed but never cited: cite it or leave it out."),
+            );
+        }
+        for claim in reply
+            .claims
+            .iter()
+            .filter(|claim| labels::has_tag(&claim.text))
+        {
+            faults.add(
+                "labels",
+                format!(
+                    "\"{}\" has a label in its text: a claim has one label, in `label`.",
+                    wording::one_line(&claim.text)
+                ),
+            );
+        }
         for id in self.unknown_ids(reply) {
             faults.add("ids", format!("there is no '{id}' on the table."));
         }
-        if let Some(fault) = stance::check(self.seat.stance, reply.stance) {
+        // Small models are not asked for their stance.
+        let is_asked = self.seat.ability == Ability::Full || reply.stance.is_some();
+        if let Some(fault) = stance::check(self.seat.stance, reply.stance).filter(|_| is_asked) {
             faults.add("stance", format!("{fault}."));
         }
         if reply.vote == Vote::Blocker && is_blank(reply.blocker.as_deref()) {
             faults.add(
                 "vote",
-                "a BLOCKER says in `blocker` what must change first.".into(),
+                "the BLOCKER does not say what must change first. Say it in `blocker`.".into(),
             );
         }
         self.length_and_echo(reply, &mut faults);
@@ -77,6 +109,7 @@ impl ReplyChecker<'_> {
         }
         if self.seat.ability == Ability::Full {
             self.language(reply, &mut faults);
+            self.typed_answer(reply, &mut faults);
             self.headings(reply, &mut faults);
             self.conformity(reply, &mut faults);
             self.verification(reply, &mut faults);
@@ -120,7 +153,7 @@ impl ReplyChecker<'_> {
         if let Some((peer, _)) = echoed {
             faults.add(
                 "echo",
-                format!("the argument repeats what {peer} said; say something of your own."),
+                format!("the argument repeats what {peer} said. Say something of your own."),
             );
         }
     }
@@ -130,15 +163,26 @@ impl ReplyChecker<'_> {
         if let Some((asked, answered)) = language::differs(self.question, &reply.argument) {
             faults.add(
                 "language",
-                format!("the question is in {asked}, the argument in {answered}; write in the language of the question."),
+                format!("the question is in {asked}, the argument in {answered}. Write in the language of the question."),
+            );
+        }
+    }
+
+    /// An answer that can be compared with those of others: a few words, a stance or an estimate (E-22).
+    fn typed_answer(&self, reply: &Contribution, faults: &mut Faults) {
+        let is_estimated = self.mode.estimates != Estimates::None && reply.estimate.is_some();
+        let has_stance = self.mode.stances == Stances::Assigned;
+        if is_blank(reply.debate_alignment.as_deref()) && !is_estimated && !has_stance {
+            faults.add(
+                "answer",
+                "name the answer you stand for in `debate_alignment`, in at most six words.".into(),
             );
         }
     }
 
     fn headings(&self, reply: &Contribution, faults: &mut Faults) {
-        let argument = wording::normal(&reply.argument);
         for section in self.mode.structure_of(self.round) {
-            if !argument.contains(&wording::normal(&section.heading)) {
+            if !has_heading(&reply.argument, &section.heading) {
                 faults.add(
                     "structure",
                     format!(
@@ -155,7 +199,7 @@ impl ReplyChecker<'_> {
         if reply.objects() && is_blank(reply.steelman.as_deref()) {
             faults.add(
                 "steelman",
-                "restate the strongest form of the view in `steelman` before you object to it."
+                "it objects without the strongest form of the view. Restate that in `steelman` first."
                     .into(),
             );
         }
@@ -165,19 +209,16 @@ impl ReplyChecker<'_> {
             if concern.trim().is_empty() {
                 faults.add(
                     "conformity",
-                    "before you agree, raise in `concern` one concern that nobody has raised."
+                    "it agrees without a concern. Raise in `concern` one that nobody has raised."
                         .into(),
                 );
             } else if !self.state.is_new_concern(concern) {
-                faults.add(
-                    "conformity",
-                    "the concern you raise has been raised before.".into(),
-                );
+                faults.add("conformity", "the concern has been raised before.".into());
             }
             if reply.alternatives.is_empty() {
                 faults.add(
                     "conformity",
-                    "before you agree, name one alternative.".into(),
+                    "it agrees without an alternative. Name one.".into(),
                 );
             }
         }
@@ -185,13 +226,13 @@ impl ReplyChecker<'_> {
             if !reply.objects() && !self.state.claims.is_empty() {
                 faults.add(
                     "objection",
-                    "this round is for counter-arguments: object to at least one claim.".into(),
+                    "it objects to no claim. This round is for counter-arguments: object to at least one claim.".into(),
                 );
             }
             if reply.alternatives.is_empty() {
                 faults.add(
                     "objection",
-                    "this round is for counter-arguments: name at least one alternative.".into(),
+                    "it names no alternative. This round is for counter-arguments: name at least one.".into(),
                 );
             }
         }
@@ -211,7 +252,7 @@ impl ReplyChecker<'_> {
             faults.add(
                 "verification",
                 format!(
-                    "by your own answers these checks fail: {}; revise until they hold.",
+                    "by its own answers these checks fail: {}. Revise until they hold.",
                     failed.join(", ")
                 ),
             );
@@ -222,7 +263,7 @@ impl ReplyChecker<'_> {
             .filter(|alternative| !alternative.rejected_because.trim().is_empty())
             .count();
         if answers.alternatives && rejected < ALTERNATIVES {
-            faults.add("verification", format!("{ALTERNATIVES} alternatives with the reason they are rejected are needed; there are {rejected}."));
+            faults.add("verification", format!("it gives {rejected} of {ALTERNATIVES} alternatives with the reason they are rejected."));
         }
         let mitigated = reply
             .risks
@@ -230,15 +271,48 @@ impl ReplyChecker<'_> {
             .filter(|risk| !risk.mitigation.trim().is_empty())
             .count();
         if answers.risks && mitigated < RISKS {
-            faults.add("verification", format!("the {RISKS} gravest risks with a mitigation each are needed; there are {mitigated}."));
+            faults.add(
+                "verification",
+                format!("it gives {mitigated} of the {RISKS} gravest risks with a mitigation."),
+            );
         }
         if answers.uncertainty && is_blank(reply.uncertainty.as_deref()) {
             faults.add(
                 "verification",
-                "say in `uncertainty` what remains uncertain.".into(),
+                "it does not say what remains uncertain. Say it in `uncertainty`.".into(),
             );
         }
     }
+}
+
+/// A line of its own, with or without Markdown, or the start of a line before a colon.
+fn has_heading(argument: &str, heading: &str) -> bool {
+    let heading = wording::normal(heading);
+    argument.lines().any(|line| {
+        let line = line.trim();
+        let is_marked = line.starts_with(['#', '*', '_']);
+        let form = wording::normal(line);
+        let before_colon = line.split_once(':').map(|(head, _)| wording::normal(head));
+        form == heading
+            || before_colon.as_ref() == Some(&heading)
+            || is_marked && form.starts_with(&heading)
+    })
+}
+
+/// The turn as the state takes it: labels are removed from the texts of claims, and claims that are too long are cut, with a
+/// remark.
+pub(super) fn tidied(mut turn: Turn<Contribution>) -> Turn<Contribution> {
+    for claim in &mut turn.reply.claims {
+        let text = labels::without_tags(&claim.text);
+        let cut = tokens::shorten(&text, MAX_CLAIM_TOKENS);
+        if cut != text {
+            turn.remarks.push(format!(
+                "claims: \"{cut}\" was cut to {MAX_CLAIM_TOKENS} tokens."
+            ));
+        }
+        claim.text = cut;
+    }
+    turn
 }
 
 fn is_blank(text: Option<&str>) -> bool {
@@ -272,14 +346,18 @@ impl Faults {
     }
 }
 
-/// Counts remarks by their rule.
+/// Counts faults by their rule; a remark that only counts further faults counts as that many.
 pub(super) fn count_by_rule<'a>(
     remarks: impl IntoIterator<Item = &'a String>,
 ) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for remark in remarks {
-        let rule = remark.split(':').next().unwrap_or_default();
-        *counts.entry(rule.to_owned()).or_insert(0) += 1;
+        let (rule, text) = remark.split_once(':').unwrap_or((remark, ""));
+        let more = text
+            .strip_prefix(" and ")
+            .and_then(|rest| rest.strip_suffix(" more of the same."))
+            .and_then(|more| more.parse().ok());
+        *counts.entry(rule.to_owned()).or_insert(0) += more.unwrap_or(1);
     }
     counts
 }

@@ -1,24 +1,29 @@
 //! The state of a debate: a fold over its turns. The protocol plays by it, and a replay of the journal builds the same state.
 
 mod prompt_view;
+mod turn_view;
 
 use roundtable_core::groupthink::{self, Diversity, Trigger};
-use roundtable_core::state::{DebateState, Taken};
-use roundtable_core::votes::{self, Figures};
+use roundtable_core::state::{DebateState, Moves, Taken};
+use roundtable_core::votes::{self, Exit, Figures};
+use sha2::{Digest, Sha256};
 
+use super::checks;
+use super::decision::PanelDecision;
 use super::enhanced::{EnhancedState, Escalation, Measurement, PersonDecision, PromptEvidence};
 use super::panel::Panel;
 use super::references::resolved;
 use super::replies::{Ballot, Contribution, Evaluation, RiskLevel};
-use super::rules::Rules;
+use super::rules::{Edition, EscalationPolicy, Numbering, Rules};
 use super::verdict::Ending;
+use crate::algorithm::EndsBy;
 use crate::context::{Context, Limits, RoundSummary, Window};
 use crate::event::{Setup, Spent, Words};
-use crate::mode::Caution;
+use crate::mode::{Caution, Estimates, Stances};
 use crate::safety::{self, Alarm, Withheld};
 use crate::table::Turn;
 
-const WITHHELD: &str = "[withheld by the safety evaluator]";
+const WITHHELD: &str = crate::withheld::NOTICE;
 
 #[derive(Debug, Clone)]
 pub struct Debate {
@@ -93,12 +98,22 @@ impl RoundKind {
 #[derive(Debug, Clone)]
 pub struct SeatTurn {
     pub seat: String,
+    /// As said.
     pub reply: Contribution,
+    /// As others read it: citing ids of evidence in place of the numbers of its own list.
+    pub heard: Contribution,
     pub remarks: Vec<String>,
     pub withheld: Vec<Withheld>,
     pub spent: Spent,
     /// Whether the safety evaluator keeps the turn from the other seats.
     pub is_hidden: bool,
+}
+
+impl SeatTurn {
+    /// Remarks quote the reply, so those of a hidden turn are not shown.
+    pub fn shown_remarks(&self) -> &[String] {
+        if self.is_hidden { &[] } else { &self.remarks }
+    }
 }
 
 /// What follows a round.
@@ -121,7 +136,7 @@ const DIVERSE: Diversity = Diversity {
 
 impl Debate {
     pub fn new(setup: &Setup, rules: &Rules) -> Self {
-        let panel = Panel::of(setup, &rules.mode);
+        let panel = Panel::of(setup, rules);
         let mut alarms = safety::alarms(&setup.question);
         if rules.mode.caution == Caution::Watched {
             alarms.insert(0, Alarm::Mode(rules.mode.name.clone()));
@@ -174,25 +189,43 @@ impl Debate {
         };
         let group: Vec<(String, Turn<Contribution>)> = turns
             .into_iter()
-            .filter_map(|(seat, turn)| turn.map(|turn| (seat, turn)))
+            .filter_map(|(seat, turn)| turn.map(|turn| (seat, checks::tidied(turn))))
             .collect();
-        let moves: Vec<_> = group
+        let moves: Vec<(String, Moves)> = group
             .iter()
             .map(|(seat, turn)| {
                 let stance = self.panel.seat(seat).and_then(|seat| seat.stance);
                 let mut moves = turn.reply.moves(stance);
                 if let Some(enhanced) = &self.enhanced {
-                    enhanced.apply_critiques(&mut moves, &turn.reply);
+                    enhanced.apply_critiques(&mut moves, seat, &turn.reply, &self.state);
                 }
                 (seat.clone(), resolved(moves, &self.rules.sources).0)
             })
             .collect();
-        let changes = self.state.take(round.number, &moves);
+        let changes = match self.rules.numbering {
+            Numbering::BySeat => self.state.take(round.number, &moves),
+            Numbering::Shuffled => {
+                let mut shuffled: Vec<&(String, Moves)> = moves.iter().collect();
+                let key = |seat: &str| {
+                    Sha256::digest(format!("{}/{}/{seat}", self.seed, round.number)).to_vec()
+                };
+                shuffled.sort_by_cached_key(|(seat, _)| key(seat));
+                self.state.take_in_order(round.number, &shuffled)
+            }
+        };
         if let Some(enhanced) = &mut self.enhanced {
-            enhanced.add_turns(round.number, &group, &self.state, &self.rules.sources);
+            enhanced.add_turns(
+                round.number,
+                &group,
+                &changes,
+                &self.state,
+                &self.rules.sources,
+            );
         }
+        let registered = changes.registered.clone();
         merge(&mut round.changes, changes);
         for (seat, turn) in group {
+            let ids = registered.get(&seat).cloned().unwrap_or_default();
             for withheld in &turn.withheld {
                 self.is_watched = true;
                 let alarm = Alarm::Intent(withheld.rule.clone());
@@ -201,8 +234,9 @@ impl Debate {
                 }
             }
             round.turns.push(SeatTurn {
-                seat,
+                heard: turn.reply.clone().citing(&ids.references),
                 reply: turn.reply,
+                seat,
                 remarks: turn.remarks,
                 withheld: turn.withheld,
                 spent: turn.spent,
@@ -236,9 +270,12 @@ impl Debate {
 
     pub fn finish_round(&mut self, diversity: Option<Diversity>, measured: Option<Measurement>) {
         if let Some(round) = self.rounds.last_mut() {
-            let figures = self
+            let mut figures = self
                 .state
                 .figures(round.number, round.changes.new_facts.len());
+            if self.rules.edition == Edition::First {
+                figures.silent = 0;
+            }
             round.summary = Some(RoundSummary::of(&self.state, &round.changes, &figures));
             round.figures = Some(figures);
             round.diversity = diversity;
@@ -275,6 +312,7 @@ impl Debate {
         match (last.kind, history.as_slice()) {
             (RoundKind::Objection, [.., before, after])
                 if groupthink::objection_failed(before, after)
+                    && self.asks_person()
                     && !self.is_decided(last.number, Escalation::Groupthink) =>
             {
                 return NextStep::Ask(Escalation::Groupthink);
@@ -289,12 +327,90 @@ impl Debate {
             }
         }
         match &self.enhanced {
-            Some(enhanced) => enhanced.next_step(&self.rounds, &history, max_rounds),
-            None => match votes::after_round(&history, max_rounds) {
-                Some(exit) => NextStep::End(Ending::Exit(exit)),
-                None => NextStep::Round(RoundKind::Ordinary),
-            },
+            Some(enhanced) if enhanced.is_vetoed(last.number) => {
+                NextStep::Ask(Escalation::SecurityObjection)
+            }
+            Some(enhanced) if enhanced.rules.ends_by == EndsBy::Convergence => {
+                enhanced.after_convergence(&self.rounds, max_rounds, self.rules.escalation)
+            }
+            Some(_) | None => self.after_votes(&history, max_rounds),
         }
+    }
+
+    /// Ends by votes (M-05). Contradicting answers are counted, and without a sufficient majority a person decides (E-21).
+    fn after_votes(&self, history: &[Figures], max_rounds: u32) -> NextStep {
+        let exit = votes::after_round(history, max_rounds);
+        let (Some(last), Some(decision)) = (history.last(), self.panel_decision()) else {
+            return exit.map_or(NextStep::Round(RoundKind::Ordinary), |exit| {
+                NextStep::End(Ending::Exit(exit))
+            });
+        };
+        // In round 1 the minority may not have heard the others.
+        let is_majority = decision.carried && last.round > 1 && votes::is_accepted(last);
+        // Assigned stances differ by design, and estimates are summed up by their median: neither needs a person.
+        let mode = &self.rules.mode;
+        let is_estimated = mode.estimates != Estimates::None && decision.answers.len() < 2;
+        let is_settled = mode.stances == Stances::Assigned || is_estimated;
+        match exit {
+            Some(Exit::Consensus) => NextStep::End(Ending::Exit(Exit::Consensus)),
+            _ if is_majority => NextStep::End(Ending::Exit(Exit::Majority)),
+            None => NextStep::Round(RoundKind::Ordinary),
+            Some(exit) => {
+                let is_asked = self.asks_person()
+                    && !is_settled
+                    && !self.is_decided(last.round, Escalation::NoMajority);
+                // Absent seats make a result partial; they are no reason to wait.
+                if decision.contested && is_asked {
+                    NextStep::Ask(Escalation::NoMajority)
+                } else {
+                    NextStep::End(Ending::Exit(exit))
+                }
+            }
+        }
+    }
+
+    fn asks_person(&self) -> bool {
+        self.rules.escalation == EscalationPolicy::Ask
+    }
+
+    /// The majority after the last finished round; `None` if the algorithm does not count answers.
+    pub fn panel_decision(&self) -> Option<PanelDecision> {
+        let rule = self.rules.majority_rule()?;
+        let last = self
+            .rounds
+            .iter()
+            .rev()
+            .find_map(|round| round.figures.as_ref());
+        last.map(|figures| PanelDecision::of(figures, rule))
+    }
+
+    /// Why the debate ended, and how the panel is split if it is.
+    pub fn explained(&self, ending: &Ending) -> String {
+        let reason = ending.explanation();
+        match (ending, self.panel_decision()) {
+            (Ending::Exit(exit), Some(decision)) if *exit != Exit::Consensus => {
+                let split = decision.split();
+                if !decision.carried {
+                    format!("{reason}; no consensus: {split}")
+                } else if decision.minority.is_empty() && decision.silent == 0 {
+                    reason
+                } else {
+                    format!("{reason}; {split}")
+                }
+            }
+            _ => reason,
+        }
+    }
+
+    /// What the user should know about the debate as a whole.
+    pub fn remarks(&self) -> Vec<String> {
+        let played = self.rounds.last().map_or(0, |round| round.number);
+        let unplayed = self.rules.focus.range(played + 1..);
+        unplayed
+            .map(|(round, focus)| {
+                format!("The focus of round {round} was not debated, because the debate ended after round {played}: {focus}")
+            })
+            .collect()
     }
 
     fn is_decided(&self, round: u32, escalation: Escalation) -> bool {
@@ -330,5 +446,6 @@ fn merge(all: &mut Taken, more: Taken) {
     all.new_evidence.extend(more.new_evidence);
     all.new_decisions.extend(more.new_decisions);
     all.touched.extend(more.touched);
+    all.registered.extend(more.registered);
     all.unknown.extend(more.unknown);
 }

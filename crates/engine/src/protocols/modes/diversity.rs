@@ -1,7 +1,9 @@
 //! Diversity of the positions in early rounds, one of the triggers of a groupthink check (M-08). Journaled, so that a replay
 //! needs no embedder.
 
+use roundtable_core::convergence::same_option;
 use roundtable_core::groupthink::{Diversity, EARLY_ROUND, premise_overlap};
+use roundtable_core::opposition::are_opposed;
 use roundtable_core::similarity::cosine;
 use roundtable_core::wording;
 
@@ -58,13 +60,14 @@ fn diversity(table: &Table, debate: &Debate, vectors: Option<&[Vec<f32>]>) -> Di
         .map(|status| debate.state.premises(&status.agent))
         .collect();
     let positions: Vec<&str> = positions(debate).collect();
-    let answers: Vec<Option<String>> = statuses
-        .iter()
-        .map(|status| status.debate_alignment.as_deref().map(wording::normal))
-        .collect();
     // Similar wording with different answers is not agreement.
-    let differ =
-        |a: usize, b: usize| matches!((&answers[a], &answers[b]), (Some(a), Some(b)) if a != b);
+    let differ = |a: usize, b: usize| {
+        let (a, b) = (&statuses[a], &statuses[b]);
+        match (&a.debate_alignment, &b.debate_alignment) {
+            (Some(a), Some(b)) => !same_option(a, b),
+            (Some(_) | None, _) => are_opposed(&a.position, &b.position),
+        }
+    };
     let clusters = match vectors {
         Some(vectors) if vectors.len() == positions.len() => {
             wording::clusters(positions.len(), MIN_SIMILARITY, |a, b| {

@@ -27,5 +27,6 @@ pub use replies::{Backing, CritiqueReply, EvidencePiece};
 pub use report::{facts, progress, sections};
 pub use rules::{EnhancedRules, Learning};
 pub use source_checks::SourceCheck;
+pub(crate) use source_checks::claim_notes;
 pub use state::{EnhancedState, MeasuredRound, PersonDecision, SeatPosition, SecurityObjection};
 pub use verdict::EnhancedVerdict;

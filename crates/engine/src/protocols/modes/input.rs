@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundtable_core::convergence::Thresholds;
+use roundtable_core::format::counted;
 use roundtable_core::learning::Domain;
 use roundtable_core::sources::Sources;
 use roundtable_core::verification::Stakes;
@@ -11,8 +12,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::enhanced::{DebatePolicy, policy};
+use super::rules::EscalationPolicy;
 use super::{Modes, Rules};
-use crate::algorithm::Algorithm;
+use crate::algorithm::{self, Algorithm};
 use crate::cast::{Cast, Part, Seat, Team};
 use crate::data::{Data, DataError};
 use crate::mode::{Mode, SpeakingOrder};
@@ -52,6 +54,9 @@ pub struct Input {
     /// How an enhanced debate decides. Naming one makes the debate an enhanced one.
     #[schemars(schema_with = "algorithm_names")]
     pub algorithm: Option<String>,
+    /// Whether the debate waits for a person's decision if the panel cannot settle it: no majority, no progress, or agreement
+    /// that no objection could move. The default is true. An open security objection always waits.
+    pub escalation: Option<bool>,
     /// The kind of question. An enhanced debate uses what post-mortems of its domain have taught.
     #[schemars(length(min = 1, max = 80), example = "api design")]
     pub domain: Option<String>,
@@ -176,11 +181,25 @@ pub(super) fn validate(
         Some(enhanced) if enhanced.is_measured() => EmbedderUse::Measures,
         Some(_) | None => EmbedderUse::Optional,
     };
+    // An enhanced debate has an algorithm of its own.
+    let majority = if enhanced.is_some() {
+        None
+    } else {
+        let default = Algorithm::load(context.data, algorithm::DEFAULT);
+        ok_or_fault("/rules", default, &mut faults).and_then(|default| default.majority)
+    };
+    let escalation = match input.escalation {
+        Some(false) => EscalationPolicy::Never,
+        Some(true) | None => EscalationPolicy::Ask,
+    };
+    let by_policy =
+        policy::why_enhanced(wanted, algorithm, &settings).filter(|_| enhanced.is_some());
     let rules = mode.and_then(|mode| {
         let max_rounds = input.max_rounds.unwrap_or(ROUND_CAP);
         let rules = Rules::new(mode, max_rounds, focus, input.stakes.unwrap_or_default());
         rules
             .map(|rules| Rules { enhanced, ..rules })
+            .map(|rules| rules.deciding_by(majority).with_escalation(escalation))
             .map_err(|error| faults.push(Fault::new("/rules", error.to_string())))
             .ok()
     });
@@ -192,7 +211,10 @@ pub(super) fn validate(
                 question,
                 cast,
                 embedder,
-                move |models, notes| Ok(with_tool_seats(rules, &panel, models, notes)),
+                move |models, notes| {
+                    notes.extend(by_policy);
+                    Ok(with_tool_seats(rules, &panel, models, notes))
+                },
             ))
         }
         _ => Err(faults),
@@ -253,7 +275,13 @@ fn with_tool_seats(
     };
     let sources = rules.sources.list().iter();
     let names: Vec<String> = sources
-        .map(|source| format!("{} ({} passages)", source.name, source.passages.len()))
+        .map(|source| {
+            format!(
+                "{} ({})",
+                source.name,
+                counted(source.passages.len(), "passage")
+            )
+        })
         .collect();
     notes.push(format!("Sources: {}; {how}", names.join(", ")));
     rules.with_tool_seats(tool_seats)
@@ -267,14 +295,9 @@ fn ok_or_fault<T>(at: &str, loaded: Result<T, DataError>, faults: &mut Vec<Fault
 
 /// A cast by name or file. Chair and safety evaluator come from the built-in cast if it has none.
 fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
-    let mut cast = Cast::named_or_file(data, name)?;
-    if cast.protocol != Modes::NAME {
-        return Err(DataError::Broken {
-            file: format!("cast '{name}'"),
-            line: 1,
-            message: format!("it is for '{}', not for debates in modes", cast.protocol),
-        });
-    }
+    let text = Cast::find(data, name)?;
+    let mut cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Modes::NAME)?;
     for part in [Part::Chair, Part::SafetyEvaluator] {
         if cast.seats.iter().all(|seat| seat.part != part) {
             let built_in = Cast::load(&Data::built_in(), Modes::CAST)?;

@@ -1,11 +1,13 @@
 //! The seats of the panel with their perspective, team and stance.
 
+use roundtable_core::anonymity::Names;
 use roundtable_core::stance::Stance;
 use serde::Serialize;
 
+use super::rules::{Edition, Rules};
 use crate::cast::{Anchor, Part, Team};
 use crate::event::Setup;
-use crate::mode::{Mode, SpeakingOrder, Stances, Variant};
+use crate::mode::{SpeakingOrder, Stances, Variant};
 use crate::model::Ability;
 
 /// A seat that takes part in the debate.
@@ -21,6 +23,8 @@ pub struct Panelist {
     pub variant: Option<Variant>,
     #[serde(skip)]
     pub ability: Ability,
+    #[serde(skip)]
+    pub model: String,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +36,8 @@ pub struct Panel {
 
 impl Panel {
     /// Anchors, teams and stances that the cast does not set are assigned in turn.
-    pub fn of(setup: &Setup, mode: &Mode) -> Self {
+    pub fn of(setup: &Setup, rules: &Rules) -> Self {
+        let mode = &rules.mode;
         let part = |wanted: Part| {
             let mut seats = setup.seats.iter();
             let seated = seats.find(|seated| seated.seat.part == wanted);
@@ -40,6 +45,11 @@ impl Panel {
         };
         let panel = setup.seats.iter();
         let panel = panel.filter(|seated| seated.seat.part == Part::Panel);
+        let count = panel.clone().count();
+        let assigned = |index: usize| match rules.edition {
+            Edition::First => Stance::in_turn(index),
+            Edition::Second => Stance::of_seat(index, count),
+        };
         let seats = panel.enumerate().map(|(index, seated)| {
             let seat = &seated.seat;
             let anchor = seat
@@ -48,7 +58,7 @@ impl Panel {
             let team = (mode.order == SpeakingOrder::RedThenBlue)
                 .then(|| seat.team.unwrap_or(team_of(index)));
             let stance = (mode.stances == Stances::Assigned)
-                .then(|| seat.stance.unwrap_or_else(|| Stance::of_seat(index)));
+                .then(|| seat.stance.unwrap_or_else(|| assigned(index)));
             let key = team.map(|team| team.name().to_owned());
             let key = key.or_else(|| stance.map(|stance| stance.name().to_lowercase()));
             Panelist {
@@ -60,6 +70,7 @@ impl Panel {
                 stance,
                 variant: key.and_then(|key| mode.variants.get(&key).cloned()),
                 ability: seated.ability,
+                model: seated.model.clone(),
             }
         });
         Self {
@@ -75,6 +86,24 @@ impl Panel {
 
     pub fn seat(&self, name: &str) -> Option<&Panelist> {
         self.seats.iter().find(|seat| seat.name == name)
+    }
+
+    /// The names by which a seat of an anonymous panel could give itself away.
+    pub fn own_names(&self) -> Names {
+        let seats = self.seats.iter();
+        let models = self.seats.iter().flat_map(|seat| {
+            let model = seat.model.as_str();
+            // `lab:special` and `meta-llama/Llama-3` are also called `special` and `Llama-3`.
+            let parts = [model.split_once(':'), model.rsplit_once('/')];
+            let short = parts.into_iter().flatten().map(|(_, name)| name);
+            std::iter::once(model).chain(short).map(str::to_owned)
+        });
+        Names {
+            seats: seats
+                .flat_map(|seat| [seat.name.clone(), seat.title.clone()])
+                .collect(),
+            models: models.collect(),
+        }
     }
 
     pub fn is_small(&self) -> bool {

@@ -9,16 +9,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::debate::{Debate, Round};
-use super::enhanced;
+use super::resolution::MinorityPosition;
 use super::verdict::{Safety, Verdict};
+use super::{Modes, enhanced};
 use crate::context::RoundSummary;
 use crate::event::{Entry, Event, Setup, State};
 use crate::fallbacks::StandIn;
+use crate::protocol::Protocol;
 use crate::protocols::record_header::{DebateStatus, RecordHeader};
-use crate::retrospective::DebateRecord;
+use crate::remarks::for_people;
+use crate::retrospective::{DebateRecord, FinalConsensus};
 use crate::table::busy_ms;
 use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
+use crate::withheld;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Record {
@@ -46,6 +50,9 @@ pub struct Record {
     /// Steps answered by a fallback model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub total_ms: u64,
     pub seed: u64,
     pub program: String,
@@ -85,6 +92,9 @@ pub struct DebateStateRecord {
 pub struct RoundRecord {
     pub round: u32,
     pub kind: &'static str,
+    /// The question that the user set for the round (M-14).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     pub summary: Option<RoundSummary>,
     pub agent_responses: Vec<ResponseRecord>,
 }
@@ -132,10 +142,33 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         user_rating: summary.user_rating,
         totals: header.totals,
         answered_instead: header.answered_instead,
+        notices: header.notices,
         total_ms: busy_ms(entries),
         seed: setup.seed,
         program: setup.program.clone(),
     })
+}
+
+/// Completes the record of a plain debate with what was decided (E-22). Leaves records of other protocols as they are.
+pub(crate) fn apply_resolution(entries: &[Entry], consensus: &mut FinalConsensus) {
+    let setup = entries.iter().find_map(|entry| entry.event.setup());
+    if !setup.is_some_and(|setup| setup.protocol == Modes::NAME) {
+        return;
+    }
+    let Some(verdict) = JournalSummary::of(entries).result else {
+        return;
+    };
+    let Some(resolution) = verdict.resolution else {
+        return;
+    };
+    consensus.rationale = verdict.answer.unwrap_or_default();
+    consensus.decision = resolution.decision;
+    consensus.human_override = resolution.by_person;
+    consensus.dissenting_opinions = resolution
+        .dissenters
+        .into_iter()
+        .map(MinorityPosition::into_dissent)
+        .collect();
 }
 
 /// The parts of the journal that are not turns: state, result, and what the user said.
@@ -209,12 +242,14 @@ fn source_records(debate: &Debate) -> Vec<SourceRecord> {
         .collect()
 }
 
-/// Calls of tools with their results, by step.
+/// Calls of tools with their results, by step, without those of withheld turns.
 pub(super) fn tool_calls(entries: &[Entry]) -> BTreeMap<String, Vec<Answered>> {
+    let withheld = withheld::steps(entries.iter().map(|entry| &entry.event));
     let mut calls: BTreeMap<String, Vec<Answered>> = BTreeMap::new();
     for entry in entries {
         if let Event::Noted { key, value, .. } = &entry.event
             && let Some((step, exchange)) = Exchange::of(key, value)
+            && !withheld.contains(step)
         {
             calls
                 .entry(step.to_owned())
@@ -261,12 +296,17 @@ fn round_record(
             .get(&format!("r{}/{}/speak", round.number, turn.seat))
             .cloned()
             .unwrap_or_default(),
-        remarks: turn.remarks.clone(),
+        remarks: turn
+            .shown_remarks()
+            .iter()
+            .map(|remark| for_people(remark).to_owned())
+            .collect(),
         sent_back: turn.spent.was_sent_back(),
     });
     RoundRecord {
         round: round.number,
         kind: round.kind.name(),
+        focus: debate.rules.focus.get(&round.number).cloned(),
         summary: round.summary.clone(),
         agent_responses: responses.collect(),
     }

@@ -1,10 +1,11 @@
 //! The replies of seats. One type serves all modes; properties that a mode does not use or that are too much for a small model
 //! are left out of the schema. Doc comments of these types are part of the schemas that are sent to models.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use roundtable_core::bounded::Confidence;
-use roundtable_core::citations::Reference;
+use roundtable_core::citations::{self, Reference};
 use roundtable_core::stance::Stance;
 use roundtable_core::state::{Moves, NewClaim, Objection};
 use roundtable_core::verification::Answers;
@@ -127,7 +128,7 @@ pub struct Risk {
     pub mitigation: String,
 }
 
-/// A vote before anybody has spoken: what the panel would have said without a debate (C-17).
+/// A vote before anybody has spoken: what the panel would have said without a debate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ballot {
@@ -159,7 +160,7 @@ pub struct Conclusion {
     pub open_points: Vec<String>,
 }
 
-/// What the safety evaluator finds in a round (M-09).
+/// What the safety evaluator finds in a round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluation {
@@ -191,21 +192,87 @@ impl Contribution {
         !self.opposes.is_empty() || self.critiques.iter().any(|critique| !critique.concedes())
     }
 
-    /// The reply as moves of the debate state. The stance is the assigned one, whatever the reply says.
-    pub fn moves(&self, stance: Option<Stance>) -> Moves {
+    /// The numbers of its references that it cites: in the argument, a claim, a piece of evidence or a critique.
+    pub(super) fn cited_numbers(&self) -> BTreeSet<u32> {
+        let claims = self.claims.iter().map(|claim| claim.citations.as_str());
+        let texts = self.claims.iter().map(|claim| claim.text.as_str());
+        let backing = self.backing.iter().flat_map(|backing| &backing.evidence);
+        let counter = self.critiques.iter().flat_map(|critique| &critique.counter);
+        let pieces = backing.chain(counter).map(|piece| piece.source.as_str());
+        let opposed = self
+            .opposes
+            .iter()
+            .map(|objection| objection.because.as_str());
+        [self.argument.as_str(), self.position.as_str()]
+            .into_iter()
+            .chain(claims)
+            .chain(texts)
+            .chain(pieces)
+            .chain(opposed)
+            .flat_map(|text| citations::parse(text).numbers)
+            .collect()
+    }
+
+    /// The references that it cites. Others do not count as sources.
+    pub(super) fn cited_references(&self) -> impl Iterator<Item = &Reference> {
+        let cited = self.cited_numbers();
+        let references = self.references.iter();
+        references.filter(move |reference| cited.contains(&reference.number))
+    }
+
+    /// The reply with ids of evidence in place of the numbers of its own list.
+    pub fn citing(mut self, references: &BTreeMap<u32, String>) -> Self {
+        for text in self.texts_mut() {
+            *text = citations::renumber(text, references);
+        }
+        self
+    }
+
+    /// All texts that may contain a citation.
+    fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let claims = self.claims.iter_mut();
+        let claims = claims.flat_map(|claim| [&mut claim.text, &mut claim.citations]);
+        let alternatives = self.alternatives.iter_mut();
+        let alternatives = alternatives.flat_map(|a| [&mut a.option, &mut a.rejected_because]);
+        let risks = self.risks.iter_mut();
+        let risks = risks.flat_map(|risk| [&mut risk.failure, &mut risk.mitigation]);
+        let backing = self.backing.iter_mut();
+        let backing = backing.flat_map(|backing| backing.evidence.iter_mut());
+        let statements = [
+            &mut self.blocker,
+            &mut self.steelman,
+            &mut self.concern,
+            &mut self.uncertainty,
+            &mut self.security_objection,
+        ];
+        [&mut self.argument, &mut self.position]
+            .into_iter()
+            .chain(statements.into_iter().flatten())
+            .chain(claims)
+            .chain(self.opposes.iter_mut().map(|o| &mut o.because))
+            .chain(&mut self.decisions)
+            .chain(alternatives)
+            .chain(risks)
+            .chain(backing.map(|piece| &mut piece.source))
+            .chain(self.critiques.iter_mut().flat_map(CritiqueReply::texts_mut))
+    }
+
+    /// The reply as moves of the debate state, for a seat that was assigned this stance. Where it states another, that one
+    /// counts.
+    pub fn moves(&self, assigned: Option<Stance>) -> Moves {
         Moves {
             position: self.position.clone(),
             confidence: self.confidence,
             vote: self.vote,
             blocker: self.blocker.clone(),
-            stance,
+            stance: assigned.map(|assigned| self.stance.unwrap_or(assigned)),
             alignment: self
                 .debate_alignment
                 .clone()
                 .filter(|answer| !answer.trim().is_empty()),
             estimate: self.estimate.filter(|estimate| estimate.is_finite()),
             claims: self.claims.clone(),
-            references: self.references.clone(),
+            references: self.cited_references().cloned().collect(),
             supports: self.supports.clone(),
             opposes: self.opposes.clone(),
             retracts: self.retracts.clone(),

@@ -2,21 +2,25 @@
 //! rounds, and the exit criterion.
 
 use roundtable_core::citations::EvidenceKind;
+use roundtable_core::format::grouped;
 use roundtable_core::groupthink::HIGH_CONFIDENCE;
 use roundtable_core::state::{Claim, ClaimStatus, DebateState, Evidence};
 use roundtable_core::votes::{MIN_CONFIDENCE, Vote};
 use roundtable_core::wording::one_line;
 
+use super::checks::count_by_rule;
 use super::debate::{Debate, Round, RoundKind, SeatTurn};
 use super::enhanced;
 use super::record::{JournalSummary, tool_calls};
-use super::verdict::{Poll, Safety, Verdict};
+use super::resolution::Scrutiny;
+use super::verdict::{Poll, Safety, Verdict, Worth};
 use crate::event::Entry;
+use crate::remarks::for_people;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Position, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
 use crate::tokens;
-use crate::totals::Totals;
+use crate::totals::{Totals, compared_cost, shown_cost};
 
 /// The last measured round of an enhanced debate.
 pub(super) fn progress(entries: &[Entry]) -> Option<Section> {
@@ -30,16 +34,22 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     let verdict = JournalSummary::of(entries).result;
     let mut sections = Vec::new();
     if let Some(verdict) = &verdict {
-        sections.push(worth(verdict));
+        let mut section = worth(verdict);
+        section.blocks.extend(unused_focus(&debate));
+        sections.push(section);
     }
     let total = Totals::of(entries).debate.usage.total();
-    sections.extend(enhanced::sections(&debate, total, verdict.is_some()));
+    let enhanced = verdict
+        .as_ref()
+        .and_then(|verdict| verdict.enhanced.as_ref());
+    sections.extend(enhanced::sections(&debate, total, enhanced));
     sections.extend(open_points(&debate.state));
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
-        sections.push(Section::main(
-            &title(round),
-            vec![Block::Table(positions(round))],
-        ));
+        let focus = debate.rules.focus.get(&round.number);
+        let focus = focus.map(|text| note(format!("Focus: {}", one_line(text)), Tone::Plain));
+        let table = Block::Table(positions(round));
+        let blocks = focus.into_iter().chain([table]).collect();
+        sections.push(Section::main(&title(round), blocks));
     }
     if !debate.state.claims.is_empty() {
         sections.push(Section::main(
@@ -123,6 +133,21 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
             ),
         ));
     }
+    if let Some(resolution) = &verdict.resolution {
+        let by = if resolution.by_person {
+            ", by a person"
+        } else {
+            ""
+        };
+        let decision = resolution.decision.as_deref();
+        let decision = decision.map_or_else(|| "none".to_owned(), |d| format!("{d}{by}"));
+        facts.push(Fact::new("Decision", decision));
+    }
+    let Worth { blind, debated, .. } = &verdict.worth;
+    facts.push(compared_cost(
+        (blind.cost, blind.tokens),
+        (debated.cost, debated.tokens),
+    ));
     facts.push(Fact::new("Rounds", verdict.total_rounds.to_string()));
     facts.push(Fact::new(
         "Stop reason",
@@ -157,6 +182,15 @@ fn worth(verdict: &Verdict) -> Section {
         ),
         Tone::Plain,
     )];
+    blocks.extend(verdict.scrutiny.as_ref().map(|scrutiny| {
+        let tone = match scrutiny {
+            Scrutiny::Challenged { open: 0, .. } => Tone::Plain,
+            Scrutiny::Challenged { .. } | Scrutiny::Unanimous | Scrutiny::NotChallenged { .. } => {
+                Tone::Caution
+            }
+        };
+        note(scrutiny.sentence(), tone)
+    }));
     blocks.extend(verdict.worth.changed.map(|changed| {
         let text = if changed {
             "The debate changed the answer."
@@ -173,6 +207,7 @@ fn worth(verdict: &Verdict) -> Section {
         "#BLOCKER",
         "#confidence",
         "#tokens",
+        "#cost",
     ];
     let table = Table::new("Before and after the debate", &columns)
         .row(poll("blind votes", &verdict.worth.blind))
@@ -193,6 +228,9 @@ fn worth(verdict: &Verdict) -> Section {
                 .map(|choice| note(format!("A person decided: {choice}."), Tone::Plain)),
         );
     }
+    for remark in &verdict.remarks {
+        blocks.push(note(remark.clone(), Tone::Caution));
+    }
     for missing in &verdict.missing {
         blocks.push(note(
             format!("{} is missing: {}", missing.step, missing.reason),
@@ -200,6 +238,21 @@ fn worth(verdict: &Verdict) -> Section {
         ));
     }
     Section::main("What the debate was worth", blocks)
+}
+
+/// Questions for rounds that were not played.
+fn unused_focus(debate: &Debate) -> Vec<Block> {
+    let last = debate.rounds.last().map_or(0, |round| round.number);
+    let unused = debate.rules.focus.range(last + 1..);
+    unused
+        .map(|(round, text)| {
+            let text = one_line(text);
+            note(
+                format!("Round {round} was not played; its focus was: {text}"),
+                Tone::Caution,
+            )
+        })
+        .collect()
 }
 
 fn poll(name: &str, poll: &Poll) -> Vec<Cell> {
@@ -220,7 +273,8 @@ fn poll(name: &str, poll: &Poll) -> Vec<Cell> {
         Cell::new(votes(Vote::Minor)),
         Cell::new(votes(Vote::Blocker)),
         Cell::new(confidence),
-        Cell::new(poll.tokens.to_string()),
+        Cell::new(grouped(poll.tokens)),
+        Cell::new(shown_cost(poll.cost, poll.tokens)),
     ]
 }
 
@@ -263,9 +317,8 @@ fn open_points(state: &DebateState) -> Option<Section> {
 }
 
 fn positions(round: &Round) -> Table {
-    let caption = format!("Round {}", round.number);
     let table = Table::new(
-        &caption,
+        &title(round),
         &["agent", "#confidence", "#change", "vote", "key point"],
     );
     round
@@ -289,7 +342,7 @@ fn position(round: &Round, turn: &SeatTurn) -> Vec<Cell> {
     let point = if turn.is_hidden {
         "[withheld]".to_owned()
     } else {
-        one_line(&turn.reply.position)
+        one_line(&turn.heard.position)
     };
     vec![
         Cell::new(turn.seat.clone()),
@@ -488,7 +541,7 @@ fn violations(debate: &Debate) -> Option<Section> {
         .iter()
         .flat_map(|round| round.turns.iter().map(move |turn| (round.number, turn)));
     let rows: Vec<(u32, &SeatTurn)> = turns
-        .filter(|(_, turn)| !turn.remarks.is_empty() || turn.spent.was_sent_back())
+        .filter(|(_, turn)| !turn.shown_remarks().is_empty() || turn.spent.was_sent_back())
         .collect();
     if rows.is_empty() {
         return None;
@@ -499,20 +552,29 @@ fn violations(debate: &Debate) -> Option<Section> {
             &["#round", "agent", "#remaining violations", "details"],
         ),
         |table, (round, turn)| {
-            let tone = if turn.remarks.is_empty() {
+            let tone = if turn.shown_remarks().is_empty() {
                 Tone::Quiet
             } else {
                 Tone::Caution
             };
-            let details = if turn.remarks.is_empty() {
+            let details = if turn.shown_remarks().is_empty() {
                 "corrected".to_owned()
             } else {
-                turn.remarks.join(" ")
+                turn.shown_remarks()
+                    .iter()
+                    .map(|remark| for_people(remark))
+                    .collect::<Vec<_>>()
+                    .join(" ")
             };
             table.row(vec![
                 Cell::new(round.to_string()),
                 Cell::new(turn.seat.clone()),
-                Cell::new(turn.remarks.len().to_string()),
+                Cell::new(
+                    count_by_rule(turn.shown_remarks())
+                        .values()
+                        .sum::<usize>()
+                        .to_string(),
+                ),
                 Cell::new(details).toned(tone),
             ])
         },

@@ -9,6 +9,7 @@ use roundtable_core::verification::Stakes;
 use serde_json::json;
 
 use super::*;
+use crate::algorithm::{self, Algorithm};
 use crate::cast::{Cast, Part};
 use crate::data::Data;
 use crate::event::{End, Event, Seated, Setup, State};
@@ -20,8 +21,10 @@ use crate::scripted::{Dying, Scripted, deps, entries, name, timeless};
 use crate::table::{Budget, SeatModel, TableDeps, decide, say_offline};
 use crate::tokens;
 
+mod agreement;
 mod endings;
 mod enhanced;
+mod hearing;
 mod prompts;
 mod reply_checks;
 mod resume;
@@ -45,7 +48,10 @@ const MODES: [&str; 7] = [
 
 fn rules(mode: &str, max_rounds: u32) -> Rules {
     let mode = Mode::load(&Data::built_in(), mode).unwrap();
-    Rules::new(mode, max_rounds, BTreeMap::new(), Stakes::Ordinary).unwrap()
+    let default = Algorithm::load(&Data::built_in(), algorithm::DEFAULT).unwrap();
+    Rules::new(mode, max_rounds, BTreeMap::new(), Stakes::Ordinary)
+        .unwrap()
+        .deciding_by(default.majority)
 }
 
 fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
@@ -73,6 +79,7 @@ fn setup_of(rules: &Rules, seats: usize, ability: Ability) -> Setup {
         budget: Budget::default(),
         embedder: Some("test:words".into()),
         program: "test".into(),
+        notices: Vec::new(),
     }
 }
 

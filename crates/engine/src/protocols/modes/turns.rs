@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::checks::ReplyChecker;
 use super::debate::{BlindVote, Debate, RoundKind};
 use super::replies::{Ballot, Conclusion, Contribution, Evaluation};
+use super::resolution::Resolution;
 use super::rules::Rules;
 use super::verdict::Ending;
 use crate::algorithm::Veto;
@@ -248,6 +249,8 @@ pub(super) async fn conclude(
     debate.set_user_input(table.interlude("conclusion").await?);
     let last = debate.rounds.last().map_or(1, |round| round.number);
     let context = debate.closing_context();
+    let resolution = Resolution::of(debate, ending);
+    let decided = resolution.decision.filter(|_| resolution.by_person);
     table
         .ask(&chair, "conclude")
         .in_phase("conclusion", last)
@@ -255,7 +258,8 @@ pub(super) async fn conclude(
             "modes/conclude",
             json!({
                 "question": debate.question, "person": debate.user_input, "context": context,
-                "ending": ending.explanation(),
+                "ending": if decided.is_some() { "a person decided".to_owned() } else { debate.explained(ending) },
+                "decided": decided,
             }),
         )
         .last()

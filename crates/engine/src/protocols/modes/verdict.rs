@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use roundtable_core::convergence::Status;
+use roundtable_core::format::counted;
 use roundtable_core::groupthink::{Diversity, Trigger};
 use roundtable_core::spread::{Spread, mean};
 use roundtable_core::state::DebateState;
@@ -13,10 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::count_by_rule;
 use super::debate::Debate;
+use super::decision::PanelDecision;
 use super::enhanced::EnhancedVerdict;
 use super::replies::{Conclusion, RiskLevel};
+use super::resolution::{Resolution, Scrutiny};
 use crate::event::{Spent, State};
 use crate::protocols::outcome::Outcome;
+use crate::report::Unit;
 use crate::safety::{Alarm, Withheld};
 use crate::table::{Missing, Table, Turn};
 
@@ -26,10 +30,14 @@ pub enum Ending {
     Exit(Exit),
     /// A person accepted the majority's answer.
     Accepted,
+    /// A person accepted the answer although a BLOCKER is open.
+    BlockerOverridden,
     /// A person chose an answer (E-09).
     Chosen(String),
     /// The measures show a consensus (E-08).
     Converged(Status),
+    /// The same, and no seat cited any evidence.
+    ConvergedWithoutEvidence(Status),
     /// With the limit that was reached.
     Budget(String),
     SeatsAbsent,
@@ -39,8 +47,8 @@ impl Ending {
     fn name(&self) -> &'static str {
         match self {
             Self::Exit(exit) => exit.name(),
-            Self::Accepted | Self::Chosen(_) => "human_override",
-            Self::Converged(status) => status.name(),
+            Self::Accepted | Self::BlockerOverridden | Self::Chosen(_) => "human_override",
+            Self::Converged(status) | Self::ConvergedWithoutEvidence(status) => status.name(),
             Self::Budget(_) => "budget",
             Self::SeatsAbsent => "seats_absent",
         }
@@ -51,11 +59,17 @@ impl Ending {
         match self {
             Self::Exit(exit) => exit.reason().to_owned(),
             Self::Accepted => "a person accepted the agreement".into(),
+            Self::BlockerOverridden => {
+                "a person accepted the answer despite an open BLOCKER".into()
+            }
             Self::Chosen(answer) => format!("a person decided: {answer}"),
             Self::Converged(Status::ConsensusWithDiverseEvidence) => {
                 "the positions are alike, by different evidence".into()
             }
             Self::Converged(_) => "the positions are alike and the answers agree".into(),
+            Self::ConvergedWithoutEvidence(_) => {
+                "the positions are alike; no evidence was cited".into()
+            }
             Self::Budget(limit) => limit.clone(),
             Self::SeatsAbsent => "two rounds running nobody spoke".into(),
         }
@@ -75,7 +89,7 @@ pub struct Verdict {
     pub confidence_stated: Option<f64>,
     pub agreement: Option<f64>,
     pub total_rounds: u32,
-    /// An exit criterion (`consensus`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget` or
+    /// An exit criterion (`consensus`, `majority`, `plateau`, `round_cap`), a convergence status, `human_override`, `budget` or
     /// `seats_absent`.
     pub stop_reason: String,
     pub stop_explanation: String,
@@ -90,6 +104,18 @@ pub struct Verdict {
     pub sent_back: usize,
     pub worth: Worth,
     pub missing: Vec<Missing>,
+    /// What was decided; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+    /// Whether the answer was challenged; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
+    /// The majority, its level and the minority; `None` if the algorithm does not count answers (E-21).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panel_decision: Option<PanelDecision>,
+    /// What the user should know about the debate as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// `None` in a plain debate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enhanced: Option<EnhancedVerdict>,
@@ -155,7 +181,7 @@ pub struct Poll {
     pub votes: BTreeMap<String, usize>,
     pub agreement: Option<f64>,
     pub confidence: Option<f64>,
-    /// The most frequent answer.
+    /// The answer that more seats gave than any other; `None` in a tie.
     pub answer: Option<String>,
     pub answers: Vec<AnswerShare>,
     pub tokens: u64,
@@ -181,14 +207,19 @@ impl Verdict {
         let stated = last.as_ref().and_then(Figures::mean_confidence);
         let sum = table.spent();
         let worth = Worth::of(debate, sum.usage, sum.cost);
-        let leading = worth.debated.answer.clone();
+        let resolution = Resolution::of(debate, ending);
+        // Without a conclusion, and without an answer that leads, the answers are listed.
+        let leading = resolution
+            .decision
+            .clone()
+            .or_else(|| worth.debated.summary());
         let remarks = debate
             .rounds
             .iter()
             .flat_map(|round| &round.turns)
             .flat_map(|turn| &turn.remarks);
         let statuses = &debate.state.agent_status;
-        Self {
+        let mut verdict = Self {
             mode: debate.rules.mode.name.clone(),
             final_answer: conclusion
                 .map(|turn| turn.text.clone())
@@ -201,7 +232,7 @@ impl Verdict {
             agreement: last.as_ref().and_then(Figures::agreement),
             total_rounds: debate.rounds.last().map_or(0, |round| round.number),
             stop_reason: ending.name().to_owned(),
-            stop_explanation: ending.explanation(),
+            stop_explanation: debate.explained(ending),
             confidences: Spread::of(statuses.iter().map(|status| status.confidence.value())),
             estimates: Spread::of(statuses.iter().filter_map(|status| status.estimate)),
             state: debate.state.clone(),
@@ -209,10 +240,34 @@ impl Verdict {
             safety: Safety::of(debate),
             violations: count_by_rule(remarks),
             sent_back: sent_back(debate),
+            scrutiny: Some(Scrutiny::of(debate, &worth.blind)),
             worth,
             missing,
-            enhanced: EnhancedVerdict::of(debate, sum.usage.total()),
-        }
+            panel_decision: debate.panel_decision(),
+            remarks: debate.remarks(),
+            enhanced: EnhancedVerdict::of(debate, &resolution, sum.usage.total()),
+            resolution: Some(resolution),
+        };
+        verdict.final_answer = verdict
+            .final_answer
+            .as_deref()
+            .map(|text| verdict.headed(text));
+        verdict
+    }
+
+    /// The answer as people read it: first that it is partial, then that a person decided (C-21, E-22).
+    fn headed(&self, answer: &str) -> String {
+        let resolution = self.resolution.as_ref();
+        let chosen = resolution.filter(|resolution| resolution.by_person);
+        let answer = match chosen.and_then(|resolution| resolution.decision.as_deref()) {
+            Some(decision) => format!("**Decided by a person: {decision}**\n\n{answer}"),
+            None => answer.to_owned(),
+        };
+        let percent = |value: f64| Unit::Percent.write(value);
+        let lowered = self.confidence_stated.zip(self.confidence);
+        let lowered = lowered.filter(|(stated, lowered)| lowered < stated);
+        let shown = lowered.map(|(stated, lowered)| (percent(stated), percent(lowered)));
+        self.completeness().marked(&answer, shown)
     }
 
     fn completeness(&self) -> Outcome<'_> {
@@ -360,7 +415,7 @@ impl Poll {
                 }),
             }
         }
-        // The sort is stable: on a tie, the answer named first leads.
+        // The sort is stable: answers of as many seats stay in the order in which they were named.
         shares.sort_by_key(|share| std::cmp::Reverse(share.seats));
         let agreeing = opinions
             .iter()
@@ -370,13 +425,32 @@ impl Poll {
         Self {
             agreement: (!opinions.is_empty()).then(|| agreeing as f64 / opinions.len() as f64),
             confidence: mean(&confidences),
-            answer: shares.first().map(|share| share.answer.clone()),
+            answer: leader(&shares).map(|share| share.answer.clone()),
             answers: shares,
             votes,
             tokens: 0,
             cost: None,
         }
     }
+
+    /// The leading answer, or all answers of a divided panel.
+    fn summary(&self) -> Option<String> {
+        if self.answer.is_some() || self.answers.is_empty() {
+            return self.answer.clone();
+        }
+        let answers: Vec<String> = self
+            .answers
+            .iter()
+            .map(|share| format!("{} ({})", share.answer, counted(share.seats, "seat")))
+            .collect();
+        Some(format!("The panel is divided: {}.", answers.join("; ")))
+    }
+}
+
+fn leader(shares: &[AnswerShare]) -> Option<&AnswerShare> {
+    let (first, rest) = shares.split_first()?;
+    let is_tied = rest.first().is_some_and(|next| next.seats == first.seats);
+    (!is_tied).then_some(first)
 }
 
 fn changed(blind: &Poll, debated: &Poll) -> Option<bool> {

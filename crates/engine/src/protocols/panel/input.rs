@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Panel;
 use crate::cast::{Cast, Part};
+use crate::data::{Data, DataError};
 use crate::protocol::{Context, EmbedderUse, Fault, FieldKind, FormField, Plan, Protocol, Request};
 
 /// With two models nothing can be ranked: each reads a single answer.
@@ -52,10 +53,8 @@ pub(super) fn validate(
         .map_err(|fault| faults.push(fault))
         .ok();
     let cast = request.cast.as_deref().unwrap_or(Panel::CAST);
-    let cast = Cast::named_or_file(context.data, cast)
-        .map_err(|error| error.to_string())
-        .and_then(checked)
-        .map_err(|message| faults.push(Fault::new("/cast", message)))
+    let cast = load_cast(context.data, cast)
+        .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
         .ok();
     match (cast, stop) {
         (Some(cast), Some(early_stop_confidence)) if faults.is_empty() => {
@@ -69,19 +68,16 @@ pub(super) fn validate(
     }
 }
 
-fn checked(cast: Cast) -> Result<Cast, String> {
+fn load_cast(data: &Data, name: &str) -> Result<Cast, DataError> {
+    let text = Cast::find(data, name)?;
+    let cast = Cast::of(&text)?;
+    cast.check_protocol(&text, Panel::NAME)?;
     let count = |part: Part| cast.seats.iter().filter(|seat| seat.part == part).count();
-    if cast.protocol != Panel::NAME {
-        return Err(format!(
-            "the cast '{}' is for '{}', not for panels",
-            cast.name, cast.protocol
-        ));
-    }
     if count(Part::Panel) < MIN_SEATS || count(Part::Chair) != 1 {
-        return Err(format!(
-            "the cast '{}' needs at least {MIN_SEATS} seats that answer and one with part = \"chair\"",
-            cast.name
-        ));
+        let message = format!(
+            "a panel needs at least {MIN_SEATS} seats that answer and one with part = \"chair\""
+        );
+        return Err(text.broken(1, message));
     }
     Ok(cast)
 }

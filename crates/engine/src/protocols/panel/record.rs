@@ -32,6 +32,9 @@ pub struct Record {
     /// Steps that a fallback model answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answered_instead: Vec<StandIn>,
+    /// What was replaced or left out, such as a schema that the server does not accept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
     pub user_rating: Option<u8>,
     pub user_comment: Option<String>,
     /// The version of the program that opened it.
@@ -57,6 +60,7 @@ impl Record {
             models: header.models,
             totals: header.totals,
             answered_instead: header.answered_instead,
+            notices: header.notices,
         })
     }
 }

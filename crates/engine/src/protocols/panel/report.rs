@@ -1,5 +1,6 @@
 //! The report of a panel, at any point of its journal.
 
+use roundtable_core::format::counted;
 use roundtable_core::wording::one_line;
 
 use super::replies::Point;
@@ -8,6 +9,7 @@ use super::verdict::{PanelAnswer, PanelRanking, Verdict};
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
 use crate::report::{Block, Cell, Fact, Position, Report, Section, Table, Tone};
+use crate::totals::compared_cost;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
     let verdict: Option<Verdict> = DebateStatus::of(entries).verdict();
@@ -83,6 +85,11 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
     {
         facts.push(Fact::new("Agreement of ranks", format!("{agreement:.2}")));
     }
+    let worth = &verdict.worth;
+    facts.push(compared_cost(
+        (worth.blind_cost, worth.blind_tokens),
+        (worth.total_cost, worth.total_tokens),
+    ));
     facts
 }
 
@@ -92,8 +99,8 @@ fn how_it_ended(verdict: &Verdict) -> Section {
     if verdict.saved_calls > 0 {
         blocks.push(note(
             format!(
-                "Stopping early saved {} calls. Run the full panel with `--full`.",
-                verdict.saved_calls
+                "Stopping early saved {}. Run the full panel with `--full`.",
+                counted(verdict.saved_calls, "call")
             ),
             Tone::Quiet,
         ));

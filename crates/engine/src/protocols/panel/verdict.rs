@@ -131,7 +131,7 @@ impl Verdict {
         let points = |of: fn(&super::Conclusion) -> &Vec<Point>| {
             conclusion.map_or_else(Vec::new, |conclusion| of(conclusion).clone())
         };
-        Self {
+        let mut verdict = Self {
             final_answer: conclusion
                 .map(|conclusion| conclusion.answer.clone())
                 .or_else(|| best.map(|answer| answer.reply.answer.clone())),
@@ -158,7 +158,19 @@ impl Verdict {
             worth: worth(table, state),
             missing,
             remarks: state.remarks(),
-        }
+        };
+        verdict.final_answer = verdict.marked_answer();
+        verdict
+    }
+
+    /// The answer; of a partial debate with what is missing and the lowered confidence (C-21).
+    fn marked_answer(&self) -> Option<String> {
+        let shown = |value: Confidence| format!("{:.2}", value.value());
+        let lowered = self.confidence_stated.zip(self.confidence);
+        let lowered = lowered.filter(|(stated, lowered)| lowered < stated);
+        let lowered = lowered.map(|(stated, lowered)| (shown(stated), shown(lowered)));
+        let answer = self.final_answer.as_deref()?;
+        Some(self.outcome().marked(answer, lowered))
     }
 
     pub(super) fn outcome(&self) -> Outcome<'_> {

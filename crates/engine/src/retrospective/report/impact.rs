@@ -19,22 +19,27 @@ pub(super) fn applied(updates: Option<&LearningUpdates>) -> Vec<Block> {
         &updates.agent_calibration_updates,
     );
     let counts = [
-        ("evidence weights updated", weights.len()),
+        (["evidence weight", "updated"], weights.len()),
         (
-            "required questions added",
+            ["required question", "added"],
             questions.new_required_questions.len(),
         ),
         (
-            "required questions updated",
+            ["required question", "updated"],
             questions.updated_questions.len(),
         ),
-        ("skills recommended", updates.skill_recommendations.len()),
-        ("agents calibrated", agents.len()),
+        (
+            ["skill", "recommended"],
+            updates.skill_recommendations.len(),
+        ),
+        (["agent", "calibrated"], agents.len()),
     ];
     let mut blocks: Vec<Block> = counts
         .into_iter()
         .filter(|(_, count)| *count > 0)
-        .map(|(update, count)| Block::note(format!("✓ {count} {update}"), Tone::Good))
+        .map(|([thing, done], count)| {
+            Block::note(format!("✓ {} {done}", counted(count, thing)), Tone::Good)
+        })
         .collect();
     let columns = [
         "Agent",

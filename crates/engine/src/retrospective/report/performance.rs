@@ -15,7 +15,10 @@ use crate::retrospective::updates::LearningUpdates;
 const MAX_POSITION: usize = 120;
 
 pub(super) fn evidence(post_mortem: &PostMortem, updates: Option<&LearningUpdates>) -> Vec<Block> {
-    let mut types = Table::new("By type", &["Type", "#Cases", "#Accuracy", "", "Weight"]);
+    let mut types = Table::new(
+        "By type",
+        &["Type", "#Cases", "#Followed rightly", "", "Weight"],
+    );
     for kind in EvidenceType::ALL {
         let cases = post_mortem.of_type(kind).count();
         let heeded = post_mortem.heeded(kind);

@@ -118,7 +118,10 @@ fn row(found: &AnsweredFinding) -> Vec<Cell> {
                     moved.to.value()
                 )),
                 (None, Some(why)) => Cell::new(why.clone()).toned(Tone::Caution),
-                (None, None) => Cell::new(""),
+                (None, None) => match &answer.no_move_because {
+                    Some(why) => Cell::new(format!("none: {why}")),
+                    None => Cell::new(""),
+                },
             };
             (Cell::new(format!("{decision}: {}", answer.reason)), moved)
         }

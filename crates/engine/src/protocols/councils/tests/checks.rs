@@ -14,7 +14,7 @@ async fn t02_a_claim_of_proof_is_sent_back() {
     let record = run(&models, &cast("themis"), Mode::Fast).await;
     let sent_back = models.sent_back_to("authenticity", "evaluation");
     assert!(
-        sent_back.contains("Nothing here can be proven, but you write 'definitely'"),
+        sent_back.contains("Nothing here can be proven, but it says 'definitely'"),
         "{sent_back}"
     );
     assert!(
@@ -34,7 +34,7 @@ async fn t04_a_revision_without_reasons_is_sent_back_once_then_recorded() {
     let asked = models.asked_of("hook", "judge_revision");
     assert_eq!(asked.len(), 2);
     let sent_back = models.sent_back_to("hook", "judge_revision");
-    let fault = "You changed 'content_assessment' from 40 to 44 without saying why and which peer moved you.";
+    let fault = "'content_assessment' is changed from 40 to 44 without a reason and a peer.";
     assert!(sent_back.contains(fault), "{sent_back}");
     let verdict = result_of(&record);
     assert_eq!(verdict.councils[0].judges[0].unexplained, [fault]);
@@ -65,11 +65,12 @@ async fn t04_unchanged_scores_and_disputes_need_reasons() {
     let record = run(&models, &cast("themis"), Mode::Full).await;
     let sent_back = models.sent_back_to("emotion", "judge_revision");
     assert!(
-        sent_back.contains("You changed nothing and do not say why your first judgement stands."),
+        sent_back
+            .contains("Nothing is changed, and there is no reason why the first judgement stands."),
         "{sent_back}"
     );
     assert!(
-        sent_back.contains("You stay more than 20 points away from hook on 'content_assessment'"),
+        sent_back.contains("It stays more than 20 points away from hook on 'content_assessment'"),
         "{sent_back}"
     );
     assert_eq!(result_of(&record).remarks, [] as [String; 0]);
@@ -113,7 +114,7 @@ async fn t08_a_change_of_more_than_five_points_is_rejected() {
     );
     assert_eq!(
         refused.why,
-        "from 72.0 to 77.1 is more than the 5 points that are allowed"
+        "from 72 to 77.1 is 5.1 points; at most 5 are allowed"
     );
 }
 
@@ -170,7 +171,9 @@ async fn t10_every_finding_is_answered_or_shown_as_unanswered() {
     let record = run(&models, &cast("themis"), Mode::Full).await;
     let sent_back = models.sent_back_to("orchestrator", "orchestration");
     assert!(
-        sent_back.contains("K1: 'hook_effectiveness' from 75.0 to 50.0 is more than the 10 points"),
+        sent_back.contains(
+            "K1: 'hook_effectiveness' from 75 to 50 is 25 points; at most 10 are allowed"
+        ),
         "{sent_back}"
     );
     assert!(
@@ -206,5 +209,61 @@ async fn t09_findings_are_in_one_of_five_categories() {
             "missing_consideration",
             "overconfidence"
         ])
+    );
+}
+
+/// T-14: a value out of range costs that value, never the whole reply.
+#[tokio::test]
+async fn t14_a_value_out_of_range_costs_that_value_only() {
+    let models = ScriptedModels::new(|seat, request, _| {
+        let mut said = good(seat, request);
+        match (seat, name(request).as_str()) {
+            ("critic", _) => said["confidence_adjustment"] = json!(0.11),
+            ("content-lead", "response") => said["changes"][0]["reason"] = json!(" "),
+            ("hook", _) => said["scores"][1]["score"] = json!(110),
+            _ => {}
+        }
+        Ok(said.to_string())
+    });
+    let record = run(&models, &cast("themis"), Mode::Full).await;
+    assert_eq!(record.state, State::Complete, "{:?}", record.reason);
+    let sent_back = models.sent_back_to("critic", "council_critique");
+    assert!(
+        sent_back.contains("'confidence_adjustment' is not a number from -0.2 to +0.1."),
+        "{sent_back}"
+    );
+    let verdict = result_of(&record);
+    let confidence = verdict.confidence.as_ref().unwrap();
+    assert_eq!(
+        (confidence.adjustment, confidence.value),
+        (None, confidence.lowest)
+    );
+    assert!(!verdict.critic.as_ref().unwrap().findings.is_empty());
+    assert_eq!(verdict.refused[0].why, "it has no reason");
+    let hook = &verdict.councils[0].judges[0];
+    assert!(hook.assessment.is_some());
+    let remark = "hook, round 1: There is no score for";
+    assert!(
+        verdict.remarks.iter().any(|said| said.starts_with(remark)),
+        "{:?}",
+        verdict.remarks
+    );
+}
+
+/// T-04: a judge who changed nothing is not recorded as revised.
+#[tokio::test]
+async fn t04_an_unchanged_score_is_kept_not_revised() {
+    let record = run(&ScriptedModels::good(), &cast("themis"), Mode::Full).await;
+    let judges = &dimension(&record, "content_assessment").judges;
+    let basis = |seat: &str| {
+        judges
+            .iter()
+            .find(|judge| judge.judge == seat)
+            .unwrap()
+            .basis
+    };
+    assert_eq!(
+        (basis("hook"), basis("emotion")),
+        (ScoreBasis::Revised, ScoreBasis::Kept)
     );
 }

@@ -3,7 +3,9 @@
 #![expect(clippy::float_cmp, reason = "the figures are exact, or rounded before")]
 
 use super::*;
+use crate::event::{Entry, Event, Query};
 use crate::protocols::councils::verdict::Attendance;
+use crate::scripted::entries;
 
 /// C-06: if a judge fails in round 2 only, its round 1 counts and the result is partial.
 #[tokio::test]
@@ -34,6 +36,16 @@ async fn c06_a_judge_that_fails_in_round_2_keeps_its_round_1() {
     assert_eq!(verdict.missing[0].step, "r2/hook/revise");
     // 0.6 of 20 steps, one missing.
     assert_eq!(verdict.confidence.as_ref().unwrap().value.value(), 0.57);
+    // C-21: the answer itself says so.
+    let answer = verdict.final_answer.as_ref().unwrap();
+    assert!(
+        answer.starts_with("**Partial: missing: hook (revise, round 2): "),
+        "{answer}"
+    );
+    assert!(
+        answer.contains("The confidence is lowered from 0.60 to 0.57."),
+        "{answer}"
+    );
 }
 
 /// C-06, T-01: the components of an absent council are left out and the rest reweighted; the other council continues.
@@ -114,6 +126,28 @@ async fn c07_a_budget_stops_the_debate_with_the_best_result_so_far() {
     assert!(!result_of(&record).dimensions.is_empty());
     let record = run_with(&models, setup(), Budget::default(), &journal).await;
     assert_eq!((record.state, models.asked().len()), (State::Complete, 20));
+}
+
+/// E-09: while the debate waits for a person, its record says so.
+#[tokio::test]
+async fn e09_the_record_of_a_waiting_debate_says_so() {
+    let journal = Arc::default();
+    let setup = setup(&cast("themis"), Mode::Fast, Ability::Full);
+    let models = ScriptedModels::good();
+    run_with(&models, setup, Budget::default(), &journal).await;
+    let mut entries = entries(&journal);
+    entries.truncate(3);
+    let state = |entries: &[Entry]| Record::of("id", "then".into(), entries).unwrap().state;
+    assert_eq!(state(&entries), State::Running);
+    entries.push(Entry {
+        event: Event::Asked(Query {
+            key: "pause".into(),
+            question: "Continue?".into(),
+            options: vec!["continue".into()],
+        }),
+        ..entries[2].clone()
+    });
+    assert_eq!(state(&entries), State::Waiting);
 }
 
 fn gone() -> ModelError {

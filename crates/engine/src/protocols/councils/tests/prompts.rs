@@ -51,6 +51,18 @@ async fn t03_round_1_is_blind_and_round_2_stays_within_the_council() {
         );
     }
     assert!(critic.contains("Figures on bias"));
+    // T-14: the orchestrator gets both rounds, narratives, responses and findings.
+    let orchestrator = text(&models.asked_of("orchestrator", "orchestration")[0]);
+    for seat in content.iter().chain(&market) {
+        for heard in [words(seat), format!("The second word of {seat}.")] {
+            assert!(orchestrator.contains(&heard), "{heard}");
+        }
+    }
+    for lead in ["content-lead", "market-lead"] {
+        assert!(orchestrator.contains(&format!("{lead} tells what all saw.")));
+        assert!(orchestrator.contains(&format!("{lead}: a little.")));
+    }
+    assert!(orchestrator.contains("### K1: "));
 }
 
 /// T-12: the seed determines the order in which each judge reads its peers.

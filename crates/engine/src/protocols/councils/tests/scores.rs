@@ -174,7 +174,7 @@ async fn t03_an_invalid_score_is_sent_back_once_and_never_guessed() {
             Some(69),
             "{wrong}"
         );
-        // Wrong twice: the judge is absent.
+        // Wrong twice: the score is left out and the judge's other scores count (T-14), unless the reply is no JSON.
         let always = ScriptedModels::new(move |seat, request, _| {
             let is_spoilt = seat == "hook" && name(request) == "evaluation";
             Ok(if is_spoilt {
@@ -184,13 +184,32 @@ async fn t03_an_invalid_score_is_sent_back_once_and_never_guessed() {
             })
         });
         let record = run(&always, &cast("themis"), Mode::Fast).await;
-        assert_eq!(always.asked_of("hook", "evaluation").len(), 2, "{wrong}");
-        assert_eq!(record.state, State::Partial, "{wrong}");
+        // Another form may be put into the schema by a third call; a wrong value is left alone.
+        let is_form = ["\"70\"", "8/10", "seventy"].contains(&wrong);
+        let calls = if is_form { 3 } else { 2 };
+        assert_eq!(
+            always.asked_of("hook", "evaluation").len(),
+            calls,
+            "{wrong}"
+        );
+        let is_json = serde_json::from_str::<Value>(wrong).is_ok();
+        let state = if is_json {
+            State::Complete
+        } else {
+            State::Partial
+        };
+        assert_eq!(record.state, state, "{wrong}");
         assert_eq!(
             dimension(&record, "hook_effectiveness").final_score,
             None,
             "{wrong}"
         );
+        let others = &dimension(&record, "content_assessment").judges;
+        let counts = others.iter().any(|judge| judge.judge == "hook");
+        assert_eq!(counts, is_json, "{wrong}");
+        let remark = "hook, round 1: There is no score for 'hook_effectiveness'.";
+        let is_remarked = result_of(&record).remarks.iter().any(|said| said == remark);
+        assert_eq!(is_remarked, is_json, "{wrong}");
         assert_eq!(
             result_of(&record)
                 .overall

@@ -162,19 +162,19 @@ async fn f08_unusable_replies_are_sent_back_once_and_then_fail() {
         ),
         (
             json!({ "probabilities": { "above": -0.2, "within": 0.9, "below": 0.3 } }),
-            "/probabilities/above",
+            "probabilities, above must be",
         ),
         (
             json!({ "probabilities": { "above": 60, "within": 30, "below": 10 } }),
-            "/probabilities/above",
+            "probabilities, above must be",
         ),
         (
             json!({ "probabilities": { "above": "NaN", "within": 0.5, "below": 0.5 } }),
-            "/probabilities/above",
+            "probabilities, above must be",
         ),
         (
             json!({ "probabilities": { "above": null, "within": 0.5, "below": 0.5 } }),
-            "/probabilities/above",
+            "probabilities, above must be",
         ),
         (
             json!({ "probabilities": { "above": 0.5, "within": 0.5 } }),
@@ -186,7 +186,7 @@ async fn f08_unusable_replies_are_sent_back_once_and_then_fail() {
         ),
         (json!({ "supports": "sideways" }), "which is no outcome"),
         (json!({ "supports": "" }), "which is no outcome"),
-        (json!({ "confidence": "high" }), "/confidence"),
+        (json!({ "confidence": "high" }), "confidence must be"),
     ];
     for (wrong, reason) in cases {
         let change = wrong.clone();
@@ -290,7 +290,7 @@ async fn f18_fewer_roles_give_a_partial_result_that_says_so() {
             .roundtable
             .reason
             .unwrap()
-            .contains("r1/historian/argue: cannot reach the server (gone)")
+            .contains("the historian in round 1: cannot reach the server (gone)")
     );
     assert!(extras.confidence < extras.confidence_stated);
     assert_eq!(extras.precedents_dated, 0);

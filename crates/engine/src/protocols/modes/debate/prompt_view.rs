@@ -1,37 +1,30 @@
 //! The parts of the debate that prompts show: context, earlier turns, passages, ids, within their token limits. In anonymous
 //! modes they name no seat.
 
-use roundtable_core::state::{Claim, ClaimStatus};
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundtable_core::anonymity::mask_self_identification;
 use sha2::{Digest, Sha256};
 
+use super::turn_view::Reader;
 use super::{Debate, Round, SeatTurn, WITHHELD};
-use crate::context::{Context, Fixed, Limits, Material, PastTurn, RoundSummary, Shown};
+use crate::context::{Context, Fixed, Material, PastTurn, RoundSummary, Shown, View};
 use crate::event::Words;
 use crate::mode::{SpeakingOrder, Visibility};
-use crate::protocols::modes::enhanced::PromptEvidence;
+use crate::protocols::modes::enhanced::{PromptEvidence, claim_notes};
 use crate::protocols::modes::panel::Panelist;
 use crate::tokens;
 use crate::tools::{self, Toolbox};
 
 /// Tokens of the templates, without the texts of the mode.
-const TEMPLATE_TOKENS: u64 = 1100;
+const TEMPLATE_TOKENS: u64 = 850;
+const TEMPLATE_TOKENS_SMALL: u64 = 350;
 const MAX_USER_INPUT_TOKENS: u64 = 600;
 const MIN_USER_INPUT_TOKENS: u64 = 8;
 /// Passages of the user's sources, shown to seats that cannot search them.
 const MAX_PASSAGE_TOKENS: u64 = 1200;
 const MAX_PASSAGE_TOKENS_SMALL: u64 = 250;
 const MAX_PASSAGES: usize = 8;
-/// A position or a blocker as other seats read it.
-const MAX_HEAD_TOKENS: u64 = 60;
-const MAX_CLAIM_TOKENS: u64 = 30;
-const MAX_CLAIM_IDS: usize = 80;
-
-/// Whether a turn's new claims are shown by id or in full: in the current round they are not in the shown state yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ClaimDetail {
-    Id,
-    Full,
-}
 
 impl Debate {
     /// Keeps what the user said, up to the limit; the newest messages take precedence.
@@ -112,7 +105,7 @@ impl Debate {
         let previous = self
             .rounds
             .last()
-            .map_or_else(Vec::new, |round| self.past_turns(round, ClaimDetail::Id));
+            .map_or_else(Vec::new, |round| self.past_turns(round, Reader::Later));
         let summaries: Vec<RoundSummary> = self
             .rounds
             .iter()
@@ -122,14 +115,20 @@ impl Debate {
         let fixed = if self.rounds.is_empty() {
             Fixed::default()
         } else {
-            self.fixed_parts(round)
+            let mut fixed = self.fixed_parts(round);
+            fixed.others += self.reserved_for_current();
+            fixed
         };
         let material = Material {
-            round,
             state: &self.state,
             summaries: &summaries,
             previous: &previous,
-            visibility: self.rules.mode.visibility,
+            view: View {
+                visibility: self.rules.mode.visibility,
+                last_round: round.saturating_sub(1),
+                named: &BTreeSet::new(),
+                notes: &self.claim_notes(),
+            },
             fixed: &fixed,
         };
         let mut window = self.window.clone();
@@ -149,30 +148,50 @@ impl Debate {
         }
     }
 
+    /// What the program found out about claims, by their ids.
+    pub(super) fn claim_notes(&self) -> BTreeMap<String, String> {
+        let enhanced = self.enhanced.as_ref();
+        enhanced.map_or_else(BTreeMap::new, |enhanced| claim_notes(&enhanced.checks))
+    }
+
+    /// Tokens that the context of a round leaves to the earlier speakers of the round.
+    fn reserved_for_current(&self) -> u64 {
+        match self.rules.mode.order {
+            SpeakingOrder::Parallel => 0,
+            SpeakingOrder::Sequence | SpeakingOrder::RedThenBlue => self.window.limits().current,
+        }
+    }
+
     /// The parts of a prompt that are not the debate itself.
     fn fixed_parts(&self, round: u32) -> Fixed<'_> {
         let user_input = self.user_input.iter().map(|words| words.text.as_str());
         let focus = self.rules.focus.get(&round).map(String::as_str);
         let passages = self.passages.iter().map(String::as_str);
-        let current = match self.rules.mode.order {
-            SpeakingOrder::Parallel => 0,
-            SpeakingOrder::Sequence | SpeakingOrder::RedThenBlue => Limits::FULL.current,
+        let mode = &self.rules.mode;
+        let (mode_texts, template): (Vec<&str>, u64) = if self.panel.is_small() {
+            let role = vec![mode.role.identity.as_str(), mode.role.mission.as_str()];
+            (role, TEMPLATE_TOKENS_SMALL)
+        } else {
+            (mode.texts().collect(), TEMPLATE_TOKENS)
         };
         let evidence = self
             .prompt_evidence
             .as_ref()
             .map_or(0, PromptEvidence::tokens);
         Fixed {
-            texts: self
-                .rules
-                .mode
-                .texts()
+            texts: mode_texts
+                .into_iter()
                 .chain(user_input)
                 .chain(focus)
                 .chain(passages)
                 .chain([self.question.as_str()])
                 .collect(),
-            others: TEMPLATE_TOKENS + current + evidence,
+            others: template + evidence,
+            reserved: if self.rules.tool_seats.is_empty() {
+                0
+            } else {
+                tools::MAX_TOKENS
+            },
         }
     }
 
@@ -189,21 +208,23 @@ impl Debate {
 
     /// The turns of this round so far. Seats of one group do not hear each other.
     pub fn current_turns(&self) -> Vec<Shown> {
-        let turns = self
-            .rounds
-            .last()
-            .map_or_else(Vec::new, |round| self.past_turns(round, ClaimDetail::Full));
-        self.window.current(&turns)
+        let Some(round) = self.rounds.last().filter(|round| !round.turns.is_empty()) else {
+            return Vec::new();
+        };
+        let turns = self.past_turns(round, Reader::SameRound);
+        let fixed = self.fixed_parts(round.number);
+        self.window.current(&turns, &self.context, &fixed)
     }
 
-    /// This round for the safety evaluator, which has to name seats in anonymous modes too.
+    /// This round for the safety evaluator, which has to name seats in anonymous modes too and reads all that users read.
     pub fn turns_for_evaluator(&self) -> Vec<Shown> {
         let turns = self.rounds.last().map_or_else(Vec::new, |round| {
             let turns = round.turns.iter();
             let past = turns.map(|turn| PastTurn {
                 by: turn.seat.clone(),
-                head: self.head(round, turn, ClaimDetail::Full),
-                argument: turn.reply.argument.clone(),
+                head: self.head(round, turn, Reader::Evaluator),
+                points: self.points(round, turn, Reader::Evaluator),
+                argument: turn.heard.argument.clone(),
             });
             past.collect()
         });
@@ -227,29 +248,31 @@ impl Debate {
             .collect()
     }
 
-    /// Ids of claims that a reply may name: the newest, and all contested ones.
+    /// Ids of claims that a reply may name: those in its prompt.
     pub fn claim_ids(&self) -> Vec<String> {
-        let skipped = self.state.claims.len().saturating_sub(MAX_CLAIM_IDS);
-        let is_kept = |(index, claim): &(usize, &Claim)| {
-            *index >= skipped || claim.status == ClaimStatus::Contested
-        };
-        let claims = self.state.claims.iter().enumerate().filter(is_kept);
-        claims.map(|(_, claim)| claim.id.clone()).collect()
+        let new = self.rounds.last().map(|round| &round.changes.new_claims);
+        let is_shown =
+            |id: &String| self.context.ids.contains(id) || new.is_some_and(|new| new.contains(id));
+        let ids = self.state.claims.iter().map(|claim| claim.id.clone());
+        ids.filter(is_shown).collect()
     }
 
     /// Ids of claims and decisions.
     pub fn supportable_ids(&self) -> Vec<String> {
-        let decisions = self.state.decisions.iter();
-        let decisions = decisions.map(|decision| decision.id.clone());
+        let new = self.rounds.last().map(|round| &round.changes.new_decisions);
+        let is_shown =
+            |id: &String| self.context.ids.contains(id) || new.is_some_and(|new| new.contains(id));
+        let decisions = self.state.decisions.iter().map(|d| d.id.clone());
+        let decisions = decisions.filter(is_shown);
         self.claim_ids().into_iter().chain(decisions).collect()
     }
 
     /// The turns of a round as other seats read them.
-    fn past_turns(&self, round: &Round, detail: ClaimDetail) -> Vec<PastTurn> {
+    fn past_turns(&self, round: &Round, reader: Reader) -> Vec<PastTurn> {
         let mut turns: Vec<PastTurn> = round
             .turns
             .iter()
-            .map(|turn| self.past_turn(round, turn, detail))
+            .map(|turn| self.past_turn(round, turn, reader))
             .collect();
         if self.rules.mode.visibility == Visibility::Anonymous {
             // An order that stays the same from round to round would identify the seats.
@@ -261,7 +284,7 @@ impl Debate {
         turns
     }
 
-    fn past_turn(&self, round: &Round, turn: &SeatTurn, detail: ClaimDetail) -> PastTurn {
+    fn past_turn(&self, round: &Round, turn: &SeatTurn, reader: Reader) -> PastTurn {
         let by = match self.rules.mode.visibility {
             Visibility::Named => format!("{}, round {}", self.label(&turn.seat), round.number),
             Visibility::Anonymous => "a participant".to_owned(),
@@ -270,14 +293,16 @@ impl Debate {
             return PastTurn {
                 by,
                 head: WITHHELD.to_owned(),
+                points: Vec::new(),
                 argument: String::new(),
             };
         }
-        let head = self.head(round, turn, detail);
+        let points = self.points(round, turn, reader);
         PastTurn {
             by,
-            head: self.anonymize(&head),
-            argument: self.anonymize(&turn.reply.argument),
+            head: self.anonymize(&self.head(round, turn, reader)),
+            points: points.iter().map(|point| self.anonymize(point)).collect(),
+            argument: self.anonymize(&turn.heard.argument),
         }
     }
 
@@ -295,82 +320,11 @@ impl Debate {
         }
     }
 
-    /// Vote, position and claims of a turn, in a few lines.
-    fn head(&self, round: &Round, turn: &SeatTurn, detail: ClaimDetail) -> String {
-        let reply = &turn.reply;
-        let shorten = |text: &str| tokens::shorten(text, MAX_HEAD_TOKENS);
-        let mut lines = vec![
-            format!(
-                "{}, confidence {:.2}",
-                reply.vote.name(),
-                reply.confidence.value()
-            ),
-            format!("Position: {}", shorten(&reply.position)),
-        ];
-        let blocker = reply
-            .blocker
-            .as_deref()
-            .filter(|text| !reply.vote.agrees() && !text.trim().is_empty());
-        lines.extend(blocker.map(|text| format!("BLOCKER: {}", shorten(text))));
-        if let Some(touched) = round.changes.touched.get(&turn.seat) {
-            for (verb, ids) in [
-                ("New", &touched.introduced),
-                ("Supports", &touched.reinforced),
-                ("Challenges", &touched.challenged),
-                ("Retracts", &touched.retracted),
-            ] {
-                if !ids.is_empty() {
-                    lines.push(format!("{verb}: {}", ids.join(", ")));
-                }
-            }
-            if detail == ClaimDetail::Full {
-                let ids = touched.introduced.iter();
-                let new = ids.filter_map(|id| self.state.claim(id));
-                lines.extend(new.map(|claim| {
-                    let text = tokens::shorten(&claim.text, MAX_CLAIM_TOKENS);
-                    format!("{} {} {text}", claim.id, claim.tag())
-                }));
-            }
-        }
-        lines.join("\n")
-    }
-
-    /// In anonymous modes, replaces all names and titles of seats, also those a seat wrote itself.
+    /// In anonymous modes, masks who a seat says it is. All other words stay.
     fn anonymize(&self, text: &str) -> String {
         match self.rules.mode.visibility {
             Visibility::Named => text.to_owned(),
-            Visibility::Anonymous => self.panel.seats.iter().fold(text.to_owned(), |text, seat| {
-                let names = [seat.name.as_str(), seat.title.as_str(), seat.anchor.name()];
-                names
-                    .into_iter()
-                    .fold(text, |text, name| replace_name(&text, name))
-            }),
+            Visibility::Anonymous => mask_self_identification(text, &self.panel.own_names()),
         }
     }
-}
-
-/// Replaces every mention of a name as a whole word, in any case, by "a participant".
-fn replace_name(text: &str, name: &str) -> String {
-    let lower = text.to_lowercase();
-    let name = name.to_lowercase();
-    // Byte offsets are the same in both texts only if no character changes its length.
-    let keeps_length =
-        |c: char| c.to_lowercase().map(char::len_utf8).sum::<usize>() == c.len_utf8();
-    if name.is_empty() || !lower.contains(&name) || !text.chars().all(keeps_length) {
-        return text.to_owned();
-    }
-    let mut clean = String::with_capacity(text.len());
-    let mut from = 0;
-    for (at, found) in lower.match_indices(&name) {
-        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        let is_whole = !is_word(lower[..at].chars().next_back())
-            && !is_word(lower[at + found.len()..].chars().next());
-        if is_whole && at >= from {
-            clean.push_str(&text[from..at]);
-            clean.push_str("a participant");
-            from = at + found.len();
-        }
-    }
-    clean.push_str(&text[from..]);
-    clean
 }

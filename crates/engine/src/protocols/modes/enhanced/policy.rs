@@ -48,6 +48,37 @@ pub(in crate::protocols::modes) fn enhanced(
     })
 }
 
+/// A note for the user if neither the request nor its algorithm made the debate an enhanced one.
+pub(in crate::protocols::modes) fn why_enhanced(
+    wanted: Option<bool>,
+    named: Option<&str>,
+    settings: &Settings,
+) -> Option<String> {
+    if wanted.is_some() || named.is_some() {
+        return None;
+    }
+    if let Some(algorithm) = &settings.algorithm {
+        return Some(format!(
+            "Enhanced debate: the configuration sets the algorithm {algorithm}; --no-enhanced turns it off"
+        ));
+    }
+    let policy = settings.policy;
+    let asked: Vec<&str> = [
+        (policy.require_evidence, "require_evidence"),
+        (policy.track_convergence, "track_convergence"),
+    ]
+    .into_iter()
+    .filter(|(value, _)| *value == Some(true))
+    .map(|(_, name)| name)
+    .collect();
+    (!asked.is_empty()).then(|| {
+        format!(
+            "Enhanced debate: constitution.yaml sets {}; --no-enhanced turns it off",
+            asked.join(" and ")
+        )
+    })
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Choice {
     algorithm: String,

@@ -57,3 +57,23 @@ fn e15_a_constitution_can_forbid_learning() {
     let choice = Choice::of(Some(true), None, policy(None, None)).unwrap();
     assert_eq!(choice.learning, Learning::Enabled);
 }
+
+/// E-21: a debate that neither the request nor an algorithm made an enhanced one says why it is.
+#[test]
+fn e21_the_constitution_is_named_if_it_makes_a_debate_enhanced() {
+    let constitution = Settings {
+        policy: DebatePolicy {
+            require_evidence: Some(true),
+            ..DebatePolicy::default()
+        },
+        ..Settings::default()
+    };
+    assert_eq!(
+        why_enhanced(None, None, &constitution).as_deref(),
+        Some(
+            "Enhanced debate: constitution.yaml sets require_evidence; --no-enhanced turns it off"
+        )
+    );
+    assert_eq!(why_enhanced(Some(true), None, &constitution), None);
+    assert_eq!(why_enhanced(None, None, &Settings::default()), None);
+}

@@ -5,6 +5,7 @@ use roundtable_core::evidence::{EvidenceType, Level};
 use roundtable_core::state::{Claim, ClaimStatus, DebateState};
 use serde::Serialize;
 
+use super::source_checks::claim_notes;
 use super::state::EnhancedState;
 use crate::algorithm::Veto;
 use crate::tokens;
@@ -66,10 +67,11 @@ fn table(enhanced: &EnhancedState, state: &DebateState) -> String {
         let is_settled = claim.status != ClaimStatus::Contested;
         (is_settled, std::cmp::Reverse(claim.last_updated_round))
     });
+    let notes = claim_notes(&enhanced.checks);
     let mut lines = Vec::new();
     let mut left = MAX_TABLE_TOKENS;
     for claim in claims {
-        let Some(line) = line(enhanced, claim) else {
+        let Some(line) = line(enhanced, claim, notes.get(&claim.id)) else {
             continue;
         };
         let cost = tokens::count(&line) + 1;
@@ -82,8 +84,8 @@ fn table(enhanced: &EnhancedState, state: &DebateState) -> String {
     lines.join("\n")
 }
 
-/// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`
-fn line(enhanced: &EnhancedState, claim: &Claim) -> Option<String> {
+/// `C3: DOCUMENTED, LOGICAL; allows MEDIUM-HIGH (0.70–0.84)`, and what a check of its source found.
+fn line(enhanced: &EnhancedState, claim: &Claim, note: Option<&String>) -> Option<String> {
     let grade = enhanced.ledger.grade_of(&claim.id)?;
     let kinds: Vec<&str> = enhanced
         .ledger
@@ -91,8 +93,9 @@ fn line(enhanced: &EnhancedState, claim: &Claim) -> Option<String> {
         .into_iter()
         .map(EvidenceType::name)
         .collect();
+    let note = note.map_or_else(String::new, |note| format!("; {note}"));
     Some(format!(
-        "{}: {}; allows {}",
+        "{}: {}; allows {}{note}",
         claim.id,
         kinds.join(", "),
         with_band(grade.level)

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use roundtable_core::bounded::{Confidence, Probability};
+use roundtable_core::convergence::Explanation;
 use roundtable_core::evidence::EvidenceType;
 use roundtable_core::wording::one_line;
 
-use super::state::{EnhancedState, MeasuredRound};
-use super::verdict::{EnhancedVerdict, cited_evidence};
+use super::state::{EnhancedState, MeasuredRound, SeatPosition};
+use super::verdict::{EnhancedVerdict, supporting_evidence};
 use crate::event::{Entry, Event, Millis, Setup, State};
 use crate::protocols::modes::record::JournalSummary;
-use crate::protocols::modes::{Debate, Round, Verdict};
+use crate::protocols::modes::{Debate, MinorityPosition, Round, Verdict};
 use crate::retrospective::{
-    AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, DissentingOpinion, FinalConsensus,
-    RoundMetrics, RoundRecord, SupportingEvidence, TokenEfficiency,
+    AgentPosition, ClaimEvidence, ClaimRecord, DebateRecord, FinalConsensus, RoundMetrics,
+    RoundRecord, SupportingEvidence, TokenEfficiency,
 };
 use crate::totals::Totals;
 
@@ -125,9 +126,12 @@ fn round_record(
         .turns
         .iter()
         .map(|turn| {
-            let (types, citations) = measured
-                .filter(|_| !turn.is_hidden)
-                .map_or_else(Default::default, |round| cited(enhanced, round, &turn.seat));
+            let own = measured.filter(|_| !turn.is_hidden).and_then(|round| {
+                let mut positions = round.positions.iter();
+                positions.find(|position| position.seat == turn.seat)
+            });
+            let (types, citations) = own.map_or_else(Default::default, |own| cited(enhanced, own));
+            let graded = own.filter(|_| enhanced.rules.wants_evidence());
             let seat = debate.panel.seat(&turn.seat);
             AgentPosition {
                 agent: turn.seat.clone(),
@@ -141,6 +145,14 @@ fn round_record(
                 evidence_citations: citations,
                 confidence: Some(turn.reply.confidence),
                 tokens_used: turn.spent.usage.total(),
+                evidence_allows: graded.map(|own| own.evidence.grade.level),
+                calibration: graded.map(|own| own.evidence.calibration),
+                moved_by: match own.map(|own| &own.explanation) {
+                    Some(Explanation::By(ids)) => ids.clone(),
+                    Some(Explanation::NotNeeded | Explanation::Unexplained) | None => Vec::new(),
+                },
+                moved_unexplained: own
+                    .is_some_and(|own| own.explanation == Explanation::Unexplained),
             }
         })
         .collect();
@@ -172,20 +184,20 @@ fn panel_of(setup: &Setup, title: Option<&str>, seat: &str) -> String {
         .unwrap_or_default()
 }
 
-fn cited(
-    enhanced: &EnhancedState,
-    round: &MeasuredRound,
-    seat: &str,
-) -> (Vec<EvidenceType>, Vec<String>) {
-    let positions = round.positions.iter();
-    let own = positions.filter(|position| position.seat == seat).take(1);
-    let grounds = own.flat_map(|position| &position.evidence.evidence);
-    grounds
+/// The types and sources of a position's evidence. Speculation has no source, so its type comes last.
+fn cited(enhanced: &EnhancedState, own: &SeatPosition) -> (Vec<EvidenceType>, Vec<String>) {
+    let grounds = &own.evidence.evidence;
+    let (mut types, citations): (Vec<EvidenceType>, Vec<String>) = grounds
+        .iter()
         .filter_map(|ground| {
             let source = enhanced.ledger.sources.get(ground.source?)?;
             Some((ground.kind, source.cited.shown()))
         })
-        .unzip()
+        .unzip();
+    if grounds.iter().any(|ground| ground.source.is_none()) {
+        types.push(EvidenceType::Speculative);
+    }
+    (types, citations)
 }
 
 /// The claims in the ledger, in the order in which they were made.
@@ -208,6 +220,7 @@ fn claims(debate: &Debate, enhanced: &EnhancedState) -> Vec<ClaimRecord> {
                 agent: claim.introduced_by.clone(),
                 round: claim.introduced_round,
                 evidence: evidence.collect(),
+                allows: enhanced.ledger.grade_of(&claim.id).map(|grade| grade.level),
             }
         })
         .collect()
@@ -219,8 +232,12 @@ fn consensus(
     enhanced: &EnhancedState,
 ) -> Option<FinalConsensus> {
     let result: &EnhancedVerdict = verdict.enhanced.as_ref()?;
-    let decision = result.answer.clone().or_else(|| verdict.answer.clone())?;
-    let evidence = cited_evidence(enhanced, debate.panel.seats.len());
+    // Verdicts of earlier versions have the decision in their enhanced part only.
+    let resolution = verdict
+        .resolution
+        .clone()
+        .unwrap_or_else(|| result.resolution(debate));
+    let evidence = supporting_evidence(debate, enhanced, &resolution);
     let supporting = evidence.into_iter().filter_map(|cited| {
         Some(SupportingEvidence {
             kind: cited.kind,
@@ -229,21 +246,17 @@ fn consensus(
         })
     });
     Some(FinalConsensus {
-        decision,
+        decision: resolution.decision,
         rationale: verdict.answer.clone().unwrap_or_default(),
         // The design defines it as the similarity of the last round; `None` if it was not measured.
         confidence: result
             .similarity
             .and_then(|value| Confidence::new(value).ok()),
         supporting_evidence: supporting.collect(),
-        dissenting_opinions: result
-            .minority
-            .iter()
-            .map(|minority| DissentingOpinion {
-                agent: minority.agent.clone(),
-                position: minority.position.clone(),
-                rationale: minority.answer.clone(),
-            })
+        dissenting_opinions: resolution
+            .dissenters
+            .into_iter()
+            .map(MinorityPosition::into_dissent)
             .collect(),
         escalation: result.escalation,
         human_override: result.human_override,

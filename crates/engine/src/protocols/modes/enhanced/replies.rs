@@ -9,7 +9,9 @@ use roundtable_core::evidence::{
     Answer, Cited, Critique, EvidenceType, Flag, Grounds, Heard, Ledger, Said, Standing, Stated,
     Strength,
 };
-use roundtable_core::state::{DebateState, Ground, Moves, NewClaim, Objection, normal_id};
+use roundtable_core::state::{
+    DebateState, Ground, Moves, NewClaim, Objection, Registered, normal_id,
+};
 use roundtable_core::wording::{normal, one_line};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -91,6 +93,14 @@ impl CritiqueReply {
     pub(crate) fn concedes(&self) -> bool {
         let text = self.concession.as_deref().unwrap_or_default();
         !text.trim().is_empty()
+    }
+
+    /// All texts that may contain a citation.
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let counter = self.counter.iter_mut().map(|piece| &mut piece.source);
+        counter
+            .chain(&mut self.synthesis)
+            .chain(&mut self.concession)
     }
 
     /// One line of the turn's text.
@@ -197,15 +207,13 @@ fn read_draft(seat: &str, reply: &Contribution, state: &DebateState, ledger: &Le
 pub(super) fn read_registered(
     seat: &str,
     reply: &Contribution,
+    registered: &Registered,
     state: &DebateState,
     ledger: &Ledger,
 ) -> Heard {
-    read_evidence(seat, reply, state, ledger, |index, new| {
-        let known = state
-            .claims
-            .iter()
-            .find(|claim| normal(&claim.text) == normal(&new.text));
-        known.map_or_else(|| format!("N{}", index + 1), |claim| claim.id.clone())
+    read_evidence(seat, reply, state, ledger, |index, _| {
+        let known = registered.claims.get(&index).cloned();
+        known.unwrap_or_else(|| format!("N{}", index + 1))
     })
 }
 
@@ -222,12 +230,18 @@ fn read_evidence(
         bare: Vec::new(),
         unknown: Vec::new(),
         references: reply
-            .references
-            .iter()
+            .cited_references()
             .filter_map(|cited| cited_reference(&cited.title, cited.url.as_deref(), state))
             .collect(),
-        critiques: reply.critiques.iter().map(read_critique).collect(),
+        critiques: Vec::new(),
+        dropped: Vec::new(),
     };
+    for critique in &reply.critiques {
+        match invalid_critique(seat, critique, state) {
+            Some(flag) => heard.dropped.push(flag),
+            None => heard.critiques.push(read_critique(critique)),
+        }
+    }
     for backing in &reply.backing {
         let new = new_claim(&backing.of, reply);
         let claim = match new {
@@ -280,11 +294,7 @@ fn new_claim<'a>(of: &str, reply: &'a Contribution) -> Option<(usize, &'a NewCla
 fn resolve_piece(piece: &EvidencePiece, reply: &Contribution, state: &DebateState) -> Vec<Said> {
     let kind = piece.kind.stated();
     let numbers = citations::parse(&piece.source).numbers;
-    let is_numbers = piece
-        .source
-        .chars()
-        .all(|c| c.is_ascii_digit() || c.is_whitespace() || "[]-,;.".contains(c));
-    if !numbers.is_empty() && is_numbers {
+    if !numbers.is_empty() && is_citation(&piece.source) {
         let listed = reply
             .references
             .iter()
@@ -362,9 +372,31 @@ fn read_critique(reply: &CritiqueReply) -> Critique {
     }
 }
 
-/// Turns critiques into moves: a concession supports the claim, strong enough counter-evidence opposes it.
-pub(super) fn apply_critiques(moves: &mut Moves, reply: &Contribution, ledger: &Ledger) {
-    for said in &reply.critiques {
+/// Why a critique is dropped: it criticises nothing on the table, or the seat's own claim, or ends in two ways.
+fn invalid_critique(seat: &str, reply: &CritiqueReply, state: &DebateState) -> Option<Flag> {
+    let claim = normal_id(&reply.claim);
+    let is_given =
+        |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
+    match state.claim(&claim) {
+        None => Some(Flag::NoSuchClaim { claim }),
+        Some(known) if known.introduced_by == seat => Some(Flag::OwnClaim { claim }),
+        Some(_) if is_given(&reply.synthesis) && is_given(&reply.concession) => {
+            Some(Flag::BothEnds { claim })
+        }
+        Some(_) => None,
+    }
+}
+
+/// Turns valid critiques into moves: a concession supports the claim, strong enough counter-evidence opposes it.
+pub(super) fn apply_critiques(
+    moves: &mut Moves,
+    seat: &str,
+    reply: &Contribution,
+    state: &DebateState,
+    ledger: &Ledger,
+) {
+    let critiques = reply.critiques.iter();
+    for said in critiques.filter(|said| invalid_critique(seat, said, state).is_none()) {
         let critique = read_critique(said);
         let id = critique.claim.clone();
         match ledger.judged(&critique) {
@@ -374,12 +406,6 @@ pub(super) fn apply_critiques(moves: &mut Moves, reply: &Contribution, ledger: &
             }
             Standing::Contests => {
                 let points_outside = critique.counter.iter().any(|kind| kind.has_source());
-                let because = match &critique.answer {
-                    Answer::Synthesis(text) | Answer::Concession(text) => text.clone(),
-                    Answer::Neither => String::new(),
-                };
-                let brought = said.counter.iter().map(|piece| one_line(&piece.source));
-                let brought: Vec<String> = brought.filter(|text| !text.is_empty()).collect();
                 moves.opposes.push(Objection {
                     claim: id,
                     ground: if points_outside {
@@ -387,20 +413,46 @@ pub(super) fn apply_critiques(moves: &mut Moves, reply: &Contribution, ledger: &
                     } else {
                         Ground::InferenceGap
                     },
-                    because: if brought.is_empty() {
-                        because
-                    } else {
-                        brought.join("; ")
-                    },
+                    because: reason(said, &critique.answer, reply),
                     counter: said.counter.iter().find_map(|piece| {
+                        let cited = citations::parse(&piece.source).numbers;
                         let id = normal_id(&piece.source);
-                        id.starts_with('E').then_some(id)
+                        let number = cited.first().map(|number| format!("[{number}]"));
+                        number.or_else(|| id.starts_with('E').then_some(id))
                     }),
                 });
             }
             Standing::TooWeak { .. } | Standing::NoCounterEvidence | Standing::Unfinished => {}
         }
     }
+}
+
+/// The reason of a critique in words: its counter-evidence, a bare citation with what the source shows, then the synthesis.
+fn reason(said: &CritiqueReply, answer: &Answer, reply: &Contribution) -> String {
+    let counter = said.counter.iter().map(|piece| {
+        let source = one_line(&piece.source);
+        let cited = citations::parse(&source).numbers;
+        let mut listed = reply.references.iter();
+        let shows = listed
+            .find(|listed| cited.contains(&listed.number) && is_citation(&source))
+            .map(|listed| match one_line(&listed.gist) {
+                gist if gist.is_empty() => one_line(&listed.title),
+                gist => gist,
+            });
+        shows.map_or(source.clone(), |shows| format!("{shows} {source}"))
+    });
+    let answer = match answer {
+        Answer::Synthesis(text) | Answer::Concession(text) => Some(text.clone()),
+        Answer::Neither => None,
+    };
+    let parts = counter.chain(answer).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("; ")
+}
+
+/// Whether a text consists of citations only: `[1][2]`.
+fn is_citation(text: &str) -> bool {
+    text.chars()
+        .all(|c| c.is_ascii_digit() || c.is_whitespace() || "[]-,;.".contains(c))
 }
 
 /// Faults for which a reply is sent back, with the name of their rule. The texts are sent to models.
@@ -415,7 +467,7 @@ pub(crate) fn evidence_faults(
     for claim in &heard.bare {
         faults.push((
             "evidence",
-            format!("{claim} rests on nothing: name its evidence in `backing`, or say that it is SPECULATIVE."),
+            format!("{claim} rests on nothing. Name its evidence in `backing`, or say that it is SPECULATIVE."),
         ));
     }
     for claim in &heard.unknown {
@@ -427,16 +479,30 @@ pub(crate) fn evidence_faults(
     for flag in heard.grounds.iter().flat_map(|g| g.faults(seat)) {
         faults.push(("evidence", format!("{flag}.")));
     }
+    for flag in &heard.dropped {
+        let fault = match flag {
+            Flag::OwnClaim { claim } => {
+                format!("{claim} is your own claim: criticise claims of others, or retract it.")
+            }
+            Flag::BothEnds { claim } => {
+                format!(
+                    "the critique of {claim} both proposes a synthesis and concedes: do one of the two."
+                )
+            }
+            other => format!("{other}."),
+        };
+        faults.push(("critique", fault));
+    }
     for critique in &heard.critiques {
         let claim = &critique.claim;
         let fault = match ledger.judged(critique) {
             Standing::Concedes | Standing::Contests => None,
             Standing::TooWeak { needed } => Some(format!(
-                "{claim} rests on {} evidence; bring counter-evidence that is as strong, or concede.",
+                "{claim} rests on {} evidence, and the critique brings nothing as strong. Bring counter-evidence that is, or concede.",
                 needed.name()
             )),
             Standing::NoCounterEvidence => Some(format!(
-                "the critique of {claim} brings no counter-evidence with a type and a source; bring some, or concede."
+                "the critique of {claim} brings no counter-evidence with a type and a source. Bring some, or concede."
             )),
             Standing::Unfinished => Some(format!(
                 "the critique of {claim} ends with neither a synthesis nor a concession."
@@ -446,7 +512,7 @@ pub(crate) fn evidence_faults(
         if critique.grade.value().is_none() {
             faults.push((
                 "critique",
-                format!("grade the evidence of {claim}: HIGH, MEDIUM or LOW."),
+                format!("the critique does not grade the evidence of {claim}. Grade it HIGH, MEDIUM or LOW."),
             ));
         }
     }

@@ -11,7 +11,7 @@ use roundtable_core::sources::Checked;
 use super::overhead::Overhead;
 use super::prompt_context::with_band;
 use super::state::{EnhancedState, MeasuredRound};
-use super::verdict::cited_evidence;
+use super::verdict::{EnhancedVerdict, cited_evidence};
 use crate::protocols::modes::report::note;
 use crate::protocols::modes::{Debate, Verdict};
 use crate::report::{Block, Cell, Chart, Fact, Line, Scale, Section, Table, Threshold, Tone, Unit};
@@ -33,20 +33,34 @@ pub fn facts(verdict: &Verdict) -> Vec<Fact> {
         return Vec::new();
     };
     let mut facts = vec![Fact::new("Algorithm", enhanced.algorithm.replace('_', " "))];
-    if let Some(level) = enhanced.level {
+    let by_person = verdict
+        .resolution
+        .as_ref()
+        .map_or(enhanced.human_override, |resolution| resolution.by_person);
+    if by_person {
+        let decided = enhanced.answer.as_deref();
+        let decided = decided.map_or_else(|| "a person".to_owned(), |d| format!("a person: {d}"));
+        facts.push(Fact::new("Decided by", decided).toned(Tone::Caution));
+    } else if let Some(level) = enhanced.level {
         let value = match enhanced.similarity {
             Some(similarity) => format!("{} ({similarity:.2})", level.name()),
             None => level.name().to_owned(),
         };
         facts.push(Fact::new("Consensus", value).toned(tone_of(level)));
     }
-    if enhanced.human_override {
-        facts.push(Fact::new("Decided by", "a person").toned(Tone::Caution));
+    if enhanced.human_override && !by_person {
+        facts.push(Fact::new("Security objection", "overridden by a person").toned(Tone::Caution));
     }
     if let Some(share) = enhanced.overhead.share() {
+        // Rounds that votes would have spared are not the price of evidence.
+        let rounds = if enhanced.overhead.round_tokens > 0 {
+            ", with rounds that votes would have spared"
+        } else {
+            ""
+        };
         facts.push(Fact::new(
             "Token overhead",
-            format!("+{:.0}%", share * 100.0),
+            format!("+{:.0}%{rounds}", share * 100.0),
         ));
     }
     facts
@@ -61,12 +75,16 @@ fn tone_of(level: Level) -> Tone {
 }
 
 /// Empty for a plain debate.
-pub fn sections(debate: &Debate, total_tokens: u64, is_over: bool) -> Vec<Section> {
+pub fn sections(
+    debate: &Debate,
+    total_tokens: u64,
+    verdict: Option<&EnhancedVerdict>,
+) -> Vec<Section> {
     let Some(enhanced) = &debate.enhanced else {
         return Vec::new();
     };
     let mut sections = Vec::new();
-    sections.extend(outcome(debate, enhanced, is_over));
+    sections.extend(outcome(enhanced, verdict));
     sections.extend(convergence_section(enhanced));
     if enhanced.rules.is_measured() {
         let rounds = enhanced.rounds.iter();
@@ -219,8 +237,8 @@ fn source_checks(enhanced: &EnhancedState) -> Option<Section> {
             let (result, tone) = match &check.result {
                 Checked::Supported { passage } => (format!("supported by {passage}"), Tone::Good),
                 Checked::NotFound => ("not found".to_owned(), Tone::Caution),
-                Checked::Contradicted { passage, figure } => (
-                    format!("contradicted: {passage} has {figure}"),
+                Checked::Contradicted { .. } => (
+                    format!("contradicted by {}", check.contradicting()),
                     Tone::Critical,
                 ),
             };

@@ -1,6 +1,8 @@
 //! Checks claims against the user's sources (E-18): a DOCUMENTED claim against the source it cites, an EMPIRICAL claim against
 //! all figures in the sources.
 
+use std::collections::BTreeMap;
+
 use roundtable_core::evidence::{EvidenceType, Heard, Said};
 use roundtable_core::sources::{Checked, Sources, check, check_anywhere};
 use roundtable_core::wording::one_line;
@@ -21,6 +23,46 @@ pub struct SourceCheck {
     pub result: Checked,
     /// An excerpt of the passage that supports or contradicts the claim.
     pub passage: Option<String>,
+}
+
+impl SourceCheck {
+    /// `plan.md:1, which has 400`, or `plan.md:1, which says the opposite`; empty if nothing contradicts the claim.
+    pub fn contradicting(&self) -> String {
+        match &self.result {
+            Checked::Contradicted {
+                passage,
+                figure: Some(figure),
+            } => format!("{passage}, which has {figure}"),
+            Checked::Contradicted {
+                passage,
+                figure: None,
+            } => format!("{passage}, which says the opposite"),
+            Checked::Supported { .. } | Checked::NotFound => String::new(),
+        }
+    }
+}
+
+/// What seats are told about claims, by claim id: a source contradicts it, or does not contain it. A claim that another source
+/// supports is not remarked on.
+pub(crate) fn claim_notes(checks: &[SourceCheck]) -> BTreeMap<String, String> {
+    let mut notes = BTreeMap::new();
+    for check in checks {
+        let is_supported = checks.iter().any(|other| {
+            other.claim == check.claim && matches!(other.result, Checked::Supported { .. })
+        });
+        match &check.result {
+            Checked::Contradicted { .. } => {
+                let note = format!("source check: contradicted by {}", check.contradicting());
+                notes.insert(check.claim.clone(), note);
+            }
+            Checked::NotFound if !is_supported => {
+                let note = format!("source check: not found in {}", check.cited);
+                notes.entry(check.claim.clone()).or_insert(note);
+            }
+            Checked::NotFound | Checked::Supported { .. } => {}
+        }
+    }
+    notes
 }
 
 /// Claims that cite anything else are not checked.

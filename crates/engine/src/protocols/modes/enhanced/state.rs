@@ -1,17 +1,17 @@
 //! The enhanced part of a debate's state: the evidence ledger, measured rounds, security objections and decisions of people. A
 //! fold, like the debate itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use roundtable_core::convergence::{
     self, Agreement, Answer, Decision, Explanation, Metrics, Movement, Status, Warning,
 };
-use roundtable_core::evidence::{Ledger, PositionEvidence};
+use roundtable_core::evidence::{ClaimConfidence, Flag, Heard, Ledger, PositionEvidence};
 use roundtable_core::scale::Similarity;
-use roundtable_core::sources::Sources;
+use roundtable_core::sources::{Checked, Sources};
 use roundtable_core::spread;
-use roundtable_core::state::{DebateState, Moves, normal_id};
-use roundtable_core::votes::{self, Figures};
+use roundtable_core::state::{DebateState, Moves, Taken, normal_id};
+use roundtable_core::votes::{Exit, Figures};
 use roundtable_core::wording::one_line;
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +20,10 @@ use super::measure::Measurement;
 use super::replies;
 use super::rules::EnhancedRules;
 use super::source_checks::{SourceCheck, check_claims};
-use crate::algorithm::{Count, EndsBy, Veto};
+use crate::algorithm::{Count, Veto};
 use crate::event;
 use crate::protocols::modes::{
-    ANOTHER_ROUND, Contribution, Ending, NextStep, Round, RoundKind, SeatTurn,
+    ANOTHER_ROUND, Contribution, Ending, EscalationPolicy, NextStep, Round, RoundKind, SeatTurn,
 };
 use crate::table::Turn;
 
@@ -38,6 +38,10 @@ pub struct EnhancedState {
     pub checks: Vec<SourceCheck>,
     /// The last typed answer of each seat, with its round.
     answers: BTreeMap<String, (u32, Answer)>,
+    /// The round in which each seat took its present position.
+    since: BTreeMap<String, u32>,
+    /// The number of seats that never spoke.
+    silent: usize,
 }
 
 /// A round with its measures and the decision that follows from them.
@@ -55,6 +59,8 @@ pub struct MeasuredRound {
 pub struct SeatPosition {
     pub seat: String,
     pub evidence: PositionEvidence,
+    /// Its confidence in single claims of this round, compared with their evidence (E-04).
+    pub claims: Vec<ClaimConfidence>,
     /// `None` if the seat had not spoken before.
     pub movement: Option<Movement>,
     pub explanation: Explanation,
@@ -115,12 +121,20 @@ impl EnhancedState {
             decisions: Vec::new(),
             checks: Vec::new(),
             answers: BTreeMap::new(),
+            since: BTreeMap::new(),
+            silent: 0,
         }
     }
 
     /// Turns the critiques of a reply into moves, before the debate's state takes them.
-    pub(crate) fn apply_critiques(&self, moves: &mut Moves, reply: &Contribution) {
-        replies::apply_critiques(moves, reply, &self.ledger);
+    pub(crate) fn apply_critiques(
+        &self,
+        moves: &mut Moves,
+        seat: &str,
+        reply: &Contribution,
+        state: &DebateState,
+    ) {
+        replies::apply_critiques(moves, seat, reply, state, &self.ledger);
     }
 
     /// Adds the turns of a group. The debate's state has taken their moves already.
@@ -128,20 +142,26 @@ impl EnhancedState {
         &mut self,
         round: u32,
         group: &[(String, Turn<Contribution>)],
+        changes: &Taken,
         state: &DebateState,
         sources: &Sources,
     ) {
         if self.rules.wants_evidence() {
-            let heard: Vec<_> = group
+            let mut heard: Vec<_> = group
                 .iter()
                 .map(|(seat, turn)| {
-                    replies::read_registered(seat, &turn.reply, state, &self.ledger)
+                    let registered = changes.registered.get(seat).cloned().unwrap_or_default();
+                    replies::read_registered(seat, &turn.reply, &registered, state, &self.ledger)
                 })
                 .collect();
+            for heard in &mut heard {
+                let checks = check_claims(round, heard, sources);
+                for check in &checks {
+                    drop_contradicted(heard, check);
+                }
+                self.checks.extend(checks);
+            }
             self.ledger.take(round, &heard);
-            let turns = heard.iter();
-            self.checks
-                .extend(turns.flat_map(|heard| check_claims(round, heard, sources)));
         }
         for (seat, turn) in group {
             self.update_objection(round, seat, turn.reply.security_objection.as_deref());
@@ -188,7 +208,8 @@ impl EnhancedState {
         state: &DebateState,
         measurement: Measurement,
     ) {
-        let mut answers = Vec::new();
+        let figures = round.figures.as_ref();
+        self.silent = figures.map_or(0, |figures| figures.silent);
         let mut positions = Vec::new();
         let mut turned = Vec::new();
         let mut compared = 0;
@@ -204,16 +225,44 @@ impl EnhancedState {
                 turned.push(turn.seat.clone());
             }
             let spoke_last = before.map_or(0, |(round, _)| *round);
+            let explanation = self.explain(movement.as_ref(), turn, state, spoke_last);
+            // A seat that changed sides starts again without the evidence for its old position.
+            if movement.is_none_or(|movement| movement.turned) {
+                self.since.insert(turn.seat.clone(), round.number);
+            }
+            let since = self.since.get(&turn.seat).copied().unwrap_or_default();
+            let seat = &turn.seat;
+            // Its own claims until it retracts them, claims of others until it opposes them.
+            let stands = |claim: &str| {
+                state.claim(claim).is_none_or(|claim| {
+                    let opposes = claim
+                        .opponents
+                        .iter()
+                        .any(|opponent| opponent.seat == *seat);
+                    !opposes && (claim.introduced_by != *seat || claim.supporters.contains(seat))
+                })
+            };
             positions.push(SeatPosition {
                 seat: turn.seat.clone(),
-                evidence: self
-                    .ledger
-                    .position(round.number, &turn.seat, turn.reply.confidence),
-                explanation: self.explain(movement.as_ref(), turn, state, spoke_last),
+                evidence: self.ledger.position(
+                    since..=round.number,
+                    &turn.seat,
+                    turn.reply.confidence,
+                    stands,
+                ),
+                claims: self.ledger.claim_confidences(round.number, &turn.seat),
+                explanation,
                 movement,
             });
-            answers.push(answer);
+            self.answers
+                .insert(turn.seat.clone(), (round.number, answer));
         }
+        let in_seat_order: Vec<Answer> = state
+            .participants()
+            .iter()
+            .filter_map(|seat| self.answers.get(seat))
+            .map(|(_, answer)| answer.clone())
+            .collect();
         let shifts: Vec<f64> = measurement.shifts.values().map(|s| s.scaled).collect();
         let cited: Vec<_> = self.ledger.cited_in(round.number).into_values().collect();
         let metrics = Metrics {
@@ -221,19 +270,25 @@ impl EnhancedState {
             similarity: measurement.similarity,
             shift: spread::mean(&shifts),
             evidence: convergence::evidence_convergence(&cited),
-            agreement: Agreement::of(&answers),
+            // A seat that is absent in this round keeps its last answer.
+            agreement: Agreement::of(&in_seat_order),
             turned,
             compared,
+            seats: figures.map_or(0, Figures::seats),
+            silent: self.silent,
+            sources: cited.iter().flatten().collect::<BTreeSet<_>>().len(),
         };
-        for answer in answers {
-            self.answers
-                .insert(answer.seat.clone(), (round.number, answer));
-        }
         let mut history: Vec<Metrics> = self.history();
         history.push(metrics.clone());
-        let Some(decision) = convergence::after_round(&history, &self.rules.thresholds) else {
+        let Some(mut decision) = convergence::after_round(&history, &self.rules.thresholds) else {
             return;
         };
+        if round.kind == RoundKind::Objection {
+            // This is the round that the warning demands.
+            decision
+                .warnings
+                .retain(|warning| *warning != Warning::EarlyConsensus);
+        }
         self.rounds.push(MeasuredRound {
             number: round.number,
             positions,
@@ -277,38 +332,23 @@ impl EnhancedState {
         self.answers.values().map(|(_, a)| a.clone()).collect()
     }
 
-    /// The next step after the last round, if groupthink is not suspected.
-    pub(crate) fn next_step(
-        &self,
-        rounds: &[Round],
-        history: &[Figures],
-        max_rounds: u32,
-    ) -> NextStep {
-        let next = NextStep::Round(RoundKind::Ordinary);
-        let Some(last) = rounds.last() else {
-            return next;
-        };
-        if self.objections.iter().any(SecurityObjection::is_open)
-            && !self.is_decided(last.number, Escalation::SecurityObjection)
-        {
-            return NextStep::Ask(Escalation::SecurityObjection);
-        }
-        if self.rules.ends_by == EndsBy::Convergence {
-            return self.after_convergence(rounds, last, max_rounds);
-        }
-        let lacks_majority = matches!(self.count(), Some((_, Count::Open(_))));
-        match votes::after_round(history, max_rounds) {
-            None => next,
-            Some(_) if lacks_majority && !self.is_decided(last.number, Escalation::NoMajority) => {
-                NextStep::Ask(Escalation::NoMajority)
-            }
-            Some(exit) => NextStep::End(Ending::Exit(exit)),
-        }
+    /// Whether an open security objection waits for a person after this round.
+    pub(crate) fn is_vetoed(&self, round: u32) -> bool {
+        self.objections.iter().any(SecurityObjection::is_open)
+            && !self.is_decided(round, Escalation::SecurityObjection)
     }
 
-    fn after_convergence(&self, rounds: &[Round], last: &Round, max_rounds: u32) -> NextStep {
+    pub(crate) fn after_convergence(
+        &self,
+        rounds: &[Round],
+        max_rounds: u32,
+        escalation: EscalationPolicy,
+    ) -> NextStep {
         let next = NextStep::Round(RoundKind::Ordinary);
-        let Some(measured) = self.measured(last.number) else {
+        let Some((last, measured)) = rounds
+            .last()
+            .and_then(|last| Some((last, self.measured(last.number)?)))
+        else {
             return next;
         };
         let is_early = measured
@@ -321,18 +361,24 @@ impl EnhancedState {
             return NextStep::Round(RoundKind::Objection);
         }
         match measured.decision.status {
-            status @ (Status::ConsensusReached | Status::ConsensusWithDiverseEvidence) => {
-                NextStep::End(Ending::Converged(status))
+            status if status.is_consensus() => {
+                let is_cited = self.rounds.iter().any(|round| round.metrics.sources > 0);
+                NextStep::End(if is_cited {
+                    Ending::Converged(status)
+                } else {
+                    Ending::ConvergedWithoutEvidence(status)
+                })
             }
             Status::DiminishingReturns
                 if !self.is_decided(last.number, Escalation::DiminishingReturns) =>
             {
-                NextStep::Ask(Escalation::DiminishingReturns)
+                match escalation {
+                    EscalationPolicy::Ask => NextStep::Ask(Escalation::DiminishingReturns),
+                    EscalationPolicy::Never => NextStep::End(Ending::Exit(Exit::Plateau)),
+                }
             }
-            Status::DiminishingReturns | Status::Continue if last.number >= max_rounds => {
-                NextStep::End(Ending::Exit(votes::Exit::RoundCap))
-            }
-            Status::DiminishingReturns | Status::Continue => next,
+            _ if last.number >= max_rounds => NextStep::End(Ending::Exit(Exit::RoundCap)),
+            _ => next,
         }
     }
 
@@ -350,7 +396,7 @@ impl EnhancedState {
     pub fn count(&self) -> Option<(convergence::Majority, Count)> {
         let rule = self.rules.algorithm.majority.as_ref()?;
         let majority = convergence::majority(&self.answers());
-        let count = rule.count(majority.seats.len(), majority.minority.len());
+        let count = rule.count(majority.seats.len(), majority.minority.len() + self.silent);
         Some((majority, count))
     }
 
@@ -369,6 +415,23 @@ impl EnhancedState {
     pub fn last_similarity(&self) -> Option<Similarity> {
         self.rounds.last().and_then(|last| last.metrics.similarity)
     }
+}
+
+/// Removes evidence that the user's sources contradict, so that it no longer gives the claim its band (E-18).
+fn drop_contradicted(heard: &mut Heard, check: &SourceCheck) {
+    if !matches!(check.result, Checked::Contradicted { .. }) {
+        return;
+    }
+    for grounds in heard.grounds.iter_mut().filter(|g| g.claim == check.claim) {
+        let is_kept = |kind, cited: String| kind != Some(check.kind) || cited != check.cited;
+        grounds
+            .evidence
+            .retain(|said| is_kept(said.kind.value(), said.source.shown()));
+    }
+    heard.dropped.push(Flag::Contradicted {
+        claim: check.claim.clone(),
+        source_: check.cited.clone(),
+    });
 }
 
 fn answer_of(turn: &SeatTurn, state: &DebateState) -> Answer {

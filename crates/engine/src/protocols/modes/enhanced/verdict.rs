@@ -1,14 +1,18 @@
 //! The enhanced part of a verdict: algorithm, convergence, majority, evidence, decisions of people, and the token overhead.
 
-use roundtable_core::convergence::{Decision, Status};
-use roundtable_core::evidence::{EvidenceType, Level};
+use std::collections::{BTreeMap, BTreeSet};
+
+use roundtable_core::convergence::{Decision, Status, same_option};
+use roundtable_core::evidence::{EvidenceType, Level, SourceId};
+use roundtable_core::state::ClaimStatus;
+use roundtable_core::wording::normal;
 use serde::{Deserialize, Serialize};
 
 use super::overhead::Overhead;
 use super::source_checks::SourceCheck;
 use super::state::{EnhancedState, PersonDecision, SecurityObjection};
 use crate::algorithm::Count;
-use crate::protocols::modes::Debate;
+use crate::protocols::modes::{Debate, MinorityPosition, Resolution};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EnhancedVerdict {
@@ -18,10 +22,11 @@ pub struct EnhancedVerdict {
     /// The strength of the consensus; `None` if the algorithm gives none.
     pub level: Option<Level>,
     pub similarity: Option<f64>,
-    /// The majority's position in the words of its most confident seat.
+    /// The decision in the words of its most confident holder.
     pub position: Option<String>,
-    /// The majority's answer, or the one that a person chose.
+    /// The decision; `None` without one.
     pub answer: Option<String>,
+    /// Seats that hold another answer than the decision.
     pub minority: Vec<MinorityPosition>,
     /// Most cited first.
     pub evidence: Vec<CitedEvidence>,
@@ -33,13 +38,6 @@ pub struct EnhancedVerdict {
     pub source_checks: Vec<SourceCheck>,
     pub flags: usize,
     pub overhead: Overhead,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MinorityPosition {
-    pub agent: String,
-    pub answer: Option<String>,
-    pub position: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,48 +53,27 @@ pub struct CitedEvidence {
 
 impl EnhancedVerdict {
     /// `None` in a plain debate.
-    pub fn of(debate: &Debate, total_tokens: u64) -> Option<Self> {
+    pub fn of(debate: &Debate, resolution: &Resolution, total_tokens: u64) -> Option<Self> {
         let enhanced = debate.enhanced.as_ref()?;
         let decision = enhanced
             .rounds
             .last()
             .filter(|_| enhanced.rules.is_measured())
             .map(|last| last.decision.clone());
-        let majority = roundtable_core::convergence::majority(&enhanced.answers());
-        let chosen = enhanced
-            .decisions
-            .iter()
-            .rev()
-            .find(|decision| decision.overrides());
-        let chosen = chosen.and_then(|decision| {
-            let groups = roundtable_core::convergence::groups(&enhanced.answers());
-            let found = groups
-                .into_iter()
-                .find(|group| group.option == decision.choice);
-            found.map(|group| group.option)
-        });
         let status = decision.as_ref().map(|decision| decision.status);
         let level = match enhanced.count() {
             Some((_, Count::Carried(level) | Count::Open(level))) => Some(level),
             None => status.and_then(Status::level),
         };
-        let minority = majority
-            .minority
-            .iter()
-            .map(|(agent, answer)| MinorityPosition {
-                agent: agent.clone(),
-                answer: answer.clone(),
-                position: position_of(debate, agent).unwrap_or_default(),
-            });
         Some(Self {
             algorithm: enhanced.rules.algorithm.name.clone(),
             level,
             similarity: enhanced
                 .last_similarity()
                 .map(|similarity| similarity.scaled),
-            position: most_confident(debate, &majority.seats),
-            answer: chosen.or_else(|| majority.option.clone()),
-            minority: minority.collect(),
+            position: resolution.position.clone(),
+            answer: resolution.decision.clone(),
+            minority: resolution.dissenters.clone(),
             evidence: cited_evidence(enhanced, debate.panel.seats.len()),
             escalation: !enhanced.decisions.is_empty(),
             human_override: enhanced.decisions.iter().any(PersonDecision::overrides),
@@ -109,34 +86,29 @@ impl EnhancedVerdict {
         })
     }
 
+    /// The resolution in a verdict of an earlier version.
+    pub(super) fn resolution(&self, debate: &Debate) -> Resolution {
+        let is_apart = |seat: &str| self.minority.iter().any(|apart| apart.agent == seat);
+        let seats = debate.panel.seats.iter().map(|seat| seat.name.clone());
+        Resolution {
+            decision: self.answer.clone(),
+            position: self.position.clone(),
+            by_person: self.human_override,
+            holders: seats.filter(|seat| !is_apart(seat)).collect(),
+            dissenters: self.minority.clone(),
+        }
+    }
+
     pub fn is_consensus(&self) -> bool {
         let status = self.decision.as_ref().map(|decision| decision.status);
         status.is_some_and(Status::is_consensus)
     }
 }
 
-fn position_of(debate: &Debate, seat: &str) -> Option<String> {
-    let mut statuses = debate.state.agent_status.iter();
-    let status = statuses.find(|status| status.agent == seat);
-    status.map(|status| status.position.clone())
-}
-
-/// The position of the most confident of these seats.
-fn most_confident(debate: &Debate, seats: &[String]) -> Option<String> {
-    let statuses = debate.state.agent_status.iter();
-    let among = statuses.filter(|status| seats.contains(&status.agent));
-    // On a tie the first; `max_by` takes the last.
-    let most = among.rev().max_by(|a, b| {
-        let (a, b) = (a.confidence.value(), b.confidence.value());
-        a.total_cmp(&b)
-    });
-    most.map(|status| status.position.clone())
-}
-
 /// Sources by number of citing seats, then by weight. Sources that never counted as evidence are left out.
 pub(super) fn cited_evidence(enhanced: &EnhancedState, agents: usize) -> Vec<CitedEvidence> {
     let weights = &enhanced.ledger.weights;
-    let mut all: Vec<CitedEvidence> = enhanced
+    let all: Vec<CitedEvidence> = enhanced
         .ledger
         .sources
         .all()
@@ -152,9 +124,71 @@ pub(super) fn cited_evidence(enhanced: &EnhancedState, agents: usize) -> Vec<Cit
             })
         })
         .collect();
+    by_citations(all)
+}
+
+fn by_citations(mut all: Vec<CitedEvidence>) -> Vec<CitedEvidence> {
     all.sort_by(|a, b| {
         let by_count = b.cited_by.len().cmp(&a.cited_by.len());
         by_count.then(b.weight.total_cmp(&a.weight))
     });
     all
+}
+
+/// The sources of the decision (E-22): those that its holders give for claims they still support, since they took the answer.
+pub(super) fn supporting_evidence(
+    debate: &Debate,
+    enhanced: &EnhancedState,
+    resolution: &Resolution,
+) -> Vec<CitedEvidence> {
+    let Some(decision) = &resolution.decision else {
+        return Vec::new();
+    };
+    let ledger = &enhanced.ledger;
+    let mut used: BTreeMap<SourceId, (BTreeSet<EvidenceType>, BTreeSet<String>)> = BTreeMap::new();
+    for seat in &resolution.holders {
+        let since = held_since(debate, seat, decision);
+        let held = debate.state.claims.iter().filter(|claim| {
+            claim.status != ClaimStatus::Retracted && claim.supporters.contains(seat)
+        });
+        let groundings = held
+            .filter_map(|claim| ledger.claims.get(&claim.id)?.get(seat))
+            .filter(|grounding| grounding.round >= since);
+        for ground in groundings.flat_map(|grounding| &grounding.evidence) {
+            if let Some(source) = ground.source {
+                let (kinds, seats) = used.entry(source).or_default();
+                kinds.insert(ground.kind);
+                seats.insert(seat.clone());
+            }
+        }
+    }
+    let agents = debate.panel.seats.len();
+    let cited = used.into_iter().filter_map(|(id, (kinds, seats))| {
+        let kind = ledger.weights.strongest(kinds)?;
+        Some(CitedEvidence {
+            source: ledger.sources.get(id)?.cited.shown(),
+            kind,
+            weight: ledger.weights.of(kind).value(),
+            cited_by: seats.into_iter().collect(),
+            agents,
+        })
+    });
+    by_citations(cited.collect())
+}
+
+/// The round in which a seat took the answer that it still holds.
+fn held_since(debate: &Debate, seat: &str, decision: &str) -> u32 {
+    let mut since = u32::MAX;
+    for round in debate.rounds.iter().rev() {
+        let Some(turn) = round.turns.iter().find(|turn| turn.seat == seat) else {
+            continue;
+        };
+        let other = turn.reply.debate_alignment.as_deref();
+        let other = other.filter(|answer| !normal(answer).is_empty());
+        if other.is_some_and(|answer| !same_option(answer, decision)) {
+            break;
+        }
+        since = round.number;
+    }
+    since
 }

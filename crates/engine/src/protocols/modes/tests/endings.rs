@@ -78,7 +78,10 @@ async fn m08_stagnation_leads_to_an_objection_round_before_the_plateau_ends_it()
         reply["opposes"] = json!([]);
         Ok(reply.to_string())
     });
-    let verdict = play_to_end(setup("collaborative", 3, 9), &model, &Arc::default()).await;
+    // A panel of BLOCKERs has no majority; here nobody is asked.
+    let rules = rules("collaborative", 9).with_escalation(EscalationPolicy::Never);
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let verdict = play_to_end(setup, &model, &Arc::default()).await;
     assert_eq!(
         (verdict.stop_reason.as_str(), verdict.total_rounds),
         ("plateau", 4)
@@ -144,4 +147,113 @@ async fn c17_the_result_compares_blind_and_debated_votes() {
     );
     assert_eq!((sequence.changed, sequence.blind.tokens), (Some(true), 360));
     assert!(sequence.blind.cost < sequence.debated.cost);
+}
+
+/// C-06, C-21: the answer of a partial debate says what is missing and carries the lowered confidence.
+#[tokio::test]
+async fn c21_a_partial_answer_says_so() {
+    let model = Scripted::new(|request: &Request, before| {
+        if name(request) == "contribution" && seat_of(request) == "builder" {
+            return Err(ModelError::Unauthorized {
+                detail: "it is closed".into(),
+            });
+        }
+        story(request, before)
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    let verdict = play_to_end(setup("collaborative", 3, 2), &model, &journal).await;
+    let answer = verdict.final_answer.clone().unwrap();
+    assert!(
+        answer.starts_with("**Partial: missing: builder (speak, round 1): "),
+        "{answer}"
+    );
+    assert!(answer.contains("it is closed"), "{answer}");
+    let percent = |value: Option<f64>| format!("{:.0}%", value.unwrap() * 100.0);
+    let (stated, lowered) = (
+        percent(verdict.confidence_stated),
+        percent(verdict.confidence),
+    );
+    assert_ne!(stated, lowered);
+    assert!(
+        answer.contains(&format!("lowered from {stated} to {lowered}.")),
+        "{answer}"
+    );
+    assert!(answer.contains("Use a queue, and measure."), "{answer}");
+    let report = protocols::report(&entries(&journal));
+    assert_eq!(report.answer.as_deref(), Some(answer.as_str()));
+    assert!(
+        report
+            .facts
+            .iter()
+            .any(|fact| fact.name == "Confidence" && fact.value == lowered)
+    );
+}
+
+/// C-22: the result says whether the answer was challenged.
+#[tokio::test]
+async fn c22_the_verdict_says_whether_the_answer_was_challenged() {
+    // The sentinel blocks in round 1 and accepts in round 2.
+    let settled = play_to_end(
+        setup("collaborative", 3, 5),
+        &Scripted::new(story),
+        &Arc::default(),
+    )
+    .await;
+    assert_eq!(
+        settled.scrutiny.unwrap().sentence(),
+        "Challenged and settled: 1 objection, none open."
+    );
+    let open = play_to_end(
+        setup("collaborative", 3, 3),
+        &Scripted::new(stubborn),
+        &Arc::default(),
+    )
+    .await;
+    let sentence = open.scrutiny.unwrap().sentence();
+    assert!(sentence.starts_with("Challenged: "), "{sentence}");
+    let agreed = changed(story, |_, _, reply| {
+        reply["vote"] = json!("ACCEPT");
+        reply["confidence"] = json!(0.8);
+        reply["debate_alignment"] = json!("Use a queue");
+        reply["blocker"] = Value::Null;
+    });
+    let journal = Arc::default();
+    let agreed = play_to_end(setup("collaborative", 3, 5), &agreed, &journal).await;
+    assert_eq!(agreed.scrutiny, Some(Scrutiny::Unanimous));
+    assert!(report_json(&journal).contains("Not challenged: the seats agreed before"));
+}
+
+/// C-17: what the blind votes and the debate cost is in the facts, so every surface shows it.
+#[tokio::test]
+async fn c17_the_facts_compare_the_cost() {
+    let journal = Arc::default();
+    play_to_end(
+        setup("collaborative", 3, 5),
+        &Scripted::new(story),
+        &journal,
+    )
+    .await;
+    let report = protocols::report(&entries(&journal));
+    let cost = report.facts.iter().find(|fact| fact.name == "Cost");
+    let cost = &cost.unwrap().value;
+    assert!(
+        cost.contains(" tokens) blind, ") && cost.ends_with(" tokens) debated"),
+        "{cost}"
+    );
+}
+
+/// E-22: the record of a plain debate has its decision and dissent too.
+#[tokio::test]
+async fn e22_the_record_of_a_plain_debate_has_its_decision() {
+    let model = changed(story, |request, _, reply| {
+        let is_apart = seat_of(request) == "sentinel";
+        reply["debate_alignment"] = json!(if is_apart { "Wait" } else { "Use a queue" });
+    });
+    let journal = Arc::default();
+    play_to_end(setup("collaborative", 3, 2), &model, &journal).await;
+    let record = protocols::debate_record("id", &entries(&journal)).unwrap();
+    let consensus = record.final_consensus.unwrap();
+    assert_eq!(consensus.decision.as_deref(), Some("Use a queue"));
+    assert_eq!(consensus.rationale, "Use a queue, and measure.");
+    assert_eq!(consensus.dissenting_opinions[0].agent, "sentinel");
 }

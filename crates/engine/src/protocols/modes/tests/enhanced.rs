@@ -6,7 +6,6 @@ use roundtable_core::evidence::{EvidenceType, Level, Weights};
 use roundtable_core::state::ClaimStatus;
 
 use super::*;
-use crate::algorithm::{self, Algorithm};
 use crate::journal::Keyed;
 use crate::protocols::modes::enhanced::{self, EnhancedRules, EnhancedVerdict};
 
@@ -33,13 +32,19 @@ fn enhanced_setup(mode: &str, seats: usize, max_rounds: u32) -> Setup {
 fn reply_with_evidence(request: &Request, vote: &str, confidence: f64) -> Value {
     let mut reply = valid_reply(request, vote, confidence);
     let objects = text_of(request).contains("critical-objection round");
+    // Nobody criticises a claim of its own.
+    let claim = if seat_of(request) == "sentinel" {
+        "C3"
+    } else {
+        "C1"
+    };
     reply.as_object_mut().unwrap().remove("opposes");
     reply["backing"] = json!([
         { "of": "N1", "evidence": [{ "type": "EMPIRICAL", "source": "[1]" }], "confidence": 0.8 },
         { "of": "N2", "evidence": [{ "type": "LOGICAL", "source": "Bursts fill what is not buffered." }], "confidence": 0.5 },
     ]);
     reply["critiques"] = if objects {
-        json!([{ "claim": "C1", "grade": "HIGH", "counter": [{ "type": "EMPIRICAL", "source": "Log of another month" }],
+        json!([{ "claim": claim, "grade": "HIGH", "counter": [{ "type": "EMPIRICAL", "source": "Log of another month" }],
                  "synthesis": "Only in some months.", "concession": null }])
     } else {
         json!([])
@@ -82,7 +87,7 @@ fn converging(request: &Request, _: usize) -> Result<String, ModelError> {
     reply["position"] = json!(position);
     reply["debate_alignment"] = json!(option);
     if seat == "analyst" && round == 3 {
-        reply["critiques"] = json!([{ "claim": "C3", "grade": "HIGH", "counter": [], "synthesis": null,
+        reply["critiques"] = json!([{ "claim": "C1", "grade": "HIGH", "counter": [], "synthesis": null,
                                       "concession": "The log is plain." }]);
         reply["moved_by"] = json!(["C9"]);
     }

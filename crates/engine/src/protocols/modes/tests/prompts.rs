@@ -188,7 +188,8 @@ async fn every_prompt_has_a_snapshot() {
                 0
             };
             let label = format!("prompt_full_{}_{mode}_{round}{kind}", name(&request));
-            let wanted = name(&request) != "contribution" || seat_of(&request) == "builder";
+            let is_builder = name(&request) == "contribution" && seat_of(&request) == "builder";
+            let wanted = name(&request) != "contribution" || is_builder && round <= 2;
             if wanted
                 && (mode == "collaborative"
                     || name(&request) == "contribution"

@@ -1,5 +1,7 @@
 //! Replies that break rules.
 
+use roundtable_core::evidence::Level;
+
 use super::*;
 
 /// The rule that is broken, and the change that breaks it.
@@ -9,7 +11,7 @@ type BadReply = (&'static str, fn(&mut Value));
 /// and the debate continues.
 #[tokio::test]
 async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
-    let cases: [BadReply; 10] = [
+    let cases: [BadReply; 15] = [
         ("language", |reply| {
             let german =
                 "Wir sollten es nicht tun, und das ist auch für die anderen ein Nachteil. ";
@@ -34,6 +36,7 @@ async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
                 claim["label"] = json!("FACT");
                 claim["citations"] = json!("");
             }
+            reply["references"] = json!([]);
         }),
         ("length", |reply| {
             reply["argument"] = json!(format!(
@@ -50,6 +53,28 @@ async fn bad_replies_are_sent_back_once_then_kept_with_a_remark() {
         }),
         ("verification", |reply| reply["risks"] = json!([])),
         ("stance", |reply| reply["stance"] = json!("YES")),
+        ("answer", |reply| reply["debate_alignment"] = json!(" ")),
+        ("citations", |reply| {
+            let unused = json!({ "number": 2, "title": "Log X", "url": null, "gist": "", "kind": "citation" });
+            reply["references"].as_array_mut().unwrap().push(unused);
+        }),
+        ("labels", |reply| {
+            reply["argument"] = json!(format!(
+                "{}\n\nIt bursts.[INFER][ASSUME]",
+                reply["argument"].as_str().unwrap()
+            ));
+        }),
+        ("labels", |reply| {
+            reply["claims"][1]["text"] = json!("So it helps.[INFER]");
+        }),
+        // The words of a heading within a sentence are not the heading.
+        ("structure", |reply| {
+            let argument = reply["argument"]
+                .as_str()
+                .unwrap()
+                .replace("## ", "We write ");
+            reply["argument"] = json!(argument);
+        }),
     ];
     for (rule, break_it) in cases {
         let model = changed(story, move |request, _, reply| {
@@ -95,12 +120,21 @@ async fn m05_a_seat_with_an_invalid_vote_is_absent() {
             .iter()
             .map(|missing| missing.step.as_str())
             .collect::<Vec<_>>(),
-        ["r1/builder/speak", "r2/builder/speak"]
+        (1..=5)
+            .map(|round| format!("r{round}/builder/speak"))
+            .collect::<Vec<_>>()
     );
+    // Three of four are 75%: a seat that never spoke does not agree.
     assert_eq!(
         (verdict.outcome(), verdict.stop_reason.as_str()),
-        (State::Partial, "consensus")
+        (State::Partial, "round_cap")
     );
+    let decision = verdict.panel_decision.as_ref().unwrap();
+    assert_eq!(
+        (decision.level, decision.carried, decision.silent),
+        (Level::Medium, true, 1)
+    );
+    assert_eq!(verdict.agreement, Some(0.75));
     assert!(verdict.confidence < verdict.confidence_stated);
 }
 
@@ -130,20 +164,20 @@ async fn m07_agreement_without_a_concern_is_sent_back() {
 
 /// M-06
 #[tokio::test]
-async fn m06_an_abandoned_stance_is_sent_back_and_the_assigned_one_kept() {
+async fn m06_an_abandoned_stance_is_sent_back_and_shown_as_stated() {
     let model = changed(story, |request, _, reply| {
         if seat_of(request) == "builder" && round_of(request) == 2 {
             reply["stance"] = json!("YES");
         }
     });
-    let verdict = play_to_end(setup("devils-advocate", 3, 5), &model, &Arc::default()).await;
+    let verdict = play_to_end(setup("devils-advocate", 3, 2), &model, &Arc::default()).await;
     let stances: Vec<_> = verdict
         .state
         .agent_status
         .iter()
         .map(|status| status.stance.unwrap().name())
         .collect();
-    assert_eq!(stances, ["YES", "NO", "NEUTRAL"]);
+    assert_eq!(stances, ["YES", "YES", "NEUTRAL"]);
     assert_eq!(
         verdict.violations,
         BTreeMap::from([("stance".to_owned(), 1)])
@@ -208,4 +242,97 @@ async fn m09_a_weakness_without_a_mitigation_is_sent_back() {
             "{mode}"
         );
     }
+}
+
+/// M-03: a remark that counts further faults counts as that many, in the verdict and in the report.
+#[tokio::test]
+async fn m03_all_faults_are_counted() {
+    let model = changed(story, |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 1 {
+            let argument = reply["argument"].as_str().unwrap();
+            reply["argument"] = json!(format!("{argument} [11][12][13][14][15][16][17][18]"));
+        }
+    });
+    let journal = Arc::default();
+    let verdict = play_to_end(setup("collaborative", 3, 5), &model, &journal).await;
+    assert_eq!(
+        verdict.violations,
+        BTreeMap::from([("citations".to_owned(), 8)])
+    );
+    let report = report_json(&journal);
+    assert!(
+        report.contains(r#"{"text":"8","tone":"plain"}"#),
+        "{report}"
+    );
+}
+
+/// M-03: a claim over 30 tokens is cut with a mark and a remark, not refused; labels are removed from its text.
+#[tokio::test]
+async fn m03_long_claims_are_cut_and_labels_removed_from_their_text() {
+    let long = "The load of the service rises every morning at nine because all of the shops open at the same time and \
+                send their orders of the night to us in one go.";
+    let model = changed(story, move |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 1 {
+            reply["claims"][0]["text"] = json!(long);
+            reply["claims"][1]["text"] = json!("So it helps.[INFER]");
+        }
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    let verdict = play_to_end(setup("collaborative", 3, 5), &model, &journal).await;
+    let texts: Vec<&str> = verdict
+        .state
+        .claims
+        .iter()
+        .filter(|claim| claim.introduced_by == "builder" && claim.introduced_round == 1)
+        .map(|claim| claim.text.as_str())
+        .collect();
+    assert!(
+        texts[0].ends_with(" …") && tokens::count(texts[0]) <= 30,
+        "{texts:?}"
+    );
+    assert!(long.starts_with(texts[0].trim_end_matches(" …")));
+    assert_eq!(texts[1], "So it helps.");
+    assert_eq!(
+        verdict.violations,
+        BTreeMap::from([("claims".to_owned(), 1), ("labels".to_owned(), 1)])
+    );
+}
+
+/// Eleven faults of one rule count as eleven, though four are listed.
+#[tokio::test]
+async fn violations_are_counted_in_full() {
+    let model = changed(story, |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 1 {
+            let cited: Vec<String> = (2..=12)
+                .map(|number| format!("It is so.[INFER][{number}]"))
+                .collect();
+            reply["argument"] = json!(format!(
+                "{}\n\n{}",
+                reply["argument"].as_str().unwrap(),
+                cited.join(" ")
+            ));
+        }
+    });
+    let verdict = play_to_end(setup("collaborative", 3, 5), &model, &Arc::default()).await;
+    assert_eq!(
+        verdict.violations,
+        BTreeMap::from([("citations".to_owned(), 11)])
+    );
+}
+
+/// M-06: a missing stance is sent back once.
+#[tokio::test]
+async fn m06_a_missing_stance_is_sent_back() {
+    let model = changed(story, |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 1 {
+            reply["stance"] = json!(null);
+        }
+    });
+    let verdict = play_to_end(setup("devils-advocate", 3, 1), &model, &Arc::default()).await;
+    assert_eq!(
+        verdict.violations,
+        BTreeMap::from([("stance".to_owned(), 1)])
+    );
+    let status = &verdict.state.agent_status[1];
+    assert_eq!(status.stance.unwrap().name(), "NO");
 }

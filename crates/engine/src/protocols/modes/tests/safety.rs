@@ -83,7 +83,7 @@ async fn m09_the_evaluator_withholds_a_turn_and_stays_until_it_is_clear() {
             stubborn(request, before)
         }
     });
-    let journal = Arc::default();
+    let journal = Arc::<MemoryJournal>::default();
     let verdict = play_to_end(setup("adversarial", 3, 3), &model, &journal).await;
     assert_eq!(
         verdict.safety.evaluated,
@@ -102,6 +102,26 @@ async fn m09_the_evaluator_withholds_a_turn_and_stays_until_it_is_clear() {
         );
     }
     assert_eq!(verdict.safety.withheld[0].what.rule, "safety-evaluator");
+    // No surface shows it: they render transcript, report and record.
+    let entries = entries(&journal);
+    let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
+    let turn = transcript.turn("r1/builder/speak").unwrap();
+    assert_eq!(turn.text(), Some("[withheld by the safety evaluator]"));
+    let next = transcript.turn("r2/builder/speak").unwrap();
+    assert!(next.text().unwrap().contains("The builder says"));
+    let record = protocols::record("id", "then".into(), &entries).unwrap();
+    for surface in [
+        serde_json::to_string(&transcript).unwrap(),
+        report_json(&journal),
+        record.to_string(),
+    ] {
+        assert!(!surface.contains("builder of round 1"), "{surface}");
+        assert!(
+            !surface.contains("The builder has seen bursts in month 1"),
+            "{surface}"
+        );
+        assert!(!surface.contains("Log 1 of the builder"), "{surface}");
+    }
 }
 
 /// M-09: a sensitive question activates the evaluator in any mode; a harmless one does not.

@@ -7,10 +7,16 @@ use super::*;
 async fn m01_every_mode_runs_from_end_to_end() {
     for mode in MODES {
         let (model, journal) = (Scripted::new(story), Arc::default());
-        let verdict = play_to_end(setup(mode, 3, 5), &model, &journal).await;
+        // Assigned stances are no consensus, so the round limit ends such a debate.
+        let (rounds, stop) = if mode == "devils-advocate" {
+            (2, "round_cap")
+        } else {
+            (5, "consensus")
+        };
+        let verdict = play_to_end(setup(mode, 3, rounds), &model, &journal).await;
         assert_eq!(
             (verdict.stop_reason.as_str(), verdict.total_rounds),
-            ("consensus", 2),
+            (stop, 2),
             "{mode}"
         );
         assert_eq!(
@@ -83,17 +89,29 @@ async fn m02_seats_hear_only_the_seats_before_them() {
     );
 }
 
-/// M-02: delphi hides who said what, even of a seat that names itself, and shows the group's values as quartiles.
+/// A script whose replies name no seat in their content.
+fn nameless(request: &Request, before: usize) -> Result<String, ModelError> {
+    let reply = story(request, before)?;
+    let renamed = [
+        ("sentinel", "dock"),
+        ("builder", "yard"),
+        ("analyst", "mill"),
+    ];
+    let reply = renamed
+        .iter()
+        .fold(reply, |reply, (seat, word)| reply.replace(seat, word));
+    Ok(reply)
+}
+
+/// M-02: delphi shows who said what nowhere, and the group's values as quartiles.
 #[tokio::test]
 async fn m02_delphi_is_anonymous() {
-    let model = changed(story, |request, _, reply| {
-        let seat = seat_of(request);
-        reply["argument"] = json!(format!(
-            "{} I, the {}, say so.",
-            reply["argument"].as_str().unwrap(),
-            seat.to_uppercase()
-        ));
-        reply["estimate"] = json!(if seat == "sentinel" { 40 } else { 60 });
+    let model = changed(nameless, |request, _, reply| {
+        reply["estimate"] = json!(if seat_of(request) == "sentinel" {
+            40
+        } else {
+            60
+        });
     });
     play_to_end(setup("delphi", 3, 5), &model, &Arc::default()).await;
     let second: Vec<_> = contributions_in(&model, 2);
@@ -118,7 +136,101 @@ async fn m02_delphi_is_anonymous() {
             shared.contains("estimate: median 60, quartiles 50 and 60"),
             "{shared}"
         );
-        assert!(shared.contains("i, the a participant, say so"), "{shared}");
+    }
+}
+
+/// M-18: delphi masks who a seat says it is, in its argument and in its claims, and changes no other word.
+#[tokio::test]
+async fn m18_delphi_masks_self_identification_and_nothing_else() {
+    const CONTENT: &str = "Auditor General, Report on the Operator: OpenAI's prices rose, one analyst of the builders wrote.";
+    let model = changed(nameless, |request, _, reply| {
+        let seat = seat_of(request);
+        reply["argument"] = json!(format!(
+            "{} I, the {}, say so. I run on test:scripted. I am GPT-4 by OpenAI. {CONTENT}",
+            reply["argument"].as_str().unwrap(),
+            seat.to_uppercase()
+        ));
+        reply["claims"][0]["text"] = json!(format!(
+            "As Claude, I saw bursts in the {} in month {}.",
+            ["dock", "yard", "mill"][seat.len() % 3],
+            round_of(request)
+        ));
+        reply["risks"][0]["failure"] = json!("The auditor of the builders leaves.");
+        reply["references"][0]["title"] = json!(CONTENT);
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    play_to_end(setup("delphi", 3, 5), &model, &journal).await;
+    let heard = model.heard();
+    let later = heard.iter().filter(|request| {
+        name(request) == "conclusion" || name(request) == "contribution" && round_of(request) == 2
+    });
+    let later: Vec<_> = later.collect();
+    assert_eq!(later.len(), 4);
+    for request in later {
+        let shared = &request.messages[0].text;
+        for masked in [
+            "I, a participant, say so.",
+            "I run on a model.",
+            "I am a participant.",
+            "As a participant, I saw bursts",
+        ] {
+            assert!(shared.contains(masked), "'{masked}' is missing: {shared}");
+        }
+        for kept in [CONTENT, "Risk: The auditor of the builders leaves."] {
+            assert!(shared.contains(kept), "'{kept}' is missing: {shared}");
+        }
+        for leak in ["GPT-4", "Claude", "test:scripted", "SENTINEL"] {
+            assert!(!shared.contains(leak), "'{leak}' leaks: {shared}");
+        }
+    }
+    // Users read what was said.
+    let said = by_key(&journal)["r1/analyst/speak"].to_string();
+    assert!(said.contains("I am GPT-4 by OpenAI."), "{said}");
+}
+
+/// The seats in the order in which their claims of a round got ids.
+fn numbered(debate: &Debate, round: u32) -> Vec<String> {
+    let claims = debate.state.claims.iter();
+    let claims = claims.filter(|claim| claim.introduced_round == round);
+    let mut seats: Vec<String> = claims.map(|claim| claim.introduced_by.clone()).collect();
+    seats.dedup();
+    seats
+}
+
+/// M-18: in delphi, ids follow another order of the seats in every round, and the same one on replay. Other modes, and debates
+/// of earlier versions, number by seat.
+#[tokio::test]
+async fn m18_ids_do_not_follow_the_seats() {
+    let in_seat_order = ["sentinel", "builder", "analyst", "ecologist", "auditor"];
+    let played = |mode: &'static str| async move {
+        let journal = Arc::<MemoryJournal>::default();
+        play_to_end(setup(mode, 5, 6), &Scripted::new(stubborn), &journal).await;
+        entries(&journal)
+    };
+    let mut journal = played("delphi").await;
+    let debate = Debate::from_journal(&journal).unwrap();
+    let orders: BTreeSet<Vec<String>> = (1..=6).map(|round| numbered(&debate, round)).collect();
+    assert!(orders.len() >= 5, "{orders:?}");
+    assert!(orders.iter().all(|order| order.len() == 5));
+    let again = Debate::from_journal(&journal).unwrap();
+    assert_eq!(again.state, debate.state);
+    let live = journal.iter().find_map(|entry| match &entry.event {
+        Event::Ended(end) => Some(verdict_of(end)),
+        _ => None,
+    });
+    assert_eq!(live.unwrap().state, debate.state);
+
+    for entry in &mut journal {
+        if let Event::Opened(setup) = &mut entry.event {
+            let rules = Arc::make_mut(setup).rules.as_object_mut().unwrap();
+            assert_eq!(rules.remove("numbering"), Some(json!("shuffled")));
+        }
+    }
+    let earlier = Debate::from_journal(&journal).unwrap();
+    let named = Debate::from_journal(&played("collaborative").await).unwrap();
+    for round in 1..=6 {
+        assert_eq!(numbered(&earlier, round), in_seat_order);
+        assert_eq!(numbered(&named, round), in_seat_order);
     }
 }
 
@@ -127,7 +239,7 @@ async fn m02_delphi_is_anonymous() {
 async fn c13_the_shared_part_is_identical_for_all_seats_of_a_round() {
     for mode in MODES {
         let model = Scripted::new(story);
-        play_to_end(setup(mode, 4, 5), &model, &Arc::default()).await;
+        play_to_end(setup(mode, 4, 2), &model, &Arc::default()).await;
         let mut rounds: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
         for request in &contributions(&model) {
             assert!(request.messages[0].shared && !request.messages[1].shared);
@@ -148,7 +260,7 @@ fn m07_every_seat_has_one_perspective() {
     for seated in &mut setup.seats {
         seated.seat.anchor = None;
     }
-    let panel = Panel::of(&setup, &rules("collaborative", 5).mode);
+    let panel = Panel::of(&setup, &rules("collaborative", 5));
     let anchors: Vec<_> = panel.seats.iter().map(|seat| seat.anchor.name()).collect();
     assert_eq!(
         anchors,
@@ -160,6 +272,25 @@ fn m07_every_seat_has_one_perspective() {
             "risk-attentive"
         ]
     );
+}
+
+/// M-06: a debate of an earlier version keeps the stances that its seats were assigned.
+#[test]
+fn m06_stances_of_stored_debates_do_not_change() {
+    let stances = |rules: &Rules| -> Vec<&str> {
+        let panel = Panel::of(&setup("devils-advocate", 4, 5), rules);
+        let stances = panel.seats.iter().map(|seat| seat.stance.unwrap().name());
+        stances.collect()
+    };
+    let new = rules("devils-advocate", 5);
+    assert_eq!(stances(&new), ["YES", "NO", "NEUTRAL", "NEUTRAL"]);
+    let mut stored = serde_json::to_value(&new).unwrap();
+    for field in ["edition", "escalation", "majority"] {
+        stored.as_object_mut().unwrap().remove(field).unwrap();
+    }
+    let old: Rules = serde_json::from_value(stored).unwrap();
+    assert_eq!(stances(&old), ["YES", "NO", "NEUTRAL", "YES"]);
+    assert_eq!(old.majority_rule(), None);
 }
 
 /// A model that takes a second for each answer.
@@ -190,7 +321,7 @@ async fn every_mode_takes_no_longer_than_its_critical_path() {
         ("red-team-blue-team", 4 + 1 + 1),
     ] {
         let model = Scripted::new(story);
-        let setup = setup(mode, 5, 5);
+        let setup = setup(mode, 5, 2);
         let mut deps = deps_for(&setup, &model, Arc::<MemoryJournal>::default());
         for seat_model in deps.seat_models.values_mut() {
             *seat_model = SeatModel {
@@ -208,4 +339,36 @@ async fn every_mode_takes_no_longer_than_its_critical_path() {
             "{mode}: {took} s for a path of {path} s"
         );
     }
+}
+
+/// M-14: the focus of a round is in the transcript, the record and the report, and one that was not used is named.
+#[tokio::test]
+async fn m14_a_focus_is_shown_with_its_round() {
+    let focus = BTreeMap::from([
+        (2, "What does it cost?".to_owned()),
+        (5, "Who watches it?".to_owned()),
+    ]);
+    let mode = Mode::load(&Data::built_in(), "collaborative").unwrap();
+    let rules = Rules::new(mode, 5, focus, Stakes::Ordinary).unwrap();
+    let journal = Arc::default();
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let verdict = play_to_end(setup, &Scripted::new(story), &journal).await;
+    assert_eq!(verdict.total_rounds, 2);
+    let entries = entries(&journal);
+    let transcript = crate::transcript::Transcript::of("id", &entries).unwrap();
+    let shown: Vec<_> = transcript
+        .rounds
+        .iter()
+        .filter_map(|round| Some((round.number?, round.focus.as_deref()?)))
+        .collect();
+    assert_eq!(shown, [(2, "What does it cost?")]);
+    let record = protocols::record("id", "then".into(), &entries).unwrap();
+    assert_eq!(record["rounds"][0]["focus"], Value::Null);
+    assert_eq!(record["rounds"][1]["focus"], "What does it cost?");
+    let report = report_json(&journal);
+    assert!(report.contains("Focus: What does it cost?"), "{report}");
+    assert!(
+        report.contains("Round 5 was not played; its focus was: Who watches it?"),
+        "{report}"
+    );
 }

@@ -1,66 +1,72 @@
 //! The outcome of an enhanced debate: status, majority, security objections and decisions of people.
 
-use roundtable_core::convergence::{self, Status};
+use roundtable_core::convergence::Status;
 use roundtable_core::wording::one_line;
 
 use super::{status_tone, tone_of};
 use crate::algorithm::Count;
+use crate::protocols::modes::ANOTHER_ROUND;
+use crate::protocols::modes::enhanced::escalation::OVERRIDE;
 use crate::protocols::modes::enhanced::state::{EnhancedState, PersonDecision, SecurityObjection};
+use crate::protocols::modes::enhanced::verdict::EnhancedVerdict;
 use crate::protocols::modes::report::note;
-use crate::protocols::modes::{ANOTHER_ROUND, Debate};
 use crate::report::{Block, Section, Tone};
 
-pub(super) fn outcome(debate: &Debate, enhanced: &EnhancedState, is_over: bool) -> Option<Section> {
-    let mut blocks = consensus(debate, enhanced, is_over);
-    blocks.extend(majority(enhanced));
+/// `verdict` is `None` while the debate runs.
+pub(super) fn outcome(
+    enhanced: &EnhancedState,
+    verdict: Option<&EnhancedVerdict>,
+) -> Option<Section> {
+    let mut blocks: Vec<Block> = status(enhanced, verdict.is_some()).into_iter().collect();
+    let chosen = enhanced.decisions.last();
+    let is_chosen = chosen.is_some_and(|decision| {
+        decision.overrides() && decision.choice != OVERRIDE && verdict.is_some()
+    });
+    let answer = verdict.and_then(|verdict| verdict.answer.as_deref());
+    match answer.filter(|_| is_chosen) {
+        Some(answer) => blocks.push(note(
+            format!(
+                "Decided by a person: {}.",
+                one_line(answer).trim_end_matches('.')
+            ),
+            Tone::Caution,
+        )),
+        None => blocks.extend(majority(enhanced)),
+    }
+    let position = verdict.and_then(|verdict| verdict.position.clone());
+    blocks.extend(position.map(|markdown| Block::Text { markdown }));
+    let dissent = verdict.iter().flat_map(|verdict| &verdict.minority);
+    blocks.extend(dissent.map(|apart| {
+        let answer = one_line(apart.answer.as_deref().unwrap_or("no answer"));
+        note(format!("Dissent: {}, {answer}", apart.agent), Tone::Plain)
+    }));
     blocks.extend(enhanced.objections.iter().map(objection));
     blocks.extend(enhanced.decisions.iter().map(decision));
     (!blocks.is_empty()).then(|| Section::main("Outcome", blocks))
 }
 
-/// The status of the last measured round and, on consensus, the majority's position.
-fn consensus(debate: &Debate, enhanced: &EnhancedState, is_over: bool) -> Vec<Block> {
+/// The status of the last measured round.
+fn status(enhanced: &EnhancedState, is_over: bool) -> Option<Block> {
     let measured = enhanced.rules.is_measured();
-    let Some(last) = enhanced.rounds.last().filter(|_| measured) else {
-        return Vec::new();
-    };
+    let last = enhanced.rounds.last().filter(|_| measured)?;
     let status = last.decision.status;
-    let mut blocks = vec![if is_over && status == Status::Continue {
+    Some(if is_over && status == Status::Continue {
         note("NO CONSENSUS", Tone::Caution)
     } else {
         note(status.shown(), status_tone(status))
-    }];
-    if status.is_consensus()
-        && let Some(first) = last.positions.first()
-    {
-        let majority = convergence::majority(&enhanced.answers());
-        let speaker = majority.seats.first().unwrap_or(&first.seat);
-        let position = debate.last_position(speaker).unwrap_or_default();
-        blocks.push(Block::Text {
-            markdown: position.to_owned(),
-        });
-    }
-    blocks
+    })
 }
 
-/// Empty if the algorithm does not count answers.
-fn majority(enhanced: &EnhancedState) -> Vec<Block> {
-    let Some((majority, Count::Carried(level) | Count::Open(level))) = enhanced.count() else {
-        return Vec::new();
-    };
+/// `None` if the algorithm does not count answers.
+fn majority(enhanced: &EnhancedState) -> Option<Block> {
+    let (majority, Count::Carried(level) | Count::Open(level)) = enhanced.count()?;
     let agreeing = majority.seats.len();
     let all = agreeing + majority.minority.len();
     let answer = majority.option.map_or_else(String::new, |option| {
         format!(" on \"{}\"", one_line(&option))
     });
     let text = format!("{agreeing} of {all} seats agree{answer}: {}.", level.name());
-    let dissent = majority.minority.iter().map(|(seat, answer)| {
-        let answer = one_line(answer.as_deref().unwrap_or("no answer"));
-        note(format!("Dissent: {seat}, {answer}"), Tone::Plain)
-    });
-    std::iter::once(note(text, tone_of(level)))
-        .chain(dissent)
-        .collect()
+    Some(note(text, tone_of(level)))
 }
 
 fn objection(objection: &SecurityObjection) -> Block {

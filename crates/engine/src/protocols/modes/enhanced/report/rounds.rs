@@ -1,8 +1,6 @@
 //! One measured round: positions with their evidence, the three measures and the status.
 
-use roundtable_core::convergence::{
-    Basis, Explanation, evidence_band, shift_band, similarity_band,
-};
+use roundtable_core::convergence::{Basis, Explanation, shift_band, similarity_band};
 use roundtable_core::evidence::{Calibration, Level};
 use roundtable_core::wording::one_line;
 
@@ -85,7 +83,7 @@ fn card(
         if turn.is_hidden {
             "[withheld]".to_owned()
         } else {
-            one_line(&turn.reply.position)
+            one_line(&turn.heard.position)
         }
     });
     let evidence = &position.evidence;
@@ -106,6 +104,17 @@ fn card(
             ))
             .toned(Tone::Caution),
         );
+    }
+    let claims = position.claims.iter().filter(|_| wants_evidence);
+    for claim in claims.filter(|claim| claim.calibration != Calibration::Within) {
+        let text = format!(
+            "{} in {} ({:.2}): its evidence allows {}",
+            claim.calibration.name(),
+            claim.claim,
+            claim.stated.value(),
+            with_band(claim.level)
+        );
+        remarks.push(Cell::new(text).toned(Tone::Caution));
     }
     if position.movement.is_some_and(|movement| movement.turned) {
         remarks.push(Cell::new("changed its answer").toned(Tone::Caution));
@@ -197,7 +206,7 @@ fn gauges(enhanced: &EnhancedState, round: &MeasuredRound) -> Vec<Gauge> {
                 evidence_before,
                 ["rising", "steady", "falling"],
             ),
-            status: evidence_band(evidence).to_owned(),
+            status: round.metrics.evidence_band().to_owned(),
             mark: match mark(Some(evidence), thresholds.evidence) {
                 Mark::Reached => Mark::Reached,
                 Mark::OnTheWay | Mark::Short => Mark::Short,

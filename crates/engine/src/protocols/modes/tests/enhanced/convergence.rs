@@ -133,6 +133,9 @@ async fn e08_an_early_consensus_plays_a_devils_advocate_round_first() {
     assert_eq!(kinds, [RoundKind::Ordinary, RoundKind::Objection]);
     let first = &debate.enhanced.as_ref().unwrap().rounds[0].decision;
     assert_eq!(first.warnings, [Warning::EarlyConsensus]);
+    // Not under the round that it demands.
+    let second = &debate.enhanced.as_ref().unwrap().rounds[1].decision;
+    assert_eq!(second.warnings, []);
     // Even if the limit is one round.
     let verdict = play_to_end(
         enhanced_setup("collaborative", 3, 1),
@@ -200,4 +203,138 @@ async fn e20_position_changes_are_explained_or_marked() {
             vec!["analyst".to_owned()]
         ]
     );
+}
+
+/// C-21, E-22: every surface shows the position of the verdict, and the sources of positions that were given up do not support it.
+#[tokio::test]
+async fn e22_the_result_has_one_position_and_its_own_evidence() {
+    let model = changed(converging, |request, _, reply| {
+        let (seat, round) = (seat_of(request), round_of(request));
+        reply["references"][0]["title"] = json!(format!("Log {round} of the {seat}"));
+        if seat == "sentinel" {
+            reply["confidence"] = json!(0.8);
+            let text = reply["position"].as_str().unwrap();
+            reply["position"] = json!(format!("{text}."));
+        }
+    });
+    let journal = Arc::default();
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
+    let position = "Put one queue before every writer and limit it.";
+    assert_eq!(enhancement(&verdict).position.as_deref(), Some(position));
+    let report = protocols::report(&entries(&journal));
+    let outcome = report
+        .sections
+        .iter()
+        .find(|section| section.title == "Outcome")
+        .unwrap();
+    let shown = crate::report::Block::Text {
+        markdown: position.into(),
+    };
+    assert!(outcome.blocks.contains(&shown), "{outcome:?}");
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let mut sources: Vec<String> = record
+        .final_consensus
+        .unwrap()
+        .supporting_evidence
+        .into_iter()
+        .map(|evidence| evidence.citation)
+        .filter(|citation| citation.starts_with("Log"))
+        .collect();
+    sources.sort();
+    // The builder wanted a queue from the first, the sentinel from round 2, the analyst from round 3.
+    assert_eq!(
+        sources,
+        [
+            "Log 1 of the builder",
+            "Log 2 of the builder",
+            "Log 2 of the sentinel",
+            "Log 3 of the analyst",
+            "Log 3 of the builder",
+            "Log 3 of the sentinel"
+        ]
+    );
+}
+
+/// E-02, E-04, E-20: the record has the type of a guess, the band that the evidence allows, and what moved a seat.
+#[tokio::test]
+async fn e04_the_record_has_bands_and_explained_moves() {
+    let model = changed(converging, |request, _, reply| {
+        if seat_of(request) == "builder" {
+            reply["backing"] = json!([]);
+            reply["confidence"] = json!(0.9);
+        }
+    });
+    let journal = Arc::default();
+    play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let position = |round: usize, agent: &str| {
+        let positions = record.rounds[round].agent_positions.iter();
+        let found = positions.filter(|position| position.agent == agent);
+        serde_json::to_value(found.last().unwrap()).unwrap()
+    };
+    let guess = position(0, "builder");
+    assert_eq!(guess["evidence_types"], json!(["SPECULATIVE"]));
+    assert_eq!(guess["evidence_citations"], json!([]));
+    assert_eq!(guess["evidence_allows"], "VERY LOW");
+    assert_eq!(guess["calibration"], "overconfident");
+    let moved = position(2, "analyst");
+    assert_eq!(moved["moved_by"], json!(["C9"]));
+    assert_eq!(moved["moved_unexplained"], Value::Null);
+    assert_eq!(position(1, "sentinel")["moved_unexplained"], true);
+}
+
+/// E-08: without any evidence the explanation does not speak of different evidence.
+#[tokio::test]
+async fn e08_a_consensus_without_evidence_says_so() {
+    for (has_evidence, explanation) in [
+        (true, "the positions are alike and the answers agree"),
+        (false, "the positions are alike; no evidence was cited"),
+    ] {
+        let model = changed(unanimous, move |_, _, reply| {
+            reply["confidence"] = json!(0.7);
+            if !has_evidence {
+                reply["claims"] = json!([]);
+                reply["references"] = json!([]);
+                reply["backing"] = json!([]);
+                reply["critiques"] = json!([]);
+            }
+        });
+        let setup = enhanced_setup("collaborative", 3, 5);
+        let verdict = play_to_end(setup, &model, &Arc::default()).await;
+        assert_eq!(verdict.stop_explanation, explanation);
+    }
+}
+
+/// E-22: opposites in words are no consensus in an enhanced debate without typed answers.
+#[tokio::test]
+async fn e22_opposites_in_words_are_no_consensus() {
+    for (position, is_consensus) in [
+        ("Close the plant on the river by 2027", true),
+        ("Refuse to close the plant on the river by 2027", false),
+    ] {
+        let model = changed(unanimous, move |request, _, reply| {
+            reply["debate_alignment"] = json!(null);
+            let is_analyst = seat_of(request) == "analyst";
+            let other = "Close the plant on the river by 2027";
+            reply["position"] = json!(if is_analyst { position } else { other });
+        });
+        let journal = Arc::default();
+        let setup = enhanced_setup("collaborative", 3, 2);
+        let verdict = play_to_end(setup, &model, &journal).await;
+        let decision = enhancement(&verdict).decision.clone().unwrap();
+        assert_eq!(decision.status.is_consensus(), is_consensus, "{position}");
+    }
+}
+
+/// M-17: a seat that never spoke does not agree: two of three are less than 80%.
+#[tokio::test]
+async fn m17_a_silent_seat_prevents_a_measured_consensus() {
+    let model = changed(unanimous, |request, _, reply| {
+        if seat_of(request) == "analyst" {
+            reply["vote"] = json!("MAINTAIN");
+        }
+    });
+    let setup = enhanced_setup("collaborative", 3, 2);
+    let verdict = play_to_end(setup, &model, &Arc::default()).await;
+    assert_eq!(verdict.stop_reason, "round_cap");
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Three seats that do not change their positions.
+/// Three seats that do not change their positions, and stand for three answers.
 fn stuck(request: &Request, before: usize) -> Result<String, ModelError> {
     let said = converging(request, before)?;
     if name(request) != "contribution" {
@@ -27,9 +27,14 @@ fn stuck(request: &Request, before: usize) -> Result<String, ModelError> {
 #[tokio::test]
 async fn e09_diminishing_returns_wait_for_a_person() {
     for (choice, stop, rounds, overridden, answer) in [
-        (ACCEPT, "human_override", 3, true, "Buy hardware"),
-        ("Use a queue", "human_override", 3, true, "Use a queue"),
-        (ANOTHER_ROUND, "", 4, false, ""),
+        (
+            "Use a queue",
+            "human_override",
+            3,
+            true,
+            Some("Use a queue"),
+        ),
+        (ANOTHER_ROUND, "", 4, false, None),
     ] {
         let (model, journal) = (Scripted::new(stuck), Arc::<MemoryJournal>::default());
         let table = open_table(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
@@ -44,13 +49,14 @@ async fn e09_diminishing_returns_wait_for_a_person() {
         assert_eq!(
             question.options,
             [
-                ACCEPT,
                 ANOTHER_ROUND,
-                "Buy hardware",
+                "Wait and measure",
                 "Use a queue",
-                "Wait and measure"
-            ]
+                "Buy hardware"
+            ],
+            "nobody leads in a tie"
         );
+        assert!(!question.question.contains("most"), "{question:?}");
         decide(
             journal.as_ref(),
             0,
@@ -75,12 +81,12 @@ async fn e09_diminishing_returns_wait_for_a_person() {
             (enhanced.escalation, enhanced.human_override),
             (true, overridden)
         );
-        assert_eq!(enhanced.answer.as_deref(), Some(answer));
+        assert_eq!(enhanced.answer.as_deref(), answer);
         let record = enhanced::record("id", &entries(&journal)).unwrap();
         let consensus = record.final_consensus.unwrap();
         assert_eq!(
             (
-                consensus.decision.as_str(),
+                consensus.decision.as_deref(),
                 consensus.escalation,
                 consensus.human_override
             ),
@@ -99,6 +105,143 @@ async fn e09_diminishing_returns_wait_for_a_person() {
             "{report}"
         );
     }
+}
+
+/// Plays until the first question, decides it, and plays to the end.
+async fn decided(choice: &str, model: &Arc<Scripted>, journal: &Arc<MemoryJournal>) -> Verdict {
+    let setup = || enhanced_setup("collaborative", 3, 5);
+    let table = open_table(setup(), model, journal).await;
+    assert!(matches!(
+        play(&table, &Modes).await.unwrap_err(),
+        Halt::Waiting { .. }
+    ));
+    decide(journal.as_ref(), 0, choice.into(), None, None)
+        .await
+        .unwrap();
+    play_to_end(setup(), model, journal).await
+}
+
+/// E-22: a person's decision is the decision in every part of the result; dissent is measured against it, and the chair is told
+/// to write it up.
+#[tokio::test]
+async fn e22_a_persons_decision_is_the_decision_everywhere() {
+    let (model, journal) = (Scripted::new(stuck), Arc::<MemoryJournal>::default());
+    let verdict = decided("Use a queue", &model, &journal).await;
+    let resolution = verdict.resolution.clone().unwrap();
+    assert_eq!(resolution.decision.as_deref(), Some("Use a queue"));
+    assert_eq!(resolution.holders, ["builder"]);
+    let position = "Put one queue before every writer";
+    assert_eq!(resolution.position.as_deref(), Some(position));
+    let enhanced = enhancement(&verdict);
+    assert_eq!(enhanced.position.as_deref(), Some(position));
+    let agents = |minority: &[MinorityPosition]| -> Vec<String> {
+        minority.iter().map(|apart| apart.agent.clone()).collect()
+    };
+    assert_eq!(agents(&enhanced.minority), ["analyst", "sentinel"]);
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let consensus = record.final_consensus.unwrap();
+    assert_eq!(consensus.decision.as_deref(), Some("Use a queue"));
+    let dissent: Vec<_> = consensus
+        .dissenting_opinions
+        .iter()
+        .map(|opinion| opinion.agent.as_str())
+        .collect();
+    assert_eq!(dissent, ["analyst", "sentinel"]);
+    let answer = verdict.final_answer.unwrap();
+    assert!(
+        answer.starts_with("**Decided by a person: Use a queue**\n\n"),
+        "{answer}"
+    );
+    let report = protocols::report(&entries(&journal));
+    let facts: Vec<_> = report
+        .facts
+        .iter()
+        .map(|fact| format!("{}: {}", fact.name, fact.value))
+        .collect();
+    assert!(
+        facts.contains(&"Decided by: a person: Use a queue".into()),
+        "{facts:?}"
+    );
+    assert!(
+        facts.contains(&"Decision: Use a queue, by a person".into()),
+        "{facts:?}"
+    );
+    assert!(
+        !facts.iter().any(|fact| fact.starts_with("Consensus")),
+        "{facts:?}"
+    );
+    let heard = model.heard();
+    let chair = text_of(heard.last().unwrap());
+    assert!(
+        chair.contains("It is made; do not decide otherwise."),
+        "{chair}"
+    );
+    assert!(!chair.contains("Decide what the better"), "{chair}");
+}
+
+/// E-22: without a decision the record has none, and no answer of one seat stands for the panel.
+#[tokio::test]
+async fn e22_a_divided_panel_has_no_decision() {
+    let (model, journal) = (Scripted::new(stuck), Arc::<MemoryJournal>::default());
+    let verdict = play_to_end(enhanced_setup("collaborative", 3, 2), &model, &journal).await;
+    assert_eq!(verdict.stop_reason, "round_cap");
+    assert_eq!(verdict.worth.debated.answer, None);
+    assert_eq!(enhancement(&verdict).answer, None);
+    let record = enhanced::record("id", &entries(&journal)).unwrap();
+    let consensus = record.final_consensus.unwrap();
+    assert_eq!(consensus.decision, None);
+    assert_eq!(consensus.supporting_evidence, []);
+    let report = report_json(&journal);
+    assert!(
+        report.contains(r#""name":"Decision","value":"none""#),
+        "{report}"
+    );
+}
+
+/// E-09: what most stand for is named and can be accepted.
+#[tokio::test]
+async fn e09_the_answer_of_most_can_be_accepted() {
+    let model = changed(stuck, |request, _, reply| {
+        if seat_of(request) == "builder" {
+            reply["debate_alignment"] = json!("Buy hardware");
+        }
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    let setup = || enhanced_setup("collaborative", 3, 5);
+    let table = open_table(setup(), &model, &journal).await;
+    play(&table, &Modes).await.unwrap_err();
+    let entries = entries(&journal);
+    let question = crate::table::open_question(&entries).unwrap();
+    assert_eq!(
+        question.options,
+        [ACCEPT, ANOTHER_ROUND, "Buy hardware", "Wait and measure"]
+    );
+    assert!(
+        question
+            .question
+            .contains("Accept what most stand for (\"Buy hardware\")"),
+        "{question:?}"
+    );
+    decide(journal.as_ref(), 0, ACCEPT.into(), None, None)
+        .await
+        .unwrap();
+    let verdict = play_to_end(setup(), &model, &journal).await;
+    assert_eq!(verdict.stop_reason, "human_override");
+    let answer = enhancement(&verdict).answer.as_deref();
+    assert_eq!(answer, Some("Buy hardware"));
+}
+
+/// Without escalation, nobody is asked.
+#[tokio::test]
+async fn e21_without_escalation_a_debate_without_progress_ends() {
+    let rules = enhanced_by(algorithm::ENHANCED, "collaborative", 5)
+        .with_escalation(EscalationPolicy::Never);
+    let setup = setup_of(&rules, 3, Ability::Full);
+    let verdict = play_to_end(setup, &Scripted::new(stuck), &Arc::default()).await;
+    assert_eq!(
+        (verdict.stop_reason.as_str(), verdict.total_rounds),
+        ("plateau", 3)
+    );
 }
 
 /// M-08 in an enhanced debate.
@@ -147,7 +290,10 @@ async fn e21_a_majority_is_counted_and_without_one_a_person_decides() {
     };
     let rules = enhanced_by(algorithm::DEFAULT, "collaborative", 5);
     let setup = || setup_of(&rules, 4, Ability::Full);
-    for (apart, level) in [(0, Level::High), (1, Level::Medium)] {
+    for (apart, level, stop) in [
+        (0, Level::High, "consensus"),
+        (1, Level::Medium, "majority"),
+    ] {
         let verdict = play_to_end(setup(), &with(apart), &Arc::default()).await;
         let enhanced = enhancement(&verdict);
         assert_eq!(
@@ -156,7 +302,7 @@ async fn e21_a_majority_is_counted_and_without_one_a_person_decides() {
                 enhanced.level,
                 enhanced.minority.len()
             ),
-            ("consensus", Some(level), apart)
+            (stop, Some(level), apart)
         );
         assert_eq!((enhanced.escalation, enhanced.similarity), (false, None));
     }
@@ -166,7 +312,7 @@ async fn e21_a_majority_is_counted_and_without_one_a_person_decides() {
     assert_eq!(
         halt,
         Halt::Waiting {
-            key: "r2/no-majority".into()
+            key: "r5/no-majority".into()
         }
     );
     decide(journal.as_ref(), 0, "Way 00".into(), None, None)

@@ -166,6 +166,46 @@ async fn e03_concessions_and_counter_evidence_change_the_claim() {
         == "the critique of C1 brings nothing as strong as EMPIRICAL"));
 }
 
+/// M-16: grade, counter-evidence, synthesis and concession reach the other seats, and the state gives the reason in words.
+#[tokio::test]
+async fn m16_critiques_reach_the_others() {
+    for (mode, round) in [("collaborative", 3), ("adversarial", 2)] {
+        let model = changed(converging, |request, _, reply| {
+            if (seat_of(request).as_str(), round_of(request)) == ("builder", 2) {
+                reply["critiques"] = json!([
+                    { "claim": "C1", "grade": "MEDIUM", "counter": [{ "type": "EMPIRICAL", "source": "[1]" }],
+                      "synthesis": "Some of both.", "concession": null },
+                    { "claim": "C5", "grade": "LOW", "counter": [], "synthesis": null, "concession": "The log is plain." },
+                ]);
+            }
+        });
+        play_to_end(enhanced_setup(mode, 3, 5), &model, &Arc::default()).await;
+        let requests = contributions_in(&model, round);
+        let request = requests
+            .iter()
+            .find(|request| seat_of(request) == "analyst")
+            .unwrap();
+        let text = text_of(request);
+        for line in [
+            "Critique of C1 graded MEDIUM; against it [EMPIRICAL] [E",
+            "synthesis: Some of both.",
+            "Critique of C5 graded LOW; concedes: The log is plain.",
+        ] {
+            assert!(text.contains(line), "{mode}: '{line}' is missing: {text}");
+        }
+        if mode == "collaborative" {
+            let objection =
+                "| against: builder (FACT conflict): Bursts at nine. [E6]; Some of both., see E6";
+            assert!(text.contains(objection), "{text}");
+        } else {
+            let objection = "Objects to C1 (FACT conflict): Bursts at nine. [E";
+            assert!(text.contains(objection), "{text}");
+        }
+        let others = text.split("## Your seat").next().unwrap();
+        assert!(!others.contains("[1]"), "{others}");
+    }
+}
+
 /// E-03, E-15
 #[tokio::test]
 async fn e03_the_weights_of_the_rules_are_used() {
@@ -244,7 +284,9 @@ async fn e18_claims_are_checked_against_the_sources() {
             let result = match &check.result {
                 Checked::Supported { .. } => "supported".to_owned(),
                 Checked::NotFound => "not found".to_owned(),
-                Checked::Contradicted { figure, .. } => format!("contradicted by {figure}"),
+                Checked::Contradicted { figure, .. } => {
+                    format!("contradicted by {}", figure.clone().unwrap_or_default())
+                }
             };
             (check.seat.clone(), check.kind, result)
         })
@@ -259,6 +301,34 @@ async fn e18_claims_are_checked_against_the_sources() {
             of("analyst", EvidenceType::Empirical, "contradicted by 7"),
         ]
     );
+    // Contradicted evidence no longer gives the claim its band, and the seats are told.
+    let contradicted = &enhancement(&verdict).source_checks[2];
+    let debate = debate_of(&journal);
+    let ledger = &debate.enhanced.as_ref().unwrap().ledger;
+    let grade = ledger.grade_of(&contradicted.claim).unwrap();
+    assert_eq!(grade.level, Level::VeryLow);
+    let told = format!(
+        "{}: SPECULATIVE; allows VERY LOW (0.10–0.24); source check: contradicted by plan.md:1-3, which has 400",
+        contradicted.claim
+    );
+    let second = contributions_in(&model, 2);
+    assert!(
+        text_of(&second[0]).contains(&told),
+        "{}",
+        text_of(&second[0])
+    );
+    // The seats are told next to the claims.
+    for request in contributions_in(&model, 2) {
+        let shared = &request.messages[0].text;
+        for line in [
+            "C1 [FACT] The sentinel has seen bursts in month 1. [source check: not found in plan.md]",
+            "C2 [INFER] The write load peaks at 400 requests per second. | for",
+            "C4 [INFER] The write load peaks at 900 requests per second. [source check: contradicted by plan.md:1-3, which has 400]",
+            "C6 [INFER] The queue holds messages for 30 days. [source check: contradicted by plan.md:1-3, which has 7]",
+        ] {
+            assert!(shared.contains(line), "'{line}' is missing: {shared}");
+        }
+    }
     let found = &enhancement(&verdict).source_checks[1];
     assert!(
         found.passage.as_deref().unwrap().contains("peaks at 400"),
@@ -269,4 +339,81 @@ async fn e18_claims_are_checked_against_the_sources() {
         report.contains("Claims checked against your sources"),
         "{report}"
     );
+}
+
+/// E-03: a critique of nothing, of one's own claim, or with two ends is sent back once and then has no effect.
+#[tokio::test]
+async fn e03_invalid_critiques_are_sent_back_and_not_applied() {
+    for (claim, synthesis, concession, fault) in [
+        (
+            "C99",
+            Some("Both."),
+            None,
+            "critique: there is no claim \"C99\".",
+        ),
+        (
+            "C3",
+            Some("Both."),
+            None,
+            "critique: C3 is your own claim: criticise claims of others, or retract it.",
+        ),
+        (
+            "C1",
+            Some("Both."),
+            Some("It is so."),
+            "critique: the critique of C1 both proposes a synthesis and concedes: do one of the two.",
+        ),
+        (
+            "C1",
+            None,
+            None,
+            "critique: the critique of C1 ends with neither a synthesis nor a concession.",
+        ),
+    ] {
+        let model = changed(converging, move |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 2 {
+                let counter = json!([{ "type": "EMPIRICAL", "source": "Our own log" }]);
+                reply["critiques"] = json!([{ "claim": claim, "grade": "LOW", "counter": counter,
+                                              "synthesis": synthesis, "concession": concession }]);
+            }
+        });
+        let journal = Arc::<MemoryJournal>::default();
+        play_to_end(enhanced_setup("collaborative", 3, 2), &model, &journal).await;
+        let debate = debate_of(&journal);
+        let turn = &debate.rounds[1].turns[1];
+        assert_eq!(turn.remarks, [fault]);
+        let opposed = debate
+            .state
+            .claims
+            .iter()
+            .filter(|claim| !claim.opponents.is_empty());
+        assert_eq!(opposed.count(), 0, "{fault}");
+        let ledger = &debate.enhanced.as_ref().unwrap().ledger;
+        assert_eq!(ledger.concessions, [], "{fault}");
+    }
+}
+
+/// E-04: a seat that repeats its position keeps its evidence; one that changes sides loses it.
+#[tokio::test]
+async fn e04_evidence_of_earlier_rounds_still_backs_a_position() {
+    for (second, level) in [
+        ("Use a queue", Level::MediumHigh),
+        ("Buy hardware", Level::VeryLow),
+    ] {
+        let model = changed(converging, move |request, _, reply| {
+            if seat_of(request) == "builder" && round_of(request) == 2 {
+                reply["debate_alignment"] = json!(second);
+                reply["claims"] = json!([]);
+                reply["references"] = json!([]);
+                reply["backing"] = json!([]);
+            }
+        });
+        let journal = Arc::<MemoryJournal>::default();
+        let rules = enhanced_by(algorithm::ENHANCED, "collaborative", 2);
+        play_to_end(setup_of(&rules, 3, Ability::Full), &model, &journal).await;
+        let debate = debate_of(&journal);
+        let position = &debate.enhanced.as_ref().unwrap().rounds[1].positions[1];
+        assert_eq!(position.evidence.grade.level, level, "{second}");
+        assert_eq!(position.evidence.evidence, []);
+    }
 }

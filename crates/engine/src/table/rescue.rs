@@ -1,0 +1,129 @@
+//! The last call of a step whose seat replied twice in another form (C-05): a model of the fast tier puts what the seat said, and
+//! nothing else, into the schema.
+
+use minijinja::value::Serde;
+use serde_json::json;
+
+use super::calls::{Calls, Failure, Judged};
+use super::step::{model_part, seed_for};
+use super::{Halt, SeatModel};
+use crate::event::Spent;
+use crate::model::{Message, Request, Speaker};
+use crate::reply::{Reply, additions, schema_for};
+use crate::safety::withhold_text;
+
+/// The model that puts invalid replies into their schema.
+#[derive(Clone)]
+pub struct FastModel {
+    /// `provider:model`
+    pub name: String,
+    pub seat_model: SeatModel,
+}
+
+/// The model that was asked to put a reply into its schema, and what that took.
+pub(super) struct Rescued {
+    pub(super) by: String,
+    pub(super) spent: Spent,
+}
+
+/// How many additions a message names.
+const MAX_NAMED: usize = 5;
+
+impl<T: Reply> Calls<'_, '_, T> {
+    /// Puts the seat's words into the schema. If there are none, or the budget is spent, or the result contains anything that
+    /// the seat has not said, the step fails with the seat's own failure.
+    pub(super) async fn rescue(
+        &mut self,
+        mut said: Vec<String>,
+        failure: Failure,
+    ) -> Result<Result<Judged<T>, Failure>, Halt> {
+        said.retain(|text| !text.trim().is_empty());
+        said.dedup();
+        let table = self.ask.table;
+        if said.is_empty() || !table.budget_tracker.has_left(&self.total()) {
+            return Ok(Err(failure));
+        }
+        let (seated, own) = table.seated(&self.ask.seat)?;
+        let fast = table.deps.fast_model.clone().unwrap_or_else(|| FastModel {
+            name: seated.model.clone(),
+            seat_model: own.clone(),
+        });
+        let request = self.rescue_request(&fast, &said, &failure.reason)?;
+        let sent = request.schema.clone().unwrap_or_default();
+        self.restart(&format!("{} puts it into the required form", fast.name));
+        let mut calls = Calls {
+            seat_model: &fast.seat_model,
+            sent: &sent.json,
+            spent: Spent::default(),
+            rescued: None,
+            fallback: None,
+            main: String::new(),
+            announced: String::new(),
+            ask: self.ask,
+            step: self.step,
+            hash: self.hash,
+        };
+        let reply = calls.call(&request).await?;
+        let judged = match &reply {
+            Ok(reply) => calls.judge(reply).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let spent = calls.total();
+        (self.main, self.announced) = (calls.main, calls.announced);
+        let outcome = judged.and_then(|judged| {
+            let text = reply.map_or_else(|_| String::new(), |reply| reply.text);
+            let mut added = additions::<T>(&text, &said);
+            added.truncate(MAX_NAMED);
+            if added.is_empty() {
+                Ok(judged)
+            } else {
+                Err(format!("it added {}", added.join(", ")))
+            }
+        });
+        let outcome = outcome.map_err(|why| Failure {
+            reason: withhold_text(&format!(
+                "{} {} could not put it into the required form: {why}",
+                failure.reason, fast.name
+            )),
+            said: failure.said,
+        });
+        let by = fast.name;
+        self.rescued = Some(Rescued { by, spent });
+        Ok(outcome)
+    }
+
+    fn rescue_request(
+        &self,
+        fast: &FastModel,
+        said: &[String],
+        fault: &str,
+    ) -> Result<Request, Halt> {
+        let (table, seat) = (self.ask.table, &self.ask.seat);
+        let context = json!({ "said": said, "fault": fault });
+        let context = minijinja::Value::from(Serde(context));
+        let prompt = table.deps.prompts.render("common/rescue", &context)?;
+        let ability = fast.seat_model.model.profile().ability;
+        let (seated, _) = table.seated(seat)?;
+        Ok(Request {
+            model: model_part(&fast.name).to_owned(),
+            system: prompt.system,
+            messages: vec![Message {
+                speaker: Speaker::User,
+                text: prompt.own,
+                shared: false,
+                tools: Vec::new(),
+            }],
+            images: Vec::new(),
+            schema: Some(schema_for::<T>(&self.ask.refinement, ability)),
+            tools: None,
+            // Copying needs no variety.
+            temperature: 0.0,
+            max_output_tokens: seated.seat.max_output_tokens,
+            seed: seed_for(table.setup.seed, &format!("{}/rescue", self.step)),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "rescue_tests.rs"]
+mod tests;
