@@ -7,12 +7,13 @@ mod markdown;
 use askama::Template;
 use clap::ValueEnum;
 use roundtable_core::characters::escape_json;
-use roundtable_engine::event::Entry;
+use roundtable_engine::event::{Entry, State};
 use roundtable_engine::protocols;
 use roundtable_engine::protocols::dialectic::{Trace, example};
 use roundtable_engine::report::{Fact, Report};
+use roundtable_engine::table::open_question;
 use roundtable_engine::transcript::Transcript;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::clock;
 use crate::format;
@@ -91,7 +92,9 @@ pub(crate) fn render(
     row: &DebateRow,
     entries: &[Entry],
 ) -> Result<String, ExportError> {
-    let transcript = Transcript::of(&row.id.to_string(), entries).ok_or(ExportError::NotStarted)?;
+    let transcript = Transcript::of(&row.id.to_string(), entries)
+        .ok_or(ExportError::NotStarted)?
+        .shown_as(row.state);
     let written = match format {
         Format::Json => serde_json::to_string_pretty(&record(row, entries)?)
             .map(|text| escape_json(text) + "\n"),
@@ -112,7 +115,27 @@ pub(crate) fn render(
 
 fn record(row: &DebateRow, entries: &[Entry]) -> Result<Value, ExportError> {
     protocols::record(&row.id.to_string(), clock::stamp(row.created_at), entries)
+        .map(|record| shown_record(record, row.state, entries))
         .ok_or_else(|| ExportError::UnknownProtocol(row.protocol.clone()))
+}
+
+/// The record with what its journal alone does not say: that its process died, and the question that the debate waits for.
+pub(crate) fn shown_record(mut record: Value, state: State, entries: &[Entry]) -> Value {
+    // Forecasts have the state in their extension of the contract.
+    let fields = match record.get_mut("roundtable") {
+        Some(extension) if extension.get("state").is_some() => extension,
+        _ => &mut record,
+    };
+    let Some(fields) = fields.as_object_mut() else {
+        return record;
+    };
+    if state == State::Interrupted {
+        fields.insert("state".into(), json!(state));
+    }
+    if let Some(query) = open_question(entries) {
+        fields.insert("waiting_for".into(), json!(query));
+    }
+    record
 }
 
 /// The debate as the source of training data. `None` if it has not started.

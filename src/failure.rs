@@ -22,6 +22,8 @@ pub(crate) enum Code {
     Partial = 3,
     NoModel = 4,
     Budget = 5,
+    /// The debate waits for a person's decision.
+    Waiting = 6,
     Interrupted = 130,
 }
 
@@ -53,6 +55,11 @@ impl Failure {
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)
+    }
+
+    /// A limit is used up.
+    pub(crate) fn budget(message: impl Into<String>) -> Self {
+        Self::new(Code::Budget, message)
     }
 
     pub(crate) fn no_model(message: impl Into<String>) -> Self {
@@ -242,7 +249,7 @@ impl From<Halt> for Failure {
             Halt::Drift { .. } => Self::other(format!(
                 "{halt}. Its prompts, casts or templates have changed: restore them to resume the debate, or start a new one."
             )),
-            Halt::Waiting { .. } => Self::new(Code::Partial, halt.to_string()),
+            Halt::Waiting { .. } => Self::new(Code::Waiting, halt.to_string()),
             Halt::Journal(error) => error.into(),
             Halt::Budget(_) | Halt::Cancelled | Halt::OtherSetup => Self::other(halt.to_string()),
         }

@@ -22,6 +22,11 @@ pub(crate) fn per_million(price: Price) -> String {
     format!("${input} in, ${output} out per million tokens")
 }
 
+/// The cost of these tokens; nothing if nothing was used, because then it says nothing about the price.
+pub(crate) fn cost(cost: Option<Money>, tokens: u64) -> Option<String> {
+    (tokens > 0).then(|| money(cost, tokens))
+}
+
 pub(crate) fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     match seconds {

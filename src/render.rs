@@ -13,7 +13,7 @@ mod roles;
 pub(crate) mod test_support;
 
 pub(crate) use blocks::{Panel, all_panels, panel};
-pub(crate) use debate::{Debate, state_tone, state_word, title_of_round, turn};
+pub(crate) use debate::{Debate, names_a_state, state_tone, state_word, title_of_round, turn};
 pub(crate) use html::{Html, escape};
 pub(crate) use roles::Roles;
 

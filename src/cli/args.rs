@@ -9,7 +9,7 @@ use roundtable_engine::budget::Budget;
 use super::{output, pull};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
-use crate::setup::{DebateSpec, Models, ProgressSink};
+use crate::setup::{DebateSpec, Models, ProgressSink, limits};
 
 /// The arguments of every command that starts a debate.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -30,7 +30,7 @@ impl DebateArgs {
     pub(crate) fn apply(&self, app: &AppContext, spec: DebateSpec) -> Result<DebateSpec, Failure> {
         Ok(DebateSpec {
             models: self.models.models()?,
-            budget: self.limits.budget(app)?,
+            budget: self.limits.budget(app, &self.output)?,
             seed: self.seed,
             fallback_local: self.models.fallback_local,
             ..spec
@@ -94,22 +94,24 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn is_given(&self) -> bool {
-        self.max_tokens_total.is_some() || self.max_cost.is_some() || self.timeout.is_some()
+    /// The limits of the command line, within those of the configuration.
+    pub(crate) fn budget(&self, app: &AppContext, mode: &OutputMode) -> Result<Budget, Failure> {
+        let requested = self.requested()?;
+        let configured = app.config.limits.budget();
+        if !mode.quiet {
+            for note in limits::lowered(requested, configured) {
+                output::note(&note);
+            }
+        }
+        Ok(requested.within(configured))
     }
 
-    pub(crate) fn budget(&self, app: &AppContext) -> Result<Budget, Failure> {
-        let configured = app.config.limits.budget();
+    /// The limits of the command line alone.
+    pub(crate) fn requested(&self) -> Result<Budget, Failure> {
         Ok(Budget {
-            max_tokens: self.max_tokens_total.or(configured.max_tokens),
-            max_cost: match &self.max_cost {
-                Some(text) => Some(parse_dollars(text)?),
-                None => configured.max_cost,
-            },
-            max_ms: match &self.timeout {
-                Some(text) => Some(parse_timeout(text)?),
-                None => configured.max_ms,
-            },
+            max_tokens: self.max_tokens_total,
+            max_cost: self.max_cost.as_deref().map(parse_dollars).transpose()?,
+            max_ms: self.timeout.as_deref().map(parse_timeout).transpose()?,
         })
     }
 }

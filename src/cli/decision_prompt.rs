@@ -1,17 +1,19 @@
 //! Decisions of the user that a debate waits for (E-09): asked on the terminal; otherwise the command to answer with is
 //! printed and the debate keeps waiting.
 
+use roundtable_engine::budget::Budget;
 use roundtable_engine::event::Query;
-use roundtable_engine::table::{decide, open_question};
+use roundtable_engine::table::decide;
 use roundtable_engine::transcript::option_label;
 use uuid::Uuid;
 
+use crate::setup::limits;
 use crate::store::Store;
 use crate::{clock, setup};
 
 use super::args::OutputMode;
 use super::display::wrap;
-use super::output::{self, BOLD, QUIET, painted};
+use super::output::{self, BOLD, painted, short_id};
 use super::run::{Debate, interruption};
 use super::stdin_lines::StdinLines;
 use crate::app_context::AppContext;
@@ -21,12 +23,6 @@ use crate::failure::Failure;
 pub(super) struct UserDecision {
     pub choice: String,
     pub note: Option<String>,
-}
-
-/// The question that the debate waits for, if any.
-pub(super) async fn pending(store: &Store, id: Uuid) -> Option<Query> {
-    let entries = store.entries(id).await.ok()?;
-    open_question(&entries).cloned()
 }
 
 /// Asks on the terminal. `None` if the user decides later.
@@ -78,22 +74,37 @@ fn format_query(query: &Query) -> String {
     lines.join("\n")
 }
 
-/// The question and the command that answers it.
-pub(super) fn instructions(query: &Query, id: Uuid) -> String {
-    let options: Vec<String> = query
-        .options
-        .iter()
-        .map(|option| format!("\"{option}\""))
-        .collect();
-    let hint = format!(
-        "The debate waits for your decision. Answer with `roundtable resume {id} --decide CHOICE`, one of: {}",
-        options.join(", ")
-    );
-    format!(
-        "\n{}\n{}",
-        output::harmless(&query.question),
-        painted(QUIET, &output::harmless(&hint))
-    )
+/// The question, the choices and the command that answers it.
+pub(super) fn instructions(query: &Query, id: &str) -> String {
+    let choices: Vec<String> = query.options.iter().map(|option| quoted(option)).collect();
+    let width = choices.iter().map(String::len).max().unwrap_or(0);
+    let mut lines = vec![format!(
+        "{} {}",
+        painted(BOLD, "Waiting for your decision:"),
+        output::harmless(&query.question)
+    )];
+    for (choice, option) in choices.iter().zip(&query.options) {
+        let label = output::harmless(&option_label(option));
+        let label = if *option == label { "" } else { &label };
+        lines.push(format!("  {choice:<width$}  {label}").trim_end().to_owned());
+    }
+    let first = choices.first().map_or("CHOICE", String::as_str);
+    lines.push("Answer with one of them, for example:".into());
+    lines.push(format!(
+        "  roundtable resume {} --decide {first}",
+        short_id(id)
+    ));
+    lines.join("\n")
+}
+
+/// As a shell reads it as one word.
+fn quoted(option: &str) -> String {
+    let option = output::harmless(option);
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if !option.is_empty() && option.chars().all(is_word) {
+        return option;
+    }
+    format!("'{}'", option.replace('\'', "'\\''"))
 }
 
 /// Records the decision and prepares the debate to continue.
@@ -111,7 +122,8 @@ pub(super) async fn apply(
         .map_err(|error| Failure::usage(error.to_string()))?;
     let setup = lease.setup().clone();
     let past = store.entries(id).await?;
-    let budget = setup.budget;
+    let own = store.budget(id).await?.unwrap_or(setup.budget);
+    let budget = limits::resumed(own, Budget::default(), app.config.limits.budget());
     let prepared = setup::prepare_resume(app, setup, budget, &mode.progress_sink()).await?;
     Ok(Debate {
         lease,

@@ -48,7 +48,22 @@ fn e09_the_question_is_shown_with_its_options() {
     ] {
         assert!(prompt.contains(words), "{prompt}");
     }
-    let instructions = instructions(&query(), Uuid::nil());
-    let expected = "--decide CHOICE`, one of: \"accept\", \"another-round\", \"Monolith\"";
-    assert!(instructions.contains(expected), "{instructions}");
+    let instructions = instructions(&query(), &Uuid::nil().to_string());
+    let instructions = anstream::adapter::strip_str(&instructions).to_string();
+    let expected = "Waiting for your decision: No progress. What now?
+  accept         Accept
+  another-round  Another round
+  Monolith
+Answer with one of them, for example:
+  roundtable resume 00000000 --decide accept";
+    assert_eq!(instructions, expected);
+}
+
+/// E-09: a choice in several words is quoted for the shell.
+#[test]
+fn e09_choices_are_quoted_for_the_shell() {
+    assert_eq!(quoted("another-round"), "another-round");
+    assert_eq!(quoted("Use a queue"), "'Use a queue'");
+    assert_eq!(quoted("Don't"), "'Don'\\''t'");
+    assert_eq!(quoted(""), "''");
 }

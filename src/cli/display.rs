@@ -3,41 +3,47 @@
 
 mod blocks;
 mod convergence;
+mod markdown;
 mod status;
 pub(crate) mod summary;
 pub(super) mod wrap;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use roundtable_core::characters::escape_json;
+use roundtable_engine::budget::Budget;
 use roundtable_engine::envelope::Envelopes;
-use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State};
+use roundtable_engine::event::{Entry, Event, FinishedStep, Setup, State, position};
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
-use roundtable_engine::remarks::for_people;
 use roundtable_engine::table::Notice;
 use roundtable_engine::totals::Sum;
-use roundtable_engine::transcript::{Planned, Transcript};
+use roundtable_engine::transcript::{Outcome, Planned, Transcript, capital};
 
 use super::args::OutputMode;
-use super::output::{self, BOLD, QUIET, WARN, painted};
+use super::decision_prompt;
+use super::output::{self, BOLD, QUIET, WARN, painted, short_id};
 use super::run::Person;
+use super::stdin_lines::is_interactive;
 use super::stored_debate::StoredDebate;
 use crate::failure::Failure;
 use crate::format::counted;
 use crate::render::Roles;
-use blocks::{Detail, RenderOptions};
-use wrap::StreamWrapper;
+use crate::setup::limits::UsedUp;
+use blocks::RenderOptions;
+use markdown::MarkdownStream;
 
 pub(crate) struct Display {
     mode: OutputMode,
-    id: String,
     is_terminal: bool,
-    /// Off if the user may type: echoed input would break the redrawing.
-    has_spinner: bool,
+    /// Whether the user may type: echoed input would break the redrawing of a spinner.
+    may_type: bool,
     roles: Roles,
     planned: Option<Planned>,
+    /// The protocol's names of the rounds.
+    round_names: HashMap<u32, String>,
     /// The phase that writes the answer.
     answer_phase: Option<&'static str>,
     /// The journal so far.
@@ -50,8 +56,10 @@ pub(crate) struct Display {
     running: Vec<RunningStep>,
     /// The step whose heading was printed last.
     headed_step: Option<String>,
-    /// Convergence of a measured debate, redrawn below the spinner.
+    /// The measures of the last round, which were printed.
     convergence: Vec<String>,
+    /// A line that says who is thinking has no end yet.
+    has_open_line: bool,
 }
 
 struct RunningStep {
@@ -66,7 +74,7 @@ struct RunningStep {
 /// The step whose text is being streamed.
 struct Streaming {
     step: String,
-    wrapper: StreamWrapper,
+    markdown: MarkdownStream,
 }
 
 impl Display {
@@ -81,11 +89,11 @@ impl Display {
         let transcript = Transcript::of(id, std::slice::from_ref(&opened));
         let display = Self {
             mode: mode.clone(),
-            id: id.to_owned(),
             is_terminal,
-            has_spinner: is_terminal && person == Person::Watches,
+            may_type: person == Person::Speaks,
             roles: transcript.as_ref().map(Roles::of).unwrap_or_default(),
             planned: Planned::of(setup),
+            round_names: HashMap::new(),
             answer_phase: protocols::named(&setup.protocol).map(AnyProtocol::answer_phase),
             entries: vec![opened],
             sum: Sum::default(),
@@ -95,11 +103,13 @@ impl Display {
             running: Vec::new(),
             headed_step: None,
             convergence: Vec::new(),
+            has_open_line: false,
         };
-        if mode.events
-            && let Ok(line) = serde_json::to_string(&display.envelopes.opening(id))
-        {
-            output::line(&line);
+        if mode.events {
+            let start = display.envelopes.start(id, &setup.question);
+            if let Ok(line) = serde_json::to_string(&start) {
+                output::line(&line);
+            }
         }
         if !mode.quiet {
             output::note(&format!(
@@ -158,13 +168,8 @@ impl Display {
             return;
         }
         match &notice.event {
-            Event::Said(words) => self.print_above_spinner(|| {
-                output::note(&format!(
-                    "{} {}",
-                    painted(BOLD, "You:"),
-                    output::harmless(&words.text)
-                ));
-            }),
+            Event::Said(words) => self.said(&words.text),
+            Event::RoundStarted { round, name } => self.round_started(*round, name),
             Event::Noted { key, value, .. } => {
                 if key.contains("/tools-") {
                     self.close();
@@ -185,18 +190,38 @@ impl Display {
             Event::StepFailed(step) => {
                 self.close();
                 drop(self.take_running(&step.call.step));
-                output::note(&format!(
-                    "{} {} is absent: {}",
-                    painted(WARN, "!"),
-                    step.call.seat,
-                    output::harmless(&step.reason)
-                ));
+                let who = capital(&position(&step.call.step));
+                let why = status::plain_reason(&step.reason);
+                let text = format!("{who} is absent: {}", output::harmless(&why));
+                output::note(&format!("{} {text}", painted(WARN, "!")));
                 self.start_spinner();
             }
             Event::Ended(_) | Event::Reopened { .. } | Event::Asked(_) | Event::Decided(_) => {
                 self.close();
             }
             _ => {}
+        }
+    }
+
+    /// On a terminal, the user has just typed it.
+    fn said(&mut self, text: &str) {
+        self.end_open_line();
+        let is_echoed = self.may_type && is_interactive();
+        let line = if is_echoed {
+            painted(QUIET, "The seats see this before the next round.")
+        } else {
+            format!("{} {}", painted(BOLD, "You:"), output::harmless(text))
+        };
+        self.print_above_spinner(|| output::note(&line));
+    }
+
+    fn round_started(&mut self, round: u32, name: &str) {
+        self.round_names.insert(round, name.to_owned());
+        let is_beyond = self.planned.is_some_and(|planned| round > planned.most);
+        if is_beyond || status::is_extra(name) {
+            self.close();
+            let text = format!("\n{}", capital(&status::extra_round(name)));
+            output::note(&painted(BOLD, &text));
         }
     }
 
@@ -208,7 +233,9 @@ impl Display {
     }
 
     fn step_started(&mut self, step: &str, seat: &str, round: u32, model: &str) {
-        self.close();
+        if !self.has_open_line {
+            self.close();
+        }
         for other in &mut self.running {
             other.is_alone = false;
         }
@@ -228,7 +255,8 @@ impl Display {
             return;
         }
         let position = if running.step.starts_with(&format!("r{}/", running.round)) {
-            status::timeline(running.round, self.planned)
+            let name = self.round_names.get(&running.round);
+            status::timeline(running.round, name.map_or("", String::as_str), self.planned)
         } else {
             "after the rounds".to_owned()
         };
@@ -240,45 +268,69 @@ impl Display {
         self.headed_step = Some(running.step.clone());
     }
 
-    /// After each measured round: prints the positions and measures, and keeps the measures below the spinner.
+    /// After each measured round: prints the positions and measures, once (E-11).
     fn show_convergence(&mut self) {
         let Some(section) = protocols::progress(&self.entries) else {
             return;
         };
-        let width = output::width().min(100);
-        let compact = convergence::compact(&section, width);
-        if compact == self.convergence {
-            return;
-        }
-        self.convergence = compact;
-        self.close();
-        let options = RenderOptions::new(output::stderr_is_terminal(), Detail::Full);
+        let options = RenderOptions::new(output::stderr_is_terminal());
         let mut lines = vec![
             String::new(),
             painted(BOLD, &output::harmless(&section.title)),
         ];
         lines.extend(blocks::section(&section, &self.roles, options));
+        if lines == self.convergence {
+            return;
+        }
+        self.close();
         output::note(&lines.join("\n"));
+        self.convergence = lines;
     }
 
     fn start_spinner(&mut self) {
-        if !self.has_spinner {
+        if !self.is_terminal {
             return;
         }
-        let message = match self.running.as_slice() {
+        if self.may_type {
+            return self.add_to_open_line();
+        }
+        let titles: Vec<String> = self
+            .running
+            .iter()
+            .map(|running| self.roles.title(&running.seat))
+            .collect();
+        let message = match titles.as_slice() {
             [] => return,
-            [one] => format!("{} is thinking", self.roles.title(&one.seat)),
+            [one] => format!("{one} is thinking"),
+            few @ ([_, _] | [_, _, _]) => format!("{} are thinking", few.join(", ")),
             several => format!("{} seats are thinking", several.len()),
         };
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix} {elapsed}{msg}") {
+        if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg} {elapsed}") {
             bar.set_style(style);
         }
-        bar.set_prefix(message);
-        let below = self.convergence.iter().map(|line| format!("\n{line}"));
-        bar.set_message(below.collect::<String>());
+        bar.set_message(message);
         bar.enable_steady_tick(std::time::Duration::from_millis(120));
         self.spinner = Some(bar);
+    }
+
+    /// Says who is thinking without redrawing: on an open line, the seat that started last is added to the ones before.
+    fn add_to_open_line(&mut self) {
+        let titles = self.running.iter().map(|one| self.roles.title(&one.seat));
+        let titles: Vec<String> = titles.collect();
+        let text = match titles.as_slice() {
+            [] => return,
+            [.., last] if self.has_open_line => format!(", {last}"),
+            all => format!("  thinking: {}", all.join(", ")),
+        };
+        output::stream(&painted(QUIET, &text));
+        self.has_open_line = true;
+    }
+
+    fn end_open_line(&mut self) {
+        if std::mem::take(&mut self.has_open_line) {
+            output::stream("\n");
+        }
     }
 
     fn take_running(&mut self, step: &str) -> Option<RunningStep> {
@@ -301,16 +353,17 @@ impl Display {
             return;
         }
         self.stop_spinner();
+        self.end_open_line();
         self.print_heading(&running);
         self.running.push(running);
         if !self.is_streaming(step) {
             self.streaming = Some(Streaming {
                 step: step.to_owned(),
-                wrapper: StreamWrapper::new(output::width().min(100), 2),
+                markdown: MarkdownStream::new(output::width().min(100), 2),
             });
         }
         if let Some(streaming) = &mut self.streaming {
-            output::stream(&streaming.wrapper.push(&output::harmless(text)));
+            output::stream(&streaming.markdown.push(&output::harmless(text)));
         }
     }
 
@@ -323,25 +376,33 @@ impl Display {
         if self.is_streaming(step) {
             self.close();
         }
-        let text = format!("retrying: {}", output::short(reason, 160));
-        let text = painted(QUIET, &self.wrapped(&text));
+        self.end_open_line();
+        let (who, why) = (position(step), status::plain_reason(reason));
+        let text = painted(QUIET, &format!("  Asking {who} again: {why}"));
         self.print_above_spinner(|| output::note(&text));
     }
 
     fn step_finished(&mut self, step: &FinishedStep) {
         self.close();
         let running = self.take_running(&step.call.step);
+        if self.is_final(&step.call.step) {
+            return self.start_spinner();
+        }
         let was_streamed =
             self.is_terminal && running.as_ref().is_some_and(|running| running.is_alone);
         if let Some(running) = &running {
             self.print_heading(running);
         }
-        if !was_streamed && !self.is_final(&step.call.step) {
-            output::note(&self.wrapped(&output::harmless(&step.text)));
+        if !was_streamed {
+            output::note(&self.rendered(&output::harmless(&step.text)));
         }
-        for remark in &step.remarks {
-            let remark = output::harmless(for_people(remark));
-            output::note(&painted(WARN, &self.wrapped(&remark)));
+        let rescued = step.rescued_by.iter();
+        let rescued = rescued.map(|model| format!("put into the required form by {model}"));
+        for remark in status::broken_rules(&step.remarks)
+            .into_iter()
+            .chain(rescued)
+        {
+            output::note(&painted(WARN, &format!("  {remark}")));
         }
         let report = protocols::report(&self.entries);
         output::note("");
@@ -352,10 +413,10 @@ impl Display {
         self.start_spinner();
     }
 
-    /// Wrapped on a terminal, unchanged elsewhere.
-    fn wrapped(&self, text: &str) -> String {
+    /// Markdown, rendered on a terminal and unchanged elsewhere.
+    fn rendered(&self, text: &str) -> String {
         if self.is_terminal {
-            wrap::wrap(text, output::width().min(100), 2)
+            markdown::render(text, output::width().min(100), 2)
         } else {
             text.to_owned()
         }
@@ -379,49 +440,89 @@ impl Display {
     pub(crate) fn close(&mut self) {
         self.stop_spinner();
         if let Some(mut streaming) = self.streaming.take() {
-            output::stream(&streaming.wrapper.end());
+            output::stream(&streaming.markdown.end());
         }
+        self.end_open_line();
     }
 
-    /// Prints the result and the next command.
-    pub(crate) fn show_result(&self, stored: &StoredDebate) -> Result<(), Failure> {
+    /// Prints the result and the next commands. `budget` has the limits that held.
+    pub(crate) fn show_result(
+        &self,
+        stored: &StoredDebate,
+        budget: Budget,
+        configured: Budget,
+    ) -> Result<(), Failure> {
         show_result(&self.mode, stored)?;
-        if self.mode.quiet {
+        let transcript = &stored.transcript;
+        if self.mode.quiet || transcript.state == State::Waiting {
             return Ok(());
         }
-        match stored.transcript.state {
-            State::Cancelled | State::Running => output::note(&format!(
-                "\nInterrupted; everything so far is saved. Resume with:\n  roundtable resume {}",
-                self.id
-            )),
-            State::Partial | State::Failed => output::note(&format!(
-                "Retry failed steps with:\n  roundtable resume {}",
-                self.id
-            )),
-            State::Complete | State::Waiting | State::Queued => output::note(&painted(
-                QUIET,
-                &format!("Full transcript: roundtable show {} --transcript", self.id),
-            )),
+        output::note("");
+        for command in next_commands(stored, budget, configured) {
+            output::note(&format!("  {command}"));
         }
         Ok(())
     }
 }
 
-/// Prints the result of a finished debate: the answer or the record on standard output, the summary on standard error.
+/// What to do with a result: continue it if that helps, read it, keep it.
+fn next_commands(stored: &StoredDebate, budget: Budget, configured: Budget) -> Vec<String> {
+    let transcript = &stored.transcript;
+    let id = short_id(&transcript.id);
+    let resume = format!("roundtable resume {id}");
+    let show = format!("roundtable show {id}");
+    let mut commands = match transcript.state {
+        State::Partial if transcript.ran_out() => {
+            let used_up = UsedUp::nearest(stored.entries(), budget, configured);
+            used_up.map_or_else(|| vec![resume], |used_up| used_up.commands(id))
+        }
+        State::Partial if !has_failed_steps(transcript) => Vec::new(),
+        State::Partial | State::Failed => vec![format!("{resume}    retries the failed steps")],
+        State::Interrupted | State::Cancelled | State::Running => vec![resume],
+        State::Complete | State::Waiting | State::Queued => Vec::new(),
+    };
+    commands.push(format!("{show} · {show} --transcript"));
+    if let State::Complete | State::Partial = transcript.state {
+        commands.push(format!(
+            "roundtable export {id} --format md · roundtable rate {id} 8"
+        ));
+    }
+    commands
+}
+
+fn has_failed_steps(transcript: &Transcript) -> bool {
+    let turns = &mut transcript.turns();
+    turns.any(|turn| matches!(turn.outcome, Outcome::Absent { .. }))
+}
+
+/// Prints the result of a debate: the answer or the record on standard output, a few lines about it on standard error.
 pub(crate) fn show_result(mode: &OutputMode, stored: &StoredDebate) -> Result<(), Failure> {
+    let transcript = &stored.transcript;
+    let answer = stored.report.answer.as_ref();
     if mode.json {
         output::json(&stored.record())?;
-    } else if let Some(answer) = &stored.report.answer
+    } else if let Some(answer) = answer
         // With --events the last event was the answer.
         && !mode.events
     {
-        if !mode.quiet {
-            output::note(&format!("\n{}\n", painted(BOLD, "Answer")));
+        if !mode.quiet && output::stdout_is_terminal() {
+            output::line(&format!("\n{}\n", painted(BOLD, "Answer")));
         }
-        output::markdown(answer);
+        output::answer(answer)?;
     }
-    if !mode.quiet {
-        for line in summary::brief(stored) {
+    if let Some(query) = &transcript.waiting_for {
+        output::note(&format!(
+            "\n{}",
+            decision_prompt::instructions(query, &transcript.id)
+        ));
+    } else if !mode.quiet {
+        output::note("");
+        for line in summary::footer(stored) {
+            output::note(&line);
+        }
+    } else if answer.is_none() {
+        // Without an answer, the reason is the result.
+        if let Some(line) = summary::incomplete(stored, summary::Telling::First) {
             output::note(&line);
         }
     }

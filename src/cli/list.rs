@@ -8,7 +8,7 @@ use roundtable_engine::event::State;
 use crate::clock;
 use crate::store::{DebateRow, Filter};
 
-use super::output;
+use super::output::{self, short_id};
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable list --state partial --search billing --json")]
 pub(crate) struct Args {
-    /// Only debates in this state: queued, running, waiting, complete, partial, failed or cancelled
+    /// Only debates in this state: queued, running, waiting, complete, partial, failed, cancelled or interrupted
     #[arg(long)]
     state: Option<String>,
     /// Only debates of this protocol: dialectic, modes, panel, forecast or councils
@@ -62,25 +62,32 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     Ok(ExitCode::SUCCESS)
 }
 
+/// The first column of numbers, which are aligned to the right.
+const NUMBERS: usize = 3;
+
 fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
-    let max_question = output::width().saturating_sub(66).max(24);
-    let header = format!(
-        "{:<8}  {:<9}  {:<16}  {:>9}  {:>13}  question",
-        "id", "state", "when (UTC)", "tokens", "cost"
-    );
-    output::line(&output::painted(output::QUIET, &header));
-    for row in debates {
-        let id: String = row.id.to_string().chars().take(8).collect();
-        let when = clock::stamp(row.created_at).replace('T', " ");
-        let totals = &row.totals;
-        output::line(&format!(
-            "{id:<8}  {:<9}  {:<16}  {:>9}  {:>13}  {}",
-            row.state.name(),
-            when.chars().take(16).collect::<String>(),
-            output::grouped(totals.input_tokens + totals.output_tokens),
-            output::money(totals.cost_usd, totals.input_tokens + totals.output_tokens),
-            output::short(&row.question, max_question),
-        ));
+    let rows: Vec<[String; 5]> = debates.iter().map(columns).collect();
+    let heads = ["id", "state", "when (UTC)", "tokens", "cost"].map(str::to_owned);
+    let all = || std::iter::once(&heads).chain(&rows);
+    let widths: [usize; 5] =
+        std::array::from_fn(|column| all().map(|row| row[column].len()).max().unwrap_or(0));
+    let line = |row: &[String; 5]| {
+        let cells = row.iter().zip(widths).enumerate();
+        let cells = cells.map(|(column, (text, width))| match column {
+            0..NUMBERS => format!("{text:<width$}  "),
+            _ => format!("{text:>width$}  "),
+        });
+        cells.collect::<String>()
+    };
+    output::line(&output::painted(
+        output::QUIET,
+        &format!("{}question", line(&heads)),
+    ));
+    let used: usize = widths.iter().map(|width| width + 2).sum();
+    let max_question = output::width().saturating_sub(used).max(16);
+    for (row, debate) in rows.iter().zip(debates) {
+        let question = output::short(&debate.question, max_question);
+        output::line(&format!("{}{question}", line(row)));
     }
     let last = filter.offset + debates.len() as u64;
     if total > last {
@@ -90,6 +97,19 @@ fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
             output::grouped(total)
         ));
     }
+}
+
+fn columns(row: &DebateRow) -> [String; 5] {
+    let totals = &row.totals;
+    let tokens = totals.input_tokens + totals.output_tokens;
+    let when = clock::stamp(row.created_at).replace('T', " ");
+    [
+        short_id(&row.id.to_string()).to_owned(),
+        row.state.name().to_owned(),
+        when.chars().take(16).collect(),
+        output::grouped(tokens),
+        output::cost(totals.cost_usd, tokens).unwrap_or_else(|| "-".into()),
+    ]
 }
 
 fn parse_state(text: &str) -> Result<State, Failure> {

@@ -10,8 +10,10 @@ use roundtable_core::characters::{escape_json, is_deceptive};
 use serde::Serialize;
 
 use crate::failure::Failure;
-pub(crate) use crate::format::{duration, grouped, money, short};
+pub(crate) use crate::format::{cost, duration, grouped, short};
 use crate::render::Roles;
+
+use super::display::wrap;
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const QUIET: Style = Style::new().dimmed();
@@ -60,8 +62,13 @@ pub(crate) fn write_failure() -> Option<Failure> {
     )))
 }
 
-/// To standard output. That the reader has closed the pipe is not an error.
+/// To standard output. That the reader has closed the pipe is not an error; any other error fails the command at its end.
 pub(crate) fn print(text: &str) {
+    let _ = write_all(text);
+}
+
+/// To standard output. The reader of a pipe may have closed it; any other error is a failure, because the result is lost.
+pub(crate) fn write_all(text: &str) -> Result<(), Failure> {
     let mut out = anstream::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = written
@@ -69,16 +76,21 @@ pub(crate) fn print(text: &str) {
     {
         let _ = WRITE_FAILURE.set(error.to_string());
     }
+    write_failure().map_or(Ok(()), Err)
 }
 
 pub(crate) fn line(text: &str) {
     print(&format!("{text}\n"));
 }
 
-/// A line to standard error.
+/// Lines to standard error, on a terminal wrapped between words.
 pub(crate) fn note(text: &str) {
     let mut out = anstream::stderr().lock();
-    let _ = writeln!(out, "{text}");
+    if io::stderr().is_terminal() {
+        let _ = writeln!(out, "{}", wrap::fit(text, width()));
+    } else {
+        let _ = writeln!(out, "{text}");
+    }
 }
 
 /// To standard error, without a line break.
@@ -93,8 +105,7 @@ pub(crate) fn error(message: &str) {
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&json_text(value)?);
-    Ok(())
+    write_all(&json_text(value)?)
 }
 
 /// Indented JSON with a line break at the end, safe for a terminal.
@@ -116,6 +127,11 @@ pub(crate) fn write_to(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Short enough to type: commands accept a prefix of an id.
+pub(crate) fn short_id(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}
+
 pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
 }
@@ -126,15 +142,33 @@ pub(crate) fn stderr_is_terminal() -> bool {
 
 /// Markdown, rendered on a terminal and unchanged elsewhere. Control characters are removed.
 pub(crate) fn markdown(text: &str) {
+    let _ = answer(text);
+}
+
+/// Like [`markdown`], for a result that must not be lost.
+pub(crate) fn answer(text: &str) -> Result<(), Failure> {
     let text = harmless(text);
     if stdout_is_terminal() {
         let width = width().min(100);
         let skin = termimad::MadSkin::default();
+        let text = compact(&text);
         let rendered = skin.text(&text, Some(width));
-        print(&format!("{rendered}\n"));
+        write_all(&format!("{rendered}"))
     } else {
-        line(&text);
+        write_all(&format!("{text}\n"))
     }
+}
+
+/// Without empty lines below headings: on a terminal the whole answer should fit on the screen.
+fn compact(markdown: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in markdown.trim_end().lines() {
+        let is_below_heading = lines.last().is_some_and(|last| last.starts_with('#'));
+        if !(is_below_heading && line.trim().is_empty()) {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
 }
 
 pub(crate) fn width() -> usize {

@@ -2,27 +2,31 @@
 
 use std::process::ExitCode;
 
-use roundtable_engine::event::{Query, State};
-use roundtable_engine::table::{Budget, CONTINUE, decide, open_question};
+use roundtable_engine::budget::Budget;
+use roundtable_engine::event::{Entry, Query, Setup, State, position};
+use roundtable_engine::table::{CONTINUE, decide, open_question};
+use roundtable_engine::transcript::{Outcome, Transcript};
+use uuid::Uuid;
 
 use crate::clock;
 use crate::setup;
+use crate::setup::limits::{self, UsedUp};
 use crate::store::{DebateRow, Store};
 
 use super::args::{Limits, OutputMode};
 use super::decision_prompt::{self, UserDecision};
 use super::display;
-use super::output;
+use super::output::{self, short_id};
 use super::run::{self, Debate, Person, Terminal};
 use super::stdin_lines::is_interactive;
 use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 
 /// Resume a debate that was interrupted, killed, cut short or failed
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nA limit given here replaces the one that the debate was started with."
+    after_help = "Examples:\n  roundtable resume last\n  roundtable resume 3f2a --max-cost 2.00\n  roundtable resume 3f2a --decide another-round\n\nThe limits that the debate was started with still hold. A limit given here replaces the debate's own, up to that of the\nconfiguration."
 )]
 pub(crate) struct Args {
     /// The debate's id, an unambiguous prefix of it, or `last`
@@ -38,8 +42,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let requested = args.limits.requested()?;
     let store = app.store().await?;
     let row = store.find(&args.id).await?;
+    check_decision(&args, &row)?;
     if row.state == State::Complete {
         return show(&store, &row, &args.output).await;
     }
@@ -54,8 +60,15 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let setup = lease.setup().clone();
     let mut terminal = Terminal::new(Person::Watches);
     let mut past = store.entries(row.id).await?;
+    let budget = resumed_budget(app, &store, row.id, &setup, &past, requested).await?;
     if let Some(query) = open_question(&past) {
-        let decision = decision_on(query, &args, &mut terminal).await?;
+        let Some(decision) = decision_on(query, &args, &mut terminal).await else {
+            drop(lease);
+            let stored = StoredDebate::load(&store, &row).await?;
+            store.close().await;
+            display::show_result(&args.output, &stored)?;
+            return Ok(Code::Waiting.into());
+        };
         decide(
             lease.journal().as_ref(),
             clock::now(),
@@ -67,18 +80,16 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         .map_err(|error| Failure::usage(error.to_string()))?;
         past = store.entries(row.id).await?;
     }
-    let budget = if args.limits.is_given() {
-        args.limits.budget(app)?
-    } else if setup::ran_out(&past) {
-        if !args.output.quiet {
-            output::note(
-                "The previous budget was used up, so it no longer applies. Set a new one with --max-cost, --max-tokens-total or --timeout.",
-            );
+    if requested != Budget::default() {
+        store.set_budget(row.id, &budget).await?;
+    }
+    if !args.output.quiet {
+        let configured = app.config.limits.budget();
+        let notes = limits::lowered(requested, configured).into_iter();
+        for note in notes.chain(retried(&past)) {
+            output::note(&note);
         }
-        Budget::default()
-    } else {
-        setup.budget
-    };
+    }
     let prepared = setup::prepare_resume(app, setup, budget, &args.output.progress_sink()).await?;
     let debate = Debate {
         lease,
@@ -86,6 +97,53 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         past,
     };
     run::run(app, &store, debate, &args.output, terminal).await
+}
+
+/// A decision is for a debate that waits for one.
+fn check_decision(args: &Args, row: &DebateRow) -> Result<(), Failure> {
+    if args.decide.is_none() || row.state == State::Waiting {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "debate {} is {} and does not wait for a decision: leave out --decide",
+        short_id(&row.id.to_string()),
+        row.state.name()
+    )))
+}
+
+/// The limits of the resumed debate; an error if one of them is used up (C-19).
+async fn resumed_budget(
+    app: &AppContext,
+    store: &Store,
+    id: Uuid,
+    setup: &Setup,
+    past: &[Entry],
+    requested: Budget,
+) -> Result<Budget, Failure> {
+    let own = store.budget(id).await?.unwrap_or(setup.budget);
+    let configured = app.config.limits.budget();
+    let budget = limits::resumed(own, requested, configured);
+    let has_new_limits = requested != Budget::default();
+    let Some(used_up) = UsedUp::of(past, budget, configured, has_new_limits) else {
+        return Ok(budget);
+    };
+    let id = id.to_string();
+    Err(Failure::budget(format!(
+        "{}. Resume with a higher limit:\n  {}",
+        used_up.sentence(),
+        used_up.commands(short_id(&id)).join("\n  ")
+    )))
+}
+
+/// The failed steps that are retried.
+fn retried(past: &[Entry]) -> Option<String> {
+    let transcript = Transcript::of("", past)?;
+    let failed: Vec<String> = transcript
+        .turns()
+        .filter(|turn| matches!(turn.outcome, Outcome::Absent { .. }))
+        .map(|turn| position(&turn.step))
+        .collect();
+    (!failed.is_empty()).then(|| format!("Retrying: {}.", failed.join(", ")))
 }
 
 async fn show(store: &Store, row: &DebateRow, mode: &OutputMode) -> Result<ExitCode, Failure> {
@@ -98,29 +156,19 @@ async fn show(store: &Store, row: &DebateRow, mode: &OutputMode) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resuming a paused debate continues it; any other question needs an answer, from the flag or the terminal.
-async fn decision_on(
-    query: &Query,
-    args: &Args,
-    terminal: &mut Terminal,
-) -> Result<UserDecision, Failure> {
+/// Resuming a paused debate continues it; any other question needs an answer, from the flag or the terminal. `None` if the user
+/// decides later.
+async fn decision_on(query: &Query, args: &Args, terminal: &mut Terminal) -> Option<UserDecision> {
     let is_pause = query.options.iter().any(|option| option == CONTINUE);
     let from_command_line = |choice: &str| UserDecision {
         choice: choice.to_owned(),
         note: None,
     };
     let can_ask = args.output.may_ask() && is_interactive();
-    let decision = match &args.decide {
+    match &args.decide {
         Some(choice) => Some(from_command_line(choice)),
         None if is_pause => Some(from_command_line(CONTINUE)),
         None if can_ask => decision_prompt::ask(query, terminal.lines()).await,
         None => None,
-    };
-    decision.ok_or_else(|| {
-        Failure::usage(format!(
-            "the debate waits for your decision: {}\nAnswer with --decide CHOICE, one of: {}",
-            query.question,
-            query.options.join(", ")
-        ))
-    })
+    }
 }

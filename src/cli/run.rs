@@ -91,32 +91,22 @@ pub(crate) async fn run(
     mut terminal: Terminal,
 ) -> Result<ExitCode, Failure> {
     let id = debate.lease.id();
-    let mut played = play_with(app, debate, mode, &mut terminal).await;
-    while played.is_err()
-        && let Some(query) = decision_prompt::pending(store, id).await
+    let mut budget = debate.prepared.budget;
+    let saved = |_: &Failure| print_saved(id);
+    let played = play_with(app, debate, mode, &mut terminal).await;
+    let (mut display, mut stored) = played.inspect_err(saved)?;
+    while let Some(query) = &stored.transcript.waiting_for
+        && mode.may_ask()
+        && is_interactive()
+        && let Some(decision) = decision_prompt::ask(query, terminal.lines()).await
     {
-        if !mode.may_ask() || !is_interactive() {
-            if !mode.quiet {
-                output::note(&decision_prompt::instructions(&query, id));
-            }
-            break;
-        }
-        let Some(decision) = decision_prompt::ask(&query, terminal.lines()).await else {
-            output::note(&decision_prompt::instructions(&query, id));
-            break;
-        };
         let debate = decision_prompt::apply(app, store, id, decision, mode).await?;
-        played = play_with(app, debate, mode, &mut terminal).await;
+        budget = debate.prepared.budget;
+        let played = play_with(app, debate, mode, &mut terminal).await;
+        (display, stored) = played.inspect_err(saved)?;
     }
-    let (display, stored) = match played {
-        Ok(played) => played,
-        Err(failure) => {
-            print_saved(id);
-            return Err(failure);
-        }
-    };
     // The answer is shown before the store is closed, which may take a moment.
-    let shown = display.show_result(&stored);
+    let shown = display.show_result(&stored, budget, app.config.limits.budget());
     store.close().await;
     shown?;
     // Otherwise the summary has the reason.
@@ -141,7 +131,8 @@ pub(crate) async fn play(
 
 fn print_saved(id: Uuid) {
     output::note(&format!(
-        "Saved as {id}. Resume it with `roundtable resume {id}`."
+        "Saved. Resume it with:\n  roundtable resume {}",
+        output::short_id(&id.to_string())
     ));
 }
 
@@ -211,7 +202,7 @@ async fn watch(
 ) -> Result<(), Failure> {
     let mut speaking = std::pin::pin!(forward_input(table, terminal));
     let mut notices = table.listen();
-    let play = protocols::play(table, protocol);
+    let play = protocols::play_unless(table, protocol, || cancel.is_cancelled());
     tokio::pin!(play);
     // Polled only when woken by a signal, not for every delta.
     let mut interrupted = FuturesUnordered::from_iter([interruption()]);
@@ -236,8 +227,11 @@ async fn watch(
             Err(TryRecvError::Empty | TryRecvError::Closed) => break,
         }
     }
-    end?;
-    Ok(())
+    match end {
+        // The question is in the journal.
+        Ok(_) | Err(Halt::Waiting { .. }) => Ok(()),
+        Err(halt) => Err(halt.into()),
+    }
 }
 
 /// Forwards typed lines to the seats while the debate runs. Returns only if that fails.
@@ -276,8 +270,11 @@ pub(crate) fn exit_code(transcript: &Transcript) -> ExitCode {
     match transcript.state {
         State::Complete => ExitCode::SUCCESS,
         State::Partial if transcript.ran_out() => Code::Budget.into(),
-        State::Partial | State::Waiting => Code::Partial.into(),
+        State::Partial => Code::Partial.into(),
+        State::Waiting => Code::Waiting.into(),
         State::Failed => Code::NoModel.into(),
-        State::Cancelled | State::Running | State::Queued => Code::Interrupted.into(),
+        State::Cancelled | State::Interrupted | State::Running | State::Queued => {
+            Code::Interrupted.into()
+        }
     }
 }

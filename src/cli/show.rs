@@ -2,8 +2,11 @@
 
 use std::process::ExitCode;
 
+use roundtable_engine::event::State;
+
+use super::decision_prompt;
 use super::display::summary;
-use super::output;
+use super::output::{self, short_id};
 use super::stored_debate::StoredDebate;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
@@ -32,19 +35,27 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         output::json(&stored.record())?;
         return Ok(ExitCode::SUCCESS);
     }
+    let transcript = &stored.transcript;
     output::line(&format!(
         "{}\n",
-        output::painted(output::BOLD, &output::harmless(&stored.transcript.question))
+        output::painted(output::BOLD, &output::harmless(&transcript.question))
     ));
-    if args.transcript {
-        summary::print_transcript(&stored.transcript);
+    // Without an answer, what was said so far is what there is to show.
+    if args.transcript || stored.report.answer.is_none() {
+        summary::print_transcript(transcript);
     }
     if let Some(answer) = &stored.report.answer {
         output::line(&output::painted(output::BOLD, "Answer\n"));
-        output::markdown(answer);
+        output::answer(answer)?;
     }
     for line in summary::full(&stored) {
         output::line(&line);
+    }
+    let id = short_id(&transcript.id);
+    if let Some(query) = &transcript.waiting_for {
+        output::line(&format!("\n{}", decision_prompt::instructions(query, id)));
+    } else if let State::Interrupted | State::Cancelled | State::Failed = transcript.state {
+        output::line(&format!("Continue with:\n  roundtable resume {id}"));
     }
     Ok(ExitCode::SUCCESS)
 }

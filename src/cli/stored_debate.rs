@@ -14,6 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::clock;
+use crate::export;
 use crate::failure::Failure;
 use crate::store::{DebateRow, Store};
 
@@ -27,7 +28,9 @@ pub(crate) struct StoredDebate {
 impl StoredDebate {
     pub(crate) async fn load(store: &Store, row: &DebateRow) -> Result<Self, Failure> {
         let entries = store.entries(row.id).await?;
-        Self::from_entries(row.id, row.created_at, entries)
+        let mut stored = Self::from_entries(row.id, row.created_at, entries)?;
+        stored.transcript = stored.transcript.shown_as(row.state);
+        Ok(stored)
     }
 
     pub(crate) fn from_entries(
@@ -57,7 +60,16 @@ impl StoredDebate {
     /// The record that `--json` prints.
     pub(crate) fn record(&self) -> Value {
         let opened = clock::stamp(self.created_at);
-        protocols::record(&self.transcript.id, opened, &self.entries).unwrap_or_default()
+        let record = protocols::record(&self.transcript.id, opened, &self.entries);
+        export::shown_record(
+            record.unwrap_or_default(),
+            self.transcript.state,
+            &self.entries,
+        )
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 }
 

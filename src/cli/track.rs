@@ -124,7 +124,7 @@ pub(super) fn check_decided(row: &DebateRow) -> Result<(), Failure> {
         State::Queued | State::Running | State::Waiting => Err(Failure::usage(format!(
             "debate {id} is not finished ({state}), so it has no decision yet"
         ))),
-        State::Failed | State::Cancelled => Err(Failure::usage(format!(
+        State::Failed | State::Cancelled | State::Interrupted => Err(Failure::usage(format!(
             "debate {id} ended without a decision ({state}); continue it with `roundtable resume {id}`"
         ))),
     }

@@ -255,13 +255,19 @@ fn reason(transcript: &Transcript) -> Option<String> {
         State::Partial => "Partial result",
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
+        State::Interrupted => "Interrupted; everything so far is saved",
         State::Waiting => "Decision needed",
         State::Queued | State::Running | State::Complete => return None,
     };
     Some(match &transcript.reason {
-        Some(reason) => format!("{label}: {reason}"),
-        None => label.to_owned(),
+        Some(reason) if !names_a_state(reason) => format!("{label}: {reason}"),
+        Some(_) | None => label.to_owned(),
     })
+}
+
+/// The reason of a debate that a person stopped only repeats its state.
+pub(crate) fn names_a_state(reason: &str) -> bool {
+    State::ALL.iter().any(|state| state.name() == reason)
 }
 
 /// Planned rounds that have not started: the certain ones one by one, the optional ones as a range.
@@ -312,13 +318,14 @@ pub(crate) fn state_word(state: State) -> &'static str {
         State::Partial => "Partial",
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
+        State::Interrupted => "Interrupted",
     }
 }
 
 pub(crate) fn state_tone(state: State) -> &'static str {
     match state {
         State::Running => "live",
-        State::Waiting | State::Partial | State::Failed => "mid",
+        State::Waiting | State::Partial | State::Failed | State::Interrupted => "mid",
         State::Complete => "good",
         State::Queued | State::Cancelled => "soft",
     }

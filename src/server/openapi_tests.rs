@@ -25,6 +25,7 @@ fn p09_an_event_with_a_step_is_documented() {
             rescued_by: None,
             state: None,
             reason: None,
+            debate_id: None,
         },
     });
     let mut schema = component(&document, "Envelope").clone();

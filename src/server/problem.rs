@@ -220,7 +220,7 @@ impl From<Failure> for Problem {
                 failure.message(),
             )
             .with(header::RETRY_AFTER, HeaderValue::from_static("60")),
-            Code::Other | Code::Partial | Code::Budget | Code::Interrupted => {
+            Code::Other | Code::Partial | Code::Budget | Code::Waiting | Code::Interrupted => {
                 Self::internal(failure.message())
             }
         }

@@ -236,6 +236,7 @@ async fn result_of(app: &App, row: &DebateRow) -> Result<DebateResult, Problem> 
             Err(Problem::new(StatusCode::BAD_GATEWAY, "no-model", detail).about(row.id))
         }
         DebateState::Cancelled
+        | DebateState::Interrupted
         | DebateState::Queued
         | DebateState::Running
         | DebateState::Waiting => {

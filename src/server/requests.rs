@@ -58,7 +58,7 @@ pub(crate) struct NewDebate {
     #[serde(default)]
     #[schemars(length(max = 20))]
     pub sources: Vec<GivenSource>,
-    /// Limits of the debate. Limits left out are taken from the configuration.
+    /// Limits of the debate. Limits left out, and those above the configured ones, are taken from the configuration.
     #[serde(default)]
     #[schemars(with = "BudgetRequest")]
     pub budget: Option<BudgetRequest>,
@@ -130,7 +130,8 @@ pub(crate) struct DecisionRequest {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResumeRequest {
-    /// Replaces the budget that the debate was started with.
+    /// Limits that replace those the debate was started with. Limits left out stay as they are; the configured ones hold in any
+    /// case.
     #[serde(default)]
     #[schemars(with = "BudgetRequest")]
     pub budget: Option<BudgetRequest>,
@@ -244,12 +245,7 @@ impl NewDebate {
             faults.extend(found);
             Vec::new()
         });
-        let configured = limits.budget();
-        let budget = Budget {
-            max_tokens: requested.max_tokens.or(configured.max_tokens),
-            max_cost: requested.max_cost.or(configured.max_cost),
-            max_ms: requested.max_ms.or(configured.max_ms),
-        };
+        let budget = requested.within(limits.budget());
         match protocol {
             Some(protocol) if faults.is_empty() => Ok(DebateSpec {
                 protocol,

@@ -232,7 +232,8 @@ pub(super) async fn resume(
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
     let mut faults = Vec::new();
-    let budget = sent.content.budget.map(|spec| spec.budget(&mut faults));
+    let budget = sent.content.budget.unwrap_or_default();
+    let budget = budget.budget(&mut faults);
     if !faults.is_empty() {
         return Err(Problem::invalid(faults));
     }
@@ -319,15 +320,23 @@ pub(super) async fn find(app: &App, id: &str) -> Result<DebateRow, Problem> {
         Problem::not_found(&format!("there is no debate '{short}'"))
     };
     let id: Uuid = id.parse().map_err(|_| missing())?;
-    let mut row = app.store.get(id).await?.ok_or_else(missing)?;
+    let row = app.store.get(id).await?.ok_or_else(missing)?;
+    let mut row = app.store.shown(row).await?;
     overlay_queue_state(app, &mut row);
     Ok(row)
 }
 
-/// A debate that waits to be resumed is queued, whatever state its journal ended with.
+/// A debate that waits to be resumed is queued, whatever state its journal ended with. One that this server starts, or resumes
+/// once the store answers again, is running.
 pub(super) fn overlay_queue_state(app: &App, row: &mut DebateRow) {
+    let is_unended = row.ended_at.is_none();
     if app.scheduler.queue_position(row.id).is_some() {
         row.state = DebateState::Queued;
+    } else if row.state == DebateState::Interrupted
+        && is_unended
+        && (row.is_served || app.scheduler.has(row.id))
+    {
+        row.state = DebateState::Running;
     }
 }
 
@@ -339,7 +348,8 @@ async fn detail(app: &App, row: DebateRow) -> Result<DebateDetail, Problem> {
         pausing: app.scheduler.is_pause_requested(row.id),
         waiting_for: open_question(&entries).cloned(),
         seq: entries.last().map_or(0, |last| last.seq),
-        record: protocols::record(&row.id.to_string(), stamp, &entries),
+        record: protocols::record(&row.id.to_string(), stamp, &entries)
+            .map(|record| export::shown_record(record, row.state, &entries)),
         report: protocols::report(&entries),
         row,
     })

@@ -3,6 +3,7 @@
 //! A [`DebateSpec`] is the request. [`prepare`] loads what its protocol needs, has the protocol check it, and finds the models;
 //! [`prepare_resume`] does the same for a stored debate. [`open_table`] opens the table of a [`PreparedDebate`].
 
+pub(crate) mod limits;
 mod seating;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
 use roundtable_engine::embedder::Embedder;
-use roundtable_engine::event::{Entry, Seated, Setup};
+use roundtable_engine::event::{Seated, Setup};
 use roundtable_engine::journal::Journal;
 use roundtable_engine::protocol::{
     AnyProtocol, Context, EmbedderUse, Protocol, Request, SeatModels, check_question,
@@ -260,13 +261,6 @@ pub(crate) async fn open_table(
     };
     let table = Table::open(setup, prepared.budget, deps).await?;
     Ok((table, protocol))
-}
-
-/// Whether its budget ended the debate. Resuming such a debate lifts the old limit, which would end it again at once; a
-/// debate that is partial for another reason keeps its limits.
-pub(crate) fn ran_out(past: &[Entry]) -> bool {
-    let mut ends = past.iter().rev().filter_map(|entry| entry.event.ended());
-    ends.next().is_some_and(|end| end.ran_out())
 }
 
 /// The question is in every prompt: it may take a quarter of the smallest context.

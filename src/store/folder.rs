@@ -95,6 +95,14 @@ impl Folder {
         try_lock(&self.lock_of(id))
     }
 
+    /// Whether no process holds the debate. A lock that cannot be checked counts as held.
+    pub(super) fn is_debate_free(&self, id: Uuid) -> bool {
+        match File::open(self.lock_of(id)) {
+            Ok(file) => file.try_lock_shared().is_ok(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
+    }
+
     /// For a deleted debate. Other processes may have the file open, but there is no debate left to lease.
     pub(super) fn remove_lock_file(&self, id: Uuid) {
         // A leftover empty file is harmless.

@@ -62,6 +62,8 @@ impl Location {
     }
 }
 
+/// A listing may be looking at the lock file, so a first refusal is retried for this long.
+const PROBE_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(10);
 /// A released debate becomes free with the next statement of its owner, so a first refusal is retried for this long.
 const RELEASE_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(500);
 
@@ -69,9 +71,10 @@ impl Store {
     /// `None` if another process holds the debate.
     pub(super) async fn try_lock_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
         match &*self.location {
-            Location::Folder(folder) => Ok(folder
-                .try_lock_debate(id)?
-                .map(|lock| DebateLock::File { _lock: lock })),
+            Location::Folder(folder) => {
+                let lock = poll(PROBE_TIMEOUT, || async { folder.try_lock_debate(id) }).await?;
+                Ok(lock.map(|lock| DebateLock::File { _lock: lock }))
+            }
             Location::Server(server) => {
                 let take = || self.run(self.take_ownership(&server.ownership, id));
                 poll(RELEASE_TIMEOUT, take).await

@@ -16,6 +16,7 @@ mod folder;
 mod journal;
 mod learning;
 mod lease;
+mod liveness;
 mod location;
 mod maintenance;
 mod open;

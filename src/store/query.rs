@@ -78,7 +78,7 @@ impl Store {
         let wanted = wanted.to_owned();
         match found.as_slice() {
             [] => Err(FindError::NotFound { wanted }),
-            [only] => Ok(only.clone()),
+            [only] => Ok(self.shown(only.clone()).await?),
             _ => Err(FindError::Ambiguous {
                 wanted,
                 candidates: found,
@@ -132,6 +132,9 @@ impl Store {
     }
 
     pub(crate) async fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
+        let dead = self.dead_debates().await?;
+        let listed = dead.iter().map(Uuid::to_string);
+        let dead_ids = listed.collect::<Vec<_>>().join(" ");
         let state = filter.state.map_or("", State::name);
         let protocol = filter.protocol.as_deref().unwrap_or_default();
         let search = filter
@@ -143,9 +146,10 @@ impl Store {
         let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |position| {
             (signed(position.created_at), position.id.to_string())
         });
+        // Running debates that nothing runs any more match the state `interrupted`.
         let query = sqlx::query(select_debates!(
-            "WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
-               AND created_at >= $6 AND created_at < $7 \
+            "WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $10 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
+               AND ($2 = '' OR protocol = $2) AND created_at >= $6 AND created_at < $7 \
                AND (created_at < $8 OR (created_at = $8 AND id < $9)) \
                AND lower(question) LIKE lower($3) ESCAPE '!' \
              ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
@@ -158,19 +162,26 @@ impl Store {
         .bind(since)
         .bind(until)
         .bind(after)
-        .bind(after_id);
-        let debates = self.read_all(query, DebateRow::read).await?;
+        .bind(after_id)
+        .bind(dead_ids.as_str());
+        let mut debates = self.read_all(query, DebateRow::read).await?;
+        for row in &mut debates {
+            if row.state == State::Running && dead.contains(&row.id) {
+                row.state = State::Interrupted;
+            }
+        }
         let query = sqlx::query(
             "SELECT COUNT(*) AS total FROM debates \
-             WHERE ($1 = '' OR state = $1) AND ($2 = '' OR protocol = $2) \
-               AND created_at >= $4 AND created_at < $5 \
+             WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $6 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
+               AND ($2 = '' OR protocol = $2) AND created_at >= $4 AND created_at < $5 \
                AND lower(question) LIKE lower($3) ESCAPE '!'",
         )
         .bind(state)
         .bind(protocol)
         .bind(search.as_str())
         .bind(since)
-        .bind(until);
+        .bind(until)
+        .bind(dead_ids.as_str());
         let total = self.read_number(query).await?;
         Ok(Page { debates, total })
     }

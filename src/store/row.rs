@@ -32,6 +32,9 @@ pub(crate) struct DebateRow {
     pub totals: Totals,
     #[schemars(range(min = 1, max = 10))]
     pub rating: Option<u8>,
+    /// Whether a server runs it, and resumes it by itself.
+    #[serde(skip)]
+    pub is_served: bool,
 }
 
 /// The usage of all steps of a debate (C-11).
@@ -52,7 +55,7 @@ macro_rules! select_debates {
     ($rest:literal) => {
         concat!(
             "SELECT id, protocol, question, state, created_at, updated_at, ended_at, calls, retries, input_tokens, \
-             output_tokens, cached_tokens, cost_usd, cost_known, rating FROM debates ",
+             output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates ",
             $rest
         )
     };
@@ -91,6 +94,7 @@ impl DebateRow {
             rating: row
                 .try_get::<Option<i64>, _>("rating")?
                 .and_then(|rating| u8::try_from(rating).ok()),
+            is_served: number("served")? == 1,
         })
     }
 }

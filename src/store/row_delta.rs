@@ -61,7 +61,11 @@ impl RowDelta {
     fn with_state(self, state: State, at: Millis) -> Self {
         let ended_at = match state {
             State::Queued | State::Running | State::Waiting => None,
-            State::Complete | State::Partial | State::Failed | State::Cancelled => Some(at),
+            State::Complete
+            | State::Partial
+            | State::Failed
+            | State::Cancelled
+            | State::Interrupted => Some(at),
         };
         Self {
             state: Some(state),

@@ -242,9 +242,80 @@ fn c07_a_budget_ends_the_debate_with_the_best_answer_so_far() {
         "{answer}"
     );
     assert_eq!(trace["result"]["stop_reason"], "budget");
+    let id = trace["id"].as_str().unwrap().split('-').next().unwrap();
+    let command = format!("roundtable resume {id} --max-tokens-total 4000");
+    run.expect(5, &[&command]);
 
-    home.run(&["resume", "last", "--json"]).expect(0, &[]);
+    let calls = server.asked().len();
+    let refused = home.run(&["resume", "last", "--json"]);
+    refused.expect(5, &["the limit of 1,500 tokens is used up", &command]);
+    assert_eq!((refused.out.as_str(), server.asked().len()), ("", calls));
+    let lower = ["resume", "last", "--max-tokens-total", "1700"];
+    home.run(&lower).expect(5, &["the limit of 1,700 tokens"]);
+
+    let more = ["resume", "last", "--json", "--max-tokens-total", "10000"];
+    home.run(&more).expect(0, &[]);
     assert_eq!(server.asked().len(), 8, "nothing was asked twice");
+}
+
+/// C-19: a limit of the configuration holds at the start and on resume, whatever the command line says.
+#[test]
+fn c19_configured_limits_are_ceilings() {
+    let server = Server::good();
+    let home = Home::configured(&server.url(), "max_tokens_total = 1500\n");
+    let holds =
+        "the configured limit of 1,500 tokens holds (limits.max_tokens_total), not 9,000 tokens";
+    home.ask(&["--max-tokens-total", "9000"]).expect(
+        5,
+        &[
+            holds,
+            "roundtable config set limits.max_tokens_total 4000",
+            "--max-tokens-total 4000",
+        ],
+    );
+    let calls = server.asked().len();
+    let more = ["resume", "last", "--max-tokens-total", "4000"];
+    home.run(&more)
+        .expect(5, &["limit of 1,500 tokens in the configuration"]);
+    assert_eq!(server.asked().len(), calls);
+    home.run(&["config", "set", "limits.max_tokens_total", "10000"])
+        .expect(0, &[]);
+    home.run(&["resume", "last"]).expect(5, &["1,500 tokens"]);
+    home.run(&["resume", "last", "--max-tokens-total", "10000"])
+        .expect(0, &[]);
+    assert_eq!(server.asked().len(), 8);
+}
+
+/// C-07: limits given on resume stay with the debate.
+#[test]
+fn c07_a_limit_given_on_resume_stays() {
+    let server = Server::good();
+    let home = Home::with(&server);
+    home.ask(&["--max-tokens-total", "700"]).expect(5, &[]);
+    home.run(&["resume", "last", "--max-tokens-total", "2000"])
+        .expect(5, &["the limit of 2000 tokens is reached"]);
+    home.run(&["resume", "last"])
+        .expect(5, &["the limit of 2,000 tokens is used up"]);
+}
+
+/// D4: without an answer, even --quiet says why.
+#[test]
+fn a_failure_is_reported_in_every_mode() {
+    let server = Server::start(|_, _| Answer::Status(401, "", String::new()));
+    let run = Home::with(&server).ask(&["--quiet"]);
+    run.expect(4, &["Failed: "]);
+    assert_eq!(run.out, "");
+}
+
+/// D19: an answer that cannot be written is an error.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let home = Home::with(&Server::good());
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let mut command = home.command(&["ask", QUESTION, "--model", "lab:x", "--quiet"]);
+    let run = finished(command.stdout(full).output().unwrap());
+    run.expect(1, &["cannot write to standard output"]);
 }
 
 /// C-07: a time limit also ends a call in flight.
@@ -293,8 +364,7 @@ fn c21_a_partial_answer_is_the_same_on_every_surface() {
 /// P-09: events are streamed in the design's envelope, one object per line.
 #[test]
 fn p09_events_stream_as_lines_of_json() {
-    let server = Server::good();
-    let home = Home::with(&server);
+    let home = Home::with(&Server::good());
     let run = home.ask(&["--events", "--quiet"]);
     run.expect(0, &[]);
     let events: Vec<Value> = run
@@ -303,7 +373,9 @@ fn p09_events_stream_as_lines_of_json() {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     assert_eq!(events[0]["event"], "debate_start");
-    assert_eq!(events[0]["content"], home.list()[0]["id"]);
+    assert_eq!(events[0]["content"], QUESTION);
+    let id = &events[0]["metadata"]["debate_id"];
+    assert_eq!(*id, home.list()[0]["id"]);
     assert_eq!(events[1]["event"], "round_start");
     let said: String = events
         .iter()

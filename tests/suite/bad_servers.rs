@@ -73,8 +73,8 @@ fn a_web_page_instead_of_a_reply_is_recognised() {
 fn empty_replies_invalid_json_and_closed_connections_fail_the_debate() {
     type Case = (&'static str, fn() -> Answer);
     let cases: [Case; 4] = [
-        ("The reply was empty", || Answer::Reply(String::new())),
-        ("The reply is prose instead of JSON", || {
+        ("the reply was empty", || Answer::Reply(String::new())),
+        ("the model answered in prose", || {
             Answer::Reply("I think, therefore I am.".into())
         }),
         ("stream broke off", || {
@@ -130,7 +130,10 @@ fn c07_a_transient_failure_is_retried() {
         },
     );
     let run = Home::with(&server).ask(&["--json"]);
-    run.expect(0, &["retrying"]);
+    run.expect(
+        0,
+        &["Asking the skeptic in round 1 again: the server failed with status 503"],
+    );
     let trace = run.json();
     assert_eq!(trace["totals"]["debate"]["retries"], 2);
     assert_eq!(trace["state"], "complete");
@@ -144,7 +147,11 @@ fn c06_a_seat_that_fails_leaves_a_partial_result() {
         _ => Answer::Reply(good(request, before)),
     });
     let run = Home::with(&server).ask(&["--json"]);
-    run.expect(3, &["judge is absent"]);
+    run.expect(3, &["The judge", "is absent", "retries the failed steps"]);
+    // Validator messages and step names are not for people.
+    for jargon in ["JSON", "score/judge", "schema"] {
+        assert!(!run.err.contains(jargon), "'{jargon}' is in {}", run.err);
+    }
     let trace = run.json();
     assert_eq!(trace["state"], "partial");
     assert_eq!(trace["result"]["missing"][0]["seat"], "judge");
@@ -169,7 +176,7 @@ fn c07_resuming_after_a_failed_seat_keeps_the_limits() {
         .expect(3, &[]);
     let calls = server.heard().len();
     home.run(&["resume", "last"])
-        .expect(5, &["the limit of 5000 tokens"]);
+        .expect(5, &["the limit of 5,000 tokens is used up"]);
     assert_eq!(server.heard().len(), calls, "nothing more was spent");
 }
 

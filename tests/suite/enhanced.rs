@@ -311,14 +311,33 @@ fn e09_a_person_decides_if_there_is_no_progress() {
     let server = panel(stuck);
     let home = measured(&server);
     let run = debate(&home, &["--enhanced"]);
-    assert!(run.err.contains("waits for"), "{}", run.err);
-    home.run(&["resume", "last"]).expect(
-        2,
-        &[
-            "The debate makes no progress",
-            "another-round, Microservices, Monolith, Serverless",
-        ],
-    );
+    let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
+    let command = format!("roundtable resume {id} --decide accept");
+    let waits = [
+        "Waiting for your decision: The debate makes no progress",
+        "another-round",
+        "Monolith",
+        &command,
+    ];
+    // It is neither an error nor a result.
+    run.expect(6, &waits);
+    assert!(!run.err.contains("error:"), "{}", run.err);
+    home.run(&["resume", "last"]).expect(6, &waits);
+    assert_eq!(home.list()[0]["state"], "waiting");
+    let shown = home.run(&["show", "last"]);
+    for words in waits {
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in {}",
+            shown.out
+        );
+    }
+    let record = home.run(&["resume", "last", "--json"]);
+    record.expect(6, &[]);
+    let record = record.json();
+    assert_eq!(record["state"], "waiting");
+    assert_eq!(record["id"].as_str().unwrap()[..8], id);
+    assert_eq!(record["waiting_for"]["options"][0], "accept");
     home.run(&["resume", "last", "--decide", "Chaos"])
         .expect(2, &["invalid choice"]);
     let calls = server.asked().len();

@@ -80,7 +80,10 @@ fn c14_a_forecast_is_shown_and_exported() {
     let server = good();
     let home = Home::with(&server);
     let run = forecast(&home, &[]);
-    run.expect(0, &["What the debate was worth", "Likeliest Yes 65%"]);
+    run.expect(
+        0,
+        &["The debate kept the likeliest outcome", "Likeliest Yes 65%"],
+    );
     assert!(run.out.contains("probably"), "{}", run.out);
     let shown = home.run(&["show", "last"]);
     for words in [

@@ -37,4 +37,5 @@ mod server_safety;
 mod sources;
 mod store_faults;
 mod stored_debates;
+mod terminal;
 mod workers;

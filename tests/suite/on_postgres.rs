@@ -237,7 +237,7 @@ fn c10_a_backup_while_a_debate_runs() {
         .expect(2, &["is not overwritten"]);
     finished(child.wait_with_output().unwrap()).expect(0, &[]);
     let listed = home.run(&["list", "--json", "--data", "restored"]).json();
-    assert_eq!(listed[0]["state"], "running");
+    assert_eq!(listed[0]["state"], "interrupted");
     home.run(&["resume", "last", "--quiet", "--data", "restored"])
         .expect(0, &[]);
     home.run(&["backup", "x.dump", "--database", database.url()])

@@ -54,7 +54,27 @@ fn c08_killed_in_round_two_and_resumed_only_the_call_in_flight_is_repeated() {
     wait_for(&server, "review");
     signal(&child, "-KILL");
     child.wait().unwrap();
-    assert_eq!(home.list()[0]["state"], "running");
+    // Nothing runs it any more, and every surface says so.
+    assert_eq!(home.list()[0]["state"], "interrupted");
+    let count = |state: &str| {
+        let listed = home.run(&["list", "--json", "--state", state]).json();
+        listed.as_array().unwrap().len()
+    };
+    assert_eq!((count("interrupted"), count("running")), (1, 0));
+    let shown = home.run(&["show", "last"]);
+    let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
+    let resume = format!("roundtable resume {id}");
+    for words in ["Interrupted", &resume, "the logs show bursts"] {
+        assert!(
+            shown.out.contains(words),
+            "'{words}' is not in {}",
+            shown.out
+        );
+    }
+    let record = home.run(&["show", "last", "--json"]).json();
+    assert_eq!(record["state"], "interrupted");
+    let exported = home.run(&["export", "last", "--format", "html"]);
+    assert!(exported.out.contains("Interrupted"), "{}", exported.out);
 
     let run = home.run(&["resume", "last", "--json"]);
     run.expect(0, &["Resuming with 3 finished turns"]);
@@ -85,8 +105,10 @@ fn ctrl_c_saves_and_prints_the_resume_command() {
     signal(&child, "-INT");
     let run = finished(child.wait_with_output().unwrap());
     let id = home.list()[0]["id"].as_str().unwrap().to_owned();
-    run.expect(130, &["Interrupted", &format!("roundtable resume {id}")]);
-    assert_eq!(home.list()[0]["state"], "cancelled");
+    let command = format!("roundtable resume {}", &id[..8]);
+    run.expect(130, &["Interrupted", &command]);
+    assert!(!run.err.contains("ancelled"), "{}", run.err);
+    assert_eq!(home.list()[0]["state"], "interrupted");
     home.run(&["resume", &id, "--quiet"]).expect(0, &[]);
     assert_eq!(home.list()[0]["state"], "complete");
 }
@@ -98,6 +120,7 @@ fn a_running_debate_cannot_be_resumed_or_deleted() {
     let home = Home::with(&server);
     let child = start(&home);
     wait_for(&server, "review");
+    assert_eq!(home.list()[0]["state"], "running");
     home.run(&["resume", "last"])
         .expect(1, &["another process is running debate"]);
     home.run(&["rm", "last", "--yes"])
@@ -115,6 +138,24 @@ fn a_complete_debate_is_shown_and_not_run_again() {
     run.expect(0, &["complete"]);
     assert!(run.out.contains("Put a queue"));
     assert_eq!(server.asked().len(), 8);
+    // R10: what cannot be done is refused, not ignored.
+    home.run(&["resume", "last", "--decide", "accept"])
+        .expect(2, &["is complete and does not wait for a decision"]);
+    home.run(&["resume", "last", "--max-cost", "much"])
+        .expect(2, &["invalid --max-cost 'much'"]);
+}
+
+/// A partial debate names what is retried.
+#[test]
+fn c06_resuming_names_the_steps_that_are_retried() {
+    let server = Server::start(|request, before| match schema_name(request).as_str() {
+        "marking" if before < 2 => Answer::Reply("no".into()),
+        _ => Answer::Reply(good(request, before)),
+    });
+    let home = Home::with(&server);
+    home.ask(&[]).expect(3, &["retries the failed steps"]);
+    home.run(&["resume", "last"])
+        .expect(0, &["Retrying: the judge"]);
 }
 
 /// C-08: a journal that does not match the current prompts is an error.

@@ -294,6 +294,14 @@ fn c07_a_debate_out_of_budget_resumes_with_a_larger_one() {
         (&json!("partial"), &json!("budget"))
     );
     let id = shown["id"].as_str().unwrap();
+    // An empty budget lifts no limit.
+    for body in [json!({}), json!({ "budget": {} })] {
+        let refused = serving.post(&path(id, "/resume"), &body);
+        refused.problem(409, "wrong-state");
+        let text = refused.text();
+        assert!(text.contains("the limit of 1,300 tokens"), "{text}");
+        assert!(text.contains("max_tokens"), "{text}");
+    }
     let more = json!({ "budget": { "max_tokens": 1_000_000 } });
     assert_eq!(serving.post(&path(id, "/resume"), &more).status, 202);
     serving.until(id, "complete");
@@ -393,7 +401,7 @@ fn c08_a_server_resumes_its_debates_at_the_next_start() {
         .iter()
         .map(|row| row["state"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(states, ["queued", "running", "running"]);
+    assert_eq!(states, ["queued", "interrupted", "interrupted"]);
 
     let serving = Serving::start(&home, &["--max-running", "1"]);
     serving.until(&running, "complete");
@@ -403,7 +411,7 @@ fn c08_a_server_resumes_its_debates_at_the_next_start() {
         .iter()
         .map(|row| row["state"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(states, ["complete", "complete", "running"]);
+    assert_eq!(states, ["complete", "complete", "interrupted"]);
 }
 
 /// Unknown paths, wrong methods, oversized bodies, invalid JSON and invalid values all get problem documents.

@@ -20,6 +20,35 @@ pub struct Budget {
     pub max_ms: Option<u64>,
 }
 
+impl Budget {
+    /// These limits where they are set, `other`'s elsewhere.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            max_tokens: self.max_tokens.or(other.max_tokens),
+            max_cost: self.max_cost.or(other.max_cost),
+            max_ms: self.max_ms.or(other.max_ms),
+        }
+    }
+
+    /// Lowered to the ceiling where it is higher (C-19).
+    #[must_use]
+    pub fn within(self, ceiling: Self) -> Self {
+        fn lower<T: PartialOrd>(limit: Option<T>, ceiling: Option<T>) -> Option<T> {
+            match (limit, ceiling) {
+                (Some(limit), Some(ceiling)) if limit < ceiling => Some(limit),
+                (limit, None) => limit,
+                (_, ceiling) => ceiling,
+            }
+        }
+        Self {
+            max_tokens: lower(self.max_tokens, ceiling.max_tokens),
+            max_cost: lower(self.max_cost, ceiling.max_cost),
+            max_ms: lower(self.max_ms, ceiling.max_ms),
+        }
+    }
+}
+
 /// The limit that was reached. The debate ends with the best result so far.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum Exhausted {

@@ -222,15 +222,17 @@ impl Cast {
             .collect();
         faults.sort();
         let file = text.file();
-        let more: String = faults
+        let Some((first, _)) = faults.first() else {
+            return Ok(cast);
+        };
+        let messages: Vec<String> = faults
             .iter()
-            .skip(1)
-            .map(|(line, message)| format!("\n{file}:{line}: {message}"))
+            .map(|(line, message)| format!("{file}:{line}: {message}"))
             .collect();
-        match faults.into_iter().next() {
-            None => Ok(cast),
-            Some((line, message)) => Err(text.broken(line, message + &more)),
-        }
+        let messages = messages.join("\n");
+        // The error itself begins with the first place.
+        let message = messages.strip_prefix(&format!("{file}:{first}: "));
+        Err(text.broken(*first, message.unwrap_or(&messages).to_owned()))
     }
 
     /// Checks that the cast is made for this protocol.

@@ -41,6 +41,9 @@ pub struct Metadata {
     /// With `complete`: what is missing, if the debate is not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The debate's id, in the event `debate_start`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debate_id: Option<String>,
 }
 
 impl Envelope {
@@ -78,9 +81,11 @@ impl Envelopes {
             .map(AnyProtocol::answer_phase);
     }
 
-    /// The first line of a stream of events: it names the debate.
-    pub fn opening(&self, id: &str) -> Envelope {
-        self.envelope("debate_start".into(), self.round, id.to_owned(), None)
+    /// The first event of a stream that is not addressed by the debate's id: it names the debate and the question.
+    pub fn start(&self, id: &str, question: &str) -> Envelope {
+        let mut envelope = self.envelope("debate_start".into(), 0, question.to_owned(), None);
+        envelope.metadata.debate_id = Some(id.to_owned());
+        envelope
     }
 
     /// `None` for events that are not public. The match lists every event, so that each new one is decided on here.
@@ -199,6 +204,7 @@ impl Envelopes {
                 rescued_by: None,
                 state: None,
                 reason: None,
+                debate_id: None,
             },
         }
     }

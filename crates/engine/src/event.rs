@@ -388,6 +388,9 @@ impl End {
 }
 
 /// The state of a debate. `Queued`, `Running` and `Waiting` are open; the others are final until the debate is reopened.
+///
+/// A debate whose process died has no end in its journal. Surfaces that can see that nothing runs it any more show it as
+/// `Interrupted` too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -399,11 +402,14 @@ pub enum State {
     Complete,
     Partial,
     Failed,
+    /// Ended by a person's decision.
     Cancelled,
+    /// Stopped in the middle, by Ctrl-C or because its process died. It can be resumed.
+    Interrupted,
 }
 
 impl State {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Queued,
         Self::Running,
         Self::Waiting,
@@ -411,6 +417,7 @@ impl State {
         Self::Partial,
         Self::Failed,
         Self::Cancelled,
+        Self::Interrupted,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -422,6 +429,7 @@ impl State {
             Self::Partial => "partial",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -303,7 +303,27 @@ pub struct Dot {
     pub value: f64,
 }
 
+/// The title of [`Section::ending`].
+const ENDING: &str = "What the debate was worth";
+
+impl Report {
+    /// For a view of a few lines: how the debate ended and what it changed, then the sections that only have notes.
+    pub fn ending(&self) -> impl Iterator<Item = &Block> {
+        let is_note = |block: &Block| matches!(block, Block::Note { .. });
+        let sections = self.sections.iter();
+        let ending = sections.clone().filter(|section| section.title == ENDING);
+        let notes = sections
+            .filter(move |section| section.title != ENDING && section.blocks.iter().all(is_note));
+        ending.chain(notes).flat_map(|section| &section.blocks)
+    }
+}
+
 impl Section {
+    /// How the debate ended, what it changed, and what is missing (C-17).
+    pub fn ending(blocks: Vec<Block>) -> Self {
+        Self::main(ENDING, blocks)
+    }
+
     pub fn main(title: &str, blocks: Vec<Block>) -> Self {
         Self {
             title: title.to_owned(),

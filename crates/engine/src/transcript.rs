@@ -366,6 +366,16 @@ impl Transcript {
         }
     }
 
+    /// The state that surfaces show, if they know more than the journal: a running debate may be queued again, or its process
+    /// may have died.
+    #[must_use]
+    pub fn shown_as(mut self, state: State) -> Self {
+        if let State::Queued | State::Interrupted = state {
+            self.state = state;
+        }
+        self
+    }
+
     pub fn turns(&self) -> impl Iterator<Item = &Turn> {
         self.rounds.iter().flat_map(|round| &round.turns)
     }
@@ -395,7 +405,11 @@ impl Transcript {
     pub fn is_over(&self) -> bool {
         match self.state {
             State::Queued | State::Running | State::Waiting => false,
-            State::Complete | State::Partial | State::Failed | State::Cancelled => true,
+            State::Complete
+            | State::Partial
+            | State::Failed
+            | State::Cancelled
+            | State::Interrupted => true,
         }
     }
 }
@@ -426,7 +440,7 @@ impl Round {
 
     /// The protocol's name for a numbered round.
     pub fn epithet(&self) -> Option<&str> {
-        (self.number.is_some() && !self.name.is_empty()).then_some(self.name.as_str())
+        (self.number.is_some() && !self.name.is_empty()).then(|| round_label(&self.name))
     }
 }
 
@@ -444,6 +458,14 @@ impl Turn {
             Outcome::Said { text, .. } => Some(text),
             Outcome::Absent { .. } => None,
         }
+    }
+}
+
+/// A round's name for people.
+pub fn round_label(name: &str) -> &str {
+    match name {
+        "objection" => "critical objections",
+        other => other,
     }
 }
 

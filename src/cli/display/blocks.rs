@@ -8,34 +8,25 @@ use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BAD, BOLD, GOOD, QUIET, WARN, painted};
 use super::convergence;
+use super::markdown;
 use super::wrap::{break_line, wrap_line};
 use crate::render::Roles;
 
-/// Maximum length of a text in a brief report, in characters.
-const MAX_BRIEF_TEXT: usize = 200;
 /// Maximum length of a table cell, in characters.
 const MAX_CELL: usize = 400;
 /// Length of a bar or an axis, in columns.
 const TRACK: usize = 32;
 pub(super) const INDENT: &str = "  ";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    Brief,
-    Full,
-}
-
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RenderOptions {
-    pub detail: Detail,
     /// On a terminal: draw charts, and wrap lines at this width.
     pub width: Option<usize>,
 }
 
 impl RenderOptions {
-    pub(super) fn new(is_terminal: bool, detail: Detail) -> Self {
+    pub(super) fn new(is_terminal: bool) -> Self {
         Self {
-            detail,
             width: is_terminal.then(|| output::width().min(100)),
         }
     }
@@ -93,9 +84,13 @@ fn caption(text: &str, section: &Section) -> Option<String> {
 }
 
 fn text(markdown: &str, options: RenderOptions) -> Vec<String> {
-    match options.detail {
-        Detail::Brief => wrapped(&output::short(markdown, MAX_BRIEF_TEXT), options),
-        Detail::Full => wrapped(&output::harmless(markdown), options),
+    let text = output::harmless(markdown);
+    match options.width {
+        Some(width) => {
+            let shown = markdown::render(&text, width, INDENT.len());
+            shown.lines().map(str::to_owned).collect()
+        }
+        None => wrapped(&text, options),
     }
 }
 

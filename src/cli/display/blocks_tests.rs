@@ -16,10 +16,7 @@ fn draw(report: &Report, options: RenderOptions) -> String {
 /// E-11: bars, tables and dots are drawn with plain characters on a terminal.
 #[test]
 fn c14_a_report_is_drawn_on_a_terminal() {
-    let options = RenderOptions {
-        detail: Detail::Full,
-        width: Some(80),
-    };
+    let options = RenderOptions { width: Some(80) };
     let text = draw(&test_support::report(), options);
     assert!(text.lines().all(|line| line.width() <= 84), "{text}");
     insta::assert_snapshot!(text);
@@ -28,32 +25,10 @@ fn c14_a_report_is_drawn_on_a_terminal() {
 /// Charts are tables of numbers in a pipe.
 #[test]
 fn c14_a_report_is_plain_in_a_pipe() {
-    let options = RenderOptions {
-        detail: Detail::Full,
-        width: None,
-    };
+    let options = RenderOptions { width: None };
     let text = draw(&test_support::report(), options);
     assert!(!text.contains(['█', '░', '┃', '·']), "{text}");
     insta::assert_snapshot!(text);
-}
-
-#[test]
-fn a_long_text_is_cut_in_a_brief_report() {
-    let report = Report {
-        sections: vec![Section::main(
-            "T",
-            vec![Block::Text {
-                markdown: "word ".repeat(400),
-            }],
-        )],
-        ..Report::default()
-    };
-    let options = |detail| RenderOptions {
-        detail,
-        width: None,
-    };
-    assert!(draw(&report, options(Detail::Brief)).chars().count() < 220);
-    assert!(draw(&report, options(Detail::Full)).chars().count() > 1900);
 }
 
 /// C-12: odd numbers and control characters break neither the table nor the terminal.
@@ -83,10 +58,7 @@ fn c12_no_control_character_of_a_report_reaches_the_terminal() {
         ..Report::default()
     };
     let roles = Roles::of(&test_support::transcript(&test_support::running()));
-    let options = RenderOptions {
-        detail: Detail::Full,
-        width: Some(40),
-    };
+    let options = RenderOptions { width: Some(40) };
     for line in section(&report.sections[0], &roles, options) {
         let bare = anstream::adapter::strip_str(&line).to_string();
         assert!(!bare.contains(['\u{1b}', '\u{7}']) && !bare.contains("owned\u{7}"));
@@ -106,10 +78,7 @@ fn e11_a_table_with_long_texts_fits_the_terminal() {
     let table = Table::new("t", &["id", "reference", "supports", "#tokens"]);
     let table = rows.into_iter().fold(table, Table::row);
     for width in [40, 80, 100] {
-        let options = RenderOptions {
-            detail: Detail::Full,
-            width: Some(width),
-        };
+        let options = RenderOptions { width: Some(width) };
         let lines: Vec<String> = super::table(&table, options)
             .iter()
             .map(|line| anstream::adapter::strip_str(line).to_string())

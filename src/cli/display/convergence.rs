@@ -1,7 +1,7 @@
 //! Convergence of a measured debate (E-11): measures as bars with threshold, previous value and trend, and each seat's
 //! position with its evidence. Plain lines without a terminal.
 
-use roundtable_engine::report::{Block, Card, Gauge, Section};
+use roundtable_engine::report::{Card, Gauge};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BOLD, QUIET, painted};
@@ -144,21 +144,6 @@ fn labelled<'a>(
             format!("{indent}{lead}{line}")
         })
         .collect()
-}
-
-/// The measures alone, redrawn below the spinner.
-pub(super) fn compact(section: &Section, width: usize) -> Vec<String> {
-    let mut lines = Vec::new();
-    for block in &section.blocks {
-        if let Block::Gauges { gauges } = block {
-            lines.extend(labelled_bars(gauges, width));
-        }
-    }
-    if !lines.is_empty() {
-        let title = painted(QUIET, &output::harmless(&section.title));
-        lines.insert(0, format!("{INDENT}{title}"));
-    }
-    lines
 }
 
 #[cfg(test)]

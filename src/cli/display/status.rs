@@ -4,26 +4,51 @@ use roundtable_engine::event::Spent;
 use roundtable_engine::report::Fact;
 use roundtable_engine::tools::{Answered, Exchange};
 use roundtable_engine::totals::Sum;
-use roundtable_engine::transcript::Planned;
+use roundtable_engine::transcript::{Planned, round_label};
 use serde_json::Value;
 
 use super::super::output::{self, QUIET, painted};
+use crate::format::counted;
 
 /// `●●○○○ round 2 of 3–5`
-pub(super) fn timeline(round: u32, planned: Option<Planned>) -> String {
+pub(super) fn timeline(round: u32, name: &str, planned: Option<Planned>) -> String {
+    let label = round_label(name);
     let Some(Planned { least, most }) = planned else {
         return format!("round {round}");
     };
+    if round == 0 {
+        return "blind vote".to_owned();
+    }
+    if round > most {
+        return extra_round(name);
+    }
     let dots: String = (1..=most)
         .map(|number| if number <= round { '●' } else { '○' })
         .collect();
-    if round > most {
-        format!("{dots} round {round}, an extra one")
-    } else if least == most {
+    let of = if least == most || round > least {
         format!("{dots} round {round} of {most}")
     } else {
         format!("{dots} round {round} of {least}–{most}")
+    };
+    if is_extra(name) {
+        format!("{of}: {label}")
+    } else {
+        of
     }
+}
+
+/// A round beyond the planned ones, with its purpose if it has one.
+pub(super) fn extra_round(name: &str) -> String {
+    if is_extra(name) {
+        format!("extra round: {}", round_label(name))
+    } else {
+        "extra round".to_owned()
+    }
+}
+
+/// Whether the round is played for a reason of its own, which is worth announcing.
+pub(super) fn is_extra(name: &str) -> bool {
+    round_label(name) != name
 }
 
 /// `open: 1 critical, 2 minor · 3,210 tokens · free · 2.1 s`
@@ -35,11 +60,11 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
             output::short(&format!("{name}: {}", fact.value), 60)
         })
         .collect();
-    parts.push(format!(
-        "{} tokens so far",
-        output::grouped(sum.usage.total())
-    ));
-    parts.push(output::money(sum.cost, sum.usage.total()));
+    let tokens = sum.usage.total();
+    if tokens > 0 {
+        parts.push(format!("{} tokens so far", output::grouped(tokens)));
+    }
+    parts.extend(output::cost(sum.cost, tokens));
     parts.push(output::duration(last.latency_ms));
     if last.retries > 0 {
         parts.push(if last.retries == 1 {
@@ -49,6 +74,67 @@ pub(super) fn line(facts: &[Fact], sum: &Sum, last: &Spent) -> String {
         });
     }
     format!("  {}", parts.join(" · "))
+}
+
+/// Why a call is repeated or a seat is absent, for people: what was written for the model and the validator is left out.
+pub(super) fn plain_reason(reason: &str) -> String {
+    let sent_back = reason.strip_prefix("sent back: ");
+    let text = sent_back.unwrap_or(reason);
+    let known = [
+        ("The reply was empty", "the reply was empty"),
+        (
+            "The reply was cut off",
+            "the reply was cut off at the token limit",
+        ),
+        (
+            "The reply is not a JSON object",
+            "the model answered in prose instead of the required form",
+        ),
+        (
+            "The reply does not fit the schema",
+            "the reply does not have the required form",
+        ),
+        (
+            "The reply cannot be used",
+            "the reply does not have the required form",
+        ),
+    ];
+    let known = known.iter().find(|(start, _)| text.starts_with(start));
+    match (known, sent_back) {
+        (Some((_, plain)), _) => (*plain).to_owned(),
+        (None, Some(remarks)) => match rule_of(remarks) {
+            Some(rule) => format!("the reply broke a rule ({rule})"),
+            None => "the reply broke a rule".to_owned(),
+        },
+        (None, None) => output::short(text, 160),
+    }
+}
+
+/// The rules that a reply broke, by name where they have one.
+pub(super) fn broken_rules(remarks: &[String]) -> Option<String> {
+    if remarks.is_empty() {
+        return None;
+    }
+    let mut names: Vec<&str> = remarks
+        .iter()
+        .filter_map(|remark| rule_of(remark))
+        .collect();
+    names.dedup();
+    let names = if names.is_empty() {
+        counted(remarks.len(), "rule")
+    } else {
+        names.join(", ")
+    };
+    Some(format!("broken rules, also after a second try: {names}"))
+}
+
+/// `evidence: N1 rests on nothing` → `evidence`
+fn rule_of(remark: &str) -> Option<&str> {
+    let (rule, _) = remark.split_once(": ")?;
+    let is_name = rule
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c == '_' || c == '-');
+    (is_name && !rule.is_empty()).then_some(rule)
 }
 
 /// Prints retrieved reasoning templates and tool calls.
@@ -93,3 +179,7 @@ fn tool_call(seat: &str, answered: &Answered) -> String {
     let request = output::short(&format!("{} {}", call.name, call.arguments), 80);
     format!("{seat}: {request} → {}", output::short(&result, 80))
 }
+
+#[cfg(test)]
+#[path = "status_tests.rs"]
+mod tests;

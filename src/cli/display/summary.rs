@@ -1,36 +1,79 @@
 //! The summary below an answer: report, facts, missing parts and cost.
 
-use roundtable_engine::event::State;
-use roundtable_engine::report::{Place, Report, Tone};
+use roundtable_engine::event::{State, position};
+use roundtable_engine::report::{Block, Place, Report, Tone};
 use roundtable_engine::transcript::{Item, Outcome, Transcript, Turn};
 use unicode_width::UnicodeWidthStr;
 
 use super::super::output::{self, BOLD, QUIET, WARN, painted};
 use super::super::stored_debate::StoredDebate;
-use super::blocks::{self, Detail, RenderOptions};
+use super::blocks::{self, RenderOptions};
+use super::status::plain_reason;
+use super::wrap::wrap_line;
 use crate::format::counted;
-use crate::render::Roles;
+use crate::render::{Roles, names_a_state};
 
-/// The main sections with shortened texts, for the end of a live debate.
-pub(crate) fn brief(stored: &StoredDebate) -> Vec<String> {
-    let options = RenderOptions::new(output::stderr_is_terminal(), Detail::Brief);
-    view(stored, options, &[Place::Main])
+/// Lines of the ending that are shown below an answer.
+const MAX_ENDING: usize = 8;
+
+/// What changed, confidence and cost, for the end of a live debate: a few lines, so that the answer stays on the screen (P-11).
+pub(crate) fn footer(stored: &StoredDebate) -> Vec<String> {
+    let StoredDebate {
+        transcript, report, ..
+    } = stored;
+    let options = RenderOptions::new(output::stderr_is_terminal());
+    let mut lines = Vec::new();
+    if transcript.state != State::Failed {
+        lines.extend(ending(stored, options));
+    }
+    lines.extend(facts(report, options));
+    lines.extend(incomplete(stored, Telling::Again));
+    lines.push(painted(QUIET, &usage(transcript)));
+    lines
+}
+
+/// How the debate ended and what it changed. Failed steps are left out: the answer or the state names them.
+fn ending(stored: &StoredDebate, options: RenderOptions) -> Vec<String> {
+    let is_failed_step = |text: &str| {
+        let turns = &mut stored.transcript.turns();
+        turns.any(|turn| turn.text().is_none() && text.starts_with(&turn.step))
+    };
+    let mut paragraphs: Vec<(Tone, String)> = Vec::new();
+    for block in stored.report.ending() {
+        let (text, tone) = match block {
+            Block::Note { text, tone } if !is_failed_step(text) => (text, *tone),
+            Block::Text { markdown } => (markdown, Tone::Plain),
+            _ => continue,
+        };
+        let text = output::short(text, 300);
+        match paragraphs.last_mut() {
+            Some((last, paragraph)) if *last == tone => *paragraph = format!("{paragraph} {text}"),
+            Some(_) | None => paragraphs.push((tone, text)),
+        }
+    }
+    let lines = paragraphs.iter().flat_map(|(tone, text)| {
+        let lines = wrap_line(text, options.width).into_iter();
+        lines.map(|line| painted(blocks::style(*tone), &line))
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if lines.len() > MAX_ENDING {
+        lines.truncate(MAX_ENDING);
+        lines.push(painted(QUIET, "…"));
+    }
+    lines
 }
 
 /// Everything, for `roundtable show`.
 pub(crate) fn full(stored: &StoredDebate) -> Vec<String> {
-    let options = RenderOptions::new(output::stdout_is_terminal(), Detail::Full);
-    view(stored, options, &[Place::Main, Place::Side])
-}
-
-fn view(stored: &StoredDebate, options: RenderOptions, places: &[Place]) -> Vec<String> {
+    let options = RenderOptions::new(output::stdout_is_terminal());
     let StoredDebate {
         transcript, report, ..
     } = stored;
     let mut lines = vec![String::new()];
-    lines.extend(sections(report, &Roles::of(transcript), options, places));
+    let places = [Place::Main, Place::Side];
+    lines.extend(sections(report, &Roles::of(transcript), options, &places));
     lines.extend(facts(report, options));
-    lines.extend(incomplete(transcript));
+    lines.extend(incomplete(stored, Telling::First));
     lines.push(painted(QUIET, &usage(transcript)));
     lines
 }
@@ -43,7 +86,7 @@ pub(crate) fn print_report(report: &Report) {
 }
 
 pub(crate) fn report_lines(report: &Report) -> Vec<String> {
-    let options = RenderOptions::new(output::stdout_is_terminal(), Detail::Full);
+    let options = RenderOptions::new(output::stdout_is_terminal());
     let mut lines: Vec<String> = facts(report, options);
     lines.push(String::new());
     lines.extend(sections(
@@ -91,27 +134,53 @@ fn facts(report: &Report, options: RenderOptions) -> Vec<String> {
     lines.into_iter().map(|(line, _)| line).collect()
 }
 
-/// Why the result is incomplete.
-fn incomplete(transcript: &Transcript) -> Option<String> {
+/// Whether the reader has seen the failures while the debate ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    First,
+    Again,
+}
+
+/// Why there is no complete result. A failure is told with its reason only once.
+pub(crate) fn incomplete(stored: &StoredDebate, telling: Telling) -> Option<String> {
+    let transcript = &stored.transcript;
     let state = match transcript.state {
-        State::Complete => return None,
+        State::Complete | State::Waiting => return None,
         State::Failed => "Failed",
         State::Cancelled => "Cancelled",
-        State::Partial | State::Queued | State::Running | State::Waiting => "Partial result",
+        State::Interrupted => "Interrupted; everything so far is saved",
+        State::Queued => "Queued",
+        State::Running => "Running",
+        State::Partial => "Partial result",
     };
-    let reason = output::harmless(transcript.reason.as_ref()?);
-    Some(painted(WARN, &format!("{state}: {reason}")))
+    let failed = transcript.turns().filter_map(|turn| match &turn.outcome {
+        Outcome::Absent { reason } if telling == Telling::First => {
+            let why = plain_reason(reason);
+            Some(format!("{} is absent ({why})", position(&turn.step)))
+        }
+        Outcome::Absent { .. } => Some(format!("{} is absent", position(&turn.step))),
+        Outcome::Said { .. } => None,
+    });
+    let mut reasons: Vec<String> = failed.collect();
+    let reason = transcript.reason.as_deref();
+    let has_own_reason = transcript.ran_out() || reasons.is_empty();
+    let own = reason.filter(|reason| has_own_reason && !names_a_state(reason));
+    reasons.extend(own.map(str::to_owned));
+    let reasons = output::harmless(&reasons.join("; "));
+    let separator = if reasons.is_empty() { "" } else { ": " };
+    Some(painted(WARN, &format!("{state}{separator}{reasons}")))
 }
 
 fn usage(transcript: &Transcript) -> String {
     let sum = &transcript.totals.debate;
+    let cost = output::cost(sum.cost, sum.usage.total());
     format!(
-        "{} · {} tokens in ({} cached), {} out · {} · {}",
+        "{} · {} tokens in ({} cached), {} out · {}{}",
         counted(usize::try_from(sum.calls).unwrap_or(usize::MAX), "call"),
         output::grouped(sum.usage.input),
         output::grouped(sum.usage.cached),
         output::grouped(sum.usage.output),
-        output::money(sum.cost, sum.usage.total()),
+        cost.map_or_else(String::new, |cost| format!("{cost} · ")),
         output::duration(transcript.busy_ms)
     )
 }
@@ -157,7 +226,7 @@ fn print_turn(turn: &Turn, round: &str, roles: &Roles) {
         }
         Outcome::Absent { reason } => output::line(&painted(
             blocks::style(Tone::Caution),
-            &format!("absent: {}", output::harmless(reason)),
+            &format!("absent: {}", output::harmless(&plain_reason(reason))),
         )),
     }
 }

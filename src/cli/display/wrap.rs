@@ -1,7 +1,7 @@
-//! Word wrapping, of whole texts and of text that arrives in chunks.
+//! Word wrapping.
 
+use textwrap::core::display_width;
 use textwrap::{Options, WordSeparator, WordSplitter};
-use unicode_width::UnicodeWidthStr;
 
 /// Words longer than the width keep a line to themselves.
 fn options(width: usize) -> Options<'static> {
@@ -24,6 +24,21 @@ pub(in crate::cli) fn wrap(text: &str, width: usize, indent: usize) -> String {
     textwrap::fill(text.trim_end(), options)
 }
 
+/// Wraps the lines that are too long, each with its own indentation. Lines that fit stay as they are.
+pub(in crate::cli) fn fit(text: &str, width: usize) -> String {
+    let lines = text.split('\n').flat_map(|line| {
+        if display_width(line) <= width {
+            return vec![line.to_owned()];
+        }
+        let indent = &line[..line.len() - line.trim_start().len()];
+        owned(textwrap::wrap(
+            line,
+            options(width).subsequent_indent(indent),
+        ))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// One line, wrapped if there is a width.
 pub(super) fn wrap_line(line: &str, width: Option<usize>) -> Vec<String> {
     match width {
@@ -35,76 +50,6 @@ pub(super) fn wrap_line(line: &str, width: Option<usize>) -> Vec<String> {
 /// Like [`wrap_line`], but breaks words that are longer than the width.
 pub(super) fn break_line(line: &str, width: usize) -> Vec<String> {
     owned(textwrap::wrap(line, options(width).break_words(true)))
-}
-
-/// Wraps and indents text that arrives in chunks.
-pub(super) struct StreamWrapper {
-    width: usize,
-    indent: usize,
-    column: usize,
-    word: String,
-    /// Spaces before the current word; dropped at the end of a line.
-    gap: usize,
-}
-
-impl StreamWrapper {
-    pub(super) fn new(width: usize, indent: usize) -> Self {
-        Self {
-            width,
-            indent,
-            column: 0,
-            word: String::new(),
-            gap: 0,
-        }
-    }
-
-    /// Returns the text to print now; the last word waits until it is complete.
-    pub(super) fn push(&mut self, chunk: &str) -> String {
-        let mut out = String::new();
-        for c in chunk.chars() {
-            match c {
-                '\n' => {
-                    self.end_word(&mut out);
-                    out.push('\n');
-                    (self.column, self.gap) = (0, 0);
-                }
-                ' ' | '\t' => {
-                    self.end_word(&mut out);
-                    self.gap += 1;
-                }
-                c => self.word.push(c),
-            }
-        }
-        out
-    }
-
-    pub(super) fn end(&mut self) -> String {
-        let mut out = String::new();
-        self.end_word(&mut out);
-        out.push('\n');
-        self.column = 0;
-        out
-    }
-
-    fn end_word(&mut self, out: &mut String) {
-        if self.word.is_empty() {
-            return;
-        }
-        let width = self.word.width();
-        if self.column > 0 && self.column + self.gap + width > self.width {
-            out.push('\n');
-            (self.column, self.gap) = (0, 0);
-        }
-        if self.column == 0 {
-            out.push_str(&" ".repeat(self.indent));
-            self.column = self.indent;
-        }
-        out.push_str(&" ".repeat(self.gap));
-        out.push_str(&self.word);
-        self.column += self.gap + width;
-        self.gap = 0;
-        self.word.clear();
-    }
 }
 
 #[cfg(test)]

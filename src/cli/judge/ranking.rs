@@ -26,7 +26,7 @@ pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failu
     for (name, part) in args.content.iter().zip(parts) {
         let debate = create(app, &store, spec(args, vec![part])?, &args.debate).await?;
         let (_, stored) = play(app, debate, &args.debate.output).await?;
-        if stored.transcript.state == State::Cancelled {
+        if stored.transcript.state == State::Interrupted {
             output::note("Interrupted; everything so far is saved. `roundtable list` shows it.");
             return Ok(Code::Interrupted.into());
         }

@@ -8,11 +8,13 @@ use roundtable_engine::event::{End, State};
 use roundtable_engine::table::{
     Budget, CONTINUE, Table, decide, end_offline, open_question, say_offline,
 };
+use serde_json::json;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{Job, Scheduler, SchedulerError, log};
 use crate::clock;
+use crate::setup::limits::{self, UsedUp};
 use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
 
 /// How long a command waits for a debate to start or stop, or for the outcome from another process.
@@ -72,7 +74,8 @@ impl Scheduler {
             | State::Complete
             | State::Partial
             | State::Failed
-            | State::Cancelled) => wrong_state(state, "only a running debate can be paused"),
+            | State::Cancelled
+            | State::Interrupted) => wrong_state(state, "only a running debate can be paused"),
         }
     }
 
@@ -117,7 +120,7 @@ impl Scheduler {
     pub(crate) async fn resume(
         self: &Arc<Self>,
         id: Uuid,
-        budget: Option<Budget>,
+        requested: Budget,
     ) -> Result<State, SchedulerError> {
         let state = self.debate_state(id).await?;
         if let Some(table) = self.table(id) {
@@ -142,8 +145,14 @@ impl Scheduler {
                 }
                 return self.decide(id, CONTINUE.into(), None, None).await;
             }
-            State::Queued | State::Running | State::Partial | State::Failed | State::Cancelled => {}
+            State::Queued
+            | State::Running
+            | State::Partial
+            | State::Failed
+            | State::Cancelled
+            | State::Interrupted => {}
         }
+        let budget = self.resumed_budget(id, state, requested).await?;
         let slot = self.reserve()?;
         // Checked now, so that the client learns of a conflict at once and not when the job starts.
         match self.store.lease_for_server(id).await {
@@ -154,11 +163,36 @@ impl Scheduler {
             Err(error) => return Err(error.into()),
         }
         if state != State::Running || self.store.is_shared() {
-            self.store.requeue(id, budget.as_ref()).await?;
+            self.store.requeue(id, Some(&budget)).await?;
         }
         let state = slot.state();
-        self.submit(slot, Job::stored(id, budget));
+        self.submit(slot, Job::stored(id, Some(budget)));
         Ok(state)
+    }
+
+    /// The limits of a debate that is resumed; an error if one of them is used up (C-19).
+    async fn resumed_budget(
+        &self,
+        id: Uuid,
+        state: State,
+        requested: Budget,
+    ) -> Result<Budget, SchedulerError> {
+        let setup = self.store.setup(id).await?;
+        let setup = setup.ok_or(SchedulerError::NotFound(id))?;
+        let own = self.store.budget(id).await?.unwrap_or(setup.budget);
+        let configured = self.context.config.limits.budget();
+        let budget = limits::resumed(own, requested, configured);
+        let past = self.store.entries(id).await?;
+        let has_new_limits = requested != Budget::default();
+        let Some(used_up) = UsedUp::of(&past, budget, configured, has_new_limits) else {
+            return Ok(budget);
+        };
+        let remedy = match used_up.request() {
+            Some(budget) => format!("resume it with {}", json!({ "budget": budget })),
+            None => "the server's configuration has to allow more first".to_owned(),
+        };
+        let why = format!("{}; {remedy}", used_up.sentence());
+        Err(SchedulerError::WrongState(state, why))
     }
 
     /// Cancels a debate. Its journal is kept, and it can be resumed.
@@ -171,7 +205,7 @@ impl Scheduler {
             return self.cancel_local(id).await;
         }
         match self.debate_state(id).await? {
-            State::Waiting | State::Queued | State::Running => {
+            State::Waiting | State::Queued | State::Running | State::Interrupted => {
                 match self.cancel_stopped(id).await {
                     Ok(()) => Ok(State::Cancelled),
                     Err(SchedulerError::RunningElsewhere) => {

@@ -11,7 +11,7 @@ use super::cluster::BACKOFF;
 use super::{ActiveDebate, Job, JobSource, Scheduler, SchedulerError, log, progress_sink};
 use crate::clock;
 use crate::failure::Failure;
-use crate::setup::{self, PreparedDebate};
+use crate::setup::{self, PreparedDebate, limits};
 use crate::store::Lease;
 
 enum PlayError {
@@ -104,13 +104,9 @@ impl Scheduler {
     ) -> Result<(Lease, PreparedDebate), Failure> {
         let id = lease.id();
         let setup = lease.setup().clone();
-        let past = self.store.entries(id).await?;
-        let requested = self.store.budget(id).await?;
-        let budget = budget.or(requested).unwrap_or(if setup::ran_out(&past) {
-            Budget::default()
-        } else {
-            setup.budget
-        });
+        let own = self.store.budget(id).await?.unwrap_or(setup.budget);
+        let configured = self.context.config.limits.budget();
+        let budget = limits::resumed(own, budget.unwrap_or_default(), configured);
         match setup::prepare_resume(&self.context, setup, budget, &progress_sink()).await {
             Ok(prepared) => Ok((lease, prepared)),
             Err(failure) => {

@@ -6,7 +6,7 @@ use roundtable_engine::report::Report;
 use roundtable_engine::transcript::{Transcript, option_label};
 
 use super::{Choice, Frame};
-use crate::format::{grouped, money};
+use crate::format::{cost, grouped};
 use crate::render::{self, Roles};
 
 pub(crate) struct DebateView {
@@ -80,7 +80,7 @@ impl DebateView {
             status: status(transcript),
             is_pausing: false,
             tokens: grouped(sum.usage.total()),
-            cost: money(sum.cost, sum.usage.total()),
+            cost: cost(sum.cost, sum.usage.total()).unwrap_or_default(),
             seats: seats.collect(),
             can_act: right == Right::Run,
             can_pause: transcript.state == State::Running,
@@ -89,7 +89,7 @@ impl DebateView {
                 options: query.options.iter().map(|option| choice(option)).collect(),
             }),
             resume: match transcript.state {
-                State::Cancelled => Some("Resume debate"),
+                State::Cancelled | State::Interrupted => Some("Resume debate"),
                 State::Partial | State::Failed => Some("Retry failed steps"),
                 State::Queued | State::Running | State::Waiting | State::Complete => None,
             },

@@ -7,7 +7,7 @@ use roundtable_engine::transcript::capital;
 
 use super::{Choice, Frame, percent};
 use crate::clock;
-use crate::format::{grouped, money, short};
+use crate::format::{cost, grouped, short};
 use crate::render::{state_tone, state_word};
 use crate::store::DebateRow;
 
@@ -41,7 +41,7 @@ impl Row {
             stamp: clock::stamp(row.created_at),
             when: clock::day_and_time(row.created_at),
             tokens: grouped(tokens),
-            cost: money(row.totals.cost_usd, tokens),
+            cost: cost(row.totals.cost_usd, tokens).unwrap_or_default(),
             rating: row.rating,
             can_delete,
         }

@@ -38,6 +38,7 @@ fn rows() -> Vec<Row> {
             ..Totals::default()
         },
         rating: (number == 2).then_some(9),
+        is_served: false,
     };
     [
         data(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),

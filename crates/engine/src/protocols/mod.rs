@@ -44,15 +44,31 @@ pub fn title(name: &str) -> String {
     named(name).map_or_else(|| capital(name), |protocol| protocol.title().to_owned())
 }
 
-/// Plays a debate to its end and journals that end. An interrupted debate is ended as cancelled; it can be resumed.
+/// Plays a debate to its end and journals that end. A cancelled debate can be resumed.
 pub async fn play(table: &Table, protocol: &dyn AnyProtocol) -> Result<Arc<End>, Halt> {
+    play_unless(table, protocol, || false).await
+}
+
+/// Like [`play`]; `is_interrupted` tells an interruption, such as Ctrl-C, from a person's decision to end the debate.
+pub async fn play_unless(
+    table: &Table,
+    protocol: &dyn AnyProtocol,
+    is_interrupted: impl FnOnce() -> bool,
+) -> Result<Arc<End>, Halt> {
     let end = match protocol.play(table).await {
         Ok(end) => end,
-        Err(Halt::Cancelled) => End {
-            state: State::Cancelled,
-            reason: Some("interrupted".into()),
-            result: None,
-        },
+        Err(Halt::Cancelled) => {
+            let state = if is_interrupted() {
+                State::Interrupted
+            } else {
+                State::Cancelled
+            };
+            End {
+                state,
+                reason: Some(state.name().into()),
+                result: None,
+            }
+        }
         Err(halt) => {
             table.flush_queue().await?;
             return Err(halt);

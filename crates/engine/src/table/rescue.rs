@@ -57,6 +57,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             spent: Spent::default(),
             rescued: None,
             fallback: None,
+            notices: Vec::new(),
             main: String::new(),
             announced: String::new(),
             ask: self.ask,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use roundtable_engine::event::{Entry, Event, State as DebateState};
+use roundtable_engine::budget::Budget;
+use roundtable_engine::event::{Entry, Event};
 use roundtable_engine::protocols;
 use roundtable_engine::report::Report;
 use roundtable_engine::transcript::Transcript;
@@ -55,11 +56,9 @@ async fn load(app: &App, id: &str) -> Result<LoadedDebate, Problem> {
         });
     }
     let speaking = add_live_state(app, &row, &mut entries);
-    let mut transcript = Transcript::of(&row.id.to_string(), &entries)
-        .ok_or_else(|| Problem::internal("a journal without its first entry"))?;
-    if row.state == DebateState::Queued {
-        transcript.state = DebateState::Queued;
-    }
+    let transcript = Transcript::of(&row.id.to_string(), &entries)
+        .ok_or_else(|| Problem::internal("a journal without its first entry"))?
+        .shown_as(row.state);
     Ok(LoadedDebate {
         report: protocols::report(&entries),
         row,
@@ -184,7 +183,7 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
-    app.scheduler.resume(row.id, None).await?;
+    app.scheduler.resume(row.id, Budget::default()).await?;
     Ok(redirect_to_debate(&id))
 }
 

@@ -277,7 +277,7 @@ fn worth(verdict: &Verdict) -> Section {
     for remark in &verdict.remarks {
         blocks.push(note(remark.clone(), Tone::Caution));
     }
-    Section::main("What the debate was worth", blocks)
+    Section::ending(blocks)
 }
 
 fn bias(figures: &BiasFigures) -> Section {

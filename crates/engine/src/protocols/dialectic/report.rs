@@ -150,11 +150,7 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
     for remark in &verdict.remarks {
         blocks.push(note(remark.clone(), Tone::Caution));
     }
-    let title = match verdict.answer {
-        Some(_) => "What the debate was worth",
-        None => "What happened",
-    };
-    let mut sections = vec![Section::main(title, blocks)];
+    let mut sections = vec![Section::ending(blocks)];
     if let Some(first) = &verdict.worth.first {
         let markdown = first.answer.clone();
         sections.push(Section::main(

@@ -29,8 +29,7 @@ pub(super) fn report(entries: &[Entry]) -> Report {
         sections.push(Section::main("Forecast", vec![chart]));
     }
     if is_over {
-        let blocks = worth(verdict, rules);
-        sections.push(Section::main("What the debate was worth", blocks));
+        sections.push(Section::ending(worth(verdict, rules)));
     }
     let now = entries.last().map_or(0, |entry| entry.at);
     if let Some(resolution) = resolution_of(entries) {

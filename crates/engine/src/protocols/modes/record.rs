@@ -152,7 +152,7 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
 /// Completes the record of a plain debate with what was decided (E-22). Leaves records of other protocols as they are.
 pub(crate) fn apply_resolution(entries: &[Entry], consensus: &mut FinalConsensus) {
     let setup = entries.iter().find_map(|entry| entry.event.setup());
-    if !setup.is_some_and(|setup| setup.protocol == Modes::NAME) {
+    if setup.is_none_or(|setup| setup.protocol != Modes::NAME) {
         return;
     }
     let Some(verdict) = JournalSummary::of(entries).result else {

@@ -237,7 +237,7 @@ fn worth(verdict: &Verdict) -> Section {
             Tone::Caution,
         ));
     }
-    Section::main("What the debate was worth", blocks)
+    Section::ending(blocks)
 }
 
 /// Questions for rounds that were not played.

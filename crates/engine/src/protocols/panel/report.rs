@@ -8,7 +8,7 @@ use super::state::PanelState;
 use super::verdict::{PanelAnswer, PanelRanking, Verdict};
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
-use crate::report::{Block, Cell, Fact, Position, Report, Section, Table, Tone};
+use crate::report::{Block, Cell, Fact, Place, Position, Report, Section, Table, Tone};
 use crate::totals::compared_cost;
 
 pub(super) fn report(entries: &[Entry]) -> Report {
@@ -135,7 +135,10 @@ fn how_it_ended(verdict: &Verdict) -> Section {
             Tone::Caution,
         ));
     }
-    Section::side("How it ended", blocks)
+    Section {
+        place: Place::Side,
+        ..Section::ending(blocks)
+    }
 }
 
 fn sentence(text: &str) -> String {

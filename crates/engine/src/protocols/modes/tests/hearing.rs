@@ -304,7 +304,7 @@ async fn m16_citations_of_others_can_be_resolved() {
         let shared = &request.messages[0].text;
         for (seat, id) in [("sentinel", "E1"), ("builder", "E2"), ("analyst", "E3")] {
             assert!(
-                shared.contains(&format!("Demand of the {seat} falls.[INFER][{id}]")),
+                shared.contains(&format!("[INFER] Demand of the {seat} falls. [{id}]")),
                 "{shared}"
             );
             assert!(

@@ -268,9 +268,9 @@ async fn e04_the_record_has_bands_and_explained_moves() {
     play_to_end(enhanced_setup("collaborative", 3, 5), &model, &journal).await;
     let record = enhanced::record("id", &entries(&journal)).unwrap();
     let position = |round: usize, agent: &str| {
-        let positions = record.rounds[round].agent_positions.iter();
-        let found = positions.filter(|position| position.agent == agent);
-        serde_json::to_value(found.last().unwrap()).unwrap()
+        let mut positions = record.rounds[round].agent_positions.iter();
+        let found = positions.find(|position| position.agent == agent);
+        serde_json::to_value(found.unwrap()).unwrap()
     };
     let guess = position(0, "builder");
     assert_eq!(guess["evidence_types"], json!(["SPECULATIVE"]));

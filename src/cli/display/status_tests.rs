@@ -1,0 +1,93 @@
+use roundtable_core::usage::{Money, Usage};
+
+use super::*;
+
+/// R3: an extra round is never "round 2 of 1", and a round with a purpose of its own names it.
+#[test]
+fn extra_rounds_are_named() {
+    let planned = |least, most| Some(Planned { least, most });
+    let lines = [
+        (1, "debate", planned(1, 1), "● round 1 of 1"),
+        (
+            2,
+            "objection",
+            planned(1, 1),
+            "extra round: critical objections",
+        ),
+        (
+            2,
+            "objection",
+            planned(3, 3),
+            "●●○ round 2 of 3: critical objections",
+        ),
+        (2, "refinement", planned(3, 5), "●●○○○ round 2 of 3–5"),
+        (4, "refinement", planned(3, 5), "●●●●○ round 4 of 5"),
+        (3, "debate", planned(2, 2), "extra round"),
+        (0, "debate", planned(2, 2), "blind vote"),
+        (2, "rankings", None, "round 2"),
+    ];
+    for (round, name, planned, expected) in lines {
+        assert_eq!(timeline(round, name, planned), expected);
+    }
+}
+
+/// What was written for a model or a validator is not shown to people.
+#[test]
+fn reasons_are_told_in_plain_words() {
+    let reasons = [
+        (
+            "sent back: evidence: N1 rests on nothing: name its evidence in `backing`, or say that it is SPECULATIVE.",
+            "the reply broke a rule (evidence)",
+        ),
+        (
+            "sent back: Write the answer without naming the debate.",
+            "the reply broke a rule",
+        ),
+        (
+            "The reply is not a JSON object: expected ident at line 1 column 2",
+            "the model answered in prose instead of the required form",
+        ),
+        (
+            "sent back: The reply does not fit the schema: /vote: \"MAINTAIN\" is not valid under any of the schemas",
+            "the reply does not have the required form",
+        ),
+        (
+            "the server failed with status 500 (lab:x)",
+            "the server failed with status 500 (lab:x)",
+        ),
+    ];
+    for (reason, expected) in reasons {
+        assert_eq!(plain_reason(reason), expected);
+    }
+}
+
+#[test]
+fn remarks_are_summed_up() {
+    let remarks = ["evidence: name it.", "evidence: again.", "length: shorter."];
+    let remarks = remarks.map(str::to_owned);
+    let names = "broken rules, also after a second try: evidence, length";
+    assert_eq!(broken_rules(&remarks).as_deref(), Some(names));
+    let unnamed = ["Do not name the debate.".to_owned()];
+    let count = "broken rules, also after a second try: 1 rule";
+    assert_eq!(broken_rules(&unnamed).as_deref(), Some(count));
+    assert_eq!(broken_rules(&[]), None);
+}
+
+/// D11: nothing used says nothing about the price; a known price of zero is free.
+#[test]
+fn c11_free_is_only_a_known_price() {
+    let spent = Spent::default();
+    let mut sum = Sum::default();
+    assert_eq!(line(&[], &sum, &spent), "  0 ms");
+    sum.usage = Usage {
+        input: 10,
+        ..Usage::default()
+    };
+    assert_eq!(line(&[], &sum, &spent), "  10 tokens so far · free · 0 ms");
+    sum.cost = None;
+    let unknown = "  10 tokens so far · price unknown · 0 ms";
+    assert_eq!(line(&[], &sum, &spent), unknown);
+    sum.cost = Money::from_dollars(0.5);
+    let known = "  10 tokens so far · $0.5000 · 0 ms";
+    assert_eq!(line(&[], &sum, &spent), known);
+}
