@@ -106,7 +106,7 @@ impl<'j> ForecastSnapshot<'j> {
 fn ending_of(state: State) -> Ending {
     match state {
         State::Queued | State::Running | State::Waiting => Ending::Running,
-        State::Cancelled => Ending::Cancelled,
+        State::Cancelled | State::Interrupted => Ending::Cancelled,
         State::Failed | State::Complete | State::Partial => Ending::Failed,
     }
 }
