@@ -73,6 +73,6 @@ pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure
             ))
         })?,
     };
-    server::serve(Arc::new(app), options, interruption()).await?;
+    server::serve(Arc::new(app), options, interruption).await?;
     Ok(ExitCode::SUCCESS)
 }

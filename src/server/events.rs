@@ -31,7 +31,10 @@ use crate::store::{DebateRow, StoreError};
 const BATCH_INTERVAL: Duration = Duration::from_millis(40);
 /// Idle time after which a comment is sent, so that proxies do not close the connection.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
-const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
+/// Without an empty line, which some clients take for an empty message.
+const KEEP_ALIVE: &[u8] = b": keep-alive\n";
+/// Part of the first event: as a message of its own it would be an empty one for some clients.
+const RETRY: &str = "retry: 1000\n";
 /// How often the journal of a debate that another process runs is polled.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -63,6 +66,7 @@ pub(super) async fn stream(
         reader,
         feed: None,
         is_first: true,
+        needs_retry: true,
         sent_at: Instant::now(),
     };
     let body = stream::unfold(subscription, |mut subscription| async move {
@@ -107,6 +111,7 @@ struct Subscription {
     /// Changes when another process may have written entries.
     remote_changes: watch::Receiver<()>,
     is_first: bool,
+    needs_retry: bool,
     sent_at: Instant,
 }
 
@@ -114,11 +119,9 @@ impl Subscription {
     /// The next bytes to send; `None` if the debate has ended or the server is closing.
     async fn next(&mut self) -> Option<Bytes> {
         let closing = self.app.scheduler.closing().clone();
-        // Sent at once, so that the client knows that it is connected.
         let mut out = String::new();
-        if std::mem::take(&mut self.is_first) {
-            out.push_str("retry: 1000\n\n");
-        } else if !self.wait(&closing).await? {
+        let is_first = std::mem::take(&mut self.is_first);
+        if !is_first && !self.wait(&closing).await? {
             return Some(Bytes::from_static(KEEP_ALIVE));
         }
         loop {
@@ -126,10 +129,17 @@ impl Subscription {
             self.remote_changes.mark_unchanged();
             // A store error ends the stream; the client reconnects with its last id.
             for frame in self.collect().await.ok()? {
+                if std::mem::take(&mut self.needs_retry) {
+                    out.push_str(RETRY);
+                }
                 write(&mut out, &frame);
             }
             if !out.is_empty() {
                 return Some(Bytes::from(out));
+            }
+            if is_first {
+                // So that the client knows that it is connected.
+                return Some(Bytes::from_static(KEEP_ALIVE));
             }
             if !self.wait(&closing).await? {
                 return Some(Bytes::from_static(KEEP_ALIVE));

@@ -31,8 +31,7 @@ impl ListQuery {
     pub(super) fn filter(self) -> Result<Filter, Problem> {
         let mut faults = Vec::new();
         let mut wrong = |at: &str, message: String| faults.push(Fault::new(at, message));
-        let state = self.state.filter(|state| !state.is_empty());
-        let state = state.and_then(|name| {
+        let state = self.state.and_then(|name| {
             let known = DebateState::ALL.into_iter();
             let found = known.clone().find(|state| state.name() == name);
             if found.is_none() {
@@ -45,7 +44,7 @@ impl ListQuery {
             found
         });
         let mut time = |at: &str, text: Option<String>| {
-            let text = text.filter(|text| !text.is_empty())?;
+            let text = text?;
             let parsed = parse_time(&text);
             if parsed.is_none() {
                 let message =

@@ -81,11 +81,12 @@ pub(crate) struct App {
     pub answer_within: Duration,
 }
 
-/// Serves until `shutdown` resolves. Debates that are still running resume at the next start.
+/// Serves until `shutdown` resolves. Debates that are still running resume at the next start; a second shutdown signal drops
+/// their model calls.
 pub(crate) async fn serve(
     context: Arc<AppContext>,
     options: Options,
-    shutdown: impl Future<Output = ()>,
+    shutdown: impl AsyncFn(),
 ) -> Result<(), Failure> {
     raise_open_file_limit();
     let store = context.store().await?;
@@ -134,11 +135,13 @@ pub(crate) async fn serve(
     let router = router(app);
     tokio::select! {
         () = accept(&listener, &router, &scheduler) => {}
-        () = shutdown => {}
+        () = shutdown() => {}
     }
     drop(listener);
-    log::note("shutting down: finishing open requests; running debates resume at the next start");
-    scheduler.close(SHUTDOWN_TIMEOUT).await;
+    log::note(
+        "shutting down: finishing open requests and model calls; running debates resume at the next start",
+    );
+    scheduler.close(SHUTDOWN_TIMEOUT, shutdown()).await;
     store.close().await;
     Ok(())
 }

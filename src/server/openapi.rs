@@ -196,7 +196,7 @@ fn events(schemas: &mut Schemas) -> Operation {
             Response {
                 status: 200,
                 description: "Each event has an id, a name by role (`round_start`, `proposer_start`, `proposer_chunk`, `proposer_end`, `synthesis_chunk`, `complete`, …) and an envelope. The chunks of a turn, joined, are its text; `…_restart` discards the chunks before it.",
-                content: Some(("text/event-stream", schemas.response::<Envelope>())),
+                content: vec![("text/event-stream", schemas.response::<Envelope>())],
             },
             Response::empty(204, "The debate is over and there are no more events"),
         ],
@@ -282,7 +282,7 @@ fn export() -> Operation {
         responses: vec![Response {
             status: 200,
             description: "The file",
-            content: Some(("*/*", json!({ "type": "string" }))),
+            content: Format::ALL.map(exported).to_vec(),
         }],
         errors: &[404, 409, 422],
         ..Operation::get(
@@ -292,6 +292,17 @@ fn export() -> Operation {
             Value::Null,
         )
     }
+}
+
+/// The media type of a format, without its parameters, and the schema of what it contains.
+fn exported(format: Format) -> (&'static str, Value) {
+    let media_type = format.content_type().split(';').next();
+    let kind = match format {
+        // Each line of jsonl is an object, but the document as a whole is text.
+        Format::Json => "object",
+        Format::Yaml | Format::Md | Format::Html | Format::Jsonl => "string",
+    };
+    (media_type.unwrap_or_default(), json!({ "type": kind }))
 }
 
 fn server_status(schemas: &mut Schemas) -> Vec<Operation> {

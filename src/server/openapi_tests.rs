@@ -122,3 +122,78 @@ fn rules_document_the_input_of_every_protocol() {
         .collect();
     assert_eq!(titles, protocols::names());
 }
+
+fn validator(document: &Value, name: &str) -> jsonschema::Validator {
+    let mut schema = component(document, name).clone();
+    schema["components"] = document["components"].clone();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// A client can tell from the document which rules belong to which protocol.
+#[test]
+fn rules_of_another_protocol_do_not_match_the_schema() {
+    let document = document();
+    let validator = validator(&document, "NewDebate");
+    let outcomes = json!({ "outcomes": ["Yes", "No"] });
+    for (protocol, fits) in [("forecast", true), ("dialectic", false), ("panel", false)] {
+        let body = json!({ "question": "Why?", "protocol": protocol, "rules": outcomes });
+        assert_eq!(validator.is_valid(&body), fits, "{protocol}");
+    }
+    // Without a protocol the rules are the first one's.
+    assert!(!validator.is_valid(&json!({ "question": "Why?", "rules": outcomes })));
+    assert!(validator.is_valid(&json!({ "question": "Why?", "rules": {} })));
+    assert!(validator.is_valid(&json!({ "protocol": "councils", "rules": { "parts": [] } })));
+}
+
+/// F-01: the request of the forecasting contract has its fields, with descriptions.
+#[test]
+fn f01_the_request_of_the_contract_is_documented() {
+    let document = document();
+    let validator = validator(&document, "DebateRequest");
+    let outcome = |id: &str| json!({ "id": id, "label": id });
+    let mut body = json!({
+        "task_id": "t",
+        "prediction_context": { "task": {}, "outcomes": [outcome("yes"), outcome("no")] },
+    });
+    assert!(validator.is_valid(&body));
+    body["config"] = json!({ "rounds": 3, "judge_weight": 0.5, "anything": 1 });
+    assert!(validator.is_valid(&body));
+    for (pointer, wrong) in [
+        ("/task_id", json!(3)),
+        ("/config/rounds", json!(11)),
+        ("/config/judge_weight", json!(2)),
+        ("/prediction_context/outcomes", json!([outcome("yes")])),
+    ] {
+        let mut body = body.clone();
+        *body.pointer_mut(pointer).unwrap() = wrong;
+        assert!(!validator.is_valid(&body), "{pointer}");
+    }
+    assert!(!validator.is_valid(&json!({})));
+    let length = &component(&document, "ForecastConfig")["properties"]["max_argument_length"];
+    assert!(
+        length["description"].as_str().unwrap().contains("tokens"),
+        "{length}"
+    );
+}
+
+/// Every format of an export has its media type; JSON is an object, the others are text.
+#[test]
+fn an_export_is_documented_by_format() {
+    let document = document();
+    let response = &document["paths"]["/api/v1/debates/{id}/export"]["get"]["responses"]["200"];
+    let content = response["content"].as_object().unwrap();
+    let types: Vec<(&str, &str)> = content
+        .iter()
+        .map(|(name, content)| (name.as_str(), content["schema"]["type"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        types,
+        [
+            ("application/json", "object"),
+            ("application/yaml", "string"),
+            ("text/markdown", "string"),
+            ("text/html", "string"),
+            ("application/x-ndjson", "string"),
+        ]
+    );
+}

@@ -66,6 +66,16 @@ impl Problem {
         self
     }
 
+    /// The same problem for a client whose body is what the request has at `pointer`.
+    pub(crate) fn relative_to(mut self, pointer: &str) -> Self {
+        for fault in &mut self.faults {
+            if let Some(rest) = fault.at.strip_prefix(pointer) {
+                fault.at = rest.to_owned();
+            }
+        }
+        self
+    }
+
     /// Adds the id of the debate concerned.
     pub(crate) fn about(mut self, debate: Uuid) -> Self {
         self.debate = Some(debate);

@@ -79,7 +79,8 @@ pub(super) async fn create(
             budget: app.context.config.limits.budget(),
             ..DebateSpec::new(&Forecast, String::new(), &input)
         };
-        rest::start(&app, spec, &request).await?
+        let started = rest::start(&app, spec, &request).await;
+        started.map_err(|problem| problem.relative_to("/rules/request"))?
     };
     let id = rest::id_of(&created)?;
     if prefers_async(&headers) {

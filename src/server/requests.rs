@@ -10,11 +10,11 @@ use axum::http::{StatusCode, header};
 use jsonschema::Validator;
 use roundtable_core::usage::Money;
 use roundtable_engine::budget::Budget;
-use roundtable_engine::protocols;
+use roundtable_engine::protocols::{self, forecast};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::App;
 use super::problem::Problem;
@@ -30,13 +30,15 @@ const MAX_INPUT_CHARS: usize = 20_000;
 /// Starts a debate.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = rules_by_protocol)]
 pub(crate) struct NewDebate {
     /// How the debate is played.
     #[serde(default = "first_protocol")]
     #[schemars(extend("enum" = protocols::names()))]
     pub protocol: String,
-    /// The question, or the text to judge.
-    #[schemars(length(min = 1))]
+    /// The question, or the text to judge. Required unless the rules contain it: `parts` of councils, `request` of a forecast.
+    #[serde(default)]
+    #[schemars(length(min = 1), extend("default" = null))]
     pub question: String,
     /// The cast. Defaults to the protocol's own.
     #[serde(default)]
@@ -146,10 +148,26 @@ pub(crate) struct RatingRequest {
     pub comment: Option<String>,
 }
 
-/// A request of the forecasting contract, which validates it.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// A request of the forecasting contract. The protocol validates it, because the contract's rules go beyond a schema.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct DebateRequest(pub Value);
+
+impl JsonSchema for DebateRequest {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        forecast::DebateRequest::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        forecast::DebateRequest::json_schema(generator)
+    }
+}
+
+impl Content for DebateRequest {
+    fn validator() -> Option<&'static Validator> {
+        None
+    }
+}
 
 /// The outcome of a forecast. `null` withdraws an earlier resolution.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -181,6 +199,23 @@ fn rules(generator: &mut SchemaGenerator) -> Schema {
         "default": {},
         "anyOf": inputs.collect::<Vec<_>>(),
     })
+}
+
+/// Adds to the schema which of the inputs belongs to which protocol; without a protocol it is the first one's.
+fn rules_by_protocol(schema: &mut Schema) {
+    let inputs = schema.pointer("/properties/rules/anyOf");
+    let inputs = inputs.and_then(Value::as_array).cloned();
+    let first = first_protocol();
+    let conditions = inputs.into_iter().flatten().map(|input| {
+        let name = input["title"].clone();
+        let mut protocol = json!({ "properties": { "protocol": { "const": name } } });
+        if name != first {
+            protocol["required"] = json!(["protocol"]);
+        }
+        json!({ "if": protocol, "then": { "properties": { "rules": input } } })
+    });
+    let conditions: Vec<Value> = conditions.collect();
+    schema.insert("allOf".into(), conditions.into());
 }
 
 impl NewDebate {
@@ -291,7 +326,6 @@ content!(NewDebate);
 content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);
-content!(DebateRequest);
 content!(ResolutionRequest);
 content!(ResumeRequest, absent: ResumeRequest::default());
 
@@ -329,7 +363,10 @@ impl<T: Content> FromRequest<Arc<App>> for Sent<T> {
     }
 }
 
-fn checked<T: Content>(value: Value) -> Result<T, Problem> {
+fn checked<T: Content>(mut value: Value) -> Result<T, Problem> {
+    if T::validator().is_some() {
+        as_integers(&mut value);
+    }
     if let Some(validator) = T::validator() {
         let faults: Vec<Fault> = validator
             .iter_errors(&value)
@@ -342,6 +379,25 @@ fn checked<T: Content>(value: Value) -> Result<T, Problem> {
         }
     }
     serde_json::from_value(value).map_err(|error| Problem::invalid_at("", error.to_string()))
+}
+
+/// JSON Schema counts `1.0` as an integer; serde does not.
+fn as_integers(value: &mut Value) {
+    /// The largest integer up to which every integer is a float.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64();
+            let whole = whole.filter(|real| real.fract() == 0.0 && real.abs() <= MAX_EXACT);
+            #[expect(clippy::cast_possible_truncation, reason = "a whole number in range")]
+            if let Some(whole) = whole {
+                *value = json!(whole as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_integers),
+        Value::Object(fields) => fields.values_mut().for_each(as_integers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// A message may contain the whole body; keep its beginning and end.

@@ -1,5 +1,3 @@
-use serde_json::json;
-
 use super::*;
 
 fn faults(value: Value) -> Vec<String> {
@@ -40,6 +38,29 @@ fn a_question_alone_is_enough() {
         (spec.protocol.name(), spec.budget),
         ("dialectic", Budget::default())
     );
+}
+
+/// JSON Schema counts 1.0 as an integer.
+#[test]
+fn whole_numbers_may_have_a_decimal_point() {
+    let rating: RatingRequest = checked(json!({ "rating": 1.0 })).unwrap();
+    assert_eq!(rating.rating, 1);
+    let debate = json!({ "question": "Why?", "budget": { "max_tokens": 1.0, "max_cost": 2.0 }, "rules": { "rounds": 3.0 } });
+    let debate: NewDebate = checked(debate).unwrap();
+    assert_eq!(debate.budget.unwrap().max_tokens, Some(1));
+    assert_eq!(debate.budget.unwrap().max_cost, Some(2.0));
+    assert_eq!(debate.rules["rounds"], json!(3));
+    for wrong in [json!(1.5), json!(11.0), json!(1e300), json!(-0.5)] {
+        let problem = checked::<RatingRequest>(json!({ "rating": wrong })).unwrap_err();
+        assert_eq!(problem.faults()[0].at, "/rating", "{wrong}");
+    }
+}
+
+/// The protocol decides whether it needs a question; an empty one is never right.
+#[test]
+fn a_question_may_be_left_out() {
+    let judged: NewDebate = checked(json!({ "protocol": "councils" })).unwrap();
+    assert_eq!(judged.question, "");
 }
 
 /// C-20: a request names a cast; it cannot make the server read a file.

@@ -33,7 +33,8 @@ use crate::store::{self, Created, DebateRow, Page, Rating};
 
 /// Limit on the wait of a request with `Prefer: wait`.
 const MAX_WAIT: Duration = Duration::from_mins(10);
-const MAX_KEY_CHARS: usize = 200;
+/// Limit on an `Idempotency-Key`.
+pub(super) const MAX_KEY_BYTES: usize = 255;
 
 /// The current state of a debate.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -372,13 +373,17 @@ pub(super) fn idempotency_key(
     headers: &HeaderMap,
     caller: Option<&Caller>,
 ) -> Result<Option<String>, Problem> {
-    let Some(value) = headers.get("idempotency-key") else {
+    let mut given = headers.get_all("idempotency-key").iter();
+    let Some(value) = given.next() else {
         return Ok(None);
     };
-    let key = value.to_str().ok().map(str::trim);
-    let key = key.filter(|key| !key.is_empty() && key.len() <= MAX_KEY_CHARS);
-    let key = key.ok_or_else(|| {
-        let message = format!("a key must have 1 to {MAX_KEY_CHARS} ASCII characters");
+    let is_graphic = |key: &&str| key.bytes().all(|byte| byte.is_ascii_graphic());
+    let key = value.to_str().ok().filter(|_| given.next().is_none());
+    let key = key.filter(|key| (1..=MAX_KEY_BYTES).contains(&key.len()));
+    let key = key.filter(is_graphic).ok_or_else(|| {
+        let message = format!(
+            "send one key of 1 to {MAX_KEY_BYTES} printable ASCII characters without spaces"
+        );
         Problem::invalid_at("Idempotency-Key", message)
     })?;
     let owner = caller.and_then(|caller| caller.token);

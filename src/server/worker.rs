@@ -46,7 +46,10 @@ pub(crate) async fn work<E: Future<Output = ()>>(
         () = scheduler.drain(options.grace) => {}
         () = shutdown() => {}
     }
-    scheduler.close(SHUTDOWN_TIMEOUT).await;
+    // Their time to finish was the grace period.
+    scheduler
+        .close(SHUTDOWN_TIMEOUT, std::future::ready(()))
+        .await;
     store.close().await;
     Ok(())
 }

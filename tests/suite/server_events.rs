@@ -267,3 +267,24 @@ fn c09_text_is_batched() {
         "{chunks} events, expected at most {max}"
     );
 }
+
+/// The reconnection time is part of the first event: no message of the stream is without data, not even a keep-alive.
+#[test]
+fn c09_no_message_is_empty() {
+    let home = Home::with(&slow(Duration::from_millis(1)));
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    serving.until(&id, "complete");
+    let reply = serving.get(&format!("/api/v1/debates/{id}/events"));
+    let text = reply.text();
+    let messages: Vec<&str> = text.split("\n\n").filter(|text| !text.is_empty()).collect();
+    assert!(
+        messages[0].starts_with("retry: 1000\nid: "),
+        "{}",
+        messages[0]
+    );
+    assert_eq!(text.matches("retry:").count(), 1);
+    for message in messages {
+        assert!(message.contains("\ndata: {"), "{message}");
+    }
+}

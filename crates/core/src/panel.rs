@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounded::Confidence;
 use crate::convergence::same_option;
+use crate::distinct::distinct;
 use crate::spread::mean;
 use crate::wording;
 
@@ -68,13 +69,14 @@ const fn mix(state: u64) -> u64 {
     state ^ (state >> 31)
 }
 
-/// One reader's strict order of the answers it was shown. Every shown answer has exactly one place; ties are not allowed.
+/// One reader's order of the answers it was shown. Every ranked answer has a place of its own; answers that a normalised
+/// ranking leaves out are tied in the last place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ranking {
     reader: usize,
     /// In the order shown.
     shown: Vec<usize>,
-    /// The best first.
+    /// The ranked answers, the best first.
     order: Vec<usize>,
 }
 
@@ -144,29 +146,56 @@ impl Ranking {
         })
     }
 
+    /// What an invalid ranking does say: the first mention of an answer counts, answers that were not shown are dropped, and
+    /// those left out are tied in the last place. `None` if it ranks none of the answers shown.
+    pub fn normalised(reader: usize, shown: Vec<usize>, order: Vec<usize>) -> Option<Self> {
+        let known = order.into_iter().filter(|answer| shown.contains(answer));
+        let order = distinct(known);
+        (!order.is_empty()).then_some(Self {
+            reader,
+            shown,
+            order,
+        })
+    }
+
     pub const fn reader(&self) -> usize {
         self.reader
     }
 
-    /// The answers, the best first.
+    /// The ranked answers, the best first.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
 
-    /// From 1 for the best.
+    /// The answers without a place of their own, in the order shown.
+    pub fn unranked(&self) -> Vec<usize> {
+        let shown = self.shown.iter().copied();
+        shown
+            .filter(|answer| !self.order.contains(answer))
+            .collect()
+    }
+
+    /// From 1 for the best. Unranked answers share the place after the last ranked one. `None` if it was not shown.
     pub fn place(&self, answer: usize) -> Option<usize> {
-        let index = self.order.iter().position(|ranked| *ranked == answer)?;
+        let ranked = self.order.iter().position(|ranked| *ranked == answer);
+        let index = ranked.or_else(|| self.shown.contains(&answer).then_some(self.order.len()))?;
         Some(index + 1)
     }
 
-    /// The share of the other ranked answers that this reader places below `answer`: `(k - place) / (k - 1)` of `k` ranked
-    /// answers, 1 for the best and 0 for the last. `None` if it was not ranked or was the only one: one answer alone is not
-    /// compared with anything, and a score of one half would pull it towards the middle.
+    /// The share of the other answers that this reader places below `answer`: `(k - place) / (k - 1)` of `k` answers shown, 1
+    /// for the best and 0 for the last. Unranked answers get the mean of the places they share, so every reader gives the
+    /// same sum of scores. `None` if it was not shown or was the only one: one answer alone is not compared with anything, and
+    /// a score of one half would pull it towards the middle.
     #[expect(clippy::cast_precision_loss, reason = "a panel has few answers")]
     pub fn score(&self, answer: usize) -> Option<f64> {
-        let count = self.order.len();
+        let (count, ranked) = (self.shown.len(), self.order.len());
         let place = self.place(answer)?;
-        (count > 1).then(|| (count - place) as f64 / (count - 1) as f64)
+        let below = if place > ranked {
+            (count - ranked - 1) as f64 / 2.0
+        } else {
+            (count - place) as f64
+        };
+        (count > 1).then(|| below / (count - 1) as f64)
     }
 }
 
@@ -201,7 +230,7 @@ impl Pooled {
 }
 
 /// Pools one ranking per reader over answers `0..count` by normalised Borda count: an answer's score is the mean of
-/// [`Ranking::score`] over the readers who ranked it. For the choice of the rule see the [module](self).
+/// [`Ranking::score`] over the readers who were shown it. For the choice of the rule see the [module](self).
 pub fn pool(rankings: &[Ranking], count: usize) -> Pooled {
     let scored: Vec<(Option<f64>, usize)> = (0..count)
         .map(|answer| {
@@ -262,13 +291,16 @@ pub fn agreement(rankings: &[Ranking]) -> Option<f64> {
 /// (concordant pairs - discordant pairs) / pairs (M. Kendall, "A new measure of rank correlation", Biometrika 1938).
 #[expect(clippy::cast_precision_loss, reason = "a panel has few answers")]
 fn kendall_tau(one: &Ranking, other: &Ranking) -> Option<f64> {
-    // In the order of the first reader, each with its place for the second.
-    let places: Vec<usize> = one.order.iter().filter_map(|a| other.place(*a)).collect();
+    let places = |answer: &usize| Some((one.place(*answer)?, other.place(*answer)?));
+    let places: Vec<(usize, usize)> = one.shown.iter().filter_map(places).collect();
     let (mut concordant, mut pairs) = (0_usize, 0_usize);
-    for (index, better) in places.iter().enumerate() {
-        for worse in &places[index + 1..] {
-            concordant += usize::from(better < worse);
-            pairs += 1;
+    for (index, a) in places.iter().enumerate() {
+        for b in &places[index + 1..] {
+            // Two unranked answers of a reader are not compared.
+            if a.0 != b.0 && a.1 != b.1 {
+                concordant += usize::from((a.0 < b.0) == (a.1 < b.1));
+                pairs += 1;
+            }
         }
     }
     (pairs > 0).then(|| 2.0 * concordant as f64 / pairs as f64 - 1.0)
@@ -298,7 +330,7 @@ impl PositionalBias {
 /// fewer than three readers who ranked at least two answers.
 ///
 /// A reader of `k` answers without bias puts the first and the last on two random places. The variance of the difference is
-/// then `k (k + 1) / (6 (k - 1)^2)`.
+/// then `k (k + 1) / (6 (k - 1)^2)`; less if answers are tied, so the error is not too small.
 #[expect(clippy::cast_precision_loss, reason = "a panel has few readers")]
 pub fn positional_bias(rankings: &[Ranking]) -> Option<PositionalBias> {
     let (mut differences, mut variance) = (Vec::new(), 0.0);
@@ -306,7 +338,7 @@ pub fn positional_bias(rankings: &[Ranking]) -> Option<PositionalBias> {
         if let [first, .., last] = ranking.shown.as_slice()
             && let (Some(first), Some(last)) = (ranking.score(*first), ranking.score(*last))
         {
-            let k = ranking.order.len() as f64;
+            let k = ranking.shown.len() as f64;
             differences.push(first - last);
             variance += k * (k + 1.0) / (6.0 * (k - 1.0).powi(2));
         }

@@ -83,6 +83,42 @@ fn n02_an_invalid_ranking_lists_every_problem() {
     assert_eq!(missing.to_string(), "invalid ranking: missing: 1");
 }
 
+/// The first mention counts, answers that were not shown are dropped, and those left out share the last places with the mean of
+/// their scores.
+#[test]
+fn n03_an_incomplete_ranking_is_normalised() {
+    let shown = vec![3, 1, 2, 4];
+    let one_missing = Ranking::normalised(0, shown.clone(), vec![3, 1, 3, 4]).unwrap();
+    assert_eq!(one_missing.order(), [3, 1, 4]);
+    assert_eq!(one_missing.unranked(), [2]);
+    let scores = |ranking: &Ranking| [3, 1, 4, 2].map(|answer| ranking.score(answer).unwrap());
+    let thirds = |ranking: &Ranking| scores(ranking).map(|score| score * 3.0);
+    for (found, expected) in thirds(&one_missing).into_iter().zip([3.0, 2.0, 1.0, 0.0]) {
+        assert!(is_near(found, expected));
+    }
+
+    let two_missing = Ranking::normalised(0, shown.clone(), vec![3, 3, 0, 9, 1]).unwrap();
+    assert_eq!(two_missing.order(), [3, 1]);
+    assert_eq!(two_missing.unranked(), [2, 4]);
+    for (found, expected) in thirds(&two_missing).into_iter().zip([3.0, 2.0, 0.5, 0.5]) {
+        assert!(is_near(found, expected));
+    }
+    assert_eq!(two_missing.place(4), Some(3));
+    assert_eq!((two_missing.place(0), two_missing.score(0)), (None, None));
+
+    // The two unranked answers are not compared: the five other pairs agree.
+    assert_eq!(agreement(&[one_missing, two_missing.clone()]), Some(1.0));
+    let pooled = pool(&[two_missing], 5);
+    assert_eq!(pooled.ties, [[2, 4]]);
+    assert_eq!(places(&pooled), [None, Some(2), Some(3), Some(1), Some(3)]);
+
+    assert_eq!(Ranking::normalised(0, shown.clone(), vec![0, 9]), None);
+    assert_eq!(Ranking::normalised(0, shown, Vec::new()), None);
+    // A valid ranking stays as it is.
+    let valid = Ranking::normalised(0, vec![1, 2], vec![2, 1]);
+    assert_eq!(valid, Ranking::new(0, vec![1, 2], vec![2, 1]).ok());
+}
+
 /// Four models that all prefer 0 to 1 to 2 to 3. Answer 1 is first for reader 0 and second of three for readers 2 and 3:
 /// (1 + 1/2 + 1/2) / 3.
 #[test]

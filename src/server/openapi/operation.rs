@@ -6,6 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::JSON;
+use crate::server::rest::MAX_KEY_BYTES;
 
 /// Errors of every operation: malformed request, missing token, insufficient scope, unknown host, rate limit, internal error,
 /// unavailable store.
@@ -33,8 +34,8 @@ pub(super) struct Body {
 pub(super) struct Response {
     pub(super) status: u16,
     pub(super) description: &'static str,
-    /// Media type and schema.
-    pub(super) content: Option<(&'static str, Value)>,
+    /// Schema by media type.
+    pub(super) content: Vec<(&'static str, Value)>,
 }
 
 impl Response {
@@ -42,7 +43,7 @@ impl Response {
         Self {
             status,
             description,
-            content: Some((JSON, schema)),
+            content: vec![(JSON, schema)],
         }
     }
 
@@ -50,7 +51,7 @@ impl Response {
         Self {
             status,
             description,
-            content: None,
+            content: Vec::new(),
         }
     }
 }
@@ -145,8 +146,8 @@ pub(super) fn describe(operation: Operation, problem: &Value) -> Value {
     let mut responses = Map::new();
     for response in operation.responses {
         let mut described = json!({ "description": response.description });
-        if let Some((media_type, schema)) = response.content {
-            described["content"] = json!({ media_type: { "schema": schema } });
+        for (media_type, schema) in response.content {
+            described["content"][media_type] = json!({ "schema": schema });
         }
         responses.insert(response.status.to_string(), described);
     }
@@ -192,7 +193,7 @@ pub(super) fn idempotency_key() -> Value {
     header_parameter(
         "Idempotency-Key",
         "Requests with the same key and content create one debate.",
-        &json!({ "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" }),
+        &json!({ "type": "string", "minLength": 1, "maxLength": MAX_KEY_BYTES, "pattern": "^[!-~]+$" }),
     )
 }
 

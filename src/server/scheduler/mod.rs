@@ -6,6 +6,7 @@
 //! All work that outlives a request is spawned here. `runner` plays one debate, `commands` acts on one for a client,
 //! `cluster` shares the work with other processes.
 
+mod call_gate;
 mod cluster;
 mod commands;
 mod runner;
@@ -33,10 +34,15 @@ use crate::failure::Failure;
 use crate::setup::{PreparedDebate, ProgressSink};
 use crate::store::{CreateRequest, Created, Lease, LeaseError, Store, StoreError};
 
+use call_gate::CallGate;
 pub(crate) use cluster::Work;
 
 /// A released lease becomes visible to other processes a moment later.
 const RELEASE_DELAY: Duration = Duration::from_millis(50);
+
+/// How long model calls in flight may take to finish when the process closes.
+pub(crate) const CALL_GRACE: Duration = Duration::from_secs(3);
+const DRAIN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -54,6 +60,8 @@ pub(crate) struct Scheduler {
     changes: watch::Sender<u64>,
     tasks: TaskTracker,
     closing: CancellationToken,
+    /// Cancelled when calls in flight are dropped too.
+    dropping_calls: CancellationToken,
     /// Debates that other processes run may have new entries.
     notifiers: Notifiers,
     /// The shared queue may have work.
@@ -77,6 +85,7 @@ struct SchedulerState {
 /// A running or queued debate.
 struct ActiveDebate {
     feed: Arc<Feed>,
+    calls: Arc<CallGate>,
     cancel: CancellationToken,
     table: OnceLock<Arc<Table>>,
     /// Cancelled when `table` is set.
@@ -207,6 +216,7 @@ impl Scheduler {
             work_available: Notify::new(),
             backoff_until: Mutex::new(Instant::now()),
             draining: CancellationToken::new(),
+            dropping_calls: CancellationToken::new(),
         })
     }
 
@@ -321,11 +331,32 @@ impl Scheduler {
         }
     }
 
-    /// Starts nothing more. Running debates stay `running` in the store and are resumed at the next start.
-    pub(crate) async fn close(&self, deadline: Duration) {
+    /// Starts nothing more. Model calls in flight get [`CALL_GRACE`] to finish, or until `hurry` resolves. Running debates stay
+    /// `running` in the store and are resumed at the next start.
+    pub(crate) async fn close(&self, deadline: Duration, hurry: impl Future<Output = ()>) {
         self.closing.cancel();
         self.tasks.close();
+        let finished = tokio::time::timeout(CALL_GRACE, self.tasks.wait());
+        tokio::select! {
+            biased;
+            _ = finished => {}
+            () = hurry => {}
+        }
+        self.dropping_calls.cancel();
         let _ = tokio::time::timeout(deadline, self.tasks.wait()).await;
+    }
+
+    /// Waits until the answers of all calls in flight are journaled, or until they are dropped.
+    async fn calls_finished(&self, debate: &ActiveDebate) {
+        let finished = async {
+            while !debate.calls.is_drained(debate.feed.lock().turns.len()) {
+                tokio::time::sleep(DRAIN_POLL_INTERVAL).await;
+            }
+        };
+        tokio::select! {
+            () = finished => {}
+            () = self.dropping_calls.cancelled() => {}
+        }
     }
 
     pub(crate) fn closing(&self) -> &CancellationToken {
@@ -379,6 +410,7 @@ impl Scheduler {
         let kind = slot.kind.take();
         let debate = Arc::new(ActiveDebate {
             feed: Feed::new(),
+            calls: CallGate::new(self.closing.clone()),
             cancel: CancellationToken::new(),
             table: OnceLock::new(),
             table_ready: CancellationToken::new(),

@@ -26,10 +26,14 @@ impl Scheduler {
             let id = job.id;
             let budget = job.budget();
             let mut retry = false;
+            let closed = async {
+                scheduler.closing.cancelled().await;
+                scheduler.calls_finished(&debate).await;
+            };
             tokio::select! {
                 biased;
                 // It stays `running` in the store, and the next server process resumes it.
-                () = scheduler.closing.cancelled() => {}
+                () = closed => {}
                 outcome = scheduler.run(job, &debate) => {
                     if let Err(failure) = &outcome {
                         scheduler.back_off();
@@ -115,9 +119,12 @@ impl Scheduler {
     async fn play(
         &self,
         lease: &Lease,
-        prepared: PreparedDebate,
+        mut prepared: PreparedDebate,
         debate: &ActiveDebate,
     ) -> Result<Arc<End>, PlayError> {
+        let models = prepared.seat_models.into_iter();
+        let models = models.map(|(seat, model)| (seat, debate.calls.guard(model)));
+        prepared.seat_models = models.collect();
         let journal = lease.journal();
         let cancel = debate.cancel.clone();
         let (table, protocol) = setup::open_table(&self.context, prepared, journal, cancel)

@@ -12,6 +12,7 @@ mod extras;
 mod facts;
 mod input;
 mod prompt_inputs;
+mod remarks;
 mod replies;
 mod report;
 mod request;

@@ -140,7 +140,8 @@ async fn rank(table: &Table, state: &mut PanelState) -> Result<(), Halt> {
             )
             .choices("answer", reader.labels())
             .items("ranking", reader.labels().len())
-            .demand(|reply: &RankedAnswers| view.ranking_faults(reader, reply))
+            .demand(|reply: &RankedAnswers| view.unusable_ranking(reader, reply))
+            .check(|reply: &RankedAnswers| view.ranking_faults(reader, reply))
             .send()
             .await?;
         Ok((reader.clone(), turn))

@@ -329,9 +329,10 @@ async fn n03_ranks_are_pooled_with_their_agreement() {
     assert_eq!(state_in(&journal), State::Complete);
 }
 
-/// N-03: a ranking that misses an answer is sent back once; after that the reader is absent and the others count.
+/// N-03: a ranking that repeats an answer is sent back once; after that its first mentions count, and the answer that it misses
+/// is last. The panel is complete.
 #[tokio::test]
-async fn n03_an_invalid_ranking_is_sent_back_once_and_then_left_out() {
+async fn n03_a_ranking_with_a_repeated_answer_is_sent_back_once_and_then_normalised() {
     let script = Script {
         careless: &["second"],
         ..Script::default()
@@ -340,20 +341,30 @@ async fn n03_an_invalid_ranking_is_sent_back_once_and_then_left_out() {
     let prompts = models.prompts("second", "panel_ranking");
     assert_eq!(prompts.len(), 2);
     assert!(prompts[1].contains("The ranking lacks") && prompts[1].contains("more than once"));
-    assert_eq!(verdict.ranking.unwrap().readers.len(), 3);
-    let readers: Vec<usize> = verdict
-        .answers
+    let readers = verdict.ranking.unwrap().readers;
+    assert_eq!(readers.len(), 4);
+    let careless = readers.iter().find(|reader| reader.seat == "second");
+    let careless = careless.unwrap();
+    let ranked: Vec<&str> = careless
+        .ranking
         .iter()
-        .map(|answer| answer.readers)
+        .map(|ranked| ranked.answer.as_str())
         .collect();
+    assert_eq!((ranked.len(), careless.unranked.len()), (2, 1));
+    let (twice, last) = (ranked[0], &careless.unranked[0]);
+    assert_ne!(ranked[1], twice);
+    assert!(!ranked.contains(&last.as_str()));
     assert_eq!(
-        readers,
-        [2, 2, 2, 3],
-        "the second seat's own answer keeps all its readers"
+        verdict.remarks,
+        [format!(
+            "second: it ranked {twice} more than once, and the first mention counts; it left out {last}, which counts as \
+             ranked last"
+        )]
     );
-    assert_eq!(verdict.missing.len(), 1);
-    assert!(verdict.confidence < verdict.confidence_stated);
-    assert_eq!(state_in(&journal), State::Partial);
+    assert!(verdict.answers.iter().all(|answer| answer.readers == 3));
+    assert_eq!(verdict.missing, []);
+    assert_eq!(verdict.confidence, verdict.confidence_stated);
+    assert_eq!(state_in(&journal), State::Complete);
 }
 
 /// N-04: the chair sees all answers with their scores, and its points can only name labels that exist.

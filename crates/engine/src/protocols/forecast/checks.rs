@@ -50,6 +50,6 @@ pub(super) fn too_few_precedents(reply: &Argument) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{dated} precedent(s) with a date and an outcome; at least {REQUIRED_PRECEDENTS} are needed. Name only events that happened."
+        "{dated} of at least {REQUIRED_PRECEDENTS} required precedents are past events with a date and an outcome."
     )]
 }

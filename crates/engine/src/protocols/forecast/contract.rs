@@ -7,17 +7,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// A request of the forecasting contract. Unknown fields are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["task_id", "prediction_context"]))]
 pub struct DebateRequest {
+    /// The caller's own id for the question.
+    #[schemars(length(min = 1))]
     pub task_id: String,
     pub prediction_context: PredictionContext,
     pub config: Config,
 }
 
+/// The question, its outcomes, and what is known about it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["task", "outcomes"]))]
 pub struct PredictionContext {
-    /// The original prediction task: any object.
+    /// The original prediction task: any object. The question is its `raw_query`, `question`, `title` or `description`;
+    /// `timeframe.end` is the day after which the outcome is known, and `type` the field of the question.
     pub task: Map<String, Value>,
+    /// Exactly one of them will happen.
+    #[schemars(length(min = 2, max = 20))]
     pub outcomes: Vec<Outcome>,
     pub key_variables: Vec<KeyVariable>,
     pub simulation_summary: Option<SimulationSummary>,
@@ -25,22 +34,31 @@ pub struct PredictionContext {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ForecastOutcome", extend("required" = ["id", "label"]))]
 pub struct Outcome {
+    #[schemars(length(min = 1))]
     pub id: String,
+    #[schemars(length(min = 1))]
     pub label: String,
     pub description: String,
 }
 
+/// A variable that the outcome depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["name"]))]
 pub struct KeyVariable {
+    #[schemars(length(min = 1))]
     pub name: String,
     pub category: Value,
     pub importance: Value,
     pub current_value: Value,
 }
 
+/// The result of a simulation, which the forecast is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = []))]
 pub struct SimulationSummary {
+    /// The probabilities sum to 1; an outcome that is left out has none.
     pub final_distribution: Vec<OutcomeProbability>,
     pub key_findings: Vec<String>,
 }
@@ -51,7 +69,9 @@ pub struct OutcomeProbability {
     pub probability: Probability,
 }
 
+/// What is known about the question, and what is not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("required" = []))]
 pub struct DataSummary {
     pub region: Option<String>,
     pub timeframe: Option<Timeframe>,
@@ -66,12 +86,24 @@ pub struct Timeframe {
     pub end: Option<String>,
 }
 
+/// How the debate is played.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ForecastConfig", extend("required" = []))]
 pub struct Config {
+    /// The number of rounds.
+    #[schemars(range(min = 1, max = 10), extend("default" = 3))]
     pub rounds: u32,
+    /// The roles that take part, by name. Defaults to all roles of the cast.
+    #[schemars(length(min = 2))]
     pub roles: Vec<String>,
+    /// The maximum length of an argument, in tokens.
+    #[schemars(range(min = 100, max = 4000), extend("default" = 500))]
     pub max_argument_length: u32,
+    /// The criteria by which arguments are scored. `scoring_weights`, an object from criterion to number, gives their weights.
+    #[schemars(length(max = 10))]
     pub scoring_criteria: Vec<String>,
+    /// The judge's weight against the mean of all roles.
+    #[schemars(extend("default" = 0.6))]
     pub judge_weight: Probability,
 }
 

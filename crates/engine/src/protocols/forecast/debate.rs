@@ -8,6 +8,7 @@ use roundtable_core::format::percent;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{Phase, Precedent};
+use super::remarks;
 use super::replies::{Argument, Scoring, Synthesis};
 use super::rules::{Rules, argues};
 use super::text_budget::{clipped, estimate_tokens, fit_lines};
@@ -209,14 +210,6 @@ impl<'r> Debate<'r> {
         let Ok(distribution) = reply.distribution(&self.outcomes) else {
             return;
         };
-        let given = reply.probabilities.values();
-        let sum: f64 = given.map(|probability| probability.value()).sum();
-        if (sum - 1.0).abs() > 0.02 {
-            self.remarks.push(format!(
-                "{}: the probabilities summed to {sum:.2} and were scaled to 1",
-                point_id(role, round)
-            ));
-        }
         let turn = ArgumentTurn {
             reply,
             distribution,
@@ -331,8 +324,11 @@ impl<'r> Debate<'r> {
         self.synthesis.as_ref()
     }
 
-    pub fn remarks(&self) -> &[String] {
-        &self.remarks
+    /// The remarks of single arguments, then those about several of them, one line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let arguments = self.arguments();
+        let common = remarks::common(&arguments, &self.outcomes, &self.role_names());
+        self.remarks.iter().cloned().chain(common).collect()
     }
 
     pub fn precedents(&self) -> Vec<&Precedent> {

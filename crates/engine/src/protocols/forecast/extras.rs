@@ -33,7 +33,10 @@ pub struct Extras {
     pub confidence_stated: Option<Confidence>,
     pub ensemble_weight: f64,
     pub judge: JudgePart,
-    /// Roles without any argument.
+    /// The round of the judge's last argument, whose probabilities count.
+    #[serde(default)]
+    pub judge_round: Option<u32>,
+    /// Roles without an argument in any round. `missing` lists single arguments.
     pub absent_roles: Vec<String>,
     pub consensus_by_outcome: BTreeMap<String, f64>,
     /// A second forecast, independent of `probability_distribution`.
@@ -57,6 +60,8 @@ pub struct Extras {
 #[serde(rename_all = "snake_case")]
 pub enum JudgePart {
     Spoke,
+    /// The judge spoke until `judge_round`, but gave no closing argument.
+    NoClosing,
     /// The judge never answered: the probability is the consensus alone.
     Absent,
     /// The request has no judge: the probability is the consensus alone.
@@ -142,10 +147,16 @@ impl Extras {
         let rules = debate.rules();
         let latest = debate.latest_arguments();
         let present: Vec<&str> = latest.iter().map(|argument| argument.role).collect();
-        let judge = match debate.judge() {
-            None => JudgePart::NotAsked,
-            Some(judge) if present.contains(&judge.name.as_str()) => JudgePart::Spoke,
-            Some(_) => JudgePart::Absent,
+        let judge = debate.judge();
+        let judge_round = judge.and_then(|judge| {
+            let own = latest.iter().find(|argument| argument.role == judge.name);
+            own.map(|argument| argument.round)
+        });
+        let judge = match (judge, judge_round) {
+            (None, _) => JudgePart::NotAsked,
+            (Some(_), None) => JudgePart::Absent,
+            (Some(_), Some(round)) if round < rules.rounds => JudgePart::NoClosing,
+            (Some(_), Some(_)) => JudgePart::Spoke,
         };
         let stated = mean_confidence(&latest);
         let agreement = outcome_agreement(&distributions(&latest));
@@ -157,6 +168,7 @@ impl Extras {
             confidence_stated: stated,
             ensemble_weight: DEBATE_WEIGHT,
             judge,
+            judge_round,
             absent_roles: roles
                 .filter(|role| !present.contains(&role.as_str()))
                 .collect(),
@@ -173,7 +185,7 @@ impl Extras {
             resolves_on: rules.resolves_on,
             ending: run.ending,
             missing: run.missing,
-            remarks: debate.remarks().to_vec(),
+            remarks: debate.remarks(),
         }
     }
 }

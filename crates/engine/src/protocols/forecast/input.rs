@@ -66,6 +66,9 @@ pub(super) fn validate(
         let message = format!("the notes have {count} tokens; the limit is {limit}");
         faults.push(Fault::new("/rules/context", message));
     }
+    if input.request.is_none() {
+        faults.extend(crate::protocol::check_question(&request.question, limit).err());
+    }
     let cast = request.cast.as_deref().unwrap_or(Forecast::CAST);
     let cast = load_cast(context.data, cast)
         .map_err(|error| faults.push(Fault::new("/cast", error.to_string())))
@@ -78,13 +81,10 @@ pub(super) fn validate(
     let contract_request = contract_request(input, &request.question);
     let planned = cast.and_then(|cast| {
         plan(&contract_request, &cast, forecast_context)
-            .map_err(|found| {
-                let is_own = input.request.is_some();
-                faults.extend(found.iter().map(|fault| named(fault, is_own)));
-            })
+            .map_err(|found| faults.extend(found.iter().map(|fault| named(input, fault))))
             .ok()
     });
-    if let Some(planned) = &planned {
+    if let Some(planned) = planned.as_ref().filter(|_| input.request.is_some()) {
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
     match planned {
@@ -95,27 +95,6 @@ pub(super) fn validate(
             planned.rules,
         )),
         _ => Err(faults),
-    }
-}
-
-/// A fault of the request under the name that the caller used: the request's own, or that of the input.
-fn named(fault: &super::request::Fault, is_own_request: bool) -> Fault {
-    const INPUTS: [(&str, &str); 4] = [
-        ("/prediction_context/outcomes", "outcomes"),
-        ("/prediction_context/task/timeframe/end", "resolves"),
-        ("/prediction_context/task/type", "domain"),
-        ("/config/", ""),
-    ];
-    let input = INPUTS.iter().find_map(|(pointer, input)| {
-        let rest = fault.at.strip_prefix(pointer)?;
-        Some(format!("{input}{rest}"))
-    });
-    match input {
-        Some(input) if !is_own_request => Fault::new(
-            format!("/rules/{input}"),
-            format!("{input}: {}", fault.problem),
-        ),
-        _ => Fault::new(fault.at.clone(), fault.to_string()),
     }
 }
 
@@ -138,43 +117,97 @@ fn contract_request(input: &Input, question: &str) -> Value {
         })
     };
     let mut request = input.request.clone().unwrap_or_else(from_question);
-    let timeframe = ["prediction_context", "task", "timeframe", "end"];
-    let overrides: [(&[&str], Value); 6] = [
-        (&["config", "rounds"], json!(input.rounds)),
-        (&["config", "roles"], json!(input.roles)),
-        (&["config", "judge_weight"], json!(input.judge_weight)),
-        (
-            &["config", "max_argument_length"],
-            json!(input.max_argument_length),
-        ),
-        (&["prediction_context", "task", "type"], json!(input.domain)),
-        (&timeframe, json!(input.resolves)),
-    ];
-    for (path, value) in overrides {
-        if !value.is_null() {
-            set(&mut request, path, value);
-        }
+    for (_, pointer, value) in overrides(input) {
+        set(&mut request, pointer, value);
     }
     request
 }
 
+/// The inputs that replace values of the request: name, pointer into the request, value.
+fn overrides(input: &Input) -> Vec<(&'static str, &'static str, Value)> {
+    let mut overrides = vec![
+        ("rounds", "/config/rounds", json!(input.rounds)),
+        ("roles", "/config/roles", json!(input.roles)),
+        (
+            "judge_weight",
+            "/config/judge_weight",
+            json!(input.judge_weight),
+        ),
+        (
+            "max_argument_length",
+            "/config/max_argument_length",
+            json!(input.max_argument_length),
+        ),
+        (
+            "domain",
+            "/prediction_context/task/type",
+            json!(input.domain),
+        ),
+        (
+            "resolves",
+            "/prediction_context/task/timeframe/end",
+            json!(input.resolves),
+        ),
+    ];
+    overrides.retain(|(_, _, value)| !value.is_null());
+    overrides
+}
+
+/// A fault of the contract's request, as a fault of the input that the request was made from.
+fn named(input: &Input, fault: &super::Fault) -> Fault {
+    let at = pointer(input, &fault.at);
+    // These problems are predicates: they need their subject.
+    let is_predicate = ["is ", "has ", "must "]
+        .iter()
+        .any(|verb| fault.problem.starts_with(verb));
+    let name = at.trim_start_matches("/rules/request/");
+    let name = name.trim_start_matches("/rules/").trim_matches('/');
+    if fault.at.starts_with('/') && (!is_predicate || name.is_empty()) {
+        Fault::new(at, fault.problem.clone())
+    } else if fault.at.starts_with('/') {
+        Fault::new(at.as_str(), format!("{name} {}", fault.problem))
+    } else {
+        Fault::new("/cast", fault.to_string())
+    }
+}
+
+/// Where the caller wrote the value that is at this pointer of the contract's request.
+fn pointer(input: &Input, at: &str) -> String {
+    let below = |pointer: &str| {
+        let rest = at.strip_prefix(pointer)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
+    };
+    let mut overrides = overrides(input).into_iter();
+    let replaced =
+        overrides.find_map(|(name, pointer, _)| Some(format!("/rules/{name}{}", below(pointer)?)));
+    let from_question = || {
+        let outcomes = below("/prediction_context/outcomes");
+        let outcomes = outcomes.map(|rest| format!("/rules/outcomes{rest}"));
+        outcomes.unwrap_or_else(|| format!("/rules{at}"))
+    };
+    replaced.unwrap_or_else(|| match &input.request {
+        Some(_) => format!("/rules/request{}", at.trim_end_matches('/')),
+        None => from_question(),
+    })
+}
+
 /// Writes a value into nested objects and creates missing ones. Anything that is not an object is left for the reader of
 /// the request to reject.
-fn set(object: &mut Value, path: &[&str], value: Value) {
-    let Some((last, parents)) = path.split_last() else {
+fn set(object: &mut Value, pointer: &str, value: Value) {
+    let Some((parents, last)) = pointer.rsplit_once('/') else {
         return;
     };
     let mut target = object;
-    for name in parents {
+    for name in parents.split('/').skip(1) {
         let Some(fields) = target.as_object_mut() else {
             return;
         };
         target = fields
-            .entry((*name).to_owned())
+            .entry(name.to_owned())
             .or_insert_with(|| Value::Object(Map::new()));
     }
     if let Some(fields) = target.as_object_mut() {
-        fields.insert((*last).to_owned(), value);
+        fields.insert(last.to_owned(), value);
     }
 }
 

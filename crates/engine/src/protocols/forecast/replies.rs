@@ -176,8 +176,8 @@ impl Reply for Argument {
             }
         };
         list("Evidence", &self.evidence);
-        list("Rebuts", &self.rebuts);
-        list("Refers to", &self.refers_to);
+        list("Rebuts", &distinct(self.rebuts.iter().cloned()));
+        list("Refers to", &distinct(self.refers_to.iter().cloned()));
         for precedent in &self.precedents {
             let _ = write!(
                 text,

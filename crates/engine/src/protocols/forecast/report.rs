@@ -9,7 +9,7 @@ use super::extras::{Extras, JudgePart};
 use super::resolution::{Scored, resolution_of, scored};
 use super::result::ForecastSnapshot;
 use super::rules::Rules;
-use super::verdict::Verdict;
+use super::verdict::{Ending, Verdict};
 use crate::event::{Entry, State};
 use crate::remarks::for_people;
 use crate::report::{
@@ -218,17 +218,36 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
 }
 
 fn judge_note(extras: &Extras) -> Option<Block> {
-    match extras.judge {
-        JudgePart::Spoke => None,
-        JudgePart::Absent => Some(Block::note(
-            "The judge did not answer: the forecast is the roles' consensus alone.",
+    let was_stopped = extras.ending != Ending::Played;
+    let (text, tone) = match (extras.judge, extras.judge_round) {
+        (JudgePart::Spoke, _) => return None,
+        (JudgePart::Absent, _) if was_stopped => (
+            "The debate stopped before the judge spoke: the probabilities are the mean of the roles so far.".into(),
             Tone::Caution,
-        )),
-        JudgePart::NotAsked => Some(Block::note(
-            "The request has no judge: the forecast is the roles' consensus alone.",
+        ),
+        (JudgePart::Absent, _) => (
+            "The judge did not answer: the forecast is the roles' consensus alone.".into(),
+            Tone::Caution,
+        ),
+        (JudgePart::NoClosing, round) => {
+            let round = round.unwrap_or_default();
+            let why = if was_stopped {
+                "the debate stopped before its closing argument"
+            } else {
+                "gave no closing argument"
+            };
+            let joint = if was_stopped { ", and " } else { " and " };
+            (
+                format!("The judge spoke until round {round}{joint}{why}: its probabilities of round {round} count."),
+                Tone::Caution,
+            )
+        }
+        (JudgePart::NotAsked, _) => (
+            "The request has no judge: the forecast is the roles' consensus alone.".into(),
             Tone::Quiet,
-        )),
-    }
+        ),
+    };
+    Some(Block::note(text, tone))
 }
 
 /// The debate's forecast next to that of the first round, the accuracy pool and the baselines.

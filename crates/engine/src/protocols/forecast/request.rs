@@ -409,7 +409,7 @@ impl Reader {
         if !field.is_given() {
             return default;
         }
-        let number = field.value.and_then(Value::as_u64);
+        let number = field.value.and_then(whole_number);
         if let Some(number) = number.filter(|number| range.contains(number)) {
             return number;
         }
@@ -418,6 +418,21 @@ impl Reader {
         self.fault(field, problem);
         default
     }
+}
+
+/// JSON Schema counts `3.0` as an integer.
+fn whole_number(value: &Value) -> Option<u64> {
+    let whole = || {
+        let number = value.as_f64()?;
+        let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a whole number within the range of u32"
+        )]
+        is_whole.then_some(number as u64)
+    };
+    value.as_u64().or_else(whole)
 }
 
 #[cfg(test)]

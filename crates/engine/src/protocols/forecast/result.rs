@@ -92,7 +92,7 @@ impl<'j> ForecastSnapshot<'j> {
         let status = DebateStatus::of(entries);
         let verdict = status
             .verdict()
-            .unwrap_or_else(|| verdict_so_far(&rules, setup, entries));
+            .unwrap_or_else(|| verdict_so_far(&rules, setup, entries, ending_of(status.state)));
         Some(Self {
             setup,
             rules,
@@ -102,8 +102,17 @@ impl<'j> ForecastSnapshot<'j> {
     }
 }
 
-/// The verdict of a debate that still runs.
-fn verdict_so_far(rules: &Rules, setup: &Setup, entries: &[Entry]) -> Verdict {
+/// How a debate without a verdict ended.
+fn ending_of(state: State) -> Ending {
+    match state {
+        State::Queued | State::Running | State::Waiting => Ending::Running,
+        State::Cancelled | State::Interrupted => Ending::Cancelled,
+        State::Failed | State::Complete | State::Partial => Ending::Failed,
+    }
+}
+
+/// The verdict of a debate that still runs, or stopped without one.
+fn verdict_so_far(rules: &Rules, setup: &Setup, entries: &[Entry], ending: Ending) -> Verdict {
     let mut debate = Debate::new(rules, &setup.seats);
     let mut missing: BTreeMap<String, Missing> = BTreeMap::new();
     let mut asked = 0;
@@ -123,7 +132,7 @@ fn verdict_so_far(rules: &Rules, setup: &Setup, entries: &[Entry]) -> Verdict {
         }
     }
     let run = RunInfo {
-        ending: Ending::Running,
+        ending,
         missing: missing.into_values().collect(),
         asked,
         spent: Totals::of(entries).debate,

@@ -26,6 +26,10 @@ pub enum Ending {
     Played,
     /// With the limit that was reached.
     Budget(String),
+    /// Cancelled or interrupted: the result is what there was until then.
+    Cancelled,
+    /// Stopped by an error, which is the reason of the debate's end.
+    Failed,
 }
 
 impl Ending {
@@ -34,6 +38,8 @@ impl Ending {
             Self::Running => "running",
             Self::Played => "played",
             Self::Budget(_) => "budget",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
         }
     }
 }
@@ -61,7 +67,7 @@ impl RunInfo {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     pub final_answer: Option<String>,
-    /// `played`, `budget` or `running`.
+    /// `played`, `budget`, `cancelled`, `failed` or `running`.
     pub stop_reason: String,
     pub debate_log: DebateLog,
     pub consensus_score: Option<f64>,
@@ -136,7 +142,7 @@ impl Verdict {
             is_there: !self.probability_distribution.is_empty(),
             ran_out: match &self.roundtable.ending {
                 Ending::Budget(limit) => Some(limit),
-                Ending::Played | Ending::Running => None,
+                Ending::Played | Ending::Running | Ending::Cancelled | Ending::Failed => None,
             },
             missing: &self.roundtable.missing,
         }

@@ -51,7 +51,8 @@ fn finished(verdict: Verdict) -> Report {
         sections.push(Section::main("Answers", vec![Block::Opposed { positions }]));
     }
     if let Some(ranking) = &verdict.ranking {
-        sections.push(ranking_section(&verdict.answers, ranking));
+        let remarks = &verdict.remarks;
+        sections.push(ranking_section(&verdict.answers, ranking, remarks));
     }
     Report {
         facts: facts(&verdict),
@@ -172,7 +173,7 @@ fn side_by_side(answer: &PanelAnswer) -> Position {
     }
 }
 
-fn ranking_section(answers: &[PanelAnswer], ranking: &PanelRanking) -> Section {
+fn ranking_section(answers: &[PanelAnswer], ranking: &PanelRanking, remarks: &[String]) -> Section {
     let columns = ["#place", "answer", "seat", "model", "#score", "#readers"];
     let table = answers
         .iter()
@@ -213,10 +214,11 @@ fn ranking_section(answers: &[PanelAnswer], ranking: &PanelRanking) -> Section {
             bias.difference, bias.standard_error
         ));
     }
-    let notes = notes.into_iter().map(|text| Block::Note {
-        text,
-        tone: Tone::Quiet,
-    });
-    let blocks = std::iter::once(Block::Table(table)).chain(notes);
+    let notes = notes.into_iter().map(|text| Block::note(text, Tone::Quiet));
+    let remarks = remarks.iter();
+    let remarks = remarks.map(|remark| Block::note(sentence(remark), Tone::Caution));
+    let blocks = std::iter::once(Block::Table(table))
+        .chain(notes)
+        .chain(remarks);
     Section::side("Ranking", blocks.collect())
 }

@@ -1,7 +1,7 @@
 //! The state of a panel: answers, rankings, conclusion. One fold, used while the panel runs and on replay.
 
 use roundtable_core::panel::{
-    BlindAnswer, Pooled, Ranking, Unanimous, pool, shuffled_order, unanimous,
+    BlindAnswer, InvalidRanking, Pooled, Ranking, Unanimous, pool, shuffled_order, unanimous,
 };
 use serde::{Deserialize, Serialize};
 
@@ -106,9 +106,9 @@ impl PanelState {
             .sort_by_key(|answer| panelists.iter().position(|seat| *seat == answer.seat));
     }
 
-    /// Keeps a valid ranking. An invalid one was sent back, so the step has failed and never gets here.
+    /// Keeps a ranking, normalised. One without any of the answers was sent back, so the step has failed and never gets here.
     pub fn add_ranking(&mut self, reader: Reader, reply: RankedAnswers) {
-        if let Ok(ranking) = self.ranking_of(&reader, &reply) {
+        if let Some(ranking) = self.normalised_ranking(&reader, &reply) {
             self.rankings.push(SeatRanking {
                 reader,
                 reply,
@@ -223,11 +223,7 @@ impl PanelState {
         let Err(invalid) = self.ranking_of(reader, reply) else {
             return Vec::new();
         };
-        let labels = self.labels();
-        let name = |numbers: &[usize]| {
-            let names = numbers.iter().filter_map(|number| labels.get(*number));
-            names.cloned().collect::<Vec<_>>().join(", ")
-        };
+        let name = |numbers: &[usize]| self.labels_of(numbers).join(", ");
         let mut faults = Vec::new();
         if !invalid.missing.is_empty() {
             faults.push(format!("The ranking lacks {}.", name(&invalid.missing)));
@@ -243,11 +239,28 @@ impl PanelState {
         faults
     }
 
+    /// A ranking that places none of the answers shown says nothing.
+    pub fn unusable_ranking(&self, reader: &Reader, reply: &RankedAnswers) -> Vec<String> {
+        if self.normalised_ranking(reader, reply).is_some() {
+            return Vec::new();
+        }
+        let known = reader.labels.join(", ");
+        vec![format!("Rank the answers that are shown: {known}.")]
+    }
+
     fn ranking_of(
         &self,
         reader: &Reader,
         reply: &RankedAnswers,
-    ) -> Result<Ranking, roundtable_core::panel::InvalidRanking> {
+    ) -> Result<Ranking, InvalidRanking> {
+        Ranking::new(reader.index, reader.shown.clone(), self.order_of(reply))
+    }
+
+    fn normalised_ranking(&self, reader: &Reader, reply: &RankedAnswers) -> Option<Ranking> {
+        Ranking::normalised(reader.index, reader.shown.clone(), self.order_of(reply))
+    }
+
+    fn order_of(&self, reply: &RankedAnswers) -> Vec<usize> {
         let labels = self.labels();
         let number = |label: &str| {
             let label = label.trim();
@@ -255,7 +268,39 @@ impl PanelState {
             known.unwrap_or(usize::MAX)
         };
         let order = reply.ranking.iter().map(|ranked| number(&ranked.answer));
-        Ranking::new(reader.index, reader.shown.clone(), order.collect())
+        order.collect()
+    }
+
+    /// The labels of answers, by their numbers.
+    pub fn labels_of(&self, numbers: &[usize]) -> Vec<String> {
+        let labels = self.labels();
+        let labels = numbers.iter().filter_map(|number| labels.get(*number));
+        labels.cloned().collect()
+    }
+
+    /// How invalid rankings were counted.
+    pub fn remarks(&self) -> Vec<String> {
+        let remarks = self.rankings.iter().filter_map(|kept| {
+            let invalid = self.ranking_of(&kept.reader, &kept.reply).err()?;
+            let mut parts = Vec::new();
+            if !invalid.duplicate.is_empty() {
+                let twice = self.labels_of(&invalid.duplicate).join(", ");
+                parts.push(format!(
+                    "it ranked {twice} more than once, and the first mention counts"
+                ));
+            }
+            if !invalid.missing.is_empty() {
+                let missing = self.labels_of(&invalid.missing).join(", ");
+                parts.push(format!(
+                    "it left out {missing}, which counts as ranked last"
+                ));
+            }
+            if !invalid.unknown.is_empty() || invalid.own {
+                parts.push("it ranked answers that it was not shown, which do not count".into());
+            }
+            Some(format!("{}: {}", kept.reader.seat, parts.join("; ")))
+        });
+        remarks.collect()
     }
 
     pub fn pooled(&self) -> Pooled {

@@ -8,8 +8,8 @@ use roundtable_core::usage::Money;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::replies::Point;
-use super::state::{PanelState, SeatAnswer};
+use super::replies::{Point, RankedAnswer};
+use super::state::{PanelState, SeatAnswer, SeatRanking};
 use crate::protocols::outcome::Outcome;
 use crate::table::{Missing, Table};
 
@@ -62,6 +62,9 @@ pub struct Verdict {
     pub blind_spots: Vec<Point>,
     pub worth: Worth,
     pub missing: Vec<Missing>,
+    /// How invalid rankings were counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
 }
 
 /// One blind answer with its place in the pooled ranking.
@@ -97,7 +100,10 @@ pub struct ReaderRanking {
     pub seat: String,
     /// The order in which the answers were shown.
     pub shown: Vec<String>,
-    pub ranking: Vec<super::replies::RankedAnswer>,
+    pub ranking: Vec<RankedAnswer>,
+    /// Answers that it left out. They share the last place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unranked: Vec<String>,
 }
 
 /// The effect of the panel (C-17): the blind vote next to the result.
@@ -151,6 +157,7 @@ impl Verdict {
             blind_spots: points(|conclusion| &conclusion.blind_spots),
             worth: worth(table, state),
             missing,
+            remarks: state.remarks(),
         };
         verdict.final_answer = verdict.marked_answer();
         verdict
@@ -235,7 +242,8 @@ fn ranking(state: &PanelState) -> Option<PanelRanking> {
     let readers = state.rankings().iter().map(|ranking| ReaderRanking {
         seat: ranking.reader.seat.clone(),
         shown: ranking.reader.labels(),
-        ranking: ranking.reply.ranking.clone(),
+        ranking: first_mentions(state, ranking),
+        unranked: state.labels_of(&ranking.ranking.unranked()),
     });
     let ties = state.pooled().ties.into_iter();
     let ties = ties.map(|tied| tied.iter().map(|answer| labels[*answer].clone()).collect());
@@ -246,6 +254,16 @@ fn ranking(state: &PanelState) -> Option<PanelRanking> {
         ties: ties.collect(),
         readers: readers.collect(),
     })
+}
+
+/// The reasons of the answers that count, in the order of the ranking.
+fn first_mentions(state: &PanelState, kept: &SeatRanking) -> Vec<RankedAnswer> {
+    let labels = state.labels_of(kept.ranking.order()).into_iter();
+    let reasons = labels.filter_map(|label| {
+        let mut ranked = kept.reply.ranking.iter();
+        ranked.find(|ranked| ranked.answer.trim() == label).cloned()
+    });
+    reasons.collect()
 }
 
 fn worth(table: &Table, state: &PanelState) -> Worth {

@@ -101,6 +101,57 @@ async fn f08_a_sum_of_one_point_three_is_scaled() {
     );
 }
 
+/// F-08: many scaled sums are one remark with their number and range.
+#[tokio::test]
+async fn f08_many_scaled_sums_are_one_remark() {
+    let model = script(|request, mut reply| {
+        if name(request) == "argument" && who(request).1 > 1 {
+            let within = if who(request).0 == "judge" { 0.9 } else { 0.8 };
+            reply["probabilities"] = json!({ "above": 0.1, "within": within, "below": 0.2 });
+            reply["supports"] = json!("within");
+        }
+        reply
+    });
+    let result = played(&model, &Arc::default()).await;
+    assert_eq!(
+        result.roundtable.extras.remarks,
+        ["the probabilities of 10 arguments summed to between 1.10 and 1.20 and were scaled to 1"]
+    );
+}
+
+/// F-04: from round 2 an argument that rebuts nobody has a remark, and so has one that supports an outcome that is not its most
+/// probable one. A tie is fine. Repeated rebuttals count once.
+#[tokio::test]
+async fn f04_arguments_that_rebut_nobody_or_contradict_themselves_have_a_remark() {
+    let model = script(|request, mut reply| {
+        if name(request) == "argument" {
+            match (who(request).0.as_str(), who(request).1) {
+                ("optimist", 2) | ("historian", 3) => reply["rebuts"] = json!([]),
+                ("contrarian", 2) => reply["rebuts"] = json!(["judge", "optimist", "judge"]),
+                ("judge", 1) => reply["supports"] = json!("below"),
+                ("judge", 2) => {
+                    reply["probabilities"] = json!({ "above": 0.4, "within": 0.4, "below": 0.2 });
+                }
+                _ => {}
+            }
+        }
+        reply
+    });
+    let result = played(&model, &Arc::default()).await;
+    assert_eq!(
+        result.roundtable.extras.remarks,
+        [
+            "2 arguments rebut no other role: optimist-2, historian-3",
+            "judge-1 supports an outcome that it does not consider the most probable",
+        ]
+    );
+    // Nothing was sent back for it.
+    assert_eq!(asked_of(&model, "optimist", 2).len(), 1);
+    let contrarian = &result.debate_log.rounds[1].arguments[2];
+    assert_eq!(contrarian.rebuts, ["judge", "optimist"]);
+    assert_eq!(result.roundtable.state, State::Complete);
+}
+
 /// F-08, F-04: an invalid distribution or an unknown outcome is sent back once; then the step fails.
 #[tokio::test]
 async fn f08_unusable_replies_are_sent_back_once_and_then_fail() {
@@ -191,6 +242,40 @@ async fn f08_without_a_judge_the_result_is_the_consensus() {
         assert!((outcome.probability - outcome.consensus_probability).abs() < 1e-12);
         assert_eq!(outcome.role_assessments.len(), 4);
     }
+}
+
+/// F-08, F-18: a judge that fails only in the closing counts with its last argument, and the result says so.
+#[tokio::test]
+async fn f08_a_judge_without_a_closing_is_not_said_to_have_spoken() {
+    let model = Scripted::new(move |request: &Request, _| {
+        if name(request) == "argument" && who(request) == ("judge".into(), 3) {
+            return Err(ModelError::Unreachable {
+                detail: "gone".into(),
+            });
+        }
+        Ok(good(request).to_string())
+    });
+    let journal = Arc::default();
+    let result = played(&model, &journal).await;
+    let extras = &result.roundtable.extras;
+    assert_eq!(result.roundtable.state, State::Partial);
+    assert_eq!(
+        (extras.judge, extras.judge_round),
+        (JudgePart::NoClosing, Some(2))
+    );
+    assert_eq!(extras.missing[0].step, "r3/judge/argue");
+    // The judge has arguments, so it is not absent.
+    assert!(extras.absent_roles.is_empty());
+    let report = json!(crate::protocols::report(&entries(&journal))).to_string();
+    let note = "The judge spoke until round 2 and gave no closing argument: its probabilities of round 2 count.";
+    assert!(report.contains(note), "{report}");
+
+    let whole = played(&good_model(), &Arc::default()).await;
+    let extras = &whole.roundtable.extras;
+    assert_eq!(
+        (extras.judge, extras.judge_round),
+        (JudgePart::Spoke, Some(3))
+    );
 }
 
 /// F-18: a role that cannot be reached is named, the others continue, the confidence is lower.
@@ -297,7 +382,7 @@ async fn f12_precedents_without_dates_are_sent_back_once() {
     );
     assert_eq!(
         extras.remarks[0],
-        "historian-1: 1 precedent(s) with a date and an outcome; at least 2 are needed. Name only events that happened."
+        "historian-1: 1 of at least 2 required precedents are past events with a date and an outcome."
     );
     assert_eq!(result.roundtable.state, State::Complete);
 }

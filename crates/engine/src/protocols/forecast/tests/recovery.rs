@@ -111,3 +111,36 @@ async fn c07_a_budget_stops_a_forecast_with_the_best_result_so_far() {
     assert_eq!(result.roundtable.state, State::Complete);
     assert_eq!(model.asked().len(), 31, "no call was made twice");
 }
+
+/// A forecast that was cancelled says so, and does not present the numbers so far as its consensus.
+#[tokio::test]
+async fn c07_a_cancelled_forecast_says_that_it_was_cancelled() {
+    let whole: Arc<MemoryJournal> = Arc::default();
+    played(&good_model(), &whole).await;
+    let mut entries = entries(&whole);
+    // Up to the fourth argument of the first round: the judge's is the fifth.
+    let fourth = |entry: &&crate::event::Entry| entry.event.finished().is_some();
+    let last = entries.iter().filter(fourth).nth(3).unwrap().seq;
+    entries.retain(|entry| entry.seq <= last);
+    let so_far = DebateResult::of("id", "then".into(), &entries).unwrap();
+    assert_eq!(json!(so_far.roundtable.extras.ending)["how"], "running");
+
+    let mut end = entries.last().unwrap().clone();
+    end.seq += 1;
+    end.event = crate::event::Event::Ended(Arc::new(End {
+        state: State::Cancelled,
+        reason: Some("interrupted".into()),
+        result: None,
+    }));
+    entries.push(end);
+    let result = DebateResult::of("id", "then".into(), &entries).unwrap();
+    let extras = &result.roundtable.extras;
+    assert_eq!(json!(extras.ending)["how"], "cancelled");
+    assert_eq!(result.probability_distribution[0].role_assessments.len(), 4);
+    let report = json!(crate::protocols::report(&entries)).to_string();
+    assert!(!report.contains("consensus alone"), "{report}");
+    assert!(
+        report.contains("The debate stopped before the judge spoke"),
+        "{report}"
+    );
+}
