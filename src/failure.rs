@@ -112,12 +112,13 @@ impl Failure {
             return self;
         }
         let line = |fault: &Fault| {
-            let field = fault.at.strip_prefix("/rules/").unwrap_or_default();
-            let field = field.split('/').next().unwrap_or_default();
-            let problem = fault.message.split_once(": ").map(|(_, problem)| problem);
-            match (flag(field), problem) {
-                (Some(flag), Some(problem)) => format!("{flag}: {problem}"),
-                _ => fault.message.clone(),
+            let name = fault.at.strip_prefix("/rules/").unwrap_or_default();
+            let Some(flag) = flag(name.split('/').next().unwrap_or_default()) else {
+                return fault.message.clone();
+            };
+            match fault.message.strip_prefix(name) {
+                Some(problem) => format!("{flag}{problem}"),
+                None => format!("{flag}: {}", fault.message),
             }
         };
         let lines: Vec<String> = self.faults.iter().map(line).collect();

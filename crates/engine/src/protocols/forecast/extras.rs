@@ -34,7 +34,7 @@ pub struct Extras {
     pub ensemble_weight: f64,
     pub judge: JudgePart,
     /// The round of the judge's last argument, whose probabilities count.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge_round: Option<u32>,
     /// Roles without an argument in any round. `missing` lists single arguments.
     pub absent_roles: Vec<String>,
