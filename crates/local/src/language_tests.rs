@@ -86,7 +86,8 @@ async fn ask(model: &LocalModel, request: Request) -> Result<Reply, ModelError> 
             delta @ (Delta::Reasoning(_)
             | Delta::Call(_)
             | Delta::Restart { .. }
-            | Delta::Instead(_)) => {
+            | Delta::Instead(_)
+            | Delta::Notice(_)) => {
                 panic!("{delta:?}")
             }
         }
