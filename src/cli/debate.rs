@@ -48,6 +48,7 @@ Examples:
   roundtable debate plan.md --mode red-team-blue-team --seats 6 --stakes high
   roundtable debate \"How many support calls will the launch cause?\" --mode delphi --focus 2=\"What happened last time?\"
   roundtable debate \"Can we afford the move?\" --source budget.csv offers/*.pdf notes.md")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The question, a file that contains it, or - for standard input
     question: String,

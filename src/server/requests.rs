@@ -230,7 +230,7 @@ impl NewDebate {
             ));
         }
         // A request must not read files of the server.
-        let is_path = |cast: &String| cast.contains(['/', '\\']) || cast.ends_with(".toml");
+        let is_path = |cast: &String| cast.contains(['/', '\\', '.']);
         if let Some(cast) = self.cast.as_ref().filter(|cast| is_path(cast)) {
             let message = format!(
                 "invalid cast '{}': expected a name, not a path",

@@ -318,9 +318,8 @@ async fn embedder_or_notice(
         Ok(embedder) => Ok(Some(embedder)),
         Err(failure) if app.config.embedder.is_some() => Err(failure),
         Err(failure) => {
-            let notice = failure.explained(without);
-            (progress.say)(&notice);
-            notices.push(notice);
+            (progress.say)(&failure.explained(without));
+            notices.push(format!("{without}: no embedder is available"));
             Ok(None)
         }
     }

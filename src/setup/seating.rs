@@ -100,21 +100,20 @@ pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<
     let configured = app.config.tiers.fast.as_ref();
     // The embedded model would have to be loaded, and its own replies always fit.
     let configured = configured.filter(|name| name.provider() != embedded::PROVIDER);
-    let fast = match configured {
-        Some(name) => FastModel {
+    let fast = if let Some(name) = configured {
+        FastModel {
             name: name.to_string(),
             seat_model: SeatModel {
                 model: app.models.model(name).ok()?,
                 price: app.models.price(name),
             },
-        },
-        None => {
-            let seats = &mut prepared.setup.seats.iter();
-            let seated = seats.find(|seated| seated.seat.tier == Tier::Fast)?;
-            FastModel {
-                name: seated.model.clone(),
-                seat_model: prepared.seat_models.get(&seated.seat.name)?.clone(),
-            }
+        }
+    } else {
+        let seats = &mut prepared.setup.seats.iter();
+        let seated = seats.find(|seated| seated.seat.tier == Tier::Fast)?;
+        FastModel {
+            name: seated.model.clone(),
+            seat_model: prepared.seat_models.get(&seated.seat.name)?.clone(),
         }
     };
     let is_affordable = prepared.budget.max_cost.is_none() || fast.seat_model.price.is_some();

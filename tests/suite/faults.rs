@@ -275,7 +275,7 @@ fn c05_with_one_reply_in_seven_in_prose_19_of_20_debates_are_complete() {
     let of_each = Scale::asked_for().of(50);
     let outcome = run(&injector, of_each, timeout());
     report("one reply in seven is prose", &injector, &outcome);
-    // A step fails in 1 of 343 cases; debates have 8 to 31 steps.
+    // A step fails in 1 of 2,401 cases; debates have 8 to 31 steps.
     assert!(
         outcome.complete * 100 >= outcome.rows.len() * 95,
         "only {} of {} are complete: {:?}",

@@ -123,7 +123,7 @@ fn m15_models_without_tools_get_the_search_results() {
     let run = debate(&home, "lab:x", &["--source", "notes.md"]);
     run.expect(
         0,
-        &["Sources: notes.md (1 passages); these models do not call tools"],
+        &["Sources: notes.md (1 passage); these models do not call tools"],
     );
     let first = server
         .heard()

@@ -87,6 +87,10 @@ pub(super) fn plain_reason(reason: &str) -> String {
             "the reply was cut off at the token limit",
         ),
         (
+            "The reply is prose",
+            "the model answered in prose instead of the required form",
+        ),
+        (
             "The reply is not a JSON object",
             "the model answered in prose instead of the required form",
         ),

@@ -1,4 +1,4 @@
-//! The last call of a step whose seat replied twice in another form (C-05): a model of the fast tier puts what the seat said, and
+//! The last calls of a step whose seat replied twice in another form (C-05): a model of the fast tier puts what the seat said, and
 //! nothing else, into the schema.
 
 use minijinja::value::Serde;
@@ -64,7 +64,13 @@ impl<T: Reply> Calls<'_, '_, T> {
             step: self.step,
             hash: self.hash,
         };
-        let reply = calls.call(&request).await?;
+        let mut reply = calls.call(&request).await?;
+        // Like every reply, an invalid one is requested once more.
+        if reply.as_ref().is_ok_and(|said| calls.judge(said).is_err()) {
+            calls.restart("it has another form");
+            let seed = request.seed.wrapping_add(1);
+            reply = calls.call(&Request { seed, ..request }).await?;
+        }
         let judged = match &reply {
             Ok(reply) => calls.judge(reply).map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
