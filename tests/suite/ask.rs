@@ -248,7 +248,7 @@ fn c07_a_budget_ends_the_debate_with_the_best_answer_so_far() {
 
     let calls = server.asked().len();
     let refused = home.run(&["resume", "last", "--json"]);
-    refused.expect(5, &["the limit of 1,500 tokens is used up", &command]);
+    refused.expect(5, &["the limit of 1,500 tokens is reached", &command]);
     assert_eq!((refused.out.as_str(), server.asked().len()), ("", calls));
     let lower = ["resume", "last", "--max-tokens-total", "1700"];
     home.run(&lower).expect(5, &["the limit of 1,700 tokens"]);
@@ -295,7 +295,7 @@ fn c07_a_limit_given_on_resume_stays() {
     home.run(&["resume", "last", "--max-tokens-total", "2000"])
         .expect(5, &["the limit of 2000 tokens"]);
     home.run(&["resume", "last"])
-        .expect(5, &["the limit of 2,000 tokens is used up"]);
+        .expect(5, &["the limit of 2,000 tokens is reached"]);
 }
 
 /// D4: without an answer, even --quiet says why.

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -148,9 +149,14 @@ fn a_complete_debate_is_shown_and_not_run_again() {
 /// A partial debate names what is retried.
 #[test]
 fn c06_resuming_names_the_steps_that_are_retried() {
-    let server = Server::start(|request, before| match schema_name(request).as_str() {
-        "marking" if before < 4 => Answer::Reply("no".into()),
-        _ => Answer::Reply(good(request, before)),
+    let marks = AtomicUsize::new(0);
+    let server = Server::start(move |request, before| {
+        let is_mark = schema_name(request) == "marking";
+        // Two replies of the judge, and two attempts to put them into their form.
+        if is_mark && marks.fetch_add(1, Ordering::SeqCst) < 4 {
+            return Answer::Reply("no".into());
+        }
+        Answer::Reply(good(request, before))
     });
     let home = Home::with(&server);
     home.ask(&[]).expect(3, &["retries the failed steps"]);

@@ -20,7 +20,7 @@ pub enum ReplyError {
     CutOff,
     #[error("The provider withheld the reply.")]
     Refused,
-    #[error("The reply is prose instead of JSON.")]
+    #[error("The reply is prose instead of the required form.")]
     Prose,
     #[error("The reply is not a JSON object: {0}")]
     NotJson(String),

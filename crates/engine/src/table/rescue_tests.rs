@@ -157,7 +157,7 @@ async fn c05_a_rescue_in_prose_or_of_nothing_fails_the_step() {
     let (journal, _, turn) = asked(&[PROSE, PROSE], Some(fast.clone())).await;
     assert!(turn.is_none());
     assert_eq!(clerk.heard().len(), 2);
-    assert!(failure(&journal).contains("prose instead of JSON"));
+    assert!(failure(&journal).contains("prose instead of the required form"));
     let (_, _, turn) = asked(&["", ""], Some(fast)).await;
     assert!(turn.is_none());
     assert_eq!(clerk.heard().len(), 2);
