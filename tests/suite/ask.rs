@@ -251,7 +251,7 @@ fn c07_a_budget_ends_the_debate_with_the_best_answer_so_far() {
     refused.expect(5, &["the limit of 1,500 tokens is reached", &command]);
     assert_eq!((refused.out.as_str(), server.asked().len()), ("", calls));
     let lower = ["resume", "last", "--max-tokens-total", "1700"];
-    home.run(&lower).expect(5, &["the limit of 1,700 tokens"]);
+    home.run(&lower).expect(5, &["the limit of 1700 tokens"]);
 
     let more = ["resume", "last", "--json", "--max-tokens-total", "10000"];
     home.run(&more).expect(0, &[]);

@@ -34,7 +34,7 @@ pub(super) struct Failure {
 const MAX_TRUNCATION_RETRIES: u32 = 2;
 
 /// Keys of the notes on replies that were sent back, after the step's name.
-const FIRST: &str = "sent-back";
+pub(super) const SENT_BACK: &str = "sent-back";
 const SECOND: &str = "sent-back-2";
 
 /// State of the calls of one step.
@@ -145,7 +145,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         if faults.is_empty() {
             return Ok(first.map_err(|error| reply_failure(&error, &said)));
         }
-        Box::pin(self.note_sent_back(FIRST, &mut said, &faults)).await?;
+        Box::pin(self.note_sent_back(SENT_BACK, &mut said, &faults)).await?;
         self.restart(&format!("sent back: {}", faults.join(" ")));
         let retry = self.retry_request(request, &said, &faults, void);
         let mut words = Vec::new();
@@ -240,7 +240,7 @@ impl<T: Reply> Calls<'_, '_, T> {
     /// (C-08).
     async fn converse(&mut self, request: &mut Request) -> Result<Result<Said, ModelError>, Halt> {
         let Some(toolbox) = self.ask.toolbox.clone() else {
-            return match self.recall_sent_back(FIRST)? {
+            return match self.recall_sent_back(SENT_BACK)? {
                 Some(said) => Ok(Ok(said)),
                 None => self.call(request).await,
             };
@@ -250,7 +250,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             let key = format!("{}/tools-{number}", self.step);
             let exchange = if let Some(value) = self.ask.table.replay.note(&key) {
                 self.recall(&key, value)?
-            } else if let Some(said) = self.recall_sent_back(FIRST)? {
+            } else if let Some(said) = self.recall_sent_back(SENT_BACK)? {
                 return Ok(Ok(said));
             } else {
                 match self.use_tools(&key, request, &toolbox, &session).await? {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::calls::SENT_BACK;
 use crate::event::{Decision, Entry, Event, FailedStep, FinishedStep, Setup};
 use crate::journal::current;
 
@@ -38,6 +39,13 @@ impl Replay {
             earlier: superseded_in(entries),
             ..Self::default()
         };
+        let failed_once: HashSet<&str> = entries
+            .iter()
+            .filter_map(|entry| match &entry.event {
+                Event::StepFailed(step) => Some(step.call.step.as_str()),
+                _ => None,
+            })
+            .collect();
         let mut after_last_success: Vec<String> = Vec::new();
         for entry in current(entries).into_owned() {
             replay.next_seq = entry.seq + 1;
@@ -59,6 +67,13 @@ impl Replay {
                     // rendered with them.
                     for step in after_last_success.drain(..) {
                         replay.failed.remove(&step);
+                    }
+                    // A step that is retried begins anew, without the replies that made it fail.
+                    for step in &failed_once {
+                        if !replay.failed.contains_key(*step) {
+                            let sent_back = format!("{step}/{SENT_BACK}");
+                            replay.notes.retain(|key, _| !key.starts_with(&sent_back));
+                        }
                     }
                 }
                 Event::Asked(query) => drop(replay.questions.insert(query.key)),
