@@ -270,13 +270,13 @@ fn c19_configured_limits_are_ceilings() {
         &[
             holds,
             "roundtable config set limits.max_tokens_total 3000",
-            "--max-tokens-total 4000",
+            "--max-tokens-total 3000",
         ],
     );
     let calls = server.asked().len();
     let more = ["resume", "last", "--max-tokens-total", "4000"];
     home.run(&more)
-        .expect(5, &["limit of 1,500 tokens in the configuration"]);
+        .expect(5, &["the configured limit of 1,500 tokens holds"]);
     assert_eq!(server.asked().len(), calls);
     home.run(&["config", "set", "limits.max_tokens_total", "10000"])
         .expect(0, &[]);
