@@ -29,6 +29,7 @@ mod judge;
 mod learning;
 mod on_postgres;
 mod panel;
+mod requirements;
 mod resume;
 mod server_api;
 mod server_events;
