@@ -259,8 +259,10 @@ fn c07_when_a_fifth_of_all_calls_fail_99_of_100_debates_are_complete() {
     let of_each = Scale::asked_for().of(250);
     let outcome = run(&injector, of_each, timeout());
     report("a fifth of all calls fail", &injector, &outcome);
+    // One of a hundred may be partial; of a thousand, three.
+    let required = if outcome.rows.len() < 1000 { 990 } else { 997 };
     assert!(
-        outcome.complete * 100 >= outcome.rows.len() * 99,
+        outcome.complete * 1000 >= outcome.rows.len() * required,
         "only {} of {} are complete",
         outcome.complete,
         outcome.rows.len()
