@@ -347,10 +347,11 @@ impl Debate {
         };
         // In round 1 the minority may not have heard the others.
         let is_majority = decision.carried && last.round > 1 && votes::is_accepted(last);
-        // Assigned stances differ by design, and estimates are summed up by their median: neither needs a person.
+        // Assigned stances differ by design, estimates are summed up by their median, and small models are not asked for a typed
+        // answer: none of them needs a person.
         let mode = &self.rules.mode;
         let is_estimated = mode.estimates != Estimates::None && decision.answers.len() < 2;
-        let is_settled = mode.stances == Stances::Assigned || is_estimated;
+        let is_settled = mode.stances == Stances::Assigned || is_estimated || self.panel.is_small();
         match exit {
             Some(Exit::Consensus) => NextStep::End(Ending::Exit(Exit::Consensus)),
             _ if is_majority => NextStep::End(Ending::Exit(Exit::Majority)),
