@@ -36,7 +36,8 @@ pub(super) struct Table {
 
 use Kind::{Number, Real, Text};
 
-/// Not copied: `owners`, the owner of a debate, and `orders`. Nothing is leased in a copy.
+/// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; `compatibility`, which
+/// belongs to the schema.
 pub(super) const TABLES: [Table; 6] = [
     Table {
         name: "debates",
@@ -61,6 +62,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("setup", Text),
             ("served", Number),
             ("budget", Text),
+            ("chain", Text),
         ],
         key: &["id"],
     },
@@ -73,6 +75,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("at", Number),
             ("kind", Text),
             ("body", Text),
+            ("checksum", Text),
         ],
         key: &["debate_id", "seq"],
     },
@@ -159,10 +162,7 @@ impl Store {
             let mut connection = self.reader.acquire().await?;
             let dialect = self.writer.dialect();
             connection.execute(dialect.begin_read()).await?;
-            let mut all = Vec::new();
-            for table in &TABLES {
-                all.push(content(&mut connection, dialect, table).await?);
-            }
+            let all = content_of_all(&mut connection, dialect).await?;
             connection.execute("COMMIT").await?;
             Ok(all)
         };
@@ -236,6 +236,18 @@ impl Store {
         other.run(insert(target, table, pending)).await?;
         Ok(hash.finish())
     }
+}
+
+/// The caller has begun a transaction.
+pub(super) async fn content_of_all(
+    connection: &mut AnyConnection,
+    dialect: Dialect,
+) -> Result<Vec<Content>, Failure> {
+    let mut all = Vec::new();
+    for table in &TABLES {
+        all.push(content(connection, dialect, table).await?);
+    }
+    Ok(all)
 }
 
 async fn content(
