@@ -1,10 +1,11 @@
-//! A file cache for embeddings, so that the template library is embedded once and not before every debate. An invalid file
-//! is replaced.
+//! A cache for embeddings. Those of the template library are kept in a file, so that it is embedded once and not before every
+//! debate; an invalid file is replaced. Those of a debate's own texts are kept in memory only, because a file would outlive
+//! the debate.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use roundtable_engine::embedder::Embedder;
@@ -21,11 +22,21 @@ pub(crate) struct CachedEmbedder {
 struct VectorCache {
     path: PathBuf,
     /// `None` until the file has been read.
-    vectors: Mutex<Option<HashMap<Key, Vec<f32>>>>,
+    library: Mutex<Option<HashMap<Key, Vec<f32>>>>,
+    /// Positions are compared with those of the next round.
+    recent: Mutex<HashMap<Key, Vec<f32>>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    Library,
+    Debate,
 }
 
 /// In bytes. Longer texts, such as questions, are used only once.
 const MAX_CACHED_TEXT: usize = 2000;
+/// The number of a debate's texts in memory; when it is reached, all are dropped.
+const MAX_RECENT: usize = 2000;
 
 impl CachedEmbedder {
     pub(crate) fn new(inner: Arc<dyn Embedder>, folder: &Path) -> Self {
@@ -34,26 +45,27 @@ impl CachedEmbedder {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
             .collect();
+        // Earlier versions kept texts of debates in it.
+        let _ = fs::remove_file(folder.join(format!("{name}.vectors")));
         Self {
             inner,
             cache: Arc::new(VectorCache {
-                path: folder.join(format!("{name}.vectors")),
-                vectors: Mutex::default(),
+                path: folder.join(format!("{name}.library")),
+                library: Mutex::default(),
+                recent: Mutex::default(),
             }),
         }
     }
-}
 
-impl Embedder for CachedEmbedder {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
+    fn embed_all(
+        &self,
+        texts: Vec<String>,
+        kind: Texts,
+    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
         let (inner, cache) = (Arc::clone(&self.inner), Arc::clone(&self.cache));
         Box::pin(async move {
             let keys: Vec<Key> = texts.iter().map(|text| key(text)).collect();
-            let mut vectors = cache.get(&keys);
+            let mut vectors = cache.get(&keys, kind);
             let (indices, missing): (Vec<usize>, Vec<String>) = texts
                 .into_iter()
                 .enumerate()
@@ -69,13 +81,27 @@ impl Embedder for CachedEmbedder {
                     }
                     vectors[index] = Some(vector);
                 }
-                // A single new text is the question itself; only a library is worth writing to disk.
-                if new.len() > 1 {
-                    cache.insert(new);
-                }
+                cache.insert(new, kind);
             }
             Ok(vectors.into_iter().map(Option::unwrap_or_default).collect())
         })
+    }
+}
+
+impl Embedder for CachedEmbedder {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
+        self.embed_all(texts, Texts::Debate)
+    }
+
+    fn embed_library(
+        &self,
+        texts: Vec<String>,
+    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
+        self.embed_all(texts, Texts::Library)
     }
 }
 
@@ -84,19 +110,41 @@ fn key(text: &str) -> Key {
 }
 
 impl VectorCache {
-    fn get(&self, keys: &[Key]) -> Vec<Option<Vec<f32>>> {
-        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = vectors.get_or_insert_with(|| read(&self.path).unwrap_or_default());
-        keys.iter().map(|key| known.get(key).cloned()).collect()
+    fn get(&self, keys: &[Key], kind: Texts) -> Vec<Option<Vec<f32>>> {
+        let find = |known: &HashMap<Key, Vec<f32>>| {
+            keys.iter().map(|key| known.get(key).cloned()).collect()
+        };
+        match kind {
+            Texts::Debate => find(&lock(&self.recent)),
+            Texts::Library => {
+                let mut library = lock(&self.library);
+                find(library.get_or_insert_with(|| read(&self.path).unwrap_or_default()))
+            }
+        }
     }
 
-    fn insert(&self, new: Vec<(Key, Vec<f32>)>) {
-        let mut vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = vectors.get_or_insert_default();
-        known.extend(new);
-        // A failed write only costs time.
-        let _ = write(&self.path, known);
+    fn insert(&self, new: Vec<(Key, Vec<f32>)>, kind: Texts) {
+        match kind {
+            Texts::Debate => {
+                let mut recent = lock(&self.recent);
+                if recent.len() + new.len() > MAX_RECENT {
+                    recent.clear();
+                }
+                recent.extend(new);
+            }
+            Texts::Library => {
+                let mut library = lock(&self.library);
+                let known = library.get_or_insert_default();
+                known.extend(new);
+                // A failed write only costs time.
+                let _ = write(&self.path, known);
+            }
+        }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// File format: the dimension, then pairs of key and vector, little-endian.

@@ -33,16 +33,45 @@ async fn a_text_is_embedded_once_and_an_invalid_file_is_replaced() {
     let count = Arc::new(AtomicUsize::new(0));
     let open = || CachedEmbedder::new(Arc::new(Counting(Arc::clone(&count))), folder.path());
     let expected = vec![vec![1.0, 1.0], vec![2.0, 1.0]];
-    assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
-    assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
+    assert_eq!(
+        open().embed_library(texts(&["a", "bb"])).await.unwrap(),
+        expected
+    );
+    assert_eq!(
+        open().embed_library(texts(&["a", "bb"])).await.unwrap(),
+        expected
+    );
     assert_eq!(count.load(Ordering::Relaxed), 2);
 
-    let all = open().embed(texts(&["ccc", "bb"])).await.unwrap();
+    let all = open().embed_library(texts(&["ccc", "bb"])).await.unwrap();
     assert_eq!(all, [vec![3.0, 1.0], vec![2.0, 1.0]]);
     assert_eq!(count.load(Ordering::Relaxed), 3);
 
-    let file = folder.path().join("test-counting.vectors");
+    let file = folder.path().join("test-counting.library");
     fs::write(&file, b"nonsense").unwrap();
-    assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
+    assert_eq!(
+        open().embed_library(texts(&["a", "bb"])).await.unwrap(),
+        expected
+    );
     assert_eq!(count.load(Ordering::Relaxed), 5);
+}
+
+/// C-14: vectors of a debate's texts are in memory only, and those that an earlier version wrote to disk are deleted.
+#[tokio::test]
+async fn c14_texts_of_debates_are_not_cached_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("test-counting.vectors"), "old").unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let embedder = CachedEmbedder::new(Arc::new(Counting(Arc::clone(&count))), folder.path());
+    let expected = vec![vec![1.0, 1.0], vec![2.0, 1.0]];
+    for _ in 0..2 {
+        assert_eq!(embedder.embed(texts(&["a", "bb"])).await.unwrap(), expected);
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+    embedder.embed_library(texts(&["ccc"])).await.unwrap();
+    let files = fs::read_dir(folder.path()).unwrap();
+    let files: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(files, ["test-counting.library"]);
+    let library = fs::read(folder.path().join("test-counting.library")).unwrap();
+    assert_eq!(library.len(), 4 + 32 + 8, "one vector");
 }

@@ -5,13 +5,16 @@ use std::io;
 use std::path::Path;
 
 use roundtable_engine::event::Millis;
-use sqlx::Row;
-use sqlx::any::AnyRow;
+use sqlx::any::{AnyConnectOptions, AnyRow};
+use sqlx::{AnyConnection, Connection, Row};
 use uuid::Uuid;
 
-use super::errors::StoreError;
+use super::check::check;
+use super::dialect::Dialect;
+use super::errors::{Failure, StoreError};
 use super::folder::{private, sync};
 use super::location::Location;
+use super::open::file_url;
 use super::row::parse_id;
 use super::{Store, signed};
 
@@ -32,6 +35,12 @@ pub(crate) enum BackupError {
          and restore it with pg_restore"
     )]
     OnServer { file: String, database: String },
+    #[error(
+        "the backup {file} was written, but has errors: {}. `roundtable db check` shows those of the store; restore an earlier backup \
+         if the store has them too",
+        faults.join("; ")
+    )]
+    Damaged { file: String, faults: Vec<String> },
     #[error("cannot write {file}: {source}")]
     Unwritable { file: String, source: io::Error },
     #[error(transparent)]
@@ -69,7 +78,7 @@ impl Store {
         self.read_all(query, read).await
     }
 
-    /// Writes a consistent snapshot to a new file while the store is in use. Returns its size.
+    /// Writes a consistent snapshot to a new file while the store is in use, and checks it. Returns its size.
     pub(crate) async fn back_up(&self, file: &Path) -> Result<u64, BackupError> {
         let name = file.display().to_string();
         if let Location::Server(server) = &*self.location {
@@ -97,8 +106,26 @@ impl Store {
                 return Err(self.failed(error).into());
             }
         };
-        size.map_err(|source| BackupError::Unwritable { file: name, source })
+        let size = size.map_err(|source| {
+            let file = name.clone();
+            BackupError::Unwritable { file, source }
+        })?;
+        let faults = self.run(faults_in(file)).await?;
+        if faults.is_empty() {
+            Ok(size)
+        } else {
+            Err(BackupError::Damaged { file: name, faults })
+        }
     }
+}
+
+/// Reads a backup completely.
+async fn faults_in(file: &Path) -> Result<Vec<String>, Failure> {
+    let options: AnyConnectOptions = file_url(file.to_path_buf())?.parse()?;
+    let mut connection = AnyConnection::connect_with(&options).await?;
+    let report = check(&mut connection, Dialect::Sqlite).await;
+    connection.close().await?;
+    Ok(report?.faults)
 }
 
 /// Accessible only to the user, as the store is.

@@ -77,6 +77,23 @@ async fn a_backup_is_a_store_of_its_own() {
     assert_eq!(copy.check().await.unwrap().faults, Vec::<String>::new());
 }
 
+/// C-10: a backup of a damaged store is written, but reported.
+#[tokio::test]
+async fn c10_a_backup_with_errors_is_reported() {
+    let (test_store, other) = (TestStore::sqlite(), tempfile::tempdir().unwrap());
+    let store = test_store.open().await;
+    debate(&store, 1).await;
+    let change = "UPDATE journal SET body = replace(body, 'too short', 'too Short') WHERE seq = 2";
+    store.writer.run(change).await;
+    let file = other.path().join("roundtable.db");
+    let refused = store.back_up(&file).await.unwrap_err();
+    let message = refused.to_string();
+    assert!(
+        message.contains("entry 2 (r1/a) does not match its checksum") && file.exists(),
+        "{message}"
+    );
+}
+
 #[tokio::test]
 async fn a_backup_of_a_server_names_the_pg_dump_command() {
     let test_store = TestStore::postgres();

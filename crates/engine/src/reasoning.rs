@@ -166,15 +166,14 @@ impl Library {
         embedder: &dyn Embedder,
         scale: &Scale,
     ) -> Result<Vec<Found>, ModelError> {
-        let mut texts = vec![question.to_owned()];
-        for entry in &self.templates {
-            texts.extend(entry.template.embedded_texts());
-        }
-        let vectors = embedder.embed(texts).await?;
-        let mut rest = vectors.as_slice();
-        let Some(query) = rest.split_off_first() else {
+        let query = embedder.embed(vec![question.to_owned()]).await?;
+        let Some(query) = query.first() else {
             return Ok(Vec::new());
         };
+        let templates = self.templates.iter();
+        let texts = templates.flat_map(|entry| entry.template.embedded_texts());
+        let vectors = embedder.embed_library(texts.collect()).await?;
+        let mut rest = vectors.as_slice();
         let mismatch = |error: WrongDimension| ModelError::Rejected {
             status: 200,
             detail: error.to_string(),
