@@ -16,7 +16,7 @@ use super::output;
 use crate::app_context::AppContext;
 use crate::failure::Failure;
 
-/// Back up all debates to one file, also while they are in use, and verify it
+/// Back up all debates to one file, also while they are in use
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  roundtable backup debates.db\n  roundtable backup /var/backups/roundtable --keep 14\n\nTo restore a backup, put the file as roundtable.db into an empty folder and pass that folder with --data."

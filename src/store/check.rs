@@ -23,7 +23,7 @@ pub(crate) struct CheckReport {
     pub without_checksum: u64,
     /// A message for every problem found.
     pub faults: Vec<String>,
-    /// Equal stores have equal contents.
+    /// Equal stores have equal contents. Empty if there are faults.
     pub tables: Vec<Content>,
 }
 

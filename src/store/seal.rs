@@ -7,6 +7,7 @@ use super::Store;
 use super::check::{Found, check_debate};
 use super::dialect::Dialect;
 use super::errors::{Failure, StoreError};
+use super::location::DebateLock;
 use super::row::parse_id;
 
 /// The debates whose entries got checksums, and those that were left alone.
@@ -27,8 +28,8 @@ impl Store {
         let mut done = Sealed::default();
         for id in self.read_all(query, read).await? {
             let is_sealed = match self.try_lock_debate(id).await? {
+                Some(DebateLock::Missing) | None => false,
                 Some(_lock) => self.run(self.seal(id)).await?,
-                None => false,
             };
             if is_sealed {
                 done.sealed.push(id);
