@@ -261,9 +261,10 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
     } else {
         Deleted::default()
     };
-    let freed = match deleted.is_empty() {
-        true => None,
-        false => Some(store.compact().await),
+    let freed = if deleted.is_empty() {
+        None
+    } else {
+        Some(store.compact().await)
     };
     store.close().await;
     if as_json {

@@ -244,17 +244,14 @@ async fn c10_a_copy_is_kept_before_a_migration_that_changes_data() {
     store.close().await;
 
     let newest = Schema::of_this_build().newest();
-    let change = "UPDATE journal SET body = 'gone'";
-    let mut migrations: Vec<(i64, &'static str, &'static str)> = Vec::new();
-    migrations.push((newest + 1, "change", change));
-    let later = Schema(Migrator::with_migrations(
-        Schema::of_this_build()
-            .0
-            .iter()
-            .cloned()
-            .chain(Schema::new(migrations).0.iter().cloned())
-            .collect(),
-    ));
+    let change = Schema::new(vec![(
+        newest + 1,
+        "change",
+        "UPDATE journal SET body = 'gone'",
+    )]);
+    let own = Schema::of_this_build();
+    let all = own.0.iter().chain(change.0.iter()).cloned();
+    let later = Schema(Migrator::with_migrations(all.collect()));
     let prepared = crate::store::folder::Folder::prepare(folder.path()).unwrap();
     for _ in 0..2 {
         let mut connection = old_store(folder.path()).await;
