@@ -26,6 +26,12 @@ pub(crate) fn make() -> Result<String, NoRandomness> {
     Ok(format!("{PREFIX}{}", hex::encode(bytes)))
 }
 
+/// Whether a text could be a secret that [`make`] made: guessing it is hopeless.
+pub(crate) fn is_secret(text: &str) -> bool {
+    let digits = text.strip_prefix(PREFIX);
+    digits.is_some_and(|digits| digits.len() == 64 && digits.chars().all(|c| c.is_ascii_hexdigit()))
+}
+
 pub(crate) fn hash(secret: &str) -> Hash {
     Sha256::digest(secret).into()
 }
