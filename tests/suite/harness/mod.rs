@@ -162,6 +162,15 @@ impl Home {
         Self::configured(&server.url(), tiers)
     }
 
+    /// Uses the server's model for every tier, and a `PostgreSQL` database of its own.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
+    pub(crate) fn on_postgres(server: &Server) -> Self {
+        let database = Database::new();
+        let mut home = Self::with_database(server, database.url());
+        home.database = Some(database);
+        home
+    }
+
     /// A service token of this scope.
     #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
     pub(crate) fn token(&self, scope: &str) -> String {
