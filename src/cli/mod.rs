@@ -214,6 +214,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         (None, None) => None,
     };
     let app = AppContext::open(cli.config.as_deref(), given)?;
+    if let Some(warning) = app.store_warning() {
+        output::note(&format!("warning: {warning}"));
+    }
     match cli.command {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,

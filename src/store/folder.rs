@@ -18,6 +18,7 @@ use super::errors::{Failure, Fault, StoreError};
 /// How long to wait for a lock that another process holds.
 pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const LOCKS: &str = "locks";
 
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -41,8 +42,27 @@ impl Folder {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        #[cfg(unix)]
+        folder.tighten();
         builder.create(folder.locks()).map_err(failed)?;
         Ok(folder)
+    }
+
+    /// Closes an existing folder to other users, if it has nothing but our files: `--data /tmp` must not close `/tmp`. Best
+    /// effort: the database itself is readable only to the user in any case.
+    #[cfg(unix)]
+    fn tighten(&self) {
+        use std::os::unix::fs::PermissionsExt;
+        let is_own = |entry: io::Result<fs::DirEntry>| {
+            let name = entry.map(|entry| entry.file_name());
+            name.is_ok_and(|name| {
+                name == LOCKS || name.as_encoded_bytes().starts_with(FILE.as_bytes())
+            })
+        };
+        let has_only_own = || fs::read_dir(&self.root).is_ok_and(|mut all| all.all(is_own));
+        if is_open_to_others(&self.root) && has_only_own() {
+            let _ = fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700));
+        }
     }
 
     pub(super) fn database(&self) -> PathBuf {
@@ -50,7 +70,7 @@ impl Folder {
     }
 
     fn locks(&self) -> PathBuf {
-        self.root.join("locks")
+        self.root.join(LOCKS)
     }
 
     fn lock_of(&self, id: Uuid) -> PathBuf {
@@ -180,6 +200,12 @@ where
         }
         tokio::time::sleep(POLL_INTERVAL).await;
     }
+}
+
+#[cfg(unix)]
+pub(super) fn is_open_to_others(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(folder).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }
 
 /// Options to write a file that is accessible only to the user.
