@@ -97,6 +97,7 @@ impl AvailableMethods {
 
 /// The methods that the user allows: all, unless `XTASK_INSTALL` lists some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent, one per method")]
 pub(crate) struct AllowedMethods {
     apt: bool,
     pip: bool,
