@@ -12,6 +12,7 @@ use std::sync::Arc;
 use roundtable_core::learning::Learned;
 use roundtable_core::sources::Source;
 use roundtable_engine::budget::Budget;
+use roundtable_engine::cast::CastChoice;
 use roundtable_engine::embedder::Embedder;
 use roundtable_engine::event::{Seated, Setup};
 use roundtable_engine::journal::Journal;
@@ -38,7 +39,7 @@ pub(crate) struct DebateSpec {
     pub protocol: &'static dyn AnyProtocol,
     pub question: String,
     /// The protocol's own cast if none is named.
-    pub cast: Option<String>,
+    pub cast: Option<CastChoice>,
     pub models: Models,
     /// The protocol's input, as JSON.
     pub input: Value,
