@@ -139,7 +139,8 @@ fn m15_hostile_html_takes_linear_time() {
         ("<svg></", "a"),
     ] {
         let page = format!("<p>a</p>{}", hostile.repeat(1_000_000 / hostile.len()));
-        let (_, text) = passages("p.html", page.as_bytes()).unwrap().remove(0);
+        let read = passages("p.html", page.as_bytes()).unwrap();
+        let text: String = read.into_iter().map(|(_, text)| text).collect();
         let text: String = text.split_whitespace().collect();
         assert!(text.starts_with(expected), "{hostile}");
     }

@@ -1,3 +1,6 @@
+use roundtable_engine::cast::Cast;
+use roundtable_engine::data::{Data, DataError};
+
 use super::*;
 
 fn faults(value: Value) -> Vec<String> {
@@ -67,12 +70,13 @@ fn a_question_may_be_left_out() {
 #[test]
 fn c20_a_cast_is_a_name_and_not_a_path() {
     for cast in ["./mine.toml", "/etc/passwd", "casts\\mine", "mine.toml"] {
-        let spec: NewDebate = checked(json!({ "question": "Why?", "cast": cast })).unwrap();
-        let problem = spec.spec(&Limits::default()).unwrap_err();
-        assert_eq!(problem.faults()[0].at, "/cast", "{cast}");
+        let request: NewDebate = checked(json!({ "question": "Why?", "cast": cast })).unwrap();
+        let choice = request.spec(&Limits::default()).unwrap().cast;
+        assert_eq!(choice, Some(CastChoice::Named(cast.to_owned())));
+        let found = Cast::find(&Data::built_in(), choice.as_ref(), "dialectic");
+        let is_refused = matches!(found, Err(DataError::InvalidName { .. }));
+        assert!(is_refused, "{found:?}");
     }
-    let spec: NewDebate = checked(json!({ "question": "Why?", "cast": "mine" })).unwrap();
-    assert!(spec.spec(&Limits::default()).is_ok());
 }
 
 /// C-19: a form has no schema, so its numbers are checked here too.

@@ -95,9 +95,10 @@ pub(super) async fn create(
     headers: HeaderMap,
     sent: Sent<NewDebate>,
 ) -> Result<Response, Problem> {
+    let bytes = sent.bytes.clone();
     let request = store::CreateRequest {
         key: idempotency_key(&headers, caller.as_deref())?,
-        fingerprint: fingerprint(&sent.bytes),
+        fingerprint: off_runtime(move || fingerprint(&bytes)).await?,
     };
     let wait = preferred_wait(&headers);
     let created = if let Some(created) = app.store.find_created(&request).await? {
