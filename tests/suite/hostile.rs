@@ -234,16 +234,18 @@ fn short_values(home: &Home) -> Vec<String> {
     values
 }
 
-/// A megabyte of each of these.
+/// A megabyte of each of these, as JSON.
 fn long_values() -> Vec<String> {
     let pieces = [
         "<", "</", "<script>", "\"", " ", "%PDF-", "\0", "\u{202e}", "a", "a ", "\n", "[", "`",
         "`<`", "#", "# a\n", "&", "a,", "\\", "{", "*", "> ", "😀", "| ", "![", "../",
     ];
-    pieces
-        .iter()
-        .map(|piece| piece.repeat(MEGABYTE / piece.len()))
-        .collect()
+    pieces.iter().map(|piece| many(piece)).collect()
+}
+
+fn many(piece: &str) -> String {
+    let encoded = json!(piece).to_string().len() - 2;
+    piece.repeat(MEGABYTE / encoded)
 }
 
 /// Values of other types than the schema's.
@@ -338,6 +340,9 @@ impl Document {
         if schema["items"].is_object() {
             self.fields(&schema["items"], &[here, &[Part::First]].concat(), found);
         }
+        if schema["additionalProperties"].is_object() {
+            found.push([here, &[Part::Field("skeptic".into())]].concat());
+        }
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
             let path = [here, &[Part::Field(name.clone())]].concat();
             found.push(path.clone());
@@ -420,7 +425,7 @@ fn c20_no_value_of_a_request_body_harms_the_server() {
     serving.until(&debate, "complete");
     let (short, long, other) = (short_values(&home), long_values(), other_values());
     let bodies = bodies(&document, &debate);
-    assert!(bodies.len() > 100, "{}", bodies.len());
+    assert!(bodies.len() > 80, "{}", bodies.len());
     let mut attack = Attack::on(&serving, &control);
     for (number, (path, base, field)) in bodies.iter().enumerate() {
         let mut send = |value: Value| {
@@ -609,8 +614,8 @@ fn c20_no_bomb_harms_the_server() {
     for (name, text, expected) in [
         ("x.csv", wide.as_str(), 422),
         ("x.csv", &cells, 202),
-        ("x.csv", &"\"".repeat(MEGABYTE), 422),
-        ("x.tsv", &"\t".repeat(MEGABYTE), 422),
+        ("x.csv", &many("\""), 422),
+        ("x.tsv", &many("\t"), 422),
         ("x.pdf", &pdf_bomb(), 422),
         ("x.md", &pdf_bomb(), 422),
         ("x.html", &format!("\n{}", pdf_bomb()), 422),
@@ -618,7 +623,12 @@ fn c20_no_bomb_harms_the_server() {
         let reply = attack.send(&Input::json(path, with_source(name, text).to_string()));
         assert_eq!(reply.map(|reply| reply.status), Some(expected), "{name}");
     }
-    for text in long_values() {
+    let step = if Scale::asked_for() == Scale::Full {
+        1
+    } else {
+        3
+    };
+    for text in long_values().into_iter().step_by(step) {
         for name in ["x.html", "x.csv", "x.md", "x"] {
             attack.send(&Input::json(path, with_source(name, &text).to_string()));
         }
