@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// Maximum requests of one client in a burst
     #[arg(long, default_value_t = 2000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     burst: u32,
+    /// Maximum number of open connections; further ones get 503
+    #[arg(long, default_value_t = 10_000, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    max_connections: u32,
     /// Seconds after which a request of the forecasting API returns the debate's id instead of the result
     #[arg(
         long,
@@ -66,6 +69,7 @@ pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure
             per_second: f64::from(args.rate),
             burst: f64::from(args.burst),
         },
+        max_connections: size(args.max_connections),
         answer_within: Duration::try_from_secs_f64(args.answer_within).map_err(|_| {
             Failure::usage(format!(
                 "invalid --answer-within '{}': expected a number of seconds",

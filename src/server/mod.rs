@@ -30,14 +30,16 @@ use std::time::Duration;
 use axum::Json;
 use axum::Router;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware;
+use axum::response::Response;
 use axum::routing::{get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
@@ -54,6 +56,8 @@ pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Connections over the limit that are told so at the same time; further ones are closed at once.
+const MAX_REFUSALS: usize = 64;
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 /// How long open requests may take at shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -65,6 +69,7 @@ pub(crate) struct Options {
     /// Accepted `Host` names, in addition to addresses.
     pub hosts: Vec<String>,
     pub rate: Rate,
+    pub max_connections: usize,
     /// How long a request of the forecasting API waits for the result.
     pub answer_within: Duration,
 }
@@ -88,7 +93,9 @@ pub(crate) async fn serve(
     options: Options,
     shutdown: impl AsyncFn(),
 ) -> Result<(), Failure> {
-    raise_open_file_limit();
+    let open_files = raise_open_file_limit();
+    // The other half is for debates and the store, which must not fail for want of a descriptor.
+    let max_connections = options.max_connections.min(open_files / 2).max(1);
     let store = context.store().await?;
     if options.work == Work::Elsewhere && !store.is_shared() {
         return Err(Failure::usage(
@@ -134,7 +141,7 @@ pub(crate) async fn serve(
     }
     let router = router(app);
     tokio::select! {
-        () = accept(&listener, &router, &scheduler) => {}
+        () = accept(&listener, &router, &scheduler, max_connections) => {}
         () = shutdown() => {}
     }
     drop(listener);
@@ -182,6 +189,10 @@ fn router(app: Arc<App>) -> Router {
         .merge(web::routes())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(
+            app.body_limit,
+            requests::within_limits,
+        ))
         .layer(CompressionLayer::new())
         .layer(middleware::from_fn_with_state(
             Arc::clone(&app),
@@ -251,12 +262,30 @@ fn announce(line: &str) {
     let _ = out.flush();
 }
 
-async fn accept(listener: &TcpListener, router: &Router, scheduler: &Arc<Scheduler>) {
+async fn accept(
+    listener: &TcpListener,
+    router: &Router,
+    scheduler: &Arc<Scheduler>,
+    max_connections: usize,
+) {
+    let slots = Arc::new(Semaphore::new(max_connections));
+    let refusals = Arc::new(Semaphore::new(MAX_REFUSALS));
+    let refusing = Router::new().fallback(too_many_connections);
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                let (permit, router) = match Arc::clone(&slots).try_acquire_owned() {
+                    Ok(permit) => (permit, router),
+                    Err(_) => match Arc::clone(&refusals).try_acquire_owned() {
+                        Ok(permit) => (permit, &refusing),
+                        Err(_) => continue,
+                    },
+                };
                 let serving = connection(stream, peer, router.clone(), scheduler.closing().clone());
-                scheduler.tasks().spawn(serving);
+                scheduler.tasks().spawn(async move {
+                    serving.await;
+                    drop(permit);
+                });
             }
             // Usually too many open files, or a client that disconnected early. Neither is fatal.
             Err(error) => {
@@ -265,6 +294,17 @@ async fn accept(listener: &TcpListener, router: &Router, scheduler: &Arc<Schedul
             }
         }
     }
+}
+
+async fn too_many_connections() -> Response {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "too-many-connections",
+        "the server has too many open connections; retry later",
+    )
+    .with(header::RETRY_AFTER, HeaderValue::from_static("5"))
+    .with(header::CONNECTION, HeaderValue::from_static("close"))
+    .render("-")
 }
 
 async fn connection(
@@ -294,8 +334,16 @@ async fn connection(
     }
 }
 
-/// Raises the limit of open files to its maximum: each debate holds a lock file and a connection to its model.
-fn raise_open_file_limit() {
+/// Runs work that takes long for large requests or debates. On a thread of the runtime it would hold up other requests.
+pub(crate) async fn off_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| Problem::internal(&error.to_string()))
+}
+
+/// Raises the limit of open files to its maximum: each debate holds a lock file and a connection to its model. Returns the limit.
+fn raise_open_file_limit() -> usize {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
@@ -303,5 +351,11 @@ fn raise_open_file_limit() {
         limit.current = limit.maximum;
         // Best effort.
         let _ = setrlimit(Resource::Nofile, limit);
+        let limit = getrlimit(Resource::Nofile).current;
+        limit.map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        })
     }
+    #[cfg(not(unix))]
+    usize::MAX
 }

@@ -24,6 +24,7 @@ mod enhanced_learning;
 mod faults;
 mod forecast;
 mod harness;
+mod hostile;
 mod invalid_replies;
 mod judge;
 mod learning;

@@ -515,3 +515,16 @@ fn e15_the_learning_page_shows_weights_and_changes() {
     let none = learning_page(&Report::default(), &[], frame("learning"));
     assert!(none.contains("No data yet."), "{none}");
 }
+
+/// The last page that a number can name is an empty one.
+#[test]
+fn a_page_number_cannot_overflow() {
+    for page in ["18446744073709551615", "1000000000", "0", "-1", "x", ""] {
+        let query = Query {
+            page: page.into(),
+            ..Query::default()
+        };
+        let html = DebatesView::new(&query, Vec::new(), 60).page(frame("debates"));
+        assert!(html.contains("</html>"), "{page}");
+    }
+}

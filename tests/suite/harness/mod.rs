@@ -8,6 +8,8 @@ pub(crate) mod postgres;
 pub(crate) mod proxy;
 mod server;
 mod serving;
+#[allow(dead_code, reason = "not used by the benchmarks")]
+pub(crate) mod watchdog;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
