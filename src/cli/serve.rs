@@ -36,9 +36,9 @@ pub(crate) struct Args {
     /// Host name that clients may use, in addition to the address; can be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
-    /// Address or network of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; can be repeated. Replaces
-    /// [server] trusted_proxies
-    #[arg(long = "trusted-proxy", value_name = "ADDRESS[/LENGTH]")]
+    /// Proxy whose X-Forwarded-For and X-Forwarded-Proto are believed, as an address or a network such as 10.0.0.0/8; can be
+    /// repeated
+    #[arg(long = "trusted-proxy", value_name = "NETWORK")]
     trusted_proxies: Vec<Network>,
     /// All clients use HTTPS, which a proxy terminates: session cookies are sent over HTTPS only
     #[arg(long)]

@@ -132,8 +132,14 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
         Command::Revoke { name } => {
             let store = app.store().await?;
             store.revoke_token(&name).await?;
+            let is_last = store.tokens().await?.is_empty();
             store.close().await;
             output::note(&format!("Revoked token '{name}'."));
+            if is_last {
+                output::note(
+                    "It was the last one: the server accepts nobody until you add another.",
+                );
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
