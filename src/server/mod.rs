@@ -205,7 +205,7 @@ async fn check_replacement(store: &Store, begin_empty: bool) -> Result<(), Failu
     }
 }
 
-const USE_INTERVAL: Duration = Duration::from_secs(60);
+const USE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Records the last use of tokens and sessions until the server closes.
 async fn record_uses(app: Arc<App>) {
