@@ -40,6 +40,7 @@ mod stdin_lines;
 mod stored_debate;
 mod templates;
 mod token;
+mod token_life;
 mod track;
 mod usage;
 mod worker;

@@ -91,6 +91,22 @@ impl Folder {
         let _ = fs::remove_file(self.suspect_marker());
     }
 
+    /// A marker file with the name of a database that was moved aside. The next opening removes it, and marks a database that
+    /// begins empty.
+    fn replacement_marker(&self) -> PathBuf {
+        self.root.join("roundtable.db.moved-aside")
+    }
+
+    /// The path of the database that was moved aside since the last opening.
+    pub(super) fn moved_aside(&self) -> Option<String> {
+        fs::read_to_string(self.replacement_marker()).ok()
+    }
+
+    pub(super) fn clear_moved_aside(&self) {
+        // If it stays, the next opening looks once more; a database with debates or tokens is not marked.
+        let _ = fs::remove_file(self.replacement_marker());
+    }
+
     /// Converts a failure, and marks the database as suspect if it is damaged.
     pub(super) fn report(&self, failure: Failure) -> StoreError {
         if failure.fault == Fault::Damaged {
@@ -160,6 +176,10 @@ impl Folder {
             }
             number += 1;
         };
+        // Before the renaming: a server must not take the empty database that follows for an ordinary one.
+        let name = kept_as.display().to_string();
+        fs::write(self.replacement_marker(), name)
+            .map_err(|error| Failure::from(error).at_path(&database))?;
         for suffix in SUFFIXES {
             match fs::rename(
                 with_suffix(&database, suffix),

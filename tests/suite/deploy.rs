@@ -151,6 +151,7 @@ fn b04_grace_periods_are_long_enough_to_drain() {
 fn b04_the_probes_get_an_answer() {
     let model = Server::good();
     let home = Home::with(&model);
+    home.token("run");
     let serving = Serving::start(&home, &["--host", "server"]);
     let pod = container("server");
     for probe in ["startupProbe", "readinessProbe", "livenessProbe"] {

@@ -32,6 +32,7 @@ mod on_postgres;
 mod panel;
 mod requirements;
 mod resume;
+mod server_access;
 mod server_api;
 mod server_events;
 mod server_fuzz;
