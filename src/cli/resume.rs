@@ -123,6 +123,7 @@ async fn resumed_budget(
     let own = store.budget(id).await?.unwrap_or(setup.budget);
     let configured = app.config.limits.budget();
     let budget = limits::resumed(own, requested, configured);
+    setup::check_resumed_prices(app, setup, &budget, past)?;
     let has_new_limits = requested != Budget::default();
     let Some(used_up) = UsedUp::of(past, budget, configured, has_new_limits) else {
         return Ok(budget);

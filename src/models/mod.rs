@@ -162,6 +162,13 @@ impl ModelRegistry {
             .collect()
     }
 
+    /// A usable fallback of the model whose price is not known.
+    pub(crate) fn unpriced_fallback(&self, name: &ModelName) -> Option<ModelName> {
+        let mut fallbacks = self.fallbacks(name).into_iter();
+        let unpriced = fallbacks.find(|fallback| fallback.price.is_none());
+        unpriced.map(|fallback| fallback.name)
+    }
+
     /// Builds a model without its fallbacks.
     fn build(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
         let provider = self.provider(name)?;

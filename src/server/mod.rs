@@ -18,6 +18,7 @@ mod requests;
 mod rest;
 mod scheduler;
 mod sign_in;
+mod test_calls;
 pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
@@ -50,6 +51,7 @@ use access::{AccessControl, Peer};
 use problem::Problem;
 use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
+use test_calls::TestCalls;
 pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
@@ -75,6 +77,7 @@ pub(crate) struct App {
     pub store: Store,
     pub scheduler: Arc<Scheduler>,
     pub access: AccessControl,
+    pub test_calls: TestCalls,
     /// Maximum size of a request body, in bytes.
     pub body_limit: usize,
     /// How long a request of the forecasting API waits for the result.
@@ -121,6 +124,7 @@ pub(crate) async fn serve(
         access: AccessControl::new(store.clone(), address, options.hosts, options.rate),
         scheduler: Arc::clone(&scheduler),
         store: store.clone(),
+        test_calls: TestCalls::default(),
         context,
     });
     announce(&format!("Listening on http://{address}"));

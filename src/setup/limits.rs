@@ -35,6 +35,12 @@ pub(crate) fn ran_out(past: &[Entry]) -> bool {
     ends.next().is_some_and(|end| end.ran_out())
 }
 
+/// Whether a call of the debate was paid for at an unknown price.
+pub(crate) fn has_unknown_cost(past: &[Entry]) -> bool {
+    let mut calls = past.iter().filter_map(|entry| entry.event.call());
+    calls.any(|call| call.spent.cost.is_none() && call.spent.usage.total() > 0)
+}
+
 /// The limits of a debate that have to be raised before it can continue.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct UsedUp(Vec<Reached>);
@@ -134,7 +140,7 @@ impl UsedUp {
     }
 
     /// The `budget` of a request that continues the debate, unless the configuration has to change first.
-    pub(crate) fn request(&self) -> Option<Value> {
+    pub(crate) fn request(&self) -> Option<Map<String, Value>> {
         let mut fields = Map::new();
         for reached in &self.0 {
             if reached.is_configured {
@@ -152,7 +158,7 @@ impl UsedUp {
             };
             fields.insert(name.into(), value);
         }
-        Some(Value::Object(fields))
+        Some(fields)
     }
 }
 

@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use super::{Job, Scheduler, SchedulerError, log};
 use crate::clock;
-use crate::setup::limits::{self, UsedUp};
+use crate::setup::{
+    self,
+    limits::{self, UsedUp},
+};
 use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
 
 /// How long a command waits for a debate to start or stop, or for the outcome from another process.
@@ -183,6 +186,8 @@ impl Scheduler {
         let configured = self.context.config.limits.budget();
         let budget = limits::resumed(own, requested, configured);
         let past = self.store.entries(id).await?;
+        setup::check_resumed_prices(&self.context, &setup, &budget, &past)
+            .map_err(SchedulerError::Failed)?;
         let has_new_limits = requested != Budget::default();
         let Some(used_up) = UsedUp::of(&past, budget, configured, has_new_limits) else {
             return Ok(budget);

@@ -481,6 +481,21 @@ impl<T: Reply> Calls<'_, '_, T> {
                         });
                     }
                 }
+                Some(Ok(Delta::Instead(fallback)))
+                    if self
+                        .ask
+                        .table
+                        .budget_tracker
+                        .rules_out(fallback.price.as_ref()) =>
+                {
+                    // The fallback's stream is dropped before its first request.
+                    break Err(ModelError::Unpriced {
+                        detail: format!(
+                            "{}; the price of the fallback {} is unknown",
+                            fallback.because, fallback.model
+                        ),
+                    });
+                }
                 Some(Ok(Delta::Instead(fallback))) => {
                     self.spent.retries += 1;
                     text.clear();

@@ -136,7 +136,11 @@ fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-fn number<N: std::str::FromStr>(text: &str, what: &str, faults: &mut Vec<Fault>) -> Option<N> {
+pub(super) fn number<N: std::str::FromStr>(
+    text: &str,
+    what: &str,
+    faults: &mut Vec<Fault>,
+) -> Option<N> {
     let text = non_empty(text)?;
     let number = text.parse().ok();
     if number.is_none() {
