@@ -329,6 +329,21 @@ impl Config {
         &self.settings
     }
 
+    /// Every model that the configuration names.
+    pub(crate) fn named_models(&self) -> impl Iterator<Item = &ModelName> {
+        let fallbacks = self.providers.values().flat_map(|one| &one.fallback);
+        [
+            &self.tiers.deliberate,
+            &self.tiers.fast,
+            &self.dialectic.proposer_model,
+            &self.dialectic.skeptic_model,
+            &self.dialectic.synthesizer_model,
+        ]
+        .into_iter()
+        .flatten()
+        .chain(fallbacks)
+    }
+
     /// Parses `provider:model` with a known provider.
     pub(crate) fn model_name(&self, text: &str) -> Result<ModelName, NameError> {
         ModelName::parse(text, self.providers.keys().map(String::as_str))

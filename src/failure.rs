@@ -235,6 +235,9 @@ impl From<RegistryError> for Failure {
 
 impl From<NotReady> for Failure {
     fn from(error: NotReady) -> Self {
+        if let NotReady::NotServed(message) = error {
+            return Self::refused(vec![Fault::new("/model", message)]);
+        }
         Self::no_model(format!(
             "cannot use the embedded model: {error}\nSet ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run \
              Ollama, or choose a model with --model. `roundtable doctor` checks the setup."

@@ -9,6 +9,7 @@ use crate::server::{self, Limits, Options, Rate, Work};
 
 use super::run::interruption;
 use crate::app_context::AppContext;
+use crate::embedded::Admission;
 use crate::failure::Failure;
 
 /// Serve debates over HTTP: API, live events and pages
@@ -48,7 +49,8 @@ pub(crate) struct Args {
     answer_within: f64,
 }
 
-pub(crate) async fn run(app: AppContext, args: Args) -> Result<ExitCode, Failure> {
+pub(crate) async fn run(mut app: AppContext, args: Args) -> Result<ExitCode, Failure> {
+    app.local.admission = Admission::for_clients(&app.config);
     let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     let options = Options {
         bind: args.bind,

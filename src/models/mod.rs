@@ -48,10 +48,13 @@ pub(crate) use discovery::{Choice, Discovery, ModelPreferences, Search, discover
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
-/// The embedded model and embedder, if compiled in. They may be loaded on first use.
+/// The embedded model of this name.
+pub(crate) type ModelByName = Arc<dyn Fn(&str) -> Arc<dyn Model> + Send + Sync>;
+
+/// The embedded models and embedder, if compiled in. They may be loaded on first use.
 #[derive(Clone, Default)]
 pub(crate) struct Embedded {
-    pub model: Option<Arc<dyn Model>>,
+    pub model: Option<ModelByName>,
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
@@ -173,7 +176,9 @@ impl ModelRegistry {
     fn build(&self, name: &ModelName) -> Result<Arc<dyn Model>, RegistryError> {
         let provider = self.provider(name)?;
         if provider.kind == Kind::Local {
-            return self.embedded.model.clone().ok_or(RegistryError::NotBuiltIn);
+            let by_name = self.embedded.model.as_ref();
+            let by_name = by_name.ok_or(RegistryError::NotBuiltIn)?;
+            return Ok(by_name(name.model()));
         }
         let ProviderHandle {
             backend,
