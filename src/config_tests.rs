@@ -109,6 +109,7 @@ fn c03_a_full_file_is_read() {
             max_tokens_total: Some(200_000),
             max_cost: Money::from_dollars(0.25),
             timeout: Some(Duration::from_mins(15)),
+            allow_secrets: false,
         },
         config.limits
     );

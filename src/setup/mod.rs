@@ -5,6 +5,7 @@
 
 pub(crate) mod limits;
 mod seating;
+pub(crate) mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -48,6 +49,8 @@ pub(crate) struct DebateSpec {
     pub sources: Vec<Source>,
     /// Allows the embedded model if a configured provider cannot be used, in addition to the configuration.
     pub fallback_local: bool,
+    /// Sends likely secrets to providers instead of refusing the request.
+    pub allow_secrets: bool,
 }
 
 impl DebateSpec {
@@ -66,6 +69,7 @@ impl DebateSpec {
             seed: None,
             sources: Vec::new(),
             fallback_local: false,
+            allow_secrets: false,
         }
     }
 }
@@ -100,6 +104,11 @@ pub(crate) async fn prepare(
     spec: DebateSpec,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
+    let secrets = if spec.allow_secrets {
+        Vec::new()
+    } else {
+        secrets::of_request(&spec)
+    };
     let DebateSpec {
         protocol,
         budget,
@@ -132,6 +141,9 @@ pub(crate) async fn prepare(
         progress,
     )
     .await?;
+    if !secrets.is_empty() && secrets::are_sent(&seating.seated, other_models(app, plan.embedder)) {
+        return Err(secrets::refused(secrets));
+    }
     check_context(&plan.question, &seating.models)?;
     check_prices(app, &seating.seated, &budget)?;
     let embedder = match plan.embedder {
@@ -168,6 +180,17 @@ pub(crate) async fn prepare(
         seat_models: seating.models,
         embedder,
     })
+}
+
+/// The models that read parts of a debate in addition to the seats.
+fn other_models(app: &AppContext, embedder: EmbedderUse) -> Vec<String> {
+    let embedder = match embedder {
+        EmbedderUse::None => None,
+        EmbedderUse::Optional | EmbedderUse::Measures => Some(app.embedder_name()),
+    };
+    let fast = app.config.tiers.fast.clone();
+    let models = embedder.into_iter().chain(fast);
+    models.map(|name| name.to_string()).collect()
 }
 
 /// Loads what the protocol is given next to the request: configuration, and results of earlier debates.

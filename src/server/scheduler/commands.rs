@@ -36,6 +36,7 @@ impl Scheduler {
         text: String,
         by: Option<String>,
     ) -> Result<u32, SchedulerError> {
+        self.check_secrets("/text", &text)?;
         if let Some(table) = self.wait_for_table(id).await {
             return Ok(table.say(text, by).await?);
         }
@@ -59,6 +60,14 @@ impl Scheduler {
         let lease = self.claim_stopped(id).await?;
         let journal = lease.journal();
         Ok(say_offline(journal.as_ref(), clock::now(), text, by).await?)
+    }
+
+    /// Words of clients go to the providers like a question.
+    fn check_secrets(&self, at: &str, text: &str) -> Result<(), SchedulerError> {
+        if self.context.config.limits.allow_secrets {
+            return Ok(());
+        }
+        setup::secrets::check_words(at, text).map_err(SchedulerError::Failed)
     }
 
     /// Pauses a debate before its next round.
@@ -96,6 +105,7 @@ impl Scheduler {
         by: Option<String>,
         note: Option<String>,
     ) -> Result<State, SchedulerError> {
+        self.check_secrets("/note", note.as_deref().unwrap_or_default())?;
         let slot = self.reserve()?;
         let state = self.debate_state(id).await?;
         if state != State::Waiting {

@@ -117,6 +117,7 @@ fn new_debate(app: &App, form: &StartForm) -> Result<NewDebate, Problem> {
             max_cost,
             max_seconds: minutes.map(|minutes| minutes * 60.0),
         }),
+        allow_secrets: false,
         seed: None,
     })
 }
