@@ -374,3 +374,15 @@ fn paths_in_a_file_are_relative_to_its_folder() {
     assert_eq!(Some(PathBuf::from("/etc/rt/x")), dir("[data]\ndir = \"x\""));
     assert_eq!(Some(PathBuf::from("/x")), dir("[data]\ndir = \"/x\""));
 }
+
+#[test]
+fn model_names_are_short_and_printable() {
+    let config = parse("").unwrap();
+    let long = format!("ollama:{}", "x".repeat(200 - "ollama:".len()));
+    assert!(config.model_name(&long).is_ok());
+    for text in [format!("{long}x"), "ollama:a\u{1b}[2J".into(), "ollama:a\u{202e}b".into()] {
+        let error = config.model_name(&text).unwrap_err();
+        assert!(matches!(error, NameError::Characters { .. }), "{error}");
+        assert!(!error.to_string().contains(char::is_control));
+    }
+}

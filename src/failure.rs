@@ -226,9 +226,9 @@ impl From<RegistryError> for Failure {
         match error {
             RegistryError::Name(error) => error.into(),
             RegistryError::NoEmbedder { .. } => Self::usage(error.to_string()),
-            RegistryError::NoKey { .. }
-            | RegistryError::NotBuiltIn
-            | RegistryError::NoList { .. } => Self::no_model(error.to_string()),
+            RegistryError::NoKey { .. } | RegistryError::NotBuiltIn => {
+                Self::no_model(error.to_string())
+            }
         }
     }
 }

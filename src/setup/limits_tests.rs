@@ -147,3 +147,23 @@ fn c19_a_lowered_limit_is_named() {
     assert!(lowered(tokens(1_000), tokens(1_000)).is_empty());
     assert!(lowered(Budget::default(), tokens(1_000)).is_empty());
 }
+
+/// C-19: calls at an unknown price cannot be counted against a cost limit; a call that was never answered costs nothing.
+#[test]
+fn c19_an_unknown_cost_so_far_is_noticed() {
+    let with = |cost: Option<Money>, input: u64| {
+        let mut past = ended("budget");
+        if let Event::StepFailed(step) = &mut past[0].event {
+            let step = Arc::make_mut(step);
+            step.call.spent.cost = cost;
+            step.call.spent.usage = Usage {
+                input,
+                ..Usage::default()
+            };
+        }
+        has_unknown_cost(&past)
+    };
+    assert!(with(None, 1));
+    assert!(!with(None, 0));
+    assert!(!with(Some(Money::ZERO), 1));
+}

@@ -29,6 +29,7 @@ mod judge;
 mod learning;
 mod on_postgres;
 mod panel;
+mod paying;
 mod requirements;
 mod resume;
 mod server_api;

@@ -10,10 +10,11 @@ use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
+use super::home::DISCOVERY_TIMEOUT;
 use crate::config::Origin;
 use crate::format::{duration, money, per_million, short};
 use crate::model_probe::{MAX_TEST_USAGE, trial};
-use crate::models::{Choice, ModelPreferences, Search, discover};
+use crate::models::{Choice, discover_within};
 use crate::server::scheduler::progress_sink;
 use crate::server::test_calls::TEST_TIMEOUT;
 use crate::server::{App, log};
@@ -26,8 +27,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>, caller: MaybeCaller) -> Re
 
 async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     let context = &app.context;
-    let preferences = ModelPreferences::default();
-    let discovery = discover(&context.models, &preferences, Search::Everything).await;
+    let discovery = discover_within(&context.models, DISCOVERY_TIMEOUT).await;
     let can_test = may(caller, Scope::Run);
     let tier = |title: &str, choice: Option<&Choice>| tier(app, title, choice, can_test);
     let embeddings = Tier {
