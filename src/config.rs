@@ -250,7 +250,9 @@ pub(crate) enum ConfigError {
     Faulty { path: PathBuf, faults: Vec<Fault> },
     #[error("invalid setting '{key}': expected a section and a key, such as tiers.fast")]
     NoSuchSetting { key: String },
-    #[error("no folder for trusted configurations: the home folder is unknown. Pass the file with --config")]
+    #[error(
+        "no folder for trusted configurations: the home folder is unknown. Pass the file with --config"
+    )]
     NoHome,
     #[error("cannot write the configuration {}: {source}", path.display())]
     Unwritable {

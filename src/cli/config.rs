@@ -80,7 +80,10 @@ pub(crate) fn run_without_file(
         Some(Command::Untrust { path }) => Some(untrust(path, args.json)),
         None
         | Some(
-            Command::Show | Command::Set { .. } | Command::SetAlgorithm { .. } | Command::Algorithms,
+            Command::Show
+            | Command::Set { .. }
+            | Command::SetAlgorithm { .. }
+            | Command::Algorithms,
         ) => None,
     }
 }

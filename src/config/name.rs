@@ -18,7 +18,9 @@ pub(crate) enum NameError {
     NoProvider { text: String },
     #[error("invalid model '{text}': no model after the colon; write provider:model")]
     NoModel { text: String },
-    #[error("invalid model '{text}': expected at most {MAX_LENGTH} characters, without control characters")]
+    #[error(
+        "invalid model '{text}': expected at most {MAX_LENGTH} characters, without control characters"
+    )]
     Characters { text: String },
     #[error("unknown provider '{provider}' in '{text}'; known providers: {}{}", known.join(", "), hint(nearest.as_deref()))]
     UnknownProvider {

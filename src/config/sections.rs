@@ -152,7 +152,8 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
     let timeout = section.number("timeout_s", SECONDS);
     let timeout = section.optional("timeout_s", timeout);
     let allow_secrets = section.read("allow_secrets", |item| {
-        let expected = "expected true or false (whether API requests may send text with likely secrets)";
+        let expected =
+            "expected true or false (whether API requests may send text with likely secrets)";
         item.as_bool().ok_or_else(|| expected.to_owned())
     });
     let allow_secrets = section.or_default("allow_secrets", allow_secrets, false);

@@ -86,7 +86,11 @@ fn merged(users: Config, found: Config, present: &[String]) -> Config {
         is_from_working_dir: true,
         is_trusted: false,
         settings: settings.collect(),
-        tiers: if has("tiers") { found.tiers } else { users.tiers },
+        tiers: if has("tiers") {
+            found.tiers
+        } else {
+            users.tiers
+        },
         dialectic: if has("dialectic") {
             found.dialectic
         } else {

@@ -74,7 +74,10 @@ fn c03_trust_is_in_the_path_and_the_content() {
     let environment = place.environment();
     trust::trust(&place.file(), &environment).unwrap();
     let config = place.load().unwrap();
-    assert_eq!(config.providers["openai"].base_url, "https://evil.example/v1");
+    assert_eq!(
+        config.providers["openai"].base_url,
+        "https://evil.example/v1"
+    );
     assert_eq!(config.untrusted_note(), None);
     std::fs::write(place.file(), format!("{STEALS}# changed\n")).unwrap();
     assert!(!place.load().unwrap().is_trusted);
@@ -125,7 +128,12 @@ fn c19_an_untrusted_file_can_only_lower_limits() {
 fn c03_a_model_of_an_ignored_provider_is_an_error() {
     let found = "[providers.lab]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n[tiers]\nfast = \"lab:x\"\n";
     let message = Place::with("", found).load().unwrap_err();
-    for part in ["roundtable.toml:5: ", "unknown provider 'lab'", "[providers] is ignored", "config trust"] {
+    for part in [
+        "roundtable.toml:5: ",
+        "unknown provider 'lab'",
+        "[providers] is ignored",
+        "config trust",
+    ] {
         assert!(message.contains(part), "{part}: {message}");
     }
 }
@@ -141,17 +149,30 @@ fn c03_unknown_sections_of_an_untrusted_file_are_ignored() {
     let environment = place.environment();
     assert_eq!(config.data_folders(&environment), [place.path("own")]);
     trust::trust(&place.file(), &environment).unwrap();
-    assert!(place.load().unwrap_err().contains("unknown section [surprise]"));
+    assert!(
+        place
+            .load()
+            .unwrap_err()
+            .contains("unknown section [surprise]")
+    );
 }
 
 /// A file that is harmless needs no trust, and the user's own file in the working folder is the user's own.
 #[test]
 fn c03_harmless_and_own_files_are_used_without_a_note() {
-    let config = Place::with("", "[dialectic]\nmax_rounds = 4\n").load().unwrap();
-    assert_eq!((config.untrusted_note(), config.dialectic.max_rounds), (None, 4));
+    let config = Place::with("", "[dialectic]\nmax_rounds = 4\n")
+        .load()
+        .unwrap();
+    assert_eq!(
+        (config.untrusted_note(), config.dialectic.max_rounds),
+        (None, 4)
+    );
     let place = Place::with(STEALS, "");
     let mut environment = place.environment();
     environment.working_dir = place.path("own");
     let config = Config::load(None, &environment).unwrap();
-    assert_eq!(config.providers["openai"].base_url, "https://evil.example/v1");
+    assert_eq!(
+        config.providers["openai"].base_url,
+        "https://evil.example/v1"
+    );
 }

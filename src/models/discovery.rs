@@ -105,10 +105,14 @@ impl Discovery {
 pub(crate) async fn discover_within(registry: &ModelRegistry, limit: Duration) -> Discovery {
     let preferences = ModelPreferences::default();
     let search = discover(registry, &preferences, Search::Everything);
-    tokio::time::timeout(limit, search).await.unwrap_or_else(|_| Discovery {
-        advice: Some("a provider has not sent its list of models yet: reload the page".to_owned()),
-        ..explicit_choices(&registry.config, &preferences)
-    })
+    tokio::time::timeout(limit, search)
+        .await
+        .unwrap_or_else(|_| Discovery {
+            advice: Some(
+                "a provider has not sent its list of models yet: reload the page".to_owned(),
+            ),
+            ..explicit_choices(&registry.config, &preferences)
+        })
 }
 
 /// Chooses models for the tiers. If the user names them, no provider is queried.

@@ -36,7 +36,8 @@ pub(super) struct ErrorResponse<'a> {
 impl ErrorContext {
     fn detail(&self, model: &str, text: &str) -> String {
         // A server's words must not move the cursor or write to the clipboard of a terminal.
-        let harmless = |text: &str| -> String { text.chars().filter(|c| !is_deceptive(*c)).collect() };
+        let harmless =
+            |text: &str| -> String { text.chars().filter(|c| !is_deceptive(*c)).collect() };
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (mut text, model) = (harmless(&text), harmless(model));
         for secret in &self.secrets {

@@ -23,9 +23,15 @@ fn model_names_are_escaped_in_the_url() {
     // No name leaves the folder of the models on the provider's host.
     assert_eq!("models/..%2Fx", model_path("../x"));
     assert_eq!("models/..%2F..%2Fx", model_path("models/../../x"));
-    assert_eq!("tunedModels/..%2FcachedContents", model_path("tunedModels/../cachedContents"));
+    assert_eq!(
+        "tunedModels/..%2FcachedContents",
+        model_path("tunedModels/../cachedContents")
+    );
     let at = |model: &str| {
-        let path = format!("https://host/v1beta/{}:streamGenerateContent", model_path(model));
+        let path = format!(
+            "https://host/v1beta/{}:streamGenerateContent",
+            model_path(model)
+        );
         reqwest::Url::parse(&path).unwrap().path().to_owned()
     };
     for model in ["../x", "..", ".", "models/..", "%2e%2e/x", "a/../../b"] {

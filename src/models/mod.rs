@@ -48,7 +48,9 @@ use list_cache::ListCache;
 use retry::WithRetry;
 use wire::WireFormat;
 
-pub(crate) use discovery::{Choice, Discovery, ModelPreferences, Search, discover, discover_within};
+pub(crate) use discovery::{
+    Choice, Discovery, ModelPreferences, Search, discover, discover_within,
+};
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
@@ -274,7 +276,8 @@ impl ModelRegistry {
                 return Err(format!("no Ollama server at {url}"));
             }
             let list = backend.list().await;
-            let list = list.map_err(|error| format!("cannot list the models of {name}: {error}"))?;
+            let list =
+                list.map_err(|error| format!("cannot list the models of {name}: {error}"))?;
             Ok(usable(list))
         };
         handle.list.get(|| fetch.boxed()).await

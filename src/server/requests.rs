@@ -243,7 +243,8 @@ impl NewDebate {
             faults.push(Fault::new("/cast", message));
         }
         if self.allow_secrets && !limits.allow_secrets {
-            let message = "this server does not permit allow_secrets: remove the secrets from the request";
+            let message =
+                "this server does not permit allow_secrets: remove the secrets from the request";
             faults.push(Fault::new("/allow_secrets", message));
         }
         let requested = self.budget.unwrap_or_default().budget(&mut faults);

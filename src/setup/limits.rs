@@ -15,6 +15,11 @@ pub(crate) fn resumed(own: Budget, requested: Budget, configured: Budget) -> Bud
     requested.or(own).within(configured)
 }
 
+/// Whether a request changes the limits that hold for a resumed debate. One above the configured limit changes nothing.
+pub(crate) fn has_new_limits(own: Budget, requested: Budget, configured: Budget) -> bool {
+    resumed(own, requested, configured) != resumed(own, Budget::default(), configured)
+}
+
 /// For each requested limit above the configured one: which limit holds.
 pub(crate) fn lowered(requested: Budget, configured: Budget) -> Vec<String> {
     let pairs = limits(requested).into_iter().zip(limits(configured));

@@ -70,6 +70,16 @@ fn c19_standing_limits_hold_on_resume() {
     assert_eq!(both, dollars(1.0).or(tokens(10)));
 }
 
+/// C-19: a wish above the configured limit is no new limit.
+#[test]
+fn c19_a_wish_above_the_ceiling_changes_nothing() {
+    let none = Budget::default();
+    assert!(!has_new_limits(tokens(15), tokens(20), tokens(15)));
+    assert!(has_new_limits(tokens(10), tokens(20), tokens(15)));
+    assert!(!has_new_limits(tokens(10), none, tokens(15)));
+    assert!(!has_new_limits(tokens(10), tokens(10), none));
+}
+
 /// C-19: a used-up limit names the commands that work; one token more is not used up.
 #[test]
 fn c19_a_used_up_limit_names_the_command_that_works() {

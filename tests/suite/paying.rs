@@ -31,10 +31,17 @@ fn c19_requests_cannot_exceed_the_servers_limits() {
     let calls = model.count();
     assert!(calls < 8, "{calls}");
     let resume = path(&id, "/resume");
-    for body in [json!({}), json!({ "budget": {} }), json!({ "budget": wish })] {
+    for body in [
+        json!({}),
+        json!({ "budget": {} }),
+        json!({ "budget": wish }),
+    ] {
         let problem = serving.post(&resume, &body).problem(409, "wrong-state");
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("configuration has to allow more"), "{detail}");
+        assert!(
+            detail.contains("configuration has to allow more"),
+            "{detail}"
+        );
     }
     let page = serving.get(&format!("/debates/{id}")).text();
     assert!(page.contains("has to allow more first"), "{page}");
@@ -63,12 +70,23 @@ fn c19_resuming_after_a_budget_stop_needs_a_new_limit() {
     for reply in [&without_body, &empty] {
         let problem = reply.problem(409, "wrong-state");
         let detail = problem["detail"].as_str().unwrap();
-        assert!(detail.contains("resume it with {\"budget\":{\"max_tokens\":"), "{detail}");
+        assert!(
+            detail.contains("resume it with {\"budget\":{\"max_tokens\":"),
+            "{detail}"
+        );
     }
     assert_eq!(button.status, 409);
     let shown = serving.get(&format!("/debates/{id}")).text();
-    assert!(shown.contains("name=\"max_tokens\" type=\"number\""), "{shown}");
-    assert_eq!(serving.send("POST", &page, &FORM, b"max_tokens=many").status, 422);
+    assert!(
+        shown.contains("name=\"max_tokens\" type=\"number\""),
+        "{shown}"
+    );
+    assert_eq!(
+        serving
+            .send("POST", &page, &FORM, b"max_tokens=many")
+            .status,
+        422
+    );
     assert_eq!(model.count(), calls);
     let raised = serving.send("POST", &page, &FORM, b"max_tokens=100000");
     assert_eq!(raised.status, 303, "{}", raised.text());
@@ -120,8 +138,10 @@ fn c19_a_fallback_of_unknown_price_is_refused_under_a_cost_limit() {
     let prices = "[prices.first]\nx = { input = 1.0, output = 1.0 }\n";
     home.write("prices.toml", prices);
     let ask = ["ask", QUESTION, "--model", "first:x"];
-    home.run(&[&ask[..], &["--max-cost", "1"]].concat())
-        .expect(2, &["the price of spare:y, a fallback of first, is unknown"]);
+    home.run(&[&ask[..], &["--max-cost", "1"]].concat()).expect(
+        2,
+        &["the price of spare:y, a fallback of first, is unknown"],
+    );
     assert_eq!((down.count(), spare.count()), (0, 0));
     home.run(&ask).expect(0, &[]);
     let calls = spare.count();
@@ -146,10 +166,16 @@ fn a_client_cannot_have_a_local_model_downloaded() {
         .post("/api/v1/debates", &body)
         .problem(422, "invalid-request");
     let message = problem["faults"][0]["message"].as_str().unwrap();
-    assert!(message.contains("neither present on this server"), "{message}");
+    assert!(
+        message.contains("neither present on this server"),
+        "{message}"
+    );
     let form = b"model=local%3Agranite-3.3-8b-instruct";
     let tested = serving.send("POST", "/models/test", &FORM, form).text();
-    assert!(tested.contains("neither present on this server"), "{tested}");
+    assert!(
+        tested.contains("neither present on this server"),
+        "{tested}"
+    );
 }
 
 /// Runs a command in the folder of the file, which is found there and not named.
@@ -285,6 +311,9 @@ fn errors_of_servers_cannot_write_to_the_terminal() {
         let shown = format!("{}{}", run.out, run.err);
         assert!(shown.contains("ZXZpbA=="), "{shown:?}");
         assert!(!shown.contains(is_control), "{shown:?}");
-        assert!(!shown.contains("\\u001b") && !shown.contains("\\u009b"), "{shown:?}");
+        assert!(
+            !shown.contains("\\u001b") && !shown.contains("\\u009b"),
+            "{shown:?}"
+        );
     }
 }

@@ -81,9 +81,11 @@ fn private_key(line: &str, rest: &str, is_service_account: bool) -> Option<Findi
     let header = BEGIN.len() + name.len() + "-----".len();
     let mut body = &rest[start + header..];
     // A diff marks every line; JSON writes line breaks as `\n`.
-    while let Some(next) = ["\\n", "\\r", "\n", "\r", " ", "\t", "+", "-", "\"", "'", "|"]
-        .iter()
-        .find_map(|skipped| body.strip_prefix(skipped))
+    while let Some(next) = [
+        "\\n", "\\r", "\n", "\r", " ", "\t", "+", "-", "\"", "'", "|",
+    ]
+    .iter()
+    .find_map(|skipped| body.strip_prefix(skipped))
     {
         body = next;
     }

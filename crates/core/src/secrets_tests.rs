@@ -48,8 +48,12 @@ fn positives() -> Vec<String> {
         pem("RSA PRIVATE KEY", 7),
         pem("EC PRIVATE KEY", 13),
         pem("OPENSSH PRIVATE KEY", 19),
-        format!("Why does this fail?\n\n{}\nThanks", pem("ENCRYPTED PRIVATE KEY", 25)),
-        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC\n\nabc".into(),
+        format!(
+            "Why does this fail?\n\n{}\nThanks",
+            pem("ENCRYPTED PRIVATE KEY", 25)
+        ),
+        "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC\n\nabc"
+            .into(),
         pem("PRIVATE KEY", 31).replace('\n', "\n+"),
         format!(
             "{{\"type\": \"service_account\", \"private_key\": \"{}\"}}",
@@ -66,8 +70,17 @@ fn positives() -> Vec<String> {
         format!("ghu_{} expired", alnum(36, 48)),
         format!("github_pat_{}_{}", alnum(22, 49), alnum(59, 50)),
         format!("PRIVATE-TOKEN: glpat-{}", url(20, 51)),
-        format!("xoxb-{}-{}-{}", random("0123456789", 12, 52), random("0123456789", 13, 53), alnum(24, 54)),
-        format!("slack: xoxp-{}-{}", random("0123456789", 12, 55), alnum(32, 56)),
+        format!(
+            "xoxb-{}-{}-{}",
+            random("0123456789", 12, 52),
+            random("0123456789", 13, 53),
+            alnum(24, 54)
+        ),
+        format!(
+            "slack: xoxp-{}-{}",
+            random("0123456789", 12, 55),
+            alnum(32, 56)
+        ),
         format!("aws_access_key_id = AKIA{}", random(UPPER, 16, 57)),
         format!("ASIA{}", random(UPPER, 16, 58)),
         format!("maps?key=AIza{}&v=3", url(35, 59)),
@@ -79,7 +92,12 @@ fn positives() -> Vec<String> {
         format!("Set-Cookie: session={}; Path=/", jwt(70)),
         format!("stripe.api_key = 'sk_live_{}'", alnum(24, 75)),
         format!("rk_live_{}", alnum(24, 76)),
-        format!("curl https://hooks.slack.com/services/T{}/B{}/{}", random(UPPER, 8, 77), random(UPPER, 10, 78), alnum(24, 79)),
+        format!(
+            "curl https://hooks.slack.com/services/T{}/B{}/{}",
+            random(UPPER, 8, 77),
+            random(UPPER, 10, 78),
+            alnum(24, 79)
+        ),
         format!("AWS_SECRET_ACCESS_KEY={}", alnum(40, 80)),
         format!("export DB_PASSWORD='{}!{}'", alnum(8, 81), alnum(6, 82)),
         format!("+  SESSION_SECRET: \"{}\"", alnum(32, 83)),
@@ -158,7 +176,10 @@ fn negatives() -> Vec<String> {
         format!("sha256:{}", random(HEX, 64, 101)),
         format!("commit {}", random(HEX, 40, 102)),
         format!("\"integrity\": \"sha512-{}==\"", random(ALNUM, 86, 103)),
-        format!("![x](data:image/png;base64,{}=)", random(&format!("{ALNUM}+/"), 20_000, 104)),
+        format!(
+            "![x](data:image/png;base64,{}=)",
+            random(&format!("{ALNUM}+/"), 20_000, 104)
+        ),
         format!("CHECKSUM={}", random(HEX, 64, 105)),
         format!("IDEMPOTENCY_KEY={}", random(HEX, 32, 106)),
         certificate,

@@ -198,7 +198,7 @@ impl Scheduler {
         let past = self.store.entries(id).await?;
         setup::check_resumed_prices(&self.context, &setup, &budget, &past)
             .map_err(SchedulerError::Failed)?;
-        let has_new_limits = requested != Budget::default();
+        let has_new_limits = limits::has_new_limits(own, requested, configured);
         let Some(used_up) = UsedUp::of(&past, budget, configured, has_new_limits) else {
             return Ok(budget);
         };

@@ -99,9 +99,7 @@ async fn ask_within(
     for seat_model in deps.seat_models.values_mut() {
         seat_model.model = Arc::new(FixedDeltas(deltas.clone()));
     }
-    let table = Table::open(setup("Why?"), budget, deps)
-        .await
-        .unwrap();
+    let table = Table::open(setup("Why?"), budget, deps).await.unwrap();
     let turn = opening(&table, "proposer").send().await.unwrap();
     (journal, turn)
 }

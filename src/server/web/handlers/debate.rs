@@ -75,11 +75,7 @@ async fn load(app: &App, id: &str) -> Result<LoadedDebate, Problem> {
     })
 }
 
-async fn used_up(
-    app: &App,
-    row: &DebateRow,
-    entries: &[Entry],
-) -> Result<Option<UsedUp>, Problem> {
+async fn used_up(app: &App, row: &DebateRow, entries: &[Entry]) -> Result<Option<UsedUp>, Problem> {
     let is_resumable = matches!(
         row.state,
         DebateState::Partial | DebateState::Failed | DebateState::Cancelled
@@ -98,7 +94,12 @@ async fn used_up(
             })
             .unwrap_or_default(),
     };
-    Ok(UsedUp::of(entries, own.within(configured), configured, false))
+    Ok(UsedUp::of(
+        entries,
+        own.within(configured),
+        configured,
+        false,
+    ))
 }
 
 /// Adds rounds that have begun and are not in the journal yet. Returns the seats in mid-turn.
@@ -215,10 +216,7 @@ pub(crate) async fn cancel(
 /// New limits, for a debate that has used up its own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names of the API's `budget`"
-)]
+#[expect(clippy::struct_field_names, reason = "the names of the API's `budget`")]
 pub(crate) struct ResumeForm {
     max_tokens: String,
     max_cost: String,
