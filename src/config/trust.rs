@@ -31,7 +31,7 @@ pub(crate) fn trust(path: &Path, environment: &Environment) -> Result<(), Config
         path: path.to_path_buf(),
         source: io::Error::other("its path has a line break or is not UTF-8"),
     })?;
-    change(path, Some(line), environment).map(drop)
+    change(path, Some(&line), environment).map(drop)
 }
 
 /// Withdraws the trust in the file. Returns whether it was trusted, with any content.
@@ -40,11 +40,7 @@ pub(crate) fn untrust(path: &Path, environment: &Environment) -> Result<bool, Co
 }
 
 /// Replaces the line of a file. Returns whether there was one.
-fn change(
-    path: &Path,
-    line: Option<String>,
-    environment: &Environment,
-) -> Result<bool, ConfigError> {
+fn change(path: &Path, line: Option<&str>, environment: &Environment) -> Result<bool, ConfigError> {
     let store = store(environment).ok_or(ConfigError::NoHome)?;
     let unwritable = |source| ConfigError::Unwritable {
         path: store.clone(),
@@ -58,9 +54,11 @@ fn change(
     let is_other = |line: &&str| line.split_once(' ').map(|(_, path)| path) != path.to_str();
     let others: Vec<&str> = known.lines().filter(is_other).collect();
     let was_known = others.len() < known.lines().count();
-    let lines = others.into_iter().chain(line.as_deref());
-    let text: String = lines.map(|line| format!("{line}\n")).collect();
-    write(&store, &text).map_err(unwritable)?;
+    let mut lines = others;
+    lines.extend(line);
+    // The last line ends with a line break too.
+    lines.push("");
+    write(&store, &lines.join("\n")).map_err(unwritable)?;
     Ok(was_known)
 }
 

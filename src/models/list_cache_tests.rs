@@ -56,7 +56,7 @@ async fn callers_at_the_same_time_share_one_request() {
 async fn an_old_list_is_returned_at_once_and_replaced_in_the_background() {
     let provider = Provider::default();
     provider.list(Ok("a")).await.unwrap();
-    tokio::time::advance(FRESH_FOR - Duration::from_millis(1)).await;
+    tokio::time::advance(FRESH_FOR.saturating_sub(Duration::from_millis(1))).await;
     assert_eq!(first(provider.list(Ok("b")).await), "a");
     assert_eq!(provider.requests(), 1);
     tokio::time::advance(Duration::from_millis(1)).await;
@@ -75,7 +75,7 @@ async fn an_old_list_is_returned_at_once_and_replaced_in_the_background() {
 async fn a_failure_is_remembered_for_a_moment() {
     let provider = Provider::default();
     assert_eq!(first(provider.list(Err("down")).await), "down");
-    tokio::time::advance(FAILED_FOR - Duration::from_millis(1)).await;
+    tokio::time::advance(FAILED_FOR.saturating_sub(Duration::from_millis(1))).await;
     assert_eq!(first(provider.list(Ok("a")).await), "down");
     tokio::time::advance(Duration::from_millis(1)).await;
     assert_eq!(first(provider.list(Ok("a")).await), "a");

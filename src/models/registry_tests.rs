@@ -110,7 +110,7 @@ fn m15_tool_support_depends_on_the_model_name_or_the_configuration() {
 #[test]
 fn invented_model_names_do_not_grow_the_registry() {
     let registry = registry("", &Environment::default());
-    for number in 0..2 * MAX_REMEMBERED + 1 {
+    for number in 0..=2 * MAX_REMEMBERED {
         let name = ModelName::new("ollama", format!("invented-{number}"));
         registry.model(&name).unwrap();
     }
