@@ -12,6 +12,7 @@ use super::address::{Address, Url};
 use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
+use super::flags;
 use super::folder::{Folder, sync};
 use super::location::{Location, Server};
 use super::ownership::{self, Ownership};
@@ -161,6 +162,12 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
     connection.execute("PRAGMA synchronous = NORMAL").await?;
     migrate_file(connection, folder, &Schema::of_this_build()).await?;
     SQLITE.configure(connection).await?;
+    if let Some(kept_as) = folder.moved_aside() {
+        flags::mark_replacement(connection, kept_as)
+            .await
+            .map_err(Refusal::Failed)?;
+        folder.clear_moved_aside();
+    }
     appender::prepare(connection).await?;
     // Reads each table once, so that damage near the root is found now and not during a debate.
     for query in [

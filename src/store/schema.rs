@@ -80,6 +80,11 @@ impl Schema {
                 include_str!("../../migrations/0004_owners.sql"),
             ),
             (
+                5,
+                "access",
+                include_str!("../../migrations/0005_access.sql"),
+            ),
+            (
                 8,
                 "checksums",
                 include_str!("../../migrations/0008_checksums.sql"),

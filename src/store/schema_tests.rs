@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::PathBuf;
 
 use sqlx::{Connection, Executor};
 use uuid::Uuid;
@@ -215,8 +216,8 @@ async fn c10_a_data_folder_is_migrated_when_it_is_opened() {
     let store = Store::open(folder.path()).await.unwrap();
     let newest = Schema::of_this_build().newest();
     assert_eq!(store.version().await, Ok(u64::try_from(newest).unwrap()));
-    // It only adds, so there is nothing to keep a copy for.
-    assert!(!folder.path().join("roundtable.db.schema-4").exists());
+    let copy = folder.path().join("roundtable.db.schema-4");
+    assert_eq!(copy.exists(), Schema::of_this_build().changes_data(4));
 }
 
 async fn old_store(folder: &std::path::Path) -> AnyConnection {
@@ -244,22 +245,30 @@ async fn c10_a_copy_is_kept_before_a_migration_that_changes_data() {
     store.close().await;
 
     let newest = Schema::of_this_build().newest();
-    let change = Schema::new(vec![(
-        newest + 1,
-        "change",
-        "UPDATE journal SET body = 'gone'",
-    )]);
-    let own = Schema::of_this_build();
-    let all = own.0.iter().chain(change.0.iter()).cloned();
-    let later = Schema(Migrator::with_migrations(all.collect()));
+    let add = (newest + 1, "add", "CREATE TABLE later (a TEXT)");
+    let change = (newest + 2, "change", "UPDATE journal SET body = 'gone'");
+    let with = |later: &[(i64, &'static str, &'static str)]| {
+        let (own, later) = (Schema::of_this_build(), Schema::new(later.to_vec()));
+        let all = own.0.iter().chain(later.0.iter()).cloned();
+        Schema(Migrator::with_migrations(all.collect()))
+    };
     let prepared = crate::store::folder::Folder::prepare(folder.path()).unwrap();
-    for _ in 0..2 {
+    let copies = async |schema: Schema| {
         let mut connection = old_store(folder.path()).await;
-        let migrated = crate::store::open::migrate_file(&mut connection, &prepared, &later).await;
+        let migrated = crate::store::open::migrate_file(&mut connection, &prepared, &schema).await;
         assert!(migrated.is_ok());
         connection.close().await.unwrap();
+        prepared.copies()
+    };
+    // A migration that only adds needs none.
+    assert_eq!(copies(with(&[add])).await, Vec::<PathBuf>::new());
+    let copy = folder
+        .path()
+        .join(format!("roundtable.db.schema-{}", newest + 1));
+    for _ in 0..2 {
+        let found = copies(with(&[add, change])).await;
+        assert_eq!(found, std::slice::from_ref(&copy));
     }
-    let copy = folder.path().join(format!("roundtable.db.schema-{newest}"));
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
