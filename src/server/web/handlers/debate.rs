@@ -16,10 +16,10 @@ use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
 use super::home::number;
 use crate::clock;
 use crate::render;
-use crate::server::App;
 use crate::server::problem::Problem;
 use crate::server::requests::BudgetRequest;
 use crate::server::rest;
+use crate::server::{App, off_runtime};
 use crate::setup::limits::UsedUp;
 use crate::store::{DebateRow, Scope};
 
@@ -126,7 +126,8 @@ pub(crate) async fn show(
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
     let frame = frame("debates", caller.as_deref());
-    Ok(page(view.page(frame, &debate.transcript, &debate.report)))
+    let body = move || view.page(frame, &debate.transcript, &debate.report);
+    Ok(page(off_runtime(body).await?))
 }
 
 pub(crate) async fn panels(
@@ -136,7 +137,8 @@ pub(crate) async fn panels(
 ) -> Result<Response, Problem> {
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
-    Ok(page(view.panels(&debate.transcript, &debate.report)))
+    let body = move || view.panels(&debate.transcript, &debate.report);
+    Ok(page(off_runtime(body).await?))
 }
 
 pub(crate) async fn turn(

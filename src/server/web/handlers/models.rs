@@ -8,11 +8,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use super::super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
+use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
 use super::home::DISCOVERY_TIMEOUT;
 use crate::config::Origin;
-use crate::format::{duration, money, per_million, short};
+use crate::format::{counted, duration, money, per_million, short};
 use crate::model_probe::{MAX_TEST_USAGE, trial};
 use crate::models::{Choice, discover_within};
 use crate::server::scheduler::progress_sink;
@@ -29,7 +29,13 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     let context = &app.context;
     let discovery = discover_within(&context.models, DISCOVERY_TIMEOUT).await;
     let can_test = may(caller, Scope::Run);
-    let tier = |title: &str, choice: Option<&Choice>| tier(app, title, choice, can_test);
+    // The reasons name addresses and environment variables.
+    let is_admin = may(caller, Scope::Admin);
+    let tier = |title: &str, choice: Option<&Choice>| {
+        let tier = tier(app, title, choice, can_test);
+        let why = if is_admin { tier.why } else { String::new() };
+        Tier { why, ..tier }
+    };
     let embeddings = Tier {
         title: "Embeddings".into(),
         model: context.embedder_name().to_string(),
@@ -51,16 +57,16 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
             .findings
             .into_iter()
             .map(|finding| ProviderRow {
+                note: match (is_admin, finding.models.len()) {
+                    (true, _) => finding.note,
+                    (false, 0) => "no models listed".into(),
+                    (false, count) => counted(count, "model"),
+                },
                 provider: finding.provider,
-                note: finding.note,
                 models: short(&finding.models.join(", "), 400),
             })
             .collect(),
-        source: match &context.config.source {
-            Some(path) => format!("From {}", path.display()),
-            None => "No configuration file; defaults and environment variables are used.".into(),
-        },
-        settings: settings(app),
+        settings: is_admin.then(|| settings(app)),
     }
 }
 
@@ -85,19 +91,24 @@ fn tier(app: &App, title: &str, choice: Option<&Choice>, can_test: bool) -> Tier
     }
 }
 
-fn settings(app: &App) -> Vec<Setting> {
-    let settings = app.context.config.settings().iter();
-    settings
-        .map(|setting| Setting {
-            key: setting.key.clone(),
-            value: setting.value.clone().unwrap_or_else(|| "–".into()),
-            origin: match &setting.origin {
-                Origin::Default => "default".into(),
-                Origin::File { line, .. } => format!("line {line}"),
-                Origin::Environment { variable } => variable.clone(),
-            },
-        })
-        .collect()
+fn settings(app: &App) -> Settings {
+    let config = &app.context.config;
+    let rows = config.settings().iter().map(|setting| Setting {
+        key: setting.key.clone(),
+        value: setting.value.clone().unwrap_or_else(|| "–".into()),
+        origin: match &setting.origin {
+            Origin::Default => "default".into(),
+            Origin::File { line, .. } => format!("line {line}"),
+            Origin::Environment { variable } => variable.clone(),
+        },
+    });
+    Settings {
+        source: match &config.source {
+            Some(path) => format!("From {}", path.display()),
+            None => "No configuration file; defaults and environment variables are used.".into(),
+        },
+        rows: rows.collect(),
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -111,7 +122,11 @@ pub(crate) async fn test(
     caller: MaybeCaller,
     Form(form): Form<TestForm>,
 ) -> Response {
-    let (status, result) = run_test(&app, &form.model).await;
+    let (status, mut result) = run_test(&app, &form.model).await;
+    if !result.succeeded && status == StatusCode::OK && !may(&caller, Scope::Admin) {
+        // The message may name the provider's address.
+        "the model did not answer; an administrator sees the reason here".clone_into(&mut result.text);
+    }
     let mut view = view(&app, &caller).await;
     view.test = Some(result);
     let page = page(view.page(frame("models", caller.as_deref())));
