@@ -30,6 +30,7 @@ mod judge;
 mod learning;
 mod on_postgres;
 mod panel;
+mod paying;
 mod requirements;
 mod resume;
 mod server_access;
