@@ -18,6 +18,7 @@ mod requests;
 mod rest;
 mod scheduler;
 mod sign_in;
+mod tail;
 pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
@@ -124,14 +125,8 @@ pub(crate) async fn serve(
         context,
     });
     announce(&format!("Listening on http://{address}"));
-    if store.is_shared() {
-        scheduler.join_cluster();
-    } else {
-        let resumed = scheduler.resume_interrupted().await?;
-        if resumed > 0 {
-            log::note(&format!("resumed {resumed} interrupted debates"));
-        }
-    }
+    scheduler.join_cluster();
+    scheduler.recover_abandoned();
     let router = router(app);
     tokio::select! {
         () = accept(&listener, &router, &scheduler) => {}

@@ -172,7 +172,7 @@ pub(super) async fn resolve(
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let resolving = Resolution { outcome, by };
-    app.store.resolve(row.id, resolving, clock::now()).await?;
+    app.scheduler.resolve(row.id, resolving).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -249,9 +249,7 @@ pub(super) async fn rating(
     let row = find(&app, &id).await?;
     let RatingRequest { rating, comment } = sent.content;
     let rating = valid_rating(Some(rating))?;
-    app.store
-        .rate(row.id, rating, comment, clock::now())
-        .await?;
+    app.scheduler.rate(row.id, rating, comment).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -302,14 +300,7 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
-    if app.scheduler.has(row.id) {
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
-            "wrong-state",
-            "the debate is running; cancel it first",
-        ));
-    }
-    app.store.delete(row.id).await?;
+    app.scheduler.delete(row.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

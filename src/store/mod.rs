@@ -46,7 +46,7 @@ use serde::Serialize;
 use sqlx::AnyPool;
 
 pub(crate) use address::Address;
-pub(crate) use commands::{Command, CommandOutcome, PendingCommand};
+pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
 pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;

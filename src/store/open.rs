@@ -216,6 +216,11 @@ fn migrations() -> Migrator {
             "owners",
             include_str!("../../migrations/0004_owners.sql"),
         ),
+        migration(
+            7,
+            "reading",
+            include_str!("../../migrations/0007_reading.sql"),
+        ),
     ])
 }
 

@@ -13,7 +13,6 @@ use serde::Deserialize;
 
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
-use crate::clock;
 use crate::render;
 use crate::server::App;
 use crate::server::problem::Problem;
@@ -202,9 +201,7 @@ pub(crate) async fn rate(
     let row = rest::find(&app, &id).await?;
     let rating = rest::valid_rating(form.rating.parse().ok())?;
     let comment = Some(form.comment).filter(|comment| !comment.trim().is_empty());
-    app.store
-        .rate(row.id, rating, comment, clock::now())
-        .await?;
+    app.scheduler.rate(row.id, rating, comment).await?;
     Ok(redirect_to_debate(&id))
 }
 
