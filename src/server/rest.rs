@@ -70,8 +70,9 @@ pub(super) struct DebateDetail {
 /// A page of a listing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DebateList {
+    /// The debates, with the first 500 characters of each question.
     debates: Vec<DebateRow>,
-    /// The number of debates on all pages.
+    /// The number of debates on all pages. Counting stops at 10,000.
     total: u64,
     /// The `cursor` of the next page; null on the last page.
     next: Option<String>,

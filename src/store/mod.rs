@@ -44,6 +44,7 @@ use std::time::Duration;
 use roundtable_engine::event::State;
 use serde::Serialize;
 use sqlx::AnyPool;
+use tokio::sync::Semaphore;
 
 pub(crate) use address::Address;
 pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
@@ -51,12 +52,10 @@ pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
-pub(crate) use query::{Filter, ListPosition, Page};
+pub(crate) use query::{Filter, ListPosition, MAX_COUNTED, MAX_SEARCH_CHARS, Page};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolution;
-pub(crate) use row::DebateRow;
-#[cfg(test)]
-pub(crate) use row::Totals;
+pub(crate) use row::{DebateRow, Totals};
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
@@ -78,6 +77,8 @@ pub(crate) struct Store {
     writer: Arc<Writer>,
     appender: Arc<Appender>,
     reader: AnyPool,
+    /// One search at a time.
+    searches: Arc<Semaphore>,
 }
 
 impl Store {

@@ -8,6 +8,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
+use tokio::sync::Semaphore;
 
 use super::address::{Address, Url};
 use super::appender::{self, Appender};
@@ -62,6 +63,7 @@ impl Store {
             appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
             writer,
             reader,
+            searches: Arc::new(Semaphore::new(1)),
         })
     }
 }
@@ -135,7 +137,7 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
     let reader = AnyPoolOptions::new()
         .max_connections(MAX_READERS)
         .acquire_timeout(SERVER_TIMEOUT)
-        .after_connect(|connection, _| Dialect::Postgres.configure(connection).boxed())
+        .after_connect(|connection, _| Dialect::Postgres.configure_reader(connection).boxed())
         .connect_lazy_with(options.clone());
     Ok(Store {
         location: Arc::new(Location::Server(Box::new(Server {
@@ -146,6 +148,7 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
         appender: Arc::new(Appender::to_server(options)),
         reader,
+        searches: Arc::new(Semaphore::new(1)),
     })
 }
 

@@ -16,6 +16,7 @@ mod commands;
 mod contract;
 mod crashes;
 mod debate;
+mod disconnects;
 mod deploy;
 #[cfg(feature = "local")]
 mod embedded;

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::{DataError, DataKind};
-use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use tokio::sync::Mutex;
@@ -29,7 +28,7 @@ use crate::server::App;
 use crate::server::problem::Problem;
 use crate::server::requests::{BudgetRequest, NewDebate};
 use crate::server::rest;
-use crate::store::{self, Created, Filter};
+use crate::store::{self, Created};
 
 /// Discovered models are reused for this long.
 const CACHE_TTL: Duration = Duration::from_mins(2);
@@ -156,11 +155,7 @@ async fn form_options(
     let discovery = cached_discovery(app, cache).await;
     let default = discovery.deliberate.as_ref();
     let price = default.and_then(|choice| app.context.models.price(&choice.model));
-    let recent = Filter {
-        limit: RECENT_DEBATES,
-        ..Filter::default()
-    };
-    let recent = app.store.list(&recent).await?.debates;
+    let recent = app.store.newest(RECENT_DEBATES).await?;
     Ok(FormOptions {
         casts: cast_options(app, price.as_ref()).await?,
         groups: FieldGroup::all(&app.context.data, &form.fields),
@@ -182,15 +177,11 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
         .into_keys()
         .filter_map(|file| Cast::load(data, file.trim_end_matches(".toml")).ok())
         .collect();
+    let names = protocols::names();
+    let usage = app.store.recent_usage(&names, ESTIMATE_SAMPLE).await?;
     let mut options = Vec::new();
     for protocol in protocols::ALL {
-        let earlier = Filter {
-            state: Some(DebateState::Complete),
-            protocol: Some(protocol.name().to_owned()),
-            limit: ESTIMATE_SAMPLE,
-            ..Filter::default()
-        };
-        let earlier = app.store.list(&earlier).await?.debates;
+        let earlier = usage.get(protocol.name()).map_or(&[][..], Vec::as_slice);
         for cast in casts.iter().filter(|cast| cast.protocol == protocol.name()) {
             options.push(CastOption {
                 cast: cast.name.clone(),
@@ -202,7 +193,7 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
                     cast_title(&cast.name)
                 },
                 summary: cast.summary.clone(),
-                estimate: UsageEstimate::new(&earlier, cast).to_text(price),
+                estimate: UsageEstimate::new(earlier, cast).to_text(price),
                 is_chosen: false,
             });
         }
