@@ -141,11 +141,7 @@ impl Tail {
 impl Scheduler {
     /// Follows the journal of a debate that does not run here, for a reader that has received everything up to `seq`. The
     /// receiver also changes when the debate enters the scheduler.
-    pub(super) fn follow(
-        self: &Arc<Self>,
-        id: Uuid,
-        seq: u64,
-    ) -> (Arc<Tail>, watch::Receiver<()>) {
+    pub(super) fn follow(self: &Arc<Self>, id: Uuid, seq: u64) -> (Arc<Tail>, watch::Receiver<()>) {
         let (tail, changed, is_new) = self.tails().join(id, seq);
         if is_new {
             let polling = Arc::clone(self).poll_tail(id, Arc::clone(&tail));

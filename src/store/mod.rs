@@ -36,7 +36,7 @@ mod writer;
 #[cfg(test)]
 mod test_stores;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -79,6 +79,9 @@ pub(crate) struct Store {
     reader: AnyPool,
     /// One search at a time.
     searches: Arc<Semaphore>,
+    /// The number of queries so far.
+    #[cfg(test)]
+    pub(crate) reads: Arc<std::sync::atomic::AtomicU64>,
 }
 
 impl Store {

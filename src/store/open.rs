@@ -64,6 +64,8 @@ impl Store {
             writer,
             reader,
             searches: Arc::new(Semaphore::new(1)),
+            #[cfg(test)]
+            reads: Arc::default(),
         })
     }
 }
@@ -149,6 +151,8 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
         appender: Arc::new(Appender::to_server(options)),
         reader,
         searches: Arc::new(Semaphore::new(1)),
+        #[cfg(test)]
+        reads: Arc::default(),
     })
 }
 

@@ -202,27 +202,10 @@ impl Store {
         filter: &Filter,
         dead: &HashSet<Uuid>,
     ) -> Result<Vec<DebateRow>, StoreError> {
-        let position = filter.after.map(|position| {
-            let created_at = signed(position.created_at);
-            (created_at, position.id.to_string())
-        });
-        let mut conditions = Conditions::of(filter, dead, self.writer.dialect());
-        if let Some((created_at, id)) = position {
-            let created_at = conditions.value(Value::Number(created_at));
-            let id = conditions.value(Value::Text(id));
-            conditions.and(&format!("(created_at, id) < ({created_at}, {id})"));
-        }
-        let limit = conditions.value(Value::Number(i64::from(filter.limit)));
-        let offset = conditions.value(Value::Number(signed(filter.offset)));
-        // One character more than is shown tells whether the question was cut.
-        let sql = format!(
-            "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
-             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates {} \
-             ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
-            MAX_LISTED_QUESTION + 1,
-            conditions.clause
-        );
-        let mut debates = self.read_all(conditions.bind(&sql), DebateRow::read).await?;
+        let (sql, conditions) = Conditions::of(filter, dead, self.writer.dialect()).rows(filter);
+        let mut debates = self
+            .read_all(conditions.bind(&sql), DebateRow::read)
+            .await?;
         for row in &mut debates {
             if row.state == State::Running && dead.contains(&row.id) {
                 row.state = State::Interrupted;
@@ -282,6 +265,7 @@ impl Store {
         query: Query<'_, Any, AnyArguments>,
         read: impl FnMut(&AnyRow) -> Result<T, Failure>,
     ) -> Result<Vec<T>, StoreError> {
+        self.count_read();
         let rows = query.fetch_all(&self.reader).await;
         rows.map_err(Failure::from)
             .and_then(|rows| rows.iter().map(read).collect())
@@ -294,6 +278,7 @@ impl Store {
         query: Query<'_, Any, AnyArguments>,
         read: impl FnOnce(&AnyRow) -> Result<T, Failure>,
     ) -> Result<Option<T>, StoreError> {
+        self.count_read();
         let row = query.fetch_optional(&self.reader).await;
         row.map_err(Failure::from)
             .and_then(|row| row.as_ref().map(read).transpose())
@@ -305,10 +290,22 @@ impl Store {
         &self,
         query: Query<'_, Any, AnyArguments>,
     ) -> Result<u64, StoreError> {
+        self.count_read();
         let row = query.fetch_one(&self.reader).await;
         row.and_then(|row| row.try_get::<i64, _>(0))
             .map(unsigned)
             .map_err(|error| self.failed(error))
+    }
+
+    /// For tests that bound the number of queries.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::unused_self, reason = "counts in tests only")
+    )]
+    fn count_read(&self) {
+        #[cfg(test)]
+        self.reads
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
@@ -369,6 +366,26 @@ impl Conditions {
         all
     }
 
+    /// The query for the rows of a page.
+    fn rows(mut self, filter: &Filter) -> (String, Self) {
+        if let Some(position) = filter.after {
+            let created_at = self.value(Value::Number(signed(position.created_at)));
+            let id = self.value(Value::Text(position.id.to_string()));
+            self.and(&format!("(created_at, id) < ({created_at}, {id})"));
+        }
+        let limit = self.value(Value::Number(i64::from(filter.limit)));
+        let offset = self.value(Value::Number(signed(filter.offset)));
+        // One character more than is shown tells whether the question was cut.
+        let sql = format!(
+            "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
+             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates {} \
+             ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
+            MAX_LISTED_QUESTION + 1,
+            self.clause
+        );
+        (sql, self)
+    }
+
     /// Running debates that nothing runs any more match the state `interrupted`.
     fn and_state(&mut self, state: State, dead: &HashSet<Uuid>) {
         let name = self.value(Value::Text(state.name().into()));
@@ -378,7 +395,9 @@ impl Conditions {
         let dead: Vec<String> = dead.iter().map(Uuid::to_string).collect();
         let dead = self.value(Value::Text(dead.join(" ")));
         if state == State::Running {
-            self.and(&format!("state = {name} AND {dead} NOT LIKE '%' || id || '%'"));
+            self.and(&format!(
+                "state = {name} AND {dead} NOT LIKE '%' || id || '%'"
+            ));
         } else {
             self.and(&format!(
                 "(state = {name} OR (state = 'running' AND {dead} LIKE '%' || id || '%'))"
@@ -387,7 +406,11 @@ impl Conditions {
     }
 
     fn and(&mut self, condition: &str) {
-        let word = if self.clause.is_empty() { "WHERE" } else { "AND" };
+        let word = if self.clause.is_empty() {
+            "WHERE"
+        } else {
+            "AND"
+        };
         let space = if self.clause.is_empty() { "" } else { " " };
         // Writing to a String cannot fail.
         let _ = write!(self.clause, "{space}{word} {condition}");
@@ -402,10 +425,12 @@ impl Conditions {
     /// The SQL consists of our own words and placeholders.
     fn bind(self, sql: &str) -> Query<'static, Any, AnyArguments> {
         let query = sqlx::query(AssertSqlSafe(sql.to_owned()));
-        self.values.into_iter().fold(query, |query, value| match value {
-            Value::Text(text) => query.bind(text),
-            Value::Number(number) => query.bind(number),
-        })
+        self.values
+            .into_iter()
+            .fold(query, |query, value| match value {
+                Value::Text(text) => query.bind(text),
+                Value::Number(number) => query.bind(number),
+            })
     }
 }
 

@@ -51,7 +51,11 @@ async fn a_request_with_a_key_creates_one_debate(test_store: TestStore) {
     let other: Option<Created> = store.find_created(&request("b")).await.unwrap();
     assert!(matches!(other, Some(Created::KeyConflict)));
     // On a database server, the job queue finds it.
-    let abandoned = if test_store.is_postgres() { vec![] } else { vec![id] };
+    let abandoned = if test_store.is_postgres() {
+        vec![]
+    } else {
+        vec![id]
+    };
     assert_eq!(store.abandoned_server_debates().await.unwrap(), abandoned);
     // A lease from the command line takes it away from the servers.
     drop(store.lease(id).await.unwrap());

@@ -71,9 +71,14 @@ fn moments(serving: &Serving, scale: Scale) -> Vec<HangUp> {
     let request = create_request(serving, "a-key").len();
     let body = short_debate();
     let reply = serving.post_with(DEBATES, &body, &[("idempotency-key", "measure")]);
-    let head: usize = reply.headers.iter().map(|(k, v)| k.len() + v.len() + 4).sum();
+    let head: usize = reply
+        .headers
+        .iter()
+        .map(|(k, v)| k.len() + v.len() + 4)
+        .sum();
     let response = head + reply.body.len();
-    let waits = (0..scale.of(1_000)).map(|at| Duration::from_micros(at as u64 * 40_000 / scale.of(1_000) as u64));
+    let waits = (0..scale.of(1_000))
+        .map(|at| Duration::from_micros(at as u64 * 40_000 / scale.of(1_000) as u64));
     (0..=request)
         .step_by(step)
         .map(HangUp::Sending)
@@ -156,7 +161,10 @@ fn twice(serving: &Serving, path: &str, body: &Value, headers: &[(&str, &str)]) 
             serving.post_with(path, body, headers)
         };
         let threads = [scope.spawn(send), scope.spawn(send)];
-        threads.map(|thread| thread.join().unwrap()).into_iter().collect::<Vec<_>>()
+        threads
+            .map(|thread| thread.join().unwrap())
+            .into_iter()
+            .collect::<Vec<_>>()
     });
     replies.sort_by_key(|reply| reply.status);
     replies
@@ -168,7 +176,10 @@ fn assert_one_effect(what: &str, replies: &[Reply]) {
     let texts: Vec<String> = replies.iter().map(Reply::text).collect();
     let statuses: Vec<u16> = replies.iter().map(|reply| reply.status).collect();
     assert!(statuses[0] < 300, "{what}: {texts:?}");
-    assert!(statuses[1] < 300 || statuses[1] == 409, "{what}: {statuses:?} {texts:?}");
+    assert!(
+        statuses[1] < 300 || statuses[1] == 409,
+        "{what}: {statuses:?} {texts:?}"
+    );
 }
 
 /// The gates of the current debate: its opening waits for the first, its revision for the second.
@@ -205,7 +216,10 @@ fn two_of_every_request(home: &Home, model: &Server, gates: &Gates) {
         let body = json!({ "question": QUESTION, "model": "lab:x", "rules": rules });
         gates.close();
         let created = twice(&serving, DEBATES, &body, &key);
-        assert!(created.iter().all(|reply| reply.status == 202), "{created:?}");
+        assert!(
+            created.iter().all(|reply| reply.status == 202),
+            "{created:?}"
+        );
         let id = created[0].json()["id"].as_str().unwrap().to_owned();
         assert_eq!(created[1].json()["id"], id.as_str());
         let act = |what: &str, body: &Value| {
@@ -234,7 +248,11 @@ fn two_of_every_request(home: &Home, model: &Server, gates: &Gates) {
         let count = |name: &str| events.iter().filter(|event| event.name == name).count();
         assert_eq!((count("decision"), count("user_input")), (1, 2));
     }
-    let finished = model.asked().iter().filter(|name| *name == "synthesis").count();
+    let finished = model
+        .asked()
+        .iter()
+        .filter(|name| *name == "synthesis")
+        .count();
     assert_eq!(finished, rounds, "a debate was played twice");
     let forecast = serving.post_with(DEBATES, &Play::Forecast.request(), &[("prefer", "wait=60")]);
     let id = forecast.json()["id"].as_str().unwrap().to_owned();

@@ -16,8 +16,8 @@ mod commands;
 mod contract;
 mod crashes;
 mod debate;
-mod disconnects;
 mod deploy;
+mod disconnects;
 #[cfg(feature = "local")]
 mod embedded;
 mod enhanced;

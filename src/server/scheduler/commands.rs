@@ -19,8 +19,7 @@ use super::{Scheduler, SchedulerError, log};
 use crate::clock;
 use crate::setup::limits::{self, UsedUp};
 use crate::store::{
-    COMMAND_TIMEOUT, Command, CommandOutcome, Lease, LeaseError, PendingCommand, Rating,
-    Resolution,
+    COMMAND_TIMEOUT, Command, CommandOutcome, Lease, LeaseError, PendingCommand, Rating, Resolution,
 };
 
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -12,6 +12,8 @@ mod cluster;
 mod commands;
 mod recovery;
 mod runner;
+#[cfg(test)]
+pub(super) mod test_support;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -573,3 +575,7 @@ pub(crate) fn progress_sink() -> ProgressSink {
         say: Box::new(|_| {}),
     }
 }
+
+#[cfg(test)]
+#[path = "scheduler_tests.rs"]
+mod tests;

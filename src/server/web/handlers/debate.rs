@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Form, Path, State};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use roundtable_engine::budget::Budget;
 use roundtable_engine::event::{Entry, Event};
@@ -16,19 +16,26 @@ use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
 use crate::render;
 use crate::server::App;
 use crate::server::problem::Problem;
+use crate::server::requests::{
+    DecisionRequest, InputRequest, RatingRequest, SentForm, checked_form,
+};
 use crate::server::rest;
 use crate::store::{DebateRow, Scope};
 
 /// The current state of a debate.
 struct LoadedDebate {
     row: DebateRow,
+    entries: Vec<Entry>,
     transcript: Transcript,
-    report: Report,
     /// Seats in mid-turn.
     speaking: Vec<String>,
 }
 
 impl LoadedDebate {
+    fn report(&self) -> Report {
+        protocols::report(&self.entries)
+    }
+
     fn view(&self, app: &App, caller: &MaybeCaller) -> DebateView {
         let right = if may(caller, Scope::Run) {
             Right::Run
@@ -59,8 +66,8 @@ async fn load(app: &App, id: &str) -> Result<LoadedDebate, Problem> {
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
         .shown_as(row.state);
     Ok(LoadedDebate {
-        report: protocols::report(&entries),
         row,
+        entries,
         transcript,
         speaking,
     })
@@ -90,7 +97,7 @@ pub(crate) async fn show(
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
     let frame = frame("debates", caller.as_deref());
-    Ok(page(view.page(frame, &debate.transcript, &debate.report)))
+    Ok(page(view.page(frame, &debate.transcript, &debate.report())))
 }
 
 pub(crate) async fn panels(
@@ -100,7 +107,7 @@ pub(crate) async fn panels(
 ) -> Result<Response, Problem> {
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
-    Ok(page(view.panels(&debate.transcript, &debate.report)))
+    Ok(page(view.panels(&debate.transcript, &debate.report())))
 }
 
 pub(crate) async fn turn(
@@ -125,12 +132,14 @@ pub(crate) async fn say(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: MaybeCaller,
-    Form(form): Form<MessageForm>,
+    SentForm(form): SentForm<MessageForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     if !form.text.trim().is_empty() {
+        let (text, by) = (form.text, None);
+        let message = checked_form(&InputRequest { text, by })?;
         let by = caller_name(&caller);
-        app.scheduler.say(row.id, form.text, by).await?;
+        app.scheduler.say(row.id, message.text, by).await?;
     }
     Ok(redirect_to_debate(&id))
 }
@@ -159,12 +168,16 @@ pub(crate) async fn decide(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: MaybeCaller,
-    Form(form): Form<DecisionForm>,
+    SentForm(form): SentForm<DecisionForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
-    let note = Some(form.note).filter(|note| !note.trim().is_empty());
+    let DecisionRequest { choice, note, .. } = checked_form(&DecisionRequest {
+        choice: form.choice,
+        by: None,
+        note: Some(form.note).filter(|note| !note.trim().is_empty()),
+    })?;
     let by = caller_name(&caller);
-    app.scheduler.decide(row.id, form.choice, by, note).await?;
+    app.scheduler.decide(row.id, choice, by, note).await?;
     Ok(redirect_to_debate(&id))
 }
 
@@ -196,11 +209,14 @@ pub(crate) struct RatingForm {
 pub(crate) async fn rate(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    Form(form): Form<RatingForm>,
+    SentForm(form): SentForm<RatingForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     let rating = rest::valid_rating(form.rating.parse().ok())?;
-    let comment = Some(form.comment).filter(|comment| !comment.trim().is_empty());
+    let RatingRequest { comment, .. } = checked_form(&RatingRequest {
+        rating: rating.value(),
+        comment: Some(form.comment).filter(|comment| !comment.trim().is_empty()),
+    })?;
     app.scheduler.rate(row.id, rating, comment).await?;
     Ok(redirect_to_debate(&id))
 }

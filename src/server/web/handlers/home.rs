@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{Extension, Form, Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
@@ -26,7 +26,7 @@ use crate::format::short;
 use crate::models::{Discovery, ModelPreferences, Search, discover};
 use crate::server::App;
 use crate::server::problem::Problem;
-use crate::server::requests::{BudgetRequest, NewDebate};
+use crate::server::requests::{BudgetRequest, NewDebate, SentForm};
 use crate::server::rest;
 use crate::store::{self, Created};
 
@@ -60,7 +60,7 @@ pub(crate) async fn start(
     State(app): State<Arc<App>>,
     Extension(cache): Extension<Arc<DiscoveryCache>>,
     caller: MaybeCaller,
-    Form(form): Form<StartForm>,
+    SentForm(form): SentForm<StartForm>,
 ) -> Result<Response, Problem> {
     let limits = &app.context.config.limits;
     let created = match new_debate(&app, &form).and_then(|request| request.spec(limits)) {
