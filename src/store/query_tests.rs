@@ -195,7 +195,8 @@ async fn plan(store: &Store, filter: &Filter) -> String {
 /// C-14: a listing reads an index in its order, and looks into no question unless it searches.
 #[tokio::test]
 async fn c14_a_listing_uses_an_index() {
-    let store = TestStore::sqlite().open().await;
+    let test_store = TestStore::sqlite();
+    let store = test_store.open().await;
     let page = |state: Option<State>, protocol: Option<&str>| Filter {
         state,
         protocol: protocol.map(str::to_owned),
@@ -248,7 +249,7 @@ async fn c14_debates_are_counted_up_to_a_limit(test_store: TestStore) {
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, input_tokens, \
              output_tokens, cached_tokens, cost_usd, cost_known, question, setup) \
              WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < {number}) \
-             SELECT 'copy-' || n, protocol, state, epoch, generation, created_at, updated_at, calls, retries, input_tokens, \
+             SELECT 'copy-' || n, protocol, 'complete', epoch, generation, created_at, updated_at, calls, retries, input_tokens, \
              output_tokens, cached_tokens, cost_usd, cost_known, question, setup FROM debates, numbers WHERE id = '{FIRST}'"
         );
         let statement = sqlx::query(sqlx::AssertSqlSafe(copies));
@@ -282,7 +283,8 @@ async fn the_home_page_needs_three_queries(test_store: TestStore) {
 /// A slow query on a server is cancelled, except when whole tables are copied.
 #[tokio::test]
 async fn queries_on_postgres_have_a_time_limit() {
-    let store = TestStore::postgres().open().await;
+    let test_store = TestStore::postgres();
+    let store = test_store.open().await;
     let mut connection = store.reader.acquire().await.unwrap();
     let mut limit = async || {
         let row = connection.fetch_one("SHOW statement_timeout").await;
