@@ -35,15 +35,14 @@ impl ForecastHistory {
         let mut known = HashMap::new();
         let mut all = Vec::new();
         for (id, seq) in store.resolved_debates().await? {
-            let score = match self.known(id, seq) {
-                Some(score) => score,
-                None => {
-                    let entries = store.entries(id).await?;
-                    let seq = entries.last().map_or(0, |last| last.seq);
-                    // Its date is compared below, because it passes while the score is kept.
-                    let scored = scored(&id.to_string(), &entries, Millis::MAX);
-                    Known { seq, scored }
-                }
+            let score = if let Some(score) = self.known(id, seq) {
+                score
+            } else {
+                let entries = store.entries(id).await?;
+                let seq = entries.last().map_or(0, |last| last.seq);
+                // Its date is compared below, because it passes while the score is kept.
+                let scored = scored(&id.to_string(), &entries, Millis::MAX);
+                Known { seq, scored }
             };
             all.extend(score.scored.clone().filter(|scored| scored.due_at <= now));
             known.insert(id, score);

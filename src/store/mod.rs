@@ -44,7 +44,6 @@ use std::time::Duration;
 use roundtable_engine::event::State;
 use serde::Serialize;
 use sqlx::AnyPool;
-use tokio::sync::Semaphore;
 
 pub(crate) use address::Address;
 pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
@@ -64,6 +63,7 @@ pub(crate) use worker_queue::Notification;
 use appender::Appender;
 use errors::Failure;
 use location::Location;
+use query::Searches;
 use writer::Writer;
 
 /// How long an operation on a `PostgreSQL` server may take. A dead connection gives no error, so every wait needs a limit.
@@ -77,8 +77,7 @@ pub(crate) struct Store {
     writer: Arc<Writer>,
     appender: Arc<Appender>,
     reader: AnyPool,
-    /// One search at a time.
-    searches: Arc<Semaphore>,
+    searches: Arc<Searches>,
     /// The number of queries so far.
     #[cfg(test)]
     pub(crate) reads: Arc<std::sync::atomic::AtomicU64>,

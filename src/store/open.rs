@@ -8,7 +8,6 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
-use tokio::sync::Semaphore;
 
 use super::address::{Address, Url};
 use super::appender::{self, Appender};
@@ -63,7 +62,7 @@ impl Store {
             appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
             writer,
             reader,
-            searches: Arc::new(Semaphore::new(1)),
+            searches: Arc::default(),
             #[cfg(test)]
             reads: Arc::default(),
         })
@@ -150,7 +149,7 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
         appender: Arc::new(Appender::to_server(options)),
         reader,
-        searches: Arc::new(Semaphore::new(1)),
+        searches: Arc::default(),
         #[cfg(test)]
         reads: Arc::default(),
     })

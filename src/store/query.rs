@@ -12,6 +12,8 @@ use serde::Serialize;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
 use sqlx::{Any, AssertSqlSafe, Row};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use super::dialect::Dialect;
@@ -32,6 +34,22 @@ pub(crate) const MAX_SEARCH_CHARS: usize = 200;
 pub(crate) const MAX_COUNTED: u64 = 10_000;
 /// How long a search waits for another one to end.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The running search, and those that wait for it.
+#[derive(Debug)]
+pub(super) struct Searches {
+    permits: Semaphore,
+    tasks: TaskTracker,
+}
+
+impl Default for Searches {
+    fn default() -> Self {
+        Self {
+            permits: Semaphore::new(1),
+            tasks: TaskTracker::new(),
+        }
+    }
+}
 
 /// Which debates to list; by default all, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,8 +181,8 @@ impl Store {
         }
         let (store, filter) = (self.clone(), filter.clone());
         // In a task: SQLite continues a query whose caller is gone, and the next search must not start before it ends.
-        let searching = tokio::spawn(async move {
-            let permit = tokio::time::timeout(SEARCH_TIMEOUT, store.searches.acquire());
+        let searching = self.searches.tasks.spawn(async move {
+            let permit = tokio::time::timeout(SEARCH_TIMEOUT, store.searches.permits.acquire());
             let Ok(Ok(_permit)) = permit.await else {
                 let detail = "another search is running; retry later";
                 return Err(store.failed(Failure::other(detail)));

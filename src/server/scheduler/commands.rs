@@ -30,7 +30,7 @@ const CLAIM_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The outcome of claiming a debate.
 enum Claim {
     /// With the state that it has under the lease.
-    Leased(Lease, State),
+    Leased(Box<Lease>, State),
     /// It runs or is queued here.
     Here(State),
     /// It is not in one of the required states.
@@ -360,7 +360,7 @@ impl Scheduler {
                 Ok(lease) => {
                     let state = self.debate_state(id).await?;
                     if is_required(state) {
-                        return Ok(Claim::Leased(lease, state));
+                        return Ok(Claim::Leased(Box::new(lease), state));
                     }
                     return Ok(Claim::Refused(state));
                 }

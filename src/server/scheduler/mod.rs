@@ -422,10 +422,10 @@ impl Scheduler {
     }
 
     /// Runs a leased debate: here, or in any process that shares the store.
-    fn submit_leased(self: &Arc<Self>, slot: Slot, lease: Lease) {
+    fn submit_leased(self: &Arc<Self>, slot: Slot, lease: Box<Lease>) {
         let id = lease.id();
         if !self.store.is_shared() {
-            let source = JobSource::Leased(Box::new(lease));
+            let source = JobSource::Leased(lease);
             return self.submit(slot, Job { id, source });
         }
         // It is marked as runnable in the store. Any process with a free slot takes it.

@@ -25,7 +25,8 @@ async fn c08_a_dropped_creation_leaves_no_debate_behind() {
         let slot = test.scheduler.reserve().unwrap();
         let prepared = test.prepared().await;
         let sent = request(polls);
-        dropped_after(polls, test.scheduler.create(slot, prepared, &sent)).await;
+        let creating = Box::pin(test.scheduler.create(slot, prepared, &sent));
+        dropped_after(polls, creating).await;
         test.until_idle().await;
         let before: Option<Created> = test.scheduler.store.find_created(&sent).await.unwrap();
         let slot = test.scheduler.reserve().unwrap();
