@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::body::Body;
-use axum::extract::{Form, FromRequest, Request};
+use axum::extract::{FromRequest, Request};
 use axum::http::{StatusCode, header};
 use jsonschema::Validator;
 use roundtable_core::usage::Money;
@@ -361,28 +360,6 @@ impl<T: Content> FromRequest<Arc<App>> for Sent<T> {
         })?;
         let content = checked(value)?;
         Ok(Self { content, bytes })
-    }
-}
-
-/// A form of a page. Its body arrives under the same limits as one of the API.
-pub(crate) struct SentForm<T>(pub T);
-
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for SentForm<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
-        let (parts, body) = request.into_parts();
-        let request = Request::from_parts(parts.clone(), body);
-        let bytes = read(request, app.body_limit).await?;
-        let request = Request::from_parts(parts, Body::from(bytes));
-        match Form::from_request(request, app).await {
-            Ok(Form(content)) => Ok(Self(content)),
-            Err(rejection) => Err(Problem::new(
-                rejection.status(),
-                "malformed",
-                rejection.body_text(),
-            )),
-        }
     }
 }
 

@@ -206,13 +206,13 @@ impl Store {
         Ok(Page { debates, total })
     }
 
-    /// The newest debates, without their number.
-    pub(crate) async fn newest(&self, limit: u32) -> Result<Vec<DebateRow>, StoreError> {
-        let filter = Filter {
-            limit,
-            ..Filter::default()
-        };
-        self.listed_rows(&filter, &self.dead_debates().await?).await
+    /// Like [`Store::list`], without the number of debates.
+    pub(crate) async fn list_uncounted(
+        &self,
+        filter: &Filter,
+    ) -> Result<Vec<DebateRow>, StoreError> {
+        let dead = self.dead_debates().await?;
+        self.listed_rows(filter, &dead).await
     }
 
     async fn listed_rows(
@@ -233,24 +233,27 @@ impl Store {
         Ok(debates)
     }
 
-    /// The usage of the newest complete debates of each protocol, at most `limit` each.
-    pub(crate) async fn recent_usage(
+    /// The usage of the newest debates of each protocol that match the filter, in one query.
+    pub(crate) async fn usage_by_protocol(
         &self,
         protocols: &[&str],
-        limit: u32,
+        filter: &Filter,
     ) -> Result<HashMap<String, Vec<Totals>>, StoreError> {
-        let parts = (1..=protocols.len()).map(|number| {
-            format!(
+        let mut conditions = Conditions::default();
+        let mut parts = Vec::new();
+        for (number, protocol) in protocols.iter().enumerate() {
+            let filter = Filter {
+                protocol: Some((*protocol).to_owned()),
+                ..filter.clone()
+            };
+            conditions.set(&filter, &HashSet::new(), self.writer.dialect());
+            parts.push(format!(
                 "SELECT * FROM (SELECT protocol, calls, retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known \
-                 FROM debates WHERE protocol = ${number} AND state = 'complete' \
-                 ORDER BY created_at DESC, id DESC LIMIT {limit}) AS part{number}"
-            )
-        });
-        let sql = parts.collect::<Vec<_>>().join(" UNION ALL ");
-        let mut query = sqlx::query(AssertSqlSafe(sql));
-        for protocol in protocols {
-            query = query.bind((*protocol).to_owned());
+                 FROM debates {} ORDER BY created_at DESC, id DESC LIMIT {}) AS part{number}",
+                conditions.clause, filter.limit
+            ));
         }
+        let query = conditions.bind(&parts.join(" UNION ALL "));
         let read = |row: &AnyRow| Ok((row.try_get("protocol")?, Totals::read(row)?));
         let mut usage: HashMap<String, Vec<Totals>> = HashMap::new();
         for (protocol, totals) in self.read_all(query, read).await? {
@@ -342,6 +345,7 @@ fn shorten(question: &mut String) {
 }
 
 /// The conditions of a listing: only those that it has, so that the database can use an index.
+#[derive(Default)]
 struct Conditions {
     /// Empty, or `WHERE …`.
     clause: String,
@@ -355,33 +359,36 @@ enum Value {
 
 impl Conditions {
     fn of(filter: &Filter, dead: &HashSet<Uuid>, dialect: Dialect) -> Self {
-        let mut all = Self {
-            clause: String::new(),
-            values: Vec::new(),
-        };
+        let mut all = Self::default();
+        all.set(filter, dead, dialect);
+        all
+    }
+
+    /// Replaces the clause. The values of earlier ones stay, for a statement with several parts.
+    fn set(&mut self, filter: &Filter, dead: &HashSet<Uuid>, dialect: Dialect) {
+        self.clause.clear();
         if let Some(state) = filter.state {
-            all.and_state(state, dead);
+            self.and_state(state, dead);
         }
         if let Some(protocol) = &filter.protocol {
-            let protocol = all.value(Value::Text(protocol.clone()));
-            all.and(&format!("protocol = {protocol}"));
+            let protocol = self.value(Value::Text(protocol.clone()));
+            self.and(&format!("protocol = {protocol}"));
         }
         if let Some(since) = filter.since {
-            let since = all.value(Value::Number(signed(since)));
-            all.and(&format!("created_at >= {since}"));
+            let since = self.value(Value::Number(signed(since)));
+            self.and(&format!("created_at >= {since}"));
         }
         if let Some(until) = filter.until {
-            let until = all.value(Value::Number(signed(until)));
-            all.and(&format!("created_at < {until}"));
+            let until = self.value(Value::Number(signed(until)));
+            self.and(&format!("created_at < {until}"));
         }
         if let Some(text) = &filter.search {
-            let text = all.value(Value::Text(text.replace('\0', "\u{fffd}")));
+            let text = self.value(Value::Text(text.replace('\0', "\u{fffd}")));
             let position = dialect.position();
-            all.and(&format!(
+            self.and(&format!(
                 "{position}(lower(substr(question, 1, {MAX_SEARCHED_CHARS})), lower({text})) > 0"
             ));
         }
-        all
     }
 
     /// The query for the rows of a page.

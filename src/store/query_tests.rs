@@ -270,14 +270,41 @@ async fn the_home_page_needs_three_queries(test_store: TestStore) {
     let store = test_store.open().await;
     three_debates(&store).await;
     let before = store.reads.load(Ordering::Relaxed);
-    let newest = store.newest(2).await.unwrap();
+    let newest = Filter {
+        limit: 2,
+        ..Filter::default()
+    };
+    let newest = store.list_uncounted(&newest).await.unwrap();
     let ids: Vec<Uuid> = newest.iter().map(|row| row.id).collect();
     assert_eq!(ids, [id(THIRD), id(SECOND)]);
     let names = ["councils", "dialectic", "modes", "panel"];
-    let usage = store.recent_usage(&names, 5).await.unwrap();
+    let complete = Filter {
+        state: Some(State::Complete),
+        limit: 5,
+        ..Filter::default()
+    };
+    let usage = store.usage_by_protocol(&names, &complete).await.unwrap();
     assert_eq!(usage.keys().collect::<Vec<_>>(), ["dialectic"]);
     assert_eq!(usage["dialectic"], [newest[0].totals]);
     assert_eq!(store.reads.load(Ordering::Relaxed) - before, 3);
+}
+
+/// Searches run one at a time, and a listing does not wait for them.
+#[tokio::test]
+async fn c14_a_search_waits_for_another_one() {
+    let test_store = TestStore::sqlite();
+    let store = test_store.open().await;
+    three_debates(&store).await;
+    let searching = store.searches.permits.acquire().await.unwrap();
+    assert_eq!(listed(&store, Filter::default()).await.1, 3);
+    let search = Filter {
+        search: Some("rust".into()),
+        ..Filter::default()
+    };
+    let refused = store.list(&search).await.unwrap_err();
+    assert!(refused.is_transient(), "{refused}");
+    drop(searching);
+    assert_eq!(listed(&store, search).await.1, 1);
 }
 
 /// A slow query on a server is cancelled, except when whole tables are copied.

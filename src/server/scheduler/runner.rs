@@ -52,6 +52,12 @@ impl Scheduler {
             JobSource::Leased(lease) => self.prepare(*lease).await?,
             JobSource::Stored => {
                 let lease = self.store.lease_for_server(job.id).await?;
+                let row = self.store.get(job.id).await?;
+                let state = row.map_or(State::Interrupted, |row| row.state);
+                // It may have stopped, or have been stopped, since it was found to be abandoned.
+                if !matches!(state, State::Queued | State::Running) {
+                    return Ok(state);
+                }
                 self.prepare(lease).await?
             }
         };

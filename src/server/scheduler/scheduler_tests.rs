@@ -141,3 +141,21 @@ async fn c08_an_abandoned_debate_is_recovered() {
     drop(lease);
     test.until_idle().await;
 }
+
+/// C-08: a debate that has stopped by the time its job starts is left as it is.
+#[tokio::test]
+async fn c08_a_job_leaves_a_stopped_debate_alone() {
+    let test = TestScheduler::open(1).await;
+    let scheduler = &test.scheduler;
+    for state in [State::Waiting, State::Cancelled] {
+        let id = test.stopped_debate().await;
+        if state == State::Cancelled {
+            scheduler.cancel(id).await.unwrap();
+        }
+        let before = scheduler.store.entries(id).await.unwrap();
+        scheduler.submit_stored(id);
+        test.until_idle().await;
+        assert_eq!(scheduler.store.entries(id).await.unwrap(), before);
+        assert_eq!(scheduler.debate_state(id).await.unwrap(), state);
+    }
+}

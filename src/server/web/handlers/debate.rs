@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Form, Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use roundtable_engine::budget::Budget;
 use roundtable_engine::event::{Entry, Event};
@@ -16,9 +16,7 @@ use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
 use crate::render;
 use crate::server::App;
 use crate::server::problem::Problem;
-use crate::server::requests::{
-    DecisionRequest, InputRequest, RatingRequest, SentForm, checked_form,
-};
+use crate::server::requests::{DecisionRequest, InputRequest, RatingRequest, checked_form};
 use crate::server::rest;
 use crate::store::{DebateRow, Scope};
 
@@ -132,7 +130,7 @@ pub(crate) async fn say(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: MaybeCaller,
-    SentForm(form): SentForm<MessageForm>,
+    Form(form): Form<MessageForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     if !form.text.trim().is_empty() {
@@ -168,7 +166,7 @@ pub(crate) async fn decide(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     caller: MaybeCaller,
-    SentForm(form): SentForm<DecisionForm>,
+    Form(form): Form<DecisionForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     let DecisionRequest { choice, note, .. } = checked_form(&DecisionRequest {
@@ -209,7 +207,7 @@ pub(crate) struct RatingForm {
 pub(crate) async fn rate(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
-    SentForm(form): SentForm<RatingForm>,
+    Form(form): Form<RatingForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     let rating = rest::valid_rating(form.rating.parse().ok())?;

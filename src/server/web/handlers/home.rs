@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Extension, Form, Query, State};
 use axum::response::{IntoResponse, Response};
 use roundtable_core::usage::Price;
 use roundtable_engine::cast::Cast;
 use roundtable_engine::data::{DataError, DataKind};
+use roundtable_engine::event::State as DebateState;
 use roundtable_engine::protocol::AnyProtocol;
 use roundtable_engine::protocols;
 use tokio::sync::Mutex;
@@ -26,9 +27,9 @@ use crate::format::short;
 use crate::models::{Discovery, ModelPreferences, Search, discover};
 use crate::server::App;
 use crate::server::problem::Problem;
-use crate::server::requests::{BudgetRequest, NewDebate, SentForm};
+use crate::server::requests::{BudgetRequest, NewDebate};
 use crate::server::rest;
-use crate::store::{self, Created};
+use crate::store::{self, Created, Filter};
 
 /// Discovered models are reused for this long.
 const CACHE_TTL: Duration = Duration::from_mins(2);
@@ -60,7 +61,7 @@ pub(crate) async fn start(
     State(app): State<Arc<App>>,
     Extension(cache): Extension<Arc<DiscoveryCache>>,
     caller: MaybeCaller,
-    SentForm(form): SentForm<StartForm>,
+    Form(form): Form<StartForm>,
 ) -> Result<Response, Problem> {
     let limits = &app.context.config.limits;
     let created = match new_debate(&app, &form).and_then(|request| request.spec(limits)) {
@@ -155,7 +156,11 @@ async fn form_options(
     let discovery = cached_discovery(app, cache).await;
     let default = discovery.deliberate.as_ref();
     let price = default.and_then(|choice| app.context.models.price(&choice.model));
-    let recent = app.store.newest(RECENT_DEBATES).await?;
+    let recent = Filter {
+        limit: RECENT_DEBATES,
+        ..Filter::default()
+    };
+    let recent = app.store.list_uncounted(&recent).await?;
     Ok(FormOptions {
         casts: cast_options(app, price.as_ref()).await?,
         groups: FieldGroup::all(&app.context.data, &form.fields),
@@ -177,8 +182,13 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
         .into_keys()
         .filter_map(|file| Cast::load(data, file.trim_end_matches(".toml")).ok())
         .collect();
+    let earlier = Filter {
+        state: Some(DebateState::Complete),
+        limit: ESTIMATE_SAMPLE,
+        ..Filter::default()
+    };
     let names = protocols::names();
-    let usage = app.store.recent_usage(&names, ESTIMATE_SAMPLE).await?;
+    let usage = app.store.usage_by_protocol(&names, &earlier).await?;
     let mut options = Vec::new();
     for protocol in protocols::ALL {
         let earlier = usage.get(protocol.name()).map_or(&[][..], Vec::as_slice);
