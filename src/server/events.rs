@@ -8,6 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -22,10 +23,12 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::App;
+use super::access::{Caller, Credential};
 use super::live::Feed;
 use super::problem::Problem;
 use super::reader::{Cursor, Frame, InvalidEventId, Reader};
 use super::rest::find;
+use super::streams::StreamGuard;
 use super::tail::Tail;
 use crate::store::{DebateRow, StoreError};
 
@@ -47,9 +50,12 @@ pub(super) async fn stream(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
     Query(query): Query<StreamQuery>,
+    Extension(caller): Extension<Caller>,
+    Extension(credential): Extension<Credential>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let row = find(&app, &id).await?;
+    let guard = StreamGuard::open(&app, &caller, credential, row.id)?;
     let cursor = cursor(&headers, query.after.as_deref())?;
     // A reader from the beginning gets the whole journal as events, so it needs nothing from before.
     let past = if cursor.is_start() {
@@ -72,11 +78,21 @@ pub(super) async fn stream(
         needs_retry: true,
         sent_at: Instant::now(),
     };
-    let body = stream::unfold(subscription, |mut subscription| async move {
-        let bytes = subscription.next().await?;
-        subscription.sent_at = Instant::now();
-        Some((Ok::<_, std::convert::Infallible>(bytes), subscription))
-    });
+    let body = stream::unfold(
+        (subscription, guard),
+        |(mut subscription, mut guard)| async move {
+            let bytes = tokio::select! {
+                biased;
+                () = guard.ended() => return None,
+                bytes = subscription.next() => bytes?,
+            };
+            subscription.sent_at = Instant::now();
+            Some((
+                Ok::<_, std::convert::Infallible>(bytes),
+                (subscription, guard),
+            ))
+        },
+    );
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),

@@ -14,10 +14,10 @@ use serde::Deserialize;
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
 use crate::render;
-use crate::server::App;
 use crate::server::problem::Problem;
 use crate::server::requests::{DecisionRequest, InputRequest, RatingRequest, checked_form};
 use crate::server::rest;
+use crate::server::{App, off_runtime};
 use crate::store::{DebateRow, Scope};
 
 /// The current state of a debate.
@@ -95,7 +95,8 @@ pub(crate) async fn show(
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
     let frame = frame("debates", caller.as_deref());
-    Ok(page(view.page(frame, &debate.transcript, &debate.report())))
+    let body = move || view.page(frame, &debate.transcript, &debate.report());
+    Ok(page(off_runtime(body).await?))
 }
 
 pub(crate) async fn panels(
@@ -105,7 +106,8 @@ pub(crate) async fn panels(
 ) -> Result<Response, Problem> {
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
-    Ok(page(view.panels(&debate.transcript, &debate.report())))
+    let body = move || view.panels(&debate.transcript, &debate.report());
+    Ok(page(off_runtime(body).await?))
 }
 
 pub(crate) async fn turn(

@@ -63,12 +63,7 @@ pub(crate) async fn start(
     caller: MaybeCaller,
     Form(form): Form<StartForm>,
 ) -> Result<Response, Problem> {
-    let limits = &app.context.config.limits;
-    let created = match new_debate(&app, &form).and_then(|request| request.spec(limits)) {
-        Ok(spec) => rest::start(&app, spec, &store::CreateRequest::default()).await,
-        Err(problem) => Err(problem),
-    };
-    match created {
+    match create(&app, &form).await {
         Ok(Created::New(id) | Created::Existing(id)) => Ok(redirect_to_debate(&id.to_string())),
         Ok(Created::KeyConflict) => Err(Problem::internal(
             "key conflict for a request without an idempotency key",
@@ -81,6 +76,11 @@ pub(crate) async fn start(
             Ok((problem.status(), page(body)).into_response())
         }
     }
+}
+
+async fn create(app: &Arc<App>, form: &StartForm) -> Result<Created, Problem> {
+    let spec = rest::spec_of(app, new_debate(app, form)?).await?;
+    rest::start(app, spec, &store::CreateRequest::default()).await
 }
 
 /// The form as a request of the API.
