@@ -17,6 +17,7 @@ mod contract;
 mod crashes;
 mod debate;
 mod deploy;
+mod disconnects;
 #[cfg(feature = "local")]
 mod embedded;
 mod enhanced;
