@@ -31,6 +31,7 @@ mod on_postgres;
 mod panel;
 mod requirements;
 mod resume;
+mod schemas;
 mod server_api;
 mod server_events;
 mod server_fuzz;
