@@ -300,3 +300,31 @@ fn with_replies(
         Ok(change(serde_json::from_str(&said).unwrap(), before).to_string())
     })
 }
+
+/// C-13: the tag around quotes differs between debates, but the system text does not, so that prompt caches hit across debates.
+#[tokio::test]
+async fn c13_the_system_text_is_the_same_in_every_debate() {
+    let heard = async |seed: u64| {
+        let model = Scripted::new(good_script);
+        let setup = crate::event::Setup {
+            seed,
+            ..setup(QUESTION)
+        };
+        played_with(&model, &Arc::default(), setup, Budget::default()).await;
+        model.heard()
+    };
+    let (first, second) = (heard(7).await, heard(8).await);
+    let systems = |requests: &[Request]| {
+        requests
+            .iter()
+            .map(|r| r.system.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(systems(&first), systems(&second));
+    let critique = |requests: &[Request]| requests[1].messages[0].text.clone();
+    assert_ne!(critique(&first), critique(&second));
+    assert_eq!(
+        with_plain_tags(&critique(&first)),
+        with_plain_tags(&critique(&second))
+    );
+}

@@ -210,7 +210,7 @@ impl Table {
         };
         // Written before the first call: a debate whose prompts have changed stays as it ended.
         if let Some(entry) = reopened {
-            table.write_queue.defer(entry.at, entry.event);
+            table.write_queue.defer_and_announce(entry.at, entry.event);
         }
         if !safety::is_ready() {
             table.in_background(safety::prepare);
@@ -223,9 +223,11 @@ impl Table {
         Ok(table)
     }
 
-    /// Sequence number of the newest entry, entries not written yet included.
+    /// Sequence number of the newest entry, entries not written yet included, except that the debate is reopened: listeners are
+    /// notified of that.
     pub fn last_seq(&self) -> u64 {
-        self.write_queue.last_seq()
+        let is_reopening = self.is_reopening.load(Ordering::Relaxed);
+        self.write_queue.last_seq() - u64::from(is_reopening)
     }
 
     pub fn setup(&self) -> &Setup {
