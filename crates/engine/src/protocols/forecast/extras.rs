@@ -55,7 +55,7 @@ pub struct Extras {
     pub resolves_on: Option<Date>,
     pub ending: Ending,
     pub missing: Vec<Missing>,
-    /// Whether the answer was challenged; `None` in verdicts of earlier versions.
+    /// Whether the answer was challenged; `None` before the end and in verdicts of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrutiny: Option<Scrutiny>,
     pub remarks: Vec<String>,
@@ -163,6 +163,7 @@ impl Extras {
             (Some(_), Some(round)) if round < rules.rounds => JudgePart::NoClosing,
             (Some(_), Some(_)) => JudgePart::Spoke,
         };
+        let is_over = matches!(run.ending, Ending::Played | Ending::Budget(_));
         let stated = mean_confidence(&latest);
         let agreement = outcome_agreement(&distributions(&latest));
         let roles = debate.role_names().into_iter();
@@ -189,7 +190,7 @@ impl Extras {
             resolves_on: rules.resolves_on,
             ending: run.ending,
             missing: run.missing,
-            scrutiny: (!latest.is_empty()).then(|| scrutiny(debate)),
+            scrutiny: (is_over && !latest.is_empty()).then(|| scrutiny(debate)),
             remarks: debate.remarks(),
         }
     }
