@@ -40,17 +40,21 @@ mod stdin_lines;
 mod stored_debate;
 mod templates;
 mod token;
+mod token_life;
 mod track;
 mod usage;
 mod worker;
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use tokio::runtime::Builder;
 
 use crate::app_context::AppContext;
 use crate::failure::Failure;
+use crate::sources::pdf;
 use crate::store::Address;
 
 /// The heading of the options that every command has.
@@ -149,18 +153,29 @@ enum Command {
     Schema(schema::Args),
     /// Print a shell completion script
     Completions(completions::Args),
+    /// The process that parses a PDF source
+    #[command(name = pdf::SUBCOMMAND, hide = true)]
+    ReadPdf,
 }
 
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches().and_then(|matches| {
+        let (_, command) = matches.subcommand().unzip();
+        let quiet = command.and_then(|command| command.try_get_one::<bool>("quiet").ok()?);
+        let is_quiet = quiet.copied().unwrap_or_default();
+        Ok((Cli::from_arg_matches(&matches)?, is_quiet))
+    });
+    let (cli, is_quiet) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage::report(&error),
     };
-    // One thread is enough: the program waits for models. The embedded model has threads of its own.
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    if matches!(cli.command, Command::ReadPdf) {
+        return match pdf::answer_on_stdout() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let runtime = match runtime(&cli.command).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             return report(&Failure::other(format!(
@@ -172,7 +187,7 @@ pub(crate) fn main() -> ExitCode {
         clippy::disallowed_methods,
         reason = "the future of `block_on` is polled after every I/O event, a spawned task only when it is woken"
     )]
-    let code = match runtime.block_on(async { tokio::spawn(run(cli)).await }) {
+    let code = match runtime.block_on(async { tokio::spawn(run(cli, is_quiet)).await }) {
         Ok(Ok(code)) => match output::write_failure() {
             None => code,
             Some(failure) => report(&failure),
@@ -185,12 +200,40 @@ pub(crate) fn main() -> ExitCode {
     code
 }
 
+/// For a command one thread is enough: it waits for models, and the embedded model has threads of its own. In a server, the work for
+/// one request must not hold up all others: even on one core it has two threads. More than four would only cost memory.
+fn runtime(command: &Command) -> Builder {
+    if !matches!(command, Command::Serve(_) | Command::Worker(_)) {
+        return Builder::new_current_thread();
+    }
+    let cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(cores.clamp(2, 4));
+    builder
+}
+
+/// A file found in the working folder may be unexpected there, so it is named. What of it is not trusted is always said.
+fn name_file_in_use(app: &AppContext, is_quiet: bool) {
+    if let Some(note) = app.config.untrusted_note() {
+        let warning = output::painted(output::WARN, "warning:");
+        output::note(&format!("{warning} {note}"));
+    } else if let Some(path) = &app.config.source
+        && app.config.is_from_working_dir
+        && !is_quiet
+    {
+        output::note(&format!(
+            "Configuration: {} of the working folder",
+            path.display()
+        ));
+    }
+}
+
 fn report(failure: &Failure) -> ExitCode {
     output::error(failure.message());
     failure.code().into()
 }
 
-async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+async fn run(cli: Cli, is_quiet: bool) -> Result<ExitCode, Failure> {
     // Independent of the configuration, so they work even if it is invalid.
     if let Command::Completions(args) = &cli.command {
         return completions::run(args);
@@ -199,9 +242,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         return schema::run(args);
     }
     if let Command::Config(args) = &cli.command
-        && args.is_path()
+        && let Some(done) = config::run_without_file(cli.config.as_deref(), args)
     {
-        return config::print_path(cli.config.as_deref(), args);
+        return done;
     }
     let given = match (cli.database, cli.data) {
         (Some(url), _) if Address::is_server(&url) => Some(Address::parse(&url)),
@@ -214,6 +257,10 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         (None, None) => None,
     };
     let app = AppContext::open(cli.config.as_deref(), given)?;
+    if let Some(warning) = app.store_warning() {
+        output::note(&format!("warning: {warning}"));
+    }
+    name_file_in_use(&app, is_quiet);
     match cli.command {
         Command::Ask(args) => ask::run(&app, *args).await,
         Command::Debate(args) => debate::run(&app, *args).await,
@@ -247,5 +294,6 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Token(args) => token::run(&app, args).await,
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args),
+        Command::ReadPdf => Ok(ExitCode::SUCCESS),
     }
 }

@@ -98,13 +98,18 @@ impl BudgetTracker {
     pub(crate) fn deadline(&self, started: Millis, used_before: u64) -> Option<Millis> {
         self.budget
             .max_ms
-            .map(|limit| started + limit.saturating_sub(used_before))
+            .map(|limit| started.saturating_add(limit.saturating_sub(used_before)))
     }
 
     pub(crate) fn time_exhausted(&self) -> Exhausted {
         Exhausted::Time {
             limit_ms: self.budget.max_ms.unwrap_or_default(),
         }
+    }
+
+    /// Whether a cost limit rules out a model with this price: what cannot be counted cannot be limited.
+    pub(crate) fn rules_out(&self, price: Option<&Price>) -> bool {
+        self.budget.max_cost.is_some() && price.is_none()
     }
 
     /// Adds what was spent, also by earlier runs.

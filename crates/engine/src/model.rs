@@ -297,6 +297,9 @@ pub enum ModelError {
     BreakerOpen { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
+    /// The cost of the call could not be counted against the limit.
+    #[error("not called under a cost limit ({detail})")]
+    Unpriced { detail: String },
 }
 
 /// 408 is the server's own timeout; 200 comes with an error in place of a reply.
@@ -323,7 +326,8 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
-            | Self::Local { .. } => false,
+            | Self::Local { .. }
+            | Self::Unpriced { .. } => false,
         }
     }
 
@@ -350,7 +354,8 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
-            | Self::Local { .. } => None,
+            | Self::Local { .. }
+            | Self::Unpriced { .. } => None,
         }
     }
 }

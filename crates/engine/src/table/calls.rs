@@ -15,7 +15,8 @@ use super::step::{Ask, Turn, deadline};
 use super::{Halt, SeatModel};
 use crate::event::{Event, Spent};
 use crate::model::{
-    Delta, Fallback, Finish, Message, ModelError, Offer, RawJson, Request, Speaker, ToolCall,
+    Delta, Fallback, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker,
+    ToolCall,
 };
 use crate::reply::{MainText, Reply, ReplyError, read, read_mended};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
@@ -526,6 +527,9 @@ impl<T: Reply> Calls<'_, '_, T> {
                     }
                 }
                 Some(Ok(Delta::Instead(fallback))) => {
+                    if let Some(error) = self.unpriced(&fallback) {
+                        break Err(error);
+                    }
                     self.spent.retries += 1;
                     text.clear();
                     calls.clear();
@@ -581,6 +585,18 @@ impl<T: Reply> Calls<'_, '_, T> {
             finish,
             spent: Spent::default(),
             fallback: None,
+        })
+    }
+
+    /// The error if a cost limit rules the fallback out. Its stream is then dropped before its first request.
+    fn unpriced(&self, fallback: &Instead) -> Option<ModelError> {
+        let tracker = &self.ask.table.budget_tracker;
+        let is_ruled_out = tracker.rules_out(fallback.price.as_ref());
+        is_ruled_out.then(|| ModelError::Unpriced {
+            detail: format!(
+                "{}; the price of the fallback {} is unknown",
+                fallback.because, fallback.model
+            ),
         })
     }
 
