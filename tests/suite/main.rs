@@ -34,6 +34,7 @@ mod panel;
 mod paying;
 mod requirements;
 mod resume;
+mod schemas;
 mod server_access;
 mod server_api;
 mod server_events;

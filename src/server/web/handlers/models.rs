@@ -125,7 +125,8 @@ pub(crate) async fn test(
     let (status, mut result) = run_test(&app, &form.model).await;
     if !result.succeeded && status == StatusCode::OK && !may(&caller, Scope::Admin) {
         // The message may name the provider's address.
-        "the model did not answer; an administrator sees the reason here".clone_into(&mut result.text);
+        "the model did not answer; an administrator sees the reason here"
+            .clone_into(&mut result.text);
     }
     let mut view = view(&app, &caller).await;
     view.test = Some(result);
