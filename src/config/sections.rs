@@ -9,9 +9,10 @@ use roundtable_core::usage::Money;
 
 use super::document::{Reader, SECONDS, Section, line_of};
 use super::environment::{Environment, Secret};
+use super::untrusted::HARMLESS;
 use super::{
-    BREAKER, Breaker, Config, Data, Debate, Dialectic, Fault, Learning, Limits, Local, Retry,
-    Tiers, provider,
+    BREAKER, Breaker, Config, DAY, Data, Debate, Dialectic, Fault, Learning, Limits, Local,
+    Network, Retry, Server, Tiers, provider,
 };
 use crate::store::Address;
 
@@ -20,15 +21,57 @@ pub(super) fn read(
     path: Option<&Path>,
     environment: &Environment,
 ) -> Result<Config, Vec<Fault>> {
-    let document = toml_edit::Document::parse(text).map_err(|error| {
+    let document = parse(text)?;
+    read_table(document.as_table(), text, path, environment, None)
+}
+
+/// The harmless sections of a file that is not trusted, those that are present, and the others that were left out; or the
+/// faults, and the others. Models are of the providers of the user's own configuration.
+#[expect(clippy::type_complexity, reason = "for one caller")]
+pub(super) fn read_harmless(
+    text: &str,
+    path: &Path,
+    environment: &Environment,
+    users: &Config,
+) -> Result<(Config, Vec<String>, Vec<String>), (Vec<Fault>, Vec<String>)> {
+    let document = parse(text).map_err(|faults| (faults, Vec::new()))?;
+    let mut table = document.as_table().clone();
+    let (present, others): (Vec<String>, Vec<String>) = table
+        .iter()
+        .map(|(name, _)| name.to_owned())
+        .partition(|name| HARMLESS.contains(&name.as_str()));
+    table.retain(|name, _| HARMLESS.contains(&name));
+    let others: Vec<String> = others.iter().map(|name| format!("[{name}]")).collect();
+    match read_table(&table, text, Some(path), environment, Some(users)) {
+        Ok(config) => Ok((config, present, others)),
+        Err(faults) => Err((faults, others)),
+    }
+}
+
+fn parse(text: &str) -> Result<toml_edit::Document<&str>, Vec<Fault>> {
+    toml_edit::Document::parse(text).map_err(|error| {
         vec![Fault {
             line: line_of(text, error.span()),
             message: format!("invalid TOML: {}", error.message().replace('\n', ", ")),
         }]
-    })?;
+    })
+}
+
+fn read_table(
+    table: &toml_edit::Table,
+    text: &str,
+    path: Option<&Path>,
+    environment: &Environment,
+    users: Option<&Config>,
+) -> Result<Config, Vec<Fault>> {
     let mut reader = Reader::new(text, path, environment);
-    let mut root = Section::new(&mut reader, "", Some(document.as_table()));
-    let providers = provider::read(&mut root);
+    let mut root = Section::new(&mut reader, "", Some(table));
+    let providers = if let Some(users) = users {
+        root.reader.provider_names = users.providers.keys().cloned().collect();
+        users.providers.clone()
+    } else {
+        provider::read(&mut root)
+    };
     let tiers = root.section("tiers", |section| Tiers {
         deliberate: section.model("deliberate"),
         fast: section.model("fast"),
@@ -54,6 +97,7 @@ pub(super) fn read(
         }
     });
     let local = root.section("local", local);
+    let server = root.section("server", server);
     root.finish();
     if !reader.faults.is_empty() {
         reader.faults.sort();
@@ -62,6 +106,8 @@ pub(super) fn read(
     Ok(Config {
         source: path.map(Path::to_path_buf),
         is_from_working_dir: false,
+        is_trusted: true,
+        ignored: Vec::new(),
         providers,
         tiers,
         embedder,
@@ -74,6 +120,7 @@ pub(super) fn read(
         convergence,
         data,
         local,
+        server,
         settings: reader.settings,
     })
 }
@@ -106,6 +153,12 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
     let max_cost = section.optional("max_cost", max_cost);
     let timeout = section.number("timeout_s", SECONDS);
     let timeout = section.optional("timeout_s", timeout);
+    let allow_secrets = section.read("allow_secrets", |item| {
+        let expected =
+            "expected true or false (whether API requests may send text with likely secrets)";
+        item.as_bool().ok_or_else(|| expected.to_owned())
+    });
+    let allow_secrets = section.or_default("allow_secrets", allow_secrets, false);
     Limits {
         call_timeout,
         idle_timeout,
@@ -113,6 +166,7 @@ fn limits(section: &mut Section<'_, '_>) -> Limits {
         max_tokens_total,
         max_cost: max_cost.and_then(Money::from_dollars),
         timeout: timeout.map(Duration::from_secs_f64),
+        allow_secrets,
     }
 }
 
@@ -194,6 +248,49 @@ fn local(section: &mut Section<'_, '_>) -> Local {
         context_tokens: section.optional("context_tokens", context_tokens),
         weights: section.path("weights", "ROUNDTABLE_WEIGHTS", None),
     }
+}
+
+fn server(section: &mut Section<'_, '_>) -> Server {
+    const DAYS: std::ops::RangeInclusive<f64> = 0.01..=3_650.0;
+    let default = Server::default();
+    let mut days = |key, default: Duration| {
+        let days = default.as_secs_f64() / DAY.as_secs_f64();
+        DAY.mul_f64(section.number_or(key, DAYS, days))
+    };
+    let session_idle = days("session_idle_days", default.session_idle);
+    let session_total = days("session_days", default.session_total);
+    let check = section.number("stream_check_s", 0.1..=60.0);
+    let check = section.or_default("stream_check_s", check, default.stream_check.as_secs_f64());
+    Server {
+        trusted_proxies: trusted_proxies(section),
+        session_idle,
+        session_total,
+        max_streams: section.whole_or("max_streams", 1..=1_000_000, default.max_streams),
+        max_streams_per_token: section.whole_or(
+            "max_streams_per_token",
+            1..=1_000_000,
+            default.max_streams_per_token,
+        ),
+        stream_check: Duration::from_secs_f64(check),
+    }
+}
+
+fn trusted_proxies(section: &mut Section<'_, '_>) -> Vec<Network> {
+    const KEY: &str = "trusted_proxies";
+    let given = section.read(KEY, |item| {
+        let expected =
+            "expected a list of addresses and networks, such as [\"127.0.0.1\", \"10.0.0.0/8\"]";
+        let items = item.as_array().map(toml_edit::Array::iter);
+        let parse = |item: &toml_edit::Value| item.as_str()?.parse().ok();
+        let networks: Option<Vec<Network>> = items.and_then(|items| items.map(parse).collect());
+        networks.ok_or_else(|| expected.to_owned())
+    });
+    let line = given.as_ref().map(|given| given.line);
+    let networks = given.map_or_else(Vec::new, |given| given.value);
+    let shown: Vec<String> = networks.iter().map(Network::to_string).collect();
+    let shown = (!shown.is_empty()).then(|| shown.join(", "));
+    section.record(KEY, shown, line);
+    networks
 }
 
 /// The address may contain a password, so neither the file's nor the variable's value is shown.

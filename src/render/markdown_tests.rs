@@ -185,6 +185,22 @@ proptest! {
     }
 }
 
+/// C-12: no character can reverse the direction of the text after it, such as a file name or an amount.
+#[test]
+fn c12_direction_controls_are_removed() {
+    let text =
+        "pay \u{202e}001\u{202c} to `a\u{2066}b\u{2069}`\u{200f} [x\u{61c}](https://e.x/\u{202d})";
+    for shown in [html(text).as_str(), &defused(text)] {
+        assert!(
+            !shown
+                .chars()
+                .any(roundtable_core::characters::is_bidi_control),
+            "{shown}"
+        );
+        assert!(shown.contains("pay 001 to"), "{shown}");
+    }
+}
+
 /// Headings of an answer rank below the document's own, however they are written; code is not touched.
 #[test]
 fn headings_rank_below_a_section() {

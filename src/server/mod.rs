@@ -1,9 +1,11 @@
 //! The HTTP server: REST API, server-sent events, and web pages.
 //!
-//! Invariants: without service tokens it binds to loopback only; every error is a problem document; an accepted debate is
+//! Invariants: without service tokens it serves this machine only, unless started with `--open`; every error is a problem document; an accepted debate is
 //! run to its end, across restarts; a client receives every event exactly once.
 
 mod access;
+mod client;
+mod cookies;
 mod events;
 mod learning;
 mod list_query;
@@ -11,13 +13,18 @@ mod live;
 mod log;
 mod notifiers;
 mod openapi;
+mod openness;
+mod probes;
 mod problem;
+mod rate_limit;
 mod reader;
 mod reasoning;
 mod requests;
 mod rest;
 mod scheduler;
 mod sign_in;
+mod streams;
+mod test_calls;
 pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
@@ -45,13 +52,21 @@ use tower::ServiceExt;
 use tower_http::compression::CompressionLayer;
 
 use crate::app_context::AppContext;
+use crate::config::Network;
 use crate::failure::Failure;
-use crate::store::Store;
-pub(crate) use access::Rate;
-use access::{AccessControl, Peer};
+use crate::store::{SessionTimeouts, Store};
+use access::{AccessControl, AccessOptions, Peer};
+use client::Proxies;
+pub(crate) use openness::OpenTo;
+use openness::Openness;
+use probes::Probes;
 use problem::Problem;
+pub(crate) use rate_limit::Rate;
 use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
+pub(crate) use streams::StreamLimits;
+use streams::Streams;
+use test_calls::TestCalls;
 pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
@@ -70,6 +85,15 @@ pub(crate) struct Options {
     pub hosts: Vec<String>,
     pub rate: Rate,
     pub max_connections: usize,
+    /// Serve without tokens, also behind a proxy.
+    pub open: Option<OpenTo>,
+    pub trusted_proxies: Vec<Network>,
+    /// All clients use HTTPS, which a proxy terminates.
+    pub is_https: bool,
+    pub sessions: SessionTimeouts,
+    pub streams: StreamLimits,
+    /// Accept the empty database that replaces a damaged one.
+    pub begin_empty: bool,
     /// How long a request of the forecasting API waits for the result.
     pub answer_within: Duration,
 }
@@ -80,6 +104,9 @@ pub(crate) struct App {
     pub store: Store,
     pub scheduler: Arc<Scheduler>,
     pub access: AccessControl,
+    pub streams: Streams,
+    pub probes: Probes,
+    pub test_calls: TestCalls,
     /// Maximum size of a request body, in bytes.
     pub body_limit: usize,
     /// How long a request of the forecasting API waits for the result.
@@ -103,12 +130,10 @@ pub(crate) async fn serve(
         ));
     }
     store.set_up_queue().await?;
-    if !options.bind.ip().is_loopback() && store.tokens().await?.is_empty() {
-        return Err(Failure::usage(format!(
-            "{} is reachable from other machines, and there is no service token; \
-             create one with `roundtable token add NAME --scope run`, or bind to 127.0.0.1",
-            options.bind
-        )));
+    check_replacement(&store, options.begin_empty).await?;
+    let openness = openness::decide(&store, &options).await?;
+    if options.begin_empty {
+        store.accept_replacement().await?;
     }
     let listener = TcpListener::bind(options.bind)
         .await
@@ -125,12 +150,35 @@ pub(crate) async fn serve(
     let app = Arc::new(App {
         body_limit: requests::body_limit(&context.config.limits),
         answer_within: options.answer_within,
-        access: AccessControl::new(store.clone(), address, options.hosts, options.rate),
+        access: AccessControl::new(
+            store.clone(),
+            AccessOptions {
+                bound_to: address,
+                hosts: options.hosts,
+                rate: options.rate,
+                openness,
+                proxies: Proxies {
+                    trusted: options.trusted_proxies,
+                    is_https: options.is_https,
+                },
+                sessions: options.sessions,
+            },
+        ),
+        streams: Streams::new(options.streams),
+        probes: Probes::default(),
         scheduler: Arc::clone(&scheduler),
         store: store.clone(),
+        test_calls: TestCalls::default(),
         context,
     });
+    if openness == Openness::Everyone {
+        log::note(&format!(
+            "--open: no token is required; everyone who can connect to {address}, also through a proxy or a tunnel, can read, \
+             start and delete debates"
+        ));
+    }
     announce(&format!("Listening on http://{address}"));
+    scheduler.tasks().spawn(record_uses(Arc::clone(&app)));
     if store.is_shared() {
         scheduler.join_cluster();
     } else {
@@ -151,6 +199,41 @@ pub(crate) async fn serve(
     scheduler.close(SHUTDOWN_TIMEOUT, shutdown()).await;
     store.close().await;
     Ok(())
+}
+
+/// A server, unlike a command, does not go on with an empty database in place of a damaged one unless told to.
+async fn check_replacement(store: &Store, begin_empty: bool) -> Result<(), Failure> {
+    match (store.replaces_damaged().await?, begin_empty) {
+        (Some(kept_as), false) => Err(Failure::usage(format!(
+            "the database was damaged and was moved to {kept_as}; the one in its place has none of its debates and tokens. \
+             Restore a backup, or start once with --begin-empty to go on without them"
+        ))),
+        (None, true) => Err(Failure::usage(
+            "--begin-empty accepts an empty database in place of a damaged one, and this database replaces none; \
+             leave the option out",
+        )),
+        _ => Ok(()),
+    }
+}
+
+const USE_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Records the last use of tokens and sessions until the server closes.
+async fn record_uses(app: Arc<App>) {
+    let closing = app.scheduler.closing().clone();
+    loop {
+        let is_closing = tokio::select! {
+            () = closing.cancelled() => true,
+            () = tokio::time::sleep(USE_INTERVAL) => false,
+        };
+        // An outage loses at most a minute of it.
+        if let Err(error) = app.access.record_uses().await {
+            log::note(&format!("cannot record the last use of tokens: {error}"));
+        }
+        if is_closing {
+            return;
+        }
+    }
 }
 
 fn router(app: Arc<App>) -> Router {
@@ -213,8 +296,6 @@ async fn method_not_allowed() -> Problem {
     )
 }
 
-const QUEUE_LENGTH_TIMEOUT: Duration = Duration::from_secs(1);
-
 #[derive(Debug, Serialize, JsonSchema)]
 struct Health {
     status: &'static str,
@@ -228,11 +309,7 @@ struct Health {
 
 async fn health(State(app): State<Arc<App>>) -> Json<Health> {
     let (running, _) = app.scheduler.load();
-    // A slow database must not fail the liveness check.
-    let queued = app.scheduler.queue_length();
-    let queued = tokio::time::timeout(QUEUE_LENGTH_TIMEOUT, queued)
-        .await
-        .unwrap_or(0);
+    let queued = app.probes.queue_length(&app.scheduler, &app.store).await;
     Json(Health {
         status: "ok",
         running: Some(running),
@@ -245,7 +322,7 @@ async fn readiness(State(app): State<Arc<App>>) -> Result<Json<Health>, Problem>
     if app.scheduler.closing().is_cancelled() {
         return Err(not_ready("the server is shutting down"));
     }
-    if app.store.ping().await.is_err() {
+    if !app.probes.is_store_up(&app.store).await {
         return Err(not_ready("the database is not responding"));
     }
     Ok(Json(Health {

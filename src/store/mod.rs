@@ -12,6 +12,7 @@ mod commands;
 mod delete;
 mod dialect;
 mod errors;
+mod flags;
 mod folder;
 mod journal;
 mod learning;
@@ -28,6 +29,8 @@ mod resolve;
 mod row;
 mod row_delta;
 mod server_debates;
+mod sessions;
+mod token_life;
 mod tokens;
 mod transfer;
 mod worker_queue;
@@ -58,6 +61,10 @@ pub(crate) use row::DebateRow;
 #[cfg(test)]
 pub(crate) use row::Totals;
 pub(crate) use server_debates::{CreateRequest, Created};
+pub(crate) use sessions::SessionTimeouts;
+pub(crate) use token_life::Uses;
+#[cfg(test)]
+pub(crate) use tokens::OldSecret;
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
 pub(crate) use worker_queue::Notification;

@@ -7,12 +7,19 @@ use super::Frame;
 pub(crate) struct ModelsView {
     pub problems: Vec<String>,
     pub test: Option<TestResult>,
+    /// What test calls have used.
+    pub test_account: Option<String>,
     pub tiers: Vec<Tier>,
     pub advice: Option<String>,
     pub providers: Vec<ProviderRow>,
+    /// For administrators only: it contains addresses and paths.
+    pub settings: Option<Settings>,
+}
+
+pub(crate) struct Settings {
     /// Location of the configuration file.
     pub source: String,
-    pub settings: Vec<Setting>,
+    pub rows: Vec<Setting>,
 }
 
 /// Result of a test call.

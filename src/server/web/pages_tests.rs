@@ -10,7 +10,7 @@ use super::error_page::ErrorView;
 use super::estimate::UsageEstimate;
 use super::fields::{FieldGroup, FieldValues, protocol_input};
 use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title};
-use super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
+use super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::*;
 use crate::render::test_support;
@@ -214,6 +214,9 @@ fn models() -> ModelsView {
             text: "lab:qwen3-32b answered {\"yes\": true} in 1.2 s".into(),
             succeeded: true,
         }),
+        test_account: Some(
+            "Test calls on this server in the last hour: 1 call, 80 tokens, $0.0001.".into(),
+        ),
         tiers: vec![
             tier("Deliberate tier", "lab:qwen3-32b"),
             tier("Fast tier", "lab:small"),
@@ -224,12 +227,14 @@ fn models() -> ModelsView {
             note: "2 models".into(),
             models: "qwen3-32b, small".into(),
         }],
-        source: "From /home/ada/.config/roundtable/roundtable.toml".into(),
-        settings: vec![Setting {
-            key: "limits.call_timeout_s".into(),
-            value: "120".into(),
-            origin: "default".into(),
-        }],
+        settings: Some(Settings {
+            source: "From /home/ada/.config/roundtable/roundtable.toml".into(),
+            rows: vec![Setting {
+                key: "limits.call_timeout_s".into(),
+                value: "120".into(),
+                origin: "default".into(),
+            }],
+        }),
     }
 }
 

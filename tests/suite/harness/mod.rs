@@ -150,6 +150,10 @@ impl Home {
             .env("HOME", self.path())
             .env("ROUNDTABLE_SOURCES", "nowhere")
             .stdin(Stdio::null());
+        // Named, so that all of its sections count: a file that is only found in the working folder is not trusted.
+        if self.path().join("roundtable.toml").exists() {
+            command.env("ROUNDTABLE_CONFIG", "roundtable.toml");
+        }
         command
     }
 
@@ -162,6 +166,15 @@ impl Home {
     pub(crate) fn with_model(server: &Server) -> Self {
         let tiers = "\n[tiers]\ndeliberate = \"lab:x\"\nfast = \"lab:x\"\n";
         Self::configured(&server.url(), tiers)
+    }
+
+    /// Uses the server's model for every tier, and a `PostgreSQL` database of its own.
+    #[allow(dead_code, reason = "not all of it is used by the benchmarks")]
+    pub(crate) fn on_postgres(server: &Server) -> Self {
+        let database = Database::new();
+        let mut home = Self::with_database(server, database.url());
+        home.database = Some(database);
+        home
     }
 
     /// A service token of this scope.
