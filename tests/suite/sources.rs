@@ -1,5 +1,6 @@
 //! `roundtable debate --source`: seats that use the user's files (M-15).
 
+use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -227,8 +228,8 @@ fn pdf(text: &str) -> String {
     let mut file = "%PDF-1.4\n".to_owned();
     let mut table = "xref\n0 6\n0000000000 65535 f \n".to_owned();
     for (number, object) in (1..).zip(&objects) {
-        table += &format!("{:010} 00000 n \n", file.len());
-        file += &format!("{number} 0 obj\n{object}\nendobj\n");
+        writeln!(table, "{:010} 00000 n ", file.len()).unwrap();
+        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
     }
     let start = file.len();
     file + &format!("{table}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n")
