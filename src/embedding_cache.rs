@@ -47,10 +47,12 @@ impl CachedEmbedder {
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
             .collect();
+        // Earlier versions kept texts of debates in it.
+        let _ = fs::remove_file(folder.join(format!("{name}.vectors")));
         Self {
             inner,
             cache: Arc::new(VectorCache {
-                path: folder.join(format!("{name}.vectors")),
+                path: folder.join(format!("{name}.library")),
                 library: library.into_iter().map(|text| key(&text)).collect(),
                 vectors: Mutex::default(),
             }),

@@ -48,7 +48,7 @@ async fn a_text_is_embedded_once_and_an_invalid_file_is_replaced() {
     assert_eq!(all, [vec![3.0, 1.0], vec![2.0, 1.0]]);
     assert_eq!(count.load(Ordering::Relaxed), 3);
 
-    let file = folder.path().join("test-counting.vectors");
+    let file = folder.path().join("test-counting.library");
     fs::write(&file, b"nonsense").unwrap();
     assert_eq!(open().embed(texts(&["a", "bb"])).await.unwrap(), expected);
     assert_eq!(count.load(Ordering::Relaxed), 5);
@@ -59,7 +59,9 @@ async fn a_text_is_embedded_once_and_an_invalid_file_is_replaced() {
 async fn only_the_library_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let count = Arc::new(AtomicUsize::new(0));
-    let file = folder.path().join("test-counting.vectors");
+    let file = folder.path().join("test-counting.library");
+    let earlier = folder.path().join("test-counting.vectors");
+    fs::write(&earlier, "positions of an earlier version").unwrap();
     let positions = texts(&["We should.", "We should not.", "It depends."]);
     for _ in 0..2 {
         let embedder = open(folder.path(), &count);
@@ -67,6 +69,7 @@ async fn only_the_library_is_kept() {
     }
     assert_eq!(count.load(Ordering::Relaxed), 6);
     assert!(!file.exists(), "positions were written");
+    assert!(!earlier.exists());
 
     let embedder = open(folder.path(), &count);
     let mixed = texts(&["A question?", "a", "bb", "ccc"]);
@@ -90,7 +93,7 @@ async fn the_number_of_vectors_is_bounded() {
         .embed(texts(&LIBRARY))
         .await
         .unwrap();
-    let kept = read(&folder.path().join("test-counting.vectors")).unwrap();
+    let kept = read(&folder.path().join("test-counting.library")).unwrap();
     assert_eq!(kept.len(), MAX_VECTORS);
     assert!(LIBRARY.iter().all(|text| kept.contains_key(&key(text))));
 }
@@ -110,6 +113,6 @@ async fn the_file_is_private_and_complete() {
         .unwrap()
         .map(|file| file.unwrap().path())
         .collect();
-    assert_eq!(files, [folder.join("test-counting.vectors")]);
+    assert_eq!(files, [folder.join("test-counting.library")]);
     assert_eq!(mode(&files[0]), 0o600);
 }

@@ -180,10 +180,10 @@ impl From<PricesError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        if error.is_transient() {
-            Self::passing(error.to_string())
-        } else {
-            Self::other(error.to_string())
+        match error {
+            StoreError::Older { .. } => Self::usage(error.to_string()),
+            _ if error.is_transient() => Self::passing(error.to_string()),
+            _ => Self::other(error.to_string()),
         }
     }
 }

@@ -11,12 +11,14 @@ pub(super) enum Dialect {
 impl Dialect {
     /// The settings of every connection.
     ///
-    /// `SQLite`: synchronous = FULL, so that a committed entry survives a power cut. `PostgreSQL`: turns `synchronous_commit`
+    /// `SQLite`: synchronous = FULL, so that a committed entry survives a power cut; `secure_delete`, so that deleted text is
+    /// overwritten. `PostgreSQL`: turns `synchronous_commit`
     /// back on if it is off, and ends idle transactions, so that a suspended process cannot keep others from taking over.
     pub(super) const fn settings(self) -> &'static str {
         match self {
             Self::Sqlite => {
-                "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"
+                "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
+                 PRAGMA secure_delete = ON"
             }
             Self::Postgres => {
                 "SET application_name = 'roundtable'; SET lock_timeout = '5s'; \
@@ -58,6 +60,14 @@ impl Dialect {
         match self {
             Self::Sqlite => "COLLATE BINARY",
             Self::Postgres => "COLLATE \"C\"",
+        }
+    }
+
+    /// The bytes of a text column as they are stored, valid UTF-8 or not.
+    pub(super) fn bytes_of(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => format!("CAST({column} AS BLOB) AS {column}"),
+            Self::Postgres => format!("convert_to({column}, 'UTF8') AS {column}"),
         }
     }
 

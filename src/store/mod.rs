@@ -8,6 +8,8 @@
 
 mod address;
 mod appender;
+mod chain;
+mod check;
 mod commands;
 mod delete;
 mod dialect;
@@ -28,6 +30,8 @@ mod rate;
 mod resolve;
 mod row;
 mod row_delta;
+mod schema;
+mod seal;
 mod server_debates;
 mod sessions;
 mod token_life;
@@ -50,6 +54,7 @@ use sqlx::AnyPool;
 
 pub(crate) use address::Address;
 pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
+pub(crate) use delete::Deleted;
 pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;

@@ -15,6 +15,7 @@ mod cli_texts;
 mod commands;
 mod contract;
 mod crashes;
+mod data;
 mod debate;
 mod deploy;
 mod disconnects;
