@@ -211,7 +211,6 @@ async fn the_accuracy_pool_uses_the_earned_weights() {
         domain: Some("economy".into()),
         brier,
         known_at: 5,
-        due_at: 0,
     };
     let history: Vec<_> = (0..20)
         .flat_map(|_| {
