@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use roundtable_engine::budget::Budget;
 use roundtable_engine::mode::Mode;
 use roundtable_engine::prompt::Prompts;
 use roundtable_engine::reasoning::Library;
@@ -207,13 +208,16 @@ async fn embedder(app: &AppContext, is_verbose: bool) -> Check {
 
 async fn model(app: &AppContext, name: &ModelName, is_verbose: bool) -> Check {
     let started = Instant::now();
-    let reply = trial(app, name, pull::reporter(is_verbose)).await;
-    let outcome = match reply {
-        Ok((real, text)) => Ok(format!(
-            "{real} replied {} in {}",
-            output::short(&text, 40),
-            output::duration(elapsed(started))
-        )),
+    let trial = trial(app, name, &Budget::default(), pull::reporter(is_verbose)).await;
+    let outcome = match trial {
+        Ok(trial) => trial.reply.map(|text| {
+            format!(
+                "{} replied {} in {}",
+                trial.model,
+                output::short(&text, 40),
+                output::duration(elapsed(started))
+            )
+        }),
         Err(failure) => Err(failure.message().to_owned()),
     };
     Check {

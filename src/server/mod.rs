@@ -25,6 +25,7 @@ mod scheduler;
 mod sign_in;
 mod streams;
 mod tail;
+mod test_calls;
 pub(crate) mod tokens;
 pub(crate) mod web;
 mod worker;
@@ -66,6 +67,7 @@ use scheduler::Scheduler;
 pub(crate) use scheduler::{Limits, Work};
 pub(crate) use streams::StreamLimits;
 use streams::Streams;
+use test_calls::TestCalls;
 pub(crate) use worker::{WorkerOptions, work};
 
 /// How long a client may take to send the request header.
@@ -105,6 +107,7 @@ pub(crate) struct App {
     pub access: AccessControl,
     pub streams: Streams,
     pub probes: Probes,
+    pub test_calls: TestCalls,
     /// Maximum size of a request body, in bytes.
     pub body_limit: usize,
     /// How long a request of the forecasting API waits for the result.
@@ -166,6 +169,7 @@ pub(crate) async fn serve(
         probes: Probes::default(),
         scheduler: Arc::clone(&scheduler),
         store: store.clone(),
+        test_calls: TestCalls::default(),
         context,
     });
     if openness == Openness::Everyone {

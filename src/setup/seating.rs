@@ -95,7 +95,7 @@ pub(super) async fn find_again(
 }
 
 /// The model that puts invalid replies into their schema: the configured fast tier, or that of a seat of the fast tier. `None`
-/// leaves it to each seat's own model; so does a model whose price is unknown, if the cost is limited.
+/// leaves it to each seat's own model; so does a model whose price, or whose fallback's price, is unknown, if the cost is limited.
 pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<FastModel> {
     let configured = app.config.tiers.fast.as_ref();
     // The embedded model would have to be loaded, and its own replies always fit.
@@ -116,8 +116,12 @@ pub(super) fn fast_model(app: &AppContext, prepared: &PreparedDebate) -> Option<
             seat_model: prepared.seat_models.get(&seated.seat.name)?.clone(),
         }
     };
-    let is_affordable = prepared.budget.max_cost.is_none() || fast.seat_model.price.is_some();
-    is_affordable.then_some(fast)
+    let has_prices = || {
+        let name = app.config.model_name(&fast.name).ok();
+        fast.seat_model.price.is_some()
+            && name.is_some_and(|name| app.models.unpriced_fallback(&name).is_none())
+    };
+    (prepared.budget.max_cost.is_none() || has_prices()).then_some(fast)
 }
 
 async fn seat(

@@ -105,7 +105,7 @@ pub struct Tool {
 }
 
 /// A tool call as the model wrote it, unchecked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The provider's id, or a generated one if it sends none; unique within a reply.
     pub id: String,
@@ -238,12 +238,19 @@ pub enum Delta {
 }
 
 /// The fallback model that answers instead of the requested one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Instead {
     /// `provider:model`
     pub model: String,
     pub because: String,
     pub price: Option<Price>,
+}
+
+/// A fallback model and its usage in one or more calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fallback {
+    pub instead: Instead,
+    pub used: Usage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -290,6 +297,9 @@ pub enum ModelError {
     BreakerOpen { detail: String },
     #[error("the embedded model failed ({detail})")]
     Local { detail: String },
+    /// The cost of the call could not be counted against the limit.
+    #[error("not called under a cost limit ({detail})")]
+    Unpriced { detail: String },
 }
 
 /// 408 is the server's own timeout; 200 comes with an error in place of a reply.
@@ -316,7 +326,8 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
-            | Self::Local { .. } => false,
+            | Self::Local { .. }
+            | Self::Unpriced { .. } => false,
         }
     }
 
@@ -343,7 +354,8 @@ impl ModelError {
             | Self::Rejected { .. }
             | Self::NotAModelServer { .. }
             | Self::BreakerOpen { .. }
-            | Self::Local { .. } => None,
+            | Self::Local { .. }
+            | Self::Unpriced { .. } => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use roundtable_core::scale::{Scale, Similarity};
 use roundtable_core::similarity::{Index, WrongDimension, normalise};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, DataKind, Origin, Text, is_name};
@@ -96,7 +97,7 @@ pub struct Library {
 }
 
 /// The result of a search, as it is journaled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retrieval {
     pub embedder: Option<String>,
     pub hits: Vec<Found>,
@@ -104,7 +105,7 @@ pub struct Retrieval {
     pub failure: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     pub id: String,
     #[serde(flatten)]

@@ -17,7 +17,10 @@ use uuid::Uuid;
 
 use super::{Scheduler, SchedulerError, log};
 use crate::clock;
-use crate::setup::limits::{self, UsedUp};
+use crate::setup::{
+    self,
+    limits::{self, UsedUp},
+};
 use crate::store::{
     COMMAND_TIMEOUT, Command, CommandOutcome, Lease, LeaseError, PendingCommand, Rating, Resolution,
 };
@@ -60,6 +63,7 @@ impl Scheduler {
         text: String,
         by: Option<String>,
     ) -> Result<u32, SchedulerError> {
+        self.check_secrets("/text", &text)?;
         if let Some(table) = self.wait_for_table(id).await {
             return Ok(table.say(text, by).await?);
         }
@@ -121,6 +125,14 @@ impl Scheduler {
         self.complete(async move { store.delete(id).await }).await
     }
 
+    /// Words of clients go to the providers like a question.
+    fn check_secrets(&self, at: &str, text: &str) -> Result<(), SchedulerError> {
+        if self.context.config.limits.allow_secrets {
+            return Ok(());
+        }
+        setup::secrets::check_words(at, text).map_err(SchedulerError::Failed)
+    }
+
     /// Pauses a debate before its next round.
     pub(crate) async fn pause(self: &Arc<Self>, id: Uuid) -> Result<State, SchedulerError> {
         let scheduler = Arc::clone(self);
@@ -162,6 +174,7 @@ impl Scheduler {
         by: Option<String>,
         note: Option<String>,
     ) -> Result<State, SchedulerError> {
+        self.check_secrets("/note", note.as_deref().unwrap_or_default())?;
         let scheduler = Arc::clone(self);
         self.complete(async move { scheduler.decide_now(id, choice, by, note).await })
             .await
@@ -279,7 +292,9 @@ impl Scheduler {
         let configured = self.context.config.limits.budget();
         let budget = limits::resumed(own, requested, configured);
         let past = self.store.entries(id).await?;
-        let has_new_limits = requested != Budget::default();
+        setup::check_resumed_prices(&self.context, &setup, &budget, &past)
+            .map_err(SchedulerError::Failed)?;
+        let has_new_limits = limits::has_new_limits(own, requested, configured);
         let Some(used_up) = UsedUp::of(&past, budget, configured, has_new_limits) else {
             return Ok(budget);
         };

@@ -58,6 +58,7 @@ impl TestScheduler {
             seed: Some(7),
             sources: Vec::new(),
             fallback_local: false,
+            allow_secrets: false,
         };
         let scheduler = &self.scheduler;
         setup::prepare(&scheduler.context, &scheduler.store, spec, &progress_sink())

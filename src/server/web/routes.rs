@@ -10,7 +10,6 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 
 use super::error_page::ErrorView;
-use super::handlers::home::DiscoveryCache;
 use super::handlers::{debate, debates, home, models};
 use super::sign_in_page::{SignInView, safe_next};
 use super::{Frame, Visitor, assets};
@@ -41,7 +40,6 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/sign-in", get(sign_in))
         .route("/assets/{file}", get(asset))
         .route("/favicon.ico", get(favicon))
-        .layer(Extension(Arc::<DiscoveryCache>::default()))
 }
 
 pub(crate) fn frame(tab: &'static str, caller: Option<&Caller>) -> Frame {

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Form, State};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
+use super::home::DISCOVERY_TIMEOUT;
 use crate::config::Origin;
-use crate::format::{counted, duration, per_million, short};
-use crate::model_probe::trial;
-use crate::models::{Choice, ModelPreferences, Search, discover};
-use crate::server::App;
+use crate::format::{counted, duration, money, per_million, short};
+use crate::model_probe::{MAX_TEST_USAGE, trial};
+use crate::models::{Choice, discover_within};
 use crate::server::scheduler::progress_sink;
+use crate::server::test_calls::TEST_TIMEOUT;
+use crate::server::{App, log};
 use crate::store::Scope;
 
 pub(crate) async fn show(State(app): State<Arc<App>>, caller: MaybeCaller) -> Response {
@@ -24,8 +27,7 @@ pub(crate) async fn show(State(app): State<Arc<App>>, caller: MaybeCaller) -> Re
 
 async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     let context = &app.context;
-    let preferences = ModelPreferences::default();
-    let discovery = discover(&context.models, &preferences, Search::Everything).await;
+    let discovery = discover_within(&context.models, DISCOVERY_TIMEOUT).await;
     let can_test = may(caller, Scope::Run);
     // The reasons name addresses and environment variables.
     let is_admin = may(caller, Scope::Admin);
@@ -44,6 +46,7 @@ async fn view(app: &App, caller: &MaybeCaller) -> ModelsView {
     ModelsView {
         problems: Vec::new(),
         test: None,
+        test_account: app.test_calls.summary(),
         tiers: vec![
             tier("Deliberate tier", discovery.deliberate.as_ref()),
             tier("Fast tier", discovery.fast.as_ref()),
@@ -119,30 +122,64 @@ pub(crate) async fn test(
     caller: MaybeCaller,
     Form(form): Form<TestForm>,
 ) -> Response {
+    let (status, mut result) = run_test(&app, &form.model).await;
+    if !result.succeeded && status == StatusCode::OK && !may(&caller, Scope::Admin) {
+        // The message may name the provider's address.
+        "the model did not answer; an administrator sees the reason here"
+            .clone_into(&mut result.text);
+    }
     let mut view = view(&app, &caller).await;
-    let started = Instant::now();
-    let result = match app.context.config.model_name(&form.model) {
-        Ok(name) => trial(&app.context, &name, progress_sink().fetching).await,
-        Err(error) => Err(error.into()),
+    view.test = Some(result);
+    let page = page(view.page(frame("models", caller.as_deref())));
+    (status, page).into_response()
+}
+
+/// One test call, counted in the account of test calls and in the log.
+async fn run_test(app: &App, model: &str) -> (StatusCode, TestResult) {
+    let failed = |status, text: String| {
+        let succeeded = false;
+        (status, TestResult { text, succeeded })
     };
-    let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    view.test = Some(match result {
-        Ok((model, reply)) => {
-            let (reply, elapsed) = (short(&reply, 60), duration(elapsed_ms));
-            TestResult {
-                text: format!("{model} answered {reply} in {elapsed}"),
-                succeeded: true,
-            }
+    let limits = app.context.config.limits.budget();
+    let name = match app.context.config.model_name(model) {
+        Ok(name) => name,
+        Err(error) => return failed(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()),
+    };
+    let admitted = match app.test_calls.admit(&limits) {
+        Ok(admitted) => admitted,
+        Err(refused) => return failed(StatusCode::TOO_MANY_REQUESTS, refused.to_string()),
+    };
+    let started = Instant::now();
+    let sink = progress_sink();
+    let call = trial(&app.context, &name, &limits, sink.fetching);
+    let trial = match tokio::time::timeout(TEST_TIMEOUT, call).await {
+        Ok(Ok(trial)) => trial,
+        Ok(Err(failure)) => return failed(StatusCode::OK, failure.message().to_owned()),
+        Err(_) => {
+            // The provider may charge for it: counted as if it had used all it may.
+            let price = app.context.models.price(&name);
+            let cost = price.map(|price| price.of(MAX_TEST_USAGE));
+            app.test_calls
+                .record(admitted, MAX_TEST_USAGE.total(), cost);
+            let text = format!("{name}: no answer within {} s", TEST_TIMEOUT.as_secs());
+            return failed(StatusCode::OK, text);
         }
-        Err(failure) => TestResult {
-            // The message may name the provider's address.
-            text: if may(&caller, Scope::Admin) {
-                failure.message().to_owned()
-            } else {
-                "the model did not answer; an administrator sees the reason here".to_owned()
-            },
-            succeeded: false,
-        },
-    });
-    page(view.page(frame("models", caller.as_deref())))
+    };
+    let tokens = trial.usage.total();
+    app.test_calls.record(admitted, tokens, trial.cost);
+    log::note(&format!(
+        "test call of {}: {tokens} tokens, {}",
+        trial.model,
+        money(trial.cost, tokens)
+    ));
+    let elapsed = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    match trial.reply {
+        Ok(reply) => {
+            let (model, reply) = (trial.model, short(&reply, 60));
+            let text = format!("{model} answered {reply} in {}", duration(elapsed));
+            let succeeded = true;
+            (StatusCode::OK, TestResult { text, succeeded })
+        }
+        Err(why) => failed(StatusCode::OK, why),
+    }
 }
