@@ -1,7 +1,7 @@
 //! `roundtable judge`: two councils, a critic and an orchestrator judge content; several contents are ranked.
 
 mod content;
-mod ranking;
+pub(super) mod ranking;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use roundtable_engine::data::closest;
 use roundtable_engine::protocols;
 
+use super::judge::ranking;
 use super::output;
 use crate::failure::Failure;
 use serde_json::Value;
@@ -13,7 +14,7 @@ use serde_json::Value;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  roundtable schema councils > councils.schema.json")]
 pub(crate) struct Args {
-    /// The protocol: councils, forecast or panel
+    /// The protocol: dialectic (ask), councils (judge), forecast, modes (debate) or panel; ranking for judge --rank
     name: String,
 }
 
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, Failure> {
     let published = protocols::ALL
         .iter()
         .filter_map(|protocol| Some((protocol.name(), protocol.record_schema()?)));
+    let published = published.chain([("ranking", ranking::schema())]);
     let published: Vec<(&str, Value)> = published.collect();
     let found = published.iter().find(|(name, _)| *name == args.name);
     if let Some((_, schema)) = found {

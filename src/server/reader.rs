@@ -25,6 +25,13 @@ pub(super) struct Cursor {
     turns: BTreeMap<String, PartialTurn>,
 }
 
+impl Cursor {
+    /// Whether nothing was received yet.
+    pub(super) fn is_start(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The received part of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PartialTurn {

@@ -37,11 +37,21 @@ impl Dialect {
         }
     }
 
-    /// A read transaction with one consistent snapshot.
+    /// A read transaction with one consistent snapshot, for reading whole tables.
     pub(super) const fn begin_read(self) -> &'static str {
         match self {
             Self::Sqlite => "BEGIN",
-            Self::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+            Self::Postgres => {
+                "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0"
+            }
+        }
+    }
+
+    /// The function that finds a text in another; 0 if it is not there.
+    pub(super) const fn position(self) -> &'static str {
+        match self {
+            Self::Sqlite => "instr",
+            Self::Postgres => "strpos",
         }
     }
 
@@ -63,6 +73,19 @@ impl Dialect {
 
     pub(super) async fn configure(self, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
         connection.execute(self.settings()).await?;
+        Ok(())
+    }
+
+    /// Like `configure`, for a connection that reads. On a server, a slow query is cancelled, so that it does not hold the
+    /// connection.
+    pub(super) async fn configure_reader(
+        self,
+        connection: &mut AnyConnection,
+    ) -> Result<(), sqlx::Error> {
+        self.configure(connection).await?;
+        if self == Self::Postgres {
+            connection.execute("SET statement_timeout = '10s'").await?;
+        }
         Ok(())
     }
 }

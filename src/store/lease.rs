@@ -172,6 +172,7 @@ impl Store {
     }
 
     pub(super) fn leased(&self, id: Uuid, lock: DebateLock, row: LeasedRow) -> Lease {
+        lock.confirm(row.epoch);
         Lease {
             id,
             setup: row.setup,

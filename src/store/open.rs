@@ -72,6 +72,9 @@ impl Store {
             appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
             writer,
             reader,
+            searches: Arc::default(),
+            #[cfg(test)]
+            reads: Arc::default(),
         })
     }
 }
@@ -136,7 +139,7 @@ async fn open_server(url: &Url, permission: Permission) -> Result<Store, Refusal
     let reader = AnyPoolOptions::new()
         .max_connections(MAX_READERS)
         .acquire_timeout(SERVER_TIMEOUT)
-        .after_connect(|connection, _| Dialect::Postgres.configure(connection).boxed())
+        .after_connect(|connection, _| Dialect::Postgres.configure_reader(connection).boxed())
         .connect_lazy_with(options.clone());
     Ok(Store {
         location: Arc::new(Location::Server(Box::new(Server {
@@ -147,6 +150,9 @@ async fn open_server(url: &Url, permission: Permission) -> Result<Store, Refusal
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
         appender: Arc::new(Appender::to_server(options)),
         reader,
+        searches: Arc::default(),
+        #[cfg(test)]
+        reads: Arc::default(),
     })
 }
 

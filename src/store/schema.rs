@@ -85,6 +85,11 @@ impl Schema {
                 include_str!("../../migrations/0005_access.sql"),
             ),
             (
+                7,
+                "reading",
+                include_str!("../../migrations/0007_reading.sql"),
+            ),
+            (
                 8,
                 "checksums",
                 include_str!("../../migrations/0008_checksums.sql"),

@@ -348,6 +348,28 @@ async fn pages_fit_a_phone() {
     browser.close().await;
 }
 
+/// P-11: the first viewport of a finished debate has its answer, on a phone and on a desktop.
+#[tokio::test]
+async fn p11_the_first_viewport_holds_the_answer() {
+    let server = Server::good();
+    let home = Home::with_model(&server);
+    home.ask(&[]).expect(0, &[]);
+    let id = home.list()[0]["id"].as_str().unwrap().to_owned();
+    let served = Serving::start(&home, &[]);
+    for size in [PHONE, DESKTOP] {
+        let browser = Browser::open(size).await;
+        browser
+            .visit(&url(&served, &format!("/debates/{id}")))
+            .await;
+        browser.find("#answer").await;
+        let script = "const prose = document.querySelector('#answer .prose > *').getBoundingClientRect(); \
+                      return [scrollY, prose.top >= 0 && prose.bottom <= innerHeight]";
+        let seen = browser.run(script, Vec::new()).await;
+        assert_eq!(seen, json!([0, true]), "{size:?}");
+        browser.close().await;
+    }
+}
+
 async fn fits(browser: &Browser, page: &str) {
     let script = "return [document.documentElement.scrollWidth, innerWidth]";
     let widths = browser.run(script, Vec::new()).await;

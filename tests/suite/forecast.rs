@@ -74,6 +74,55 @@ fn f14_a_result_is_valid_against_its_schema() {
     assert!(!validator.is_valid(&result));
 }
 
+/// C-21: on every surface, the answer of a partial forecast says what is missing and carries the lowered confidence.
+#[test]
+fn c21_a_partial_forecast_is_the_same_on_every_surface() {
+    let server = Server::start(|request, _| {
+        if schema_name(request) == "argument" && who(request).0 == "historian" {
+            return Answer::Status(400, "", "{}".into());
+        }
+        Answer::Reply(replies(request).to_string())
+    });
+    let home = Home::with(&server);
+    let run = forecast(&home, &["--quiet"]);
+    run.expect(3, &[]);
+    let export = |format: &str| home.run(&["export", "last", "--format", format]).out;
+    let texts = [
+        run.out.clone(),
+        home.run(&["show", "last"]).out,
+        home.run(&["show", "last", "--json"]).out,
+        export("md"),
+        export("html"),
+    ];
+    for text in texts {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("the historian was absent in rounds 1, 2 and 3"),
+            "{text}"
+        );
+        assert!(words.contains("The confidence is lowered from"), "{text}");
+    }
+}
+
+/// C-19: a large forecast says before its first call what it will take; one of ordinary size does not.
+#[test]
+fn c19_a_large_forecast_is_announced_before_its_first_call() {
+    let server = good();
+    let home = Home::with(&server);
+    home.write("notes.md", &"The bridge is nearly done. ".repeat(2000));
+    let run = forecast(&home, &["--context", "notes.md", "--json"]);
+    run.expect(
+        0,
+        &[
+            "Large forecast: about ",
+            "tokens in 31 calls, price unknown.",
+        ],
+    );
+    assert_eq!(run.json()["metadata"]["sonnet_calls"], 31);
+    let ordinary = forecast(&home, &[]);
+    assert!(!ordinary.err.contains("Large forecast"), "{}", ordinary.err);
+}
+
 /// The terminal and exported files show the forecast, its worth and the positions.
 #[test]
 fn c14_a_forecast_is_shown_and_exported() {

@@ -73,9 +73,9 @@ pub(crate) fn rescued(request: &Value) -> Option<String> {
     let own = messages.last()?["content"].as_str()?;
     let (_, attempts) = own.split_once("## What the participant has written")?;
     let mut reply = json!({});
-    for attempt in attempts.split("<quote by=").skip(1) {
+    for attempt in attempts.split("<quote-").skip(1) {
         let attempt = attempt.split_once('>')?.1;
-        let attempt = attempt.split("</quote>").next()?.trim();
+        let attempt = attempt.split("</quote-").next()?.trim();
         if let Ok(Value::Object(fields)) = serde_json::from_str(attempt) {
             for (name, mut value) in fields {
                 unquote_numbers(&mut value);
@@ -134,7 +134,7 @@ fn push(list: &mut Value, value: Value) {
 fn c05_prose_has_the_whole_reply() {
     let good = json!({ "answer": "It: \"so\".\nYes.", "marks": { "depth": 7 }, "issues": [{ "id": "S1" }, { "id": "S2" }], "caveats": ["a"], "none": [] });
     let text = format!(
-        "## What the participant has written\n<quote by=\"a\">\n{}\n</quote>",
+        "## What the participant has written\n<quote-abcd by=\"a\">\n{}\n</quote-abcd>",
         prose(&good.to_string())
     );
     let request = json!({ "messages": [{ "content": text }] });

@@ -18,6 +18,7 @@ mod crashes;
 mod data;
 mod debate;
 mod deploy;
+mod disconnects;
 #[cfg(feature = "local")]
 mod embedded;
 mod enhanced;
@@ -34,6 +35,7 @@ mod panel;
 mod paying;
 mod requirements;
 mod resume;
+mod schemas;
 mod server_access;
 mod server_api;
 mod server_events;

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::debate::{contribution, reply};
@@ -10,8 +11,13 @@ use crate::harness::{Answer, Home, QUESTION, Run, Server, finished, good, schema
 const LINES: usize = 24;
 const COLUMNS: usize = 80;
 
-/// Runs the program on a terminal. Input is typed as a whole; output is both streams, with escape sequences.
+/// Runs the program on a terminal; output is both streams, with escape sequences.
 fn on_a_terminal(home: &Home, args: &[&str]) -> Run {
+    typing(home, args, "")
+}
+
+/// Like [`on_a_terminal`]. Input is typed as a whole, before the program has started.
+fn typing(home: &Home, args: &[&str], input: &str) -> Run {
     let program = home.command(args);
     let words = std::iter::once(program.get_program()).chain(program.get_args());
     let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_str().unwrap());
@@ -27,8 +33,16 @@ fn on_a_terminal(home: &Home, args: &[&str]) -> Run {
         .env("PATH", "/usr/bin:/bin")
         .env("ROUNDTABLE_CONFIG", "roundtable.toml")
         .env("ROUNDTABLE_SOURCES", "nowhere")
-        .stdin(Stdio::null());
-    finished(command.output().unwrap())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    // Closed only at the end: `script` ends with its input.
+    let run = finished(child.wait_with_output().unwrap());
+    drop(stdin);
+    run
 }
 
 /// What stays on the screen: without escape sequences, and with redrawn lines as they were drawn last.
@@ -51,7 +65,8 @@ fn p11_the_last_screen_is_the_answer() {
     let text = lines.join("\n");
     let answer = "Put a queue in front of the writes";
     assert_eq!(text.matches(answer).count(), 1, "{text}");
-    let screen = lines[lines.len() - LINES..].join("\n");
+    // Sentences may be wrapped.
+    let screen = lines[lines.len() - LINES..].join(" ");
     let id = home.list()[0]["id"].as_str().unwrap()[..8].to_owned();
     for words in [
         answer,
@@ -94,6 +109,26 @@ fn p11_a_debate_ends_with_its_answer() {
     assert!(!text.contains("backing"), "{text}");
     let shown = home.run(&["show", "last"]);
     assert!(shown.out.contains("Ending"), "{}", shown.out);
+}
+
+/// R16, E-10: with `--interactive` the terminal says who is thinking, and a typed line is on the screen once.
+#[test]
+fn e10_a_typed_line_is_shown_once() {
+    let server = Server::start(|request, _| Answer::Reply(reply(request).to_string()));
+    let home = Home::with_model(&server);
+    let args = ["debate", QUESTION, "--seats", "3", "--interactive"];
+    let run = typing(&home, &args, "Mind the cost.\n");
+    assert_eq!(run.code, 0, "{}", run.out);
+    let text = scrolled(&run.out).join("\n");
+    assert_eq!(text.matches("Mind the cost.").count(), 1, "{text}");
+    assert!(
+        text.contains("The seats see this before the next round."),
+        "{text}"
+    );
+    assert!(text.contains("thinking: "), "{text}");
+    // Nobody types into a pipe: there the line is printed.
+    let record = home.run(&["show", "last", "--json"]).json();
+    assert_eq!(record["user_input"][0], "Mind the cost.");
 }
 
 /// R3: an objection round is announced while it runs, and never "round 2 of 1".

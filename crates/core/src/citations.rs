@@ -54,7 +54,7 @@ impl EvidenceKind {
 pub enum CitationFault {
     #[error("[{number}] is cited, but the reference list has {listed} entries")]
     Unlisted { number: u32, listed: usize },
-    #[error("\"{text}\" is no citation. Write [1], [1][2] or [1-3]")]
+    #[error("\"{text}\" is not a citation. Write [1], [1][2] or [1-3]")]
     NotNumeric { text: String },
     #[error(
         "the reference list must be numbered 1, 2, 3 …; {found} stands where {expected} belongs"

@@ -163,7 +163,9 @@ impl Weights {
 }
 
 /// Confidence bands (E-04).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Level {
     #[serde(rename = "HIGH")]
     High,

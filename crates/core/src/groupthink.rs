@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::spread;
@@ -20,7 +21,7 @@ pub const MIN_CLUSTERS: usize = 2;
 pub const FAILED_OBJECTION_CONFIDENCE: f64 = 0.80;
 pub const FAILED_OBJECTION_CHANGE: f64 = 0.05;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "trigger")]
 pub enum Trigger {
     /// Two rounds in a row without change.
@@ -30,7 +31,7 @@ pub enum Trigger {
 }
 
 /// Why a panel that converged early is not diverse enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
     FewSources,
@@ -68,7 +69,7 @@ impl Trigger {
 }
 
 /// How much the seats differ from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diversity {
     pub sources: usize,
     pub premise_overlap: f64,

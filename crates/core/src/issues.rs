@@ -152,7 +152,7 @@ pub struct Verdict {
 }
 
 /// An issue with its whole history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
     pub id: String,
     pub raised_in: u32,
@@ -163,14 +163,14 @@ pub struct Issue {
     pub verdicts: Vec<Dated<Verdict>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dated<T> {
     pub round: u32,
     #[serde(flatten)]
     pub what: T,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Ledger {
     issues: Vec<Issue>,

@@ -1,6 +1,7 @@
 //! Calibration of cosine similarities (C-16). The same cosine means different things for different embedders, so a scale maps
 //! one embedder's raw values to those the thresholds were chosen for: piecewise linear and monotonic.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -19,7 +20,7 @@ pub struct Scale {
 }
 
 /// A similarity as the embedder returned it and on the scale of the thresholds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Similarity {
     pub raw: f64,
     pub scaled: f64,

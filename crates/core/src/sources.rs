@@ -9,6 +9,7 @@ mod split;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use check::{Checked, MIN_COVERAGE, check, check_anywhere};
@@ -16,7 +17,9 @@ pub use search::{Index, SearchHit};
 pub use split::{MAX_PASSAGE_LENGTH, of_pages, of_rows, of_text};
 
 /// The location of a passage in its source. Lines, rows and pages are counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     Lines { from: u32, to: u32 },
@@ -51,7 +54,7 @@ impl fmt::Display for Place {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Passage {
     /// Source and location: `plan.md:12-20`.

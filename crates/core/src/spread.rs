@@ -1,9 +1,10 @@
 //! Anonymous summary of a panel's numbers: median, quartiles, mean and standard deviation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The five-number summary shown to an anonymous panel (M-02).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     pub lowest: f64,
     pub lower_quartile: f64,

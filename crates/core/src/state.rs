@@ -10,6 +10,7 @@ mod moves;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounded::Confidence;
@@ -21,7 +22,7 @@ use crate::wording::{self, normal, one_line};
 
 pub use moves::{Fault, Ground, Moves, NewClaim, Objection};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimStatus {
     Accepted,
@@ -41,7 +42,7 @@ impl ClaimStatus {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Claim {
     pub id: String,
     pub text: String,
@@ -60,7 +61,7 @@ pub struct Claim {
     pub opponents: Vec<Opponent>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Opponent {
     pub seat: String,
     pub ground: Ground,
@@ -71,7 +72,7 @@ pub struct Opponent {
     pub round: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
     pub id: String,
     pub kind: EvidenceKind,
@@ -84,7 +85,7 @@ pub struct Evidence {
 }
 
 /// A constraint on the answer, adopted once more than half of the seats back it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
     pub id: String,
     pub text: String,
@@ -94,7 +95,7 @@ pub struct Decision {
 }
 
 /// A change that a seat demands before it agrees, in its latest wording. Open until that seat votes otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocker {
     pub id: String,
     pub seat: String,
@@ -103,7 +104,7 @@ pub struct Blocker {
     pub resolved_round: Option<u32>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentStatus {
     pub agent: String,
     pub stance: Option<Stance>,
@@ -118,7 +119,7 @@ pub struct AgentStatus {
     pub round: u32,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DebateState {
     pub claims: Vec<Claim>,
     pub evidence: Vec<Evidence>,
@@ -161,7 +162,7 @@ impl Forms {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Concern {
     pub seat: String,
     pub round: u32,
@@ -195,7 +196,7 @@ pub struct Registered {
 }
 
 /// The claims one seat changed, by what it did to them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Touched {
     pub introduced: Vec<String>,
     pub reinforced: Vec<String>,

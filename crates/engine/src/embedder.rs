@@ -14,16 +14,4 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// The future resolves to a [`ModelError`] if the call failed.
     fn embed(&self, texts: Vec<String>) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>>;
-
-    /// The same for texts that are the same in every debate, such as the template library. Their vectors may be cached on
-    /// disk; those of other texts may not, because they would outlive their debate.
-    ///
-    /// # Errors
-    /// As [`Embedder::embed`].
-    fn embed_library(
-        &self,
-        texts: Vec<String>,
-    ) -> BoxFuture<'static, Result<Vec<Vec<f32>>, ModelError>> {
-        self.embed(texts)
-    }
 }

@@ -105,7 +105,7 @@ pub struct Tool {
 }
 
 /// A tool call as the model wrote it, unchecked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The provider's id, or a generated one if it sends none; unique within a reply.
     pub id: String,
@@ -238,12 +238,19 @@ pub enum Delta {
 }
 
 /// The fallback model that answers instead of the requested one.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Instead {
     /// `provider:model`
     pub model: String,
     pub because: String,
     pub price: Option<Price>,
+}
+
+/// A fallback model and its usage in one or more calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fallback {
+    pub instead: Instead,
+    pub used: Usage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,9 +10,10 @@ use std::fmt::{self, Display, Write};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Rest, Serde};
-use minijinja::{AutoEscape, Environment, ErrorKind, UndefinedBehavior, Value};
-use roundtable_core::characters::is_invisible;
+use minijinja::{AutoEscape, Environment, ErrorKind, State, UndefinedBehavior, Value};
+use roundtable_core::characters::{is_invisible, plain_name};
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -33,6 +34,34 @@ pub enum PromptError {
     /// `name` is the file with the line, if known.
     #[error("cannot render prompt {name}: {message}")]
     Unrenderable { name: String, message: String },
+}
+
+/// The name of the tag around quotes, drawn for each debate: a text that was written before it cannot name the tag (C-12).
+///
+/// It follows from seed and question, so a replay renders the same prompts. It is short, because every quote has it twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuoteTag(String);
+
+impl QuoteTag {
+    /// The variable of every prompt that has the tag.
+    pub const VARIABLE: &str = "quote_tag";
+    const LETTERS: usize = 4;
+
+    pub fn of(seed: u64, question: &str) -> Self {
+        let digest = Sha256::digest(format!("{seed}/{question}"));
+        let letters = digest.iter().take(Self::LETTERS);
+        let letters: String = letters.map(|byte| char::from(b'a' + byte % 26)).collect();
+        Self(format!("{NAME}-{letters}"))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// See [`quoted`].
+    pub fn quote(&self, text: &str, by: &str) -> String {
+        block(&self.0, text, &[by])
+    }
 }
 
 /// Template context with the syntax of `json!`, but without converting long histories to JSON values.
@@ -113,7 +142,7 @@ impl Prompts {
             return Ok(());
         }
         known.extend(built_in.variables("common"));
-        known.extend(["seat", "small", "person"].map(str::to_owned));
+        known.extend(["seat", "small", "person", QuoteTag::VARIABLE].map(str::to_owned));
         known.extend(self.environment.globals().map(|(name, _)| name.to_owned()));
         for (part, first_line, source) in parts(&text.content) {
             let template = template_name(name, part.as_deref());
@@ -190,6 +219,7 @@ fn environment() -> Result<Environment<'static>, PromptError> {
         message: error.to_string(),
     })?);
     environment.add_filter("quoted", quoted);
+    environment.add_filter("named", named);
     Ok(environment)
 }
 
@@ -258,7 +288,21 @@ fn parts(content: &str) -> Vec<(Option<String>, usize, String)> {
     parts
 }
 
-/// Wraps untrusted text in a `<quote>` block that it cannot close: such tags inside are escaped.
+/// A name from outside, such as that of a file, on one line and in quotation marks.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the signature is the template engine's"
+)]
+fn named(name: Cow<'_, str>) -> String {
+    in_marks(&name)
+}
+
+/// See [`named`].
+pub fn in_marks(name: &str) -> String {
+    format!("\"{}\"", plain_name(name))
+}
+
+/// Wraps untrusted text in a block with the debate's tag that it cannot close: all tags like it inside are escaped.
 ///
 /// `{{ text | quoted("the skeptic, round ", round) }}`: the attribution may have several pieces. Concatenating them in the template
 /// would cost more than the rest of the filter.
@@ -266,33 +310,35 @@ fn parts(content: &str) -> Vec<(Option<String>, usize, String)> {
     clippy::needless_pass_by_value,
     reason = "the signature is the template engine's"
 )]
-fn quoted(text: Cow<'_, str>, by: Rest<Value>) -> Result<Value, minijinja::Error> {
+fn quoted(
+    state: &State<'_, '_>,
+    text: Cow<'_, str>,
+    by: Rest<Value>,
+) -> Result<Value, minijinja::Error> {
     if by.is_empty() {
         return Err(ErrorKind::MissingArgument.into());
     }
     if by.iter().any(Value::is_undefined) {
         return Err(ErrorKind::UndefinedError.into());
     }
-    Ok(Value::from(block(&text, by.as_slice())))
+    let tag = state.lookup(QuoteTag::VARIABLE);
+    let tag = tag.as_ref().and_then(Value::as_str);
+    let tag = tag.ok_or(ErrorKind::UndefinedError)?;
+    Ok(Value::from(block(tag, &text, by.as_slice())))
 }
 
-/// See [`quoted`].
-pub fn quote(text: &str, by: &str) -> String {
-    block(text, &[by])
-}
-
-fn block(text: &str, by: &[impl Display]) -> String {
+fn block(tag: &str, text: &str, by: &[impl Display]) -> String {
     // Room for the tags and the attribution, to avoid a reallocation.
     const OVERHEAD: usize = 100;
     let mut block = String::with_capacity(text.len() + OVERHEAD);
-    block.push_str("<quote by=\"");
+    // Writing to a `String` cannot fail.
+    let _ = write!(block, "<{tag} by=\"");
     for piece in by {
-        // Writing to a `String` cannot fail.
         let _ = write!(Attribute(&mut block), "{piece}");
     }
     block.push_str("\">\n");
     push_escaped(&mut block, text.trim());
-    block.push_str("\n</quote>");
+    let _ = write!(block, "\n</{tag}>");
     block
 }
 
@@ -319,6 +365,9 @@ impl Write for Attribute<'_> {
 /// Characters that read as `<`.
 const OPENING: [char; 3] = ['<', '\u{ff1c}', '\u{fe64}'];
 
+/// What the name of every tag around a quote begins with.
+const NAME: &str = "quote";
+
 fn push_escaped(safe: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find(OPENING) {
@@ -340,7 +389,6 @@ fn push_escaped(safe: &mut String, text: &str) {
 /// Whether a reader may take `<` and the text after it for a quote tag. A model reads over blanks, invisible characters and
 /// accents, and takes full-width and mathematical letters for plain ones.
 fn opens_or_closes_quote(after: impl Iterator<Item = char>) -> bool {
-    const NAME: &str = "quote";
     let name: String = after
         .filter(|c| !c.is_whitespace() && !c.is_control())
         .filter(|c| !is_invisible(*c) && !is_combining_mark(*c))

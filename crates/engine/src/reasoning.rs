@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use roundtable_core::scale::{Scale, Similarity};
 use roundtable_core::similarity::{Index, WrongDimension, normalise};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Data, DataError, DataKind, Origin, Text, is_name};
@@ -28,7 +29,7 @@ pub struct Template {
 
 impl Template {
     /// The texts whose mean embedding represents the template.
-    fn embedded_texts(&self) -> impl Iterator<Item = String> + '_ {
+    pub fn embedded_texts(&self) -> impl Iterator<Item = String> + '_ {
         let what = format!("{}. {}", self.name, self.when);
         std::iter::once(what).chain(self.questions.iter().cloned())
     }
@@ -96,7 +97,7 @@ pub struct Library {
 }
 
 /// The result of a search, as it is journaled.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retrieval {
     pub embedder: Option<String>,
     pub hits: Vec<Found>,
@@ -104,7 +105,7 @@ pub struct Retrieval {
     pub failure: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     pub id: String,
     #[serde(flatten)]
@@ -166,14 +167,15 @@ impl Library {
         embedder: &dyn Embedder,
         scale: &Scale,
     ) -> Result<Vec<Found>, ModelError> {
-        let query = embedder.embed(vec![question.to_owned()]).await?;
-        let Some(query) = query.first() else {
+        let mut texts = vec![question.to_owned()];
+        for entry in &self.templates {
+            texts.extend(entry.template.embedded_texts());
+        }
+        let vectors = embedder.embed(texts).await?;
+        let mut rest = vectors.as_slice();
+        let Some(query) = rest.split_off_first() else {
             return Ok(Vec::new());
         };
-        let templates = self.templates.iter();
-        let texts = templates.flat_map(|entry| entry.template.embedded_texts());
-        let vectors = embedder.embed_library(texts.collect()).await?;
-        let mut rest = vectors.as_slice();
         let mismatch = |error: WrongDimension| ModelError::Rejected {
             status: 200,
             detail: error.to_string(),

@@ -9,8 +9,8 @@ fn m03_the_instruction_is_left_out() {
             "labels: [FACT] without a citation: \"It rains. Often.\".",
         ),
         (
-            "citations: \"(a)\" is no citation. Write [1], [1][2] or [1-3]",
-            "citations: \"(a)\" is no citation.",
+            "citations: \"(a)\" is not a citation. Write [1], [1][2] or [1-3]",
+            "citations: \"(a)\" is not a citation.",
         ),
         (
             "structure: the heading \"Risks\" is missing in the argument.",

@@ -7,11 +7,12 @@ use std::fmt::Write;
 use std::sync::{LazyLock, Once, OnceLock};
 
 use regex::{Regex, RegexSet, RegexSetBuilder, SetMatches, bytes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A text that was withheld.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     pub rule: String,
     pub why: String,
@@ -20,7 +21,7 @@ pub struct Withheld {
 }
 
 /// Why a debate gets the second safety tier.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "what")]
 pub enum Alarm {
     Mode(String),

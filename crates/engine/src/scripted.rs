@@ -66,6 +66,15 @@ pub(crate) fn name(request: &Request) -> String {
         .map_or_else(String::new, |schema| schema.name.clone())
 }
 
+/// The text with one name for the tag around quotes, which is drawn for each debate.
+pub(crate) fn with_plain_tags(text: &str) -> String {
+    let mut pieces = text.split("quote-");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |plain, piece| {
+        format!("{plain}quote{}", piece.get(4..).unwrap_or_default())
+    })
+}
+
 /// What a seat was told when its first reply was sent back. `requests` are its calls of one step, in order.
 pub(crate) fn sent_back(requests: &[Request]) -> &str {
     assert!(requests.len() > 1, "no reply was sent back");

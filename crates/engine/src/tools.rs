@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use roundtable_core::calculator;
 use roundtable_core::sources::{Passage, Sources};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::event::Spent;
-use crate::model::{Message, Offer, Speaker, Tool, ToolCall, ToolPart, Tools};
-use crate::prompt::quote;
+use crate::model::{Fallback, Message, Offer, Speaker, Tool, ToolCall, ToolPart, Tools};
+use crate::prompt::{QuoteTag, in_marks};
 use crate::safety::withhold_text;
 use crate::tokens;
 
@@ -42,6 +43,7 @@ pub const CALCULATION: &str = "calc:";
 #[derive(Debug, Clone)]
 pub struct Toolbox {
     sources: Sources,
+    quote_tag: QuoteTag,
 }
 
 /// A tool's answer and the ids of the passages in it.
@@ -76,20 +78,21 @@ struct Expression {
 }
 
 impl Toolbox {
-    pub fn new(sources: Sources) -> Self {
-        Self { sources }
+    pub fn new(sources: Sources, quote_tag: QuoteTag) -> Self {
+        Self { sources, quote_tag }
+    }
+
+    /// The sources' names for a prompt.
+    fn names(&self) -> String {
+        let names = self.sources.list().iter();
+        let names: Vec<String> = names.map(|source| in_marks(&source.name)).collect();
+        names.join(", ")
     }
 
     pub fn offered(&self) -> Tools {
         let mut list = Vec::new();
         if !self.sources.is_empty() {
-            let names: Vec<&str> = self
-                .sources
-                .list()
-                .iter()
-                .map(|source| source.name.as_str())
-                .collect();
-            let names = names.join(", ");
+            let names = self.names();
             list.push(tool(
                 SEARCH,
                 &format!("Search the sources that the person who asked gave ({names}). Gives the best passages, each with its id."),
@@ -150,26 +153,20 @@ impl Toolbox {
             return Answer::plain("Nothing was found. Try other words.");
         }
         let head = "Cite a passage by its id, as the title of a reference.";
-        quote_passages(head, found.into_iter(), room)
+        quote_passages(head, found.into_iter(), room, &self.quote_tag)
     }
 
     fn read(&self, from: &str, room: u64) -> Answer {
         let Some(passages) = self.sources.from(from) else {
-            let names: Vec<&str> = self
-                .sources
-                .list()
-                .iter()
-                .map(|source| source.name.as_str())
-                .collect();
             return Answer::plain(format!(
                 "There is no such source or passage. The sources are: {}.",
-                names.join(", ")
+                self.names()
             ));
         };
-        let mut answer = quote_passages("", passages.iter(), room);
+        let mut answer = quote_passages("", passages.iter(), room, &self.quote_tag);
         if let Some(next) = passages.get(answer.passages.len()) {
             // Writing to a String cannot fail.
-            let _ = write!(answer.text, "\n\nIt goes on at {}.", next.id);
+            let _ = write!(answer.text, "\n\nIt goes on at {}.", in_marks(&next.id));
         }
         answer
     }
@@ -180,11 +177,12 @@ fn quote_passages<'p>(
     head: &str,
     passages: impl Iterator<Item = &'p Passage>,
     room: u64,
+    tag: &QuoteTag,
 ) -> Answer {
     let mut answer = Answer::plain(head);
     let mut left = room.saturating_sub(tokens::count(head));
     for passage in passages {
-        let quoted = quoted(passage, left);
+        let quoted = quoted(passage, left, tag);
         let size = tokens::count(&quoted);
         if size > left || (left < MIN_ROOM && !answer.passages.is_empty()) {
             break;
@@ -200,10 +198,10 @@ fn quote_passages<'p>(
 }
 
 /// A passage as seats read it: quoted, with its id.
-pub fn quoted(passage: &Passage, room: u64) -> String {
-    const QUOTE_TOKENS: u64 = 24;
+pub fn quoted(passage: &Passage, room: u64, tag: &QuoteTag) -> String {
+    const QUOTE_TOKENS: u64 = 30;
     let text = tokens::shorten(&passage.text, room.saturating_sub(QUOTE_TOKENS));
-    quote(&text, &format!("the source {}", passage.id))
+    tag.quote(&text, &format!("the source {}", passage.id))
 }
 
 fn calculate(expression: &str) -> Answer {
@@ -264,9 +262,12 @@ pub struct Exchange {
     pub said: String,
     pub calls: Vec<Answered>,
     pub spent: Spent,
+    /// The fallback model that made the calls, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<Fallback>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
     pub call: ToolCall,
     pub answer: String,
@@ -355,6 +356,7 @@ impl Session {
             said,
             calls: answered.collect(),
             spent,
+            fallback: None,
         }
     }
 }

@@ -6,7 +6,10 @@ use std::process::ExitCode;
 use roundtable_core::bounded::OutOfHundred;
 use roundtable_core::councils::{Pair, Ranking, Verdict, rank};
 use roundtable_engine::event::State;
-use serde_json::{Value, json};
+use roundtable_engine::protocols::councils;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::super::output::{self, BOLD, QUIET, painted};
 use super::super::run::{create, play};
@@ -14,6 +17,27 @@ use super::super::stored_debate::StoredDebate;
 use super::{Args, content, spec};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
+
+/// The output of `judge --rank --json`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "A ranking of judged contents")]
+struct RankingRecord<'a> {
+    ranking: &'a Ranking,
+    /// Contents without a score.
+    unscored: &'a [&'a str],
+    /// The record of each content's debate, in the order of the command line.
+    #[schemars(with = "Vec<councils::Record>")]
+    debates: &'a [Value],
+}
+
+/// The published schema of the output.
+pub(crate) fn schema() -> Value {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<RankingRecord<'static>>()
+        .to_value()
+}
 
 pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failure> {
     if args.content.len() < 2 {
@@ -49,7 +73,11 @@ pub(super) async fn run(app: &AppContext, args: &Args) -> Result<ExitCode, Failu
         .map(|(name, _)| name.as_str())
         .collect();
     if args.debate.output.json {
-        output::json(&json!({ "ranking": ranking, "unscored": unscored, "debates": records }))?;
+        output::json(&RankingRecord {
+            ranking: &ranking,
+            unscored: &unscored,
+            debates: &records,
+        })?;
     } else {
         show(&ranking, &unscored, &judged);
     }

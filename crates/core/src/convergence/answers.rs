@@ -1,5 +1,6 @@
 //! The typed answers of seats: option, vote, stance, probability (E-19), their agreement, and the majority (E-21).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reversal::is_reversed;
@@ -79,7 +80,7 @@ impl Contradiction {
 }
 
 /// Seats that support the same answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     pub option: String,
     pub seats: Vec<String>,

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::{Figure, figures};
@@ -18,7 +19,7 @@ use crate::wording;
 /// The share of a claim's content words that one passage must contain.
 pub const MIN_COVERAGE: f64 = 0.6;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "check")]
 pub enum Checked {
     /// The passage, by its id.

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 
 use roundtable_core::state::{ClaimStatus, DebateState, Taken};
 use roundtable_core::votes::{Figures, Vote};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::state::EVIDENCE_TEXT;
 use crate::mode::Visibility;
 use crate::tokens;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Consensus {
     High,
@@ -39,7 +40,7 @@ impl Consensus {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundSummary {
     pub round: u32,
     pub consensus: Consensus,
@@ -54,13 +55,13 @@ pub struct RoundSummary {
     pub new_decisions: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     pub id: String,
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Disagreement {
     pub claim: String,
     pub text: String,
@@ -70,7 +71,7 @@ pub struct Disagreement {
     pub best_con: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PositionRow {
     pub agent: String,
     pub stance: Option<String>,

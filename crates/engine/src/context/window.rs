@@ -283,7 +283,7 @@ fn shown(material: &Material<'_>, state: &StateText, budget: &Budget, limit: u64
 }
 
 /// Tokens of the tags around a quote.
-const QUOTE_TOKENS: u64 = 20;
+const QUOTE_TOKENS: u64 = 26;
 
 /// Shortens turns to a common budget; what short turns leave goes to longer ones. Points and arguments are shortened together:
 /// every point keeps its first words.

@@ -73,6 +73,10 @@ impl Protocol for Dialectic {
     fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         serde_json::to_value(Trace::of(id, timestamp, entries)?).ok()
     }
+
+    fn record_schema() -> Option<Value> {
+        Some(trace::schema())
+    }
 }
 
 pub async fn dialectic(table: &Table, rules: &Rules) -> Result<Verdict, Halt> {

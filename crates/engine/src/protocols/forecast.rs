@@ -11,6 +11,7 @@ mod debate;
 mod extras;
 mod facts;
 mod input;
+mod preview;
 mod prompt_inputs;
 mod remarks;
 mod replies;

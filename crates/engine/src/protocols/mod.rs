@@ -8,6 +8,7 @@ mod outcome;
 pub mod panel;
 mod record_header;
 mod replay;
+mod scrutiny;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use dialectic::Dialectic;
 pub use forecast::Forecast;
 pub use modes::Modes;
 pub use panel::Panel;
+pub use scrutiny::Scrutiny;
 
 /// In the order in which they are listed. The first is the default.
 pub const ALL: &[&dyn AnyProtocol] = &[&Dialectic, &Councils, &Forecast, &Modes, &Panel];

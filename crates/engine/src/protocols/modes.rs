@@ -32,7 +32,7 @@ pub use panel::{Panel, Panelist};
 pub(super) use record::apply_resolution;
 pub use record::{Record, record};
 pub use replies::{Ballot, Conclusion, Contribution, Evaluation, RiskLevel};
-pub use resolution::{MinorityPosition, Resolution, Scrutiny};
+pub use resolution::{MinorityPosition, Resolution};
 pub use rules::{Edition, EscalationPolicy, MAX_ROUNDS, Rules, RulesError};
 pub use verdict::{Ending, Groupthink, Poll, Verdict, Worth};
 
@@ -95,6 +95,10 @@ impl Protocol for Modes {
 
     fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Value> {
         serde_json::to_value(record::record(id, timestamp, entries)?).ok()
+    }
+
+    fn record_schema() -> Option<Value> {
+        Some(record::schema())
     }
 
     fn form(data: &Data) -> Vec<FormField> {

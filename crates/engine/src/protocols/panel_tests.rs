@@ -441,6 +441,30 @@ async fn n05_agreement_of_sure_blind_answers_stops_the_panel() {
     assert!(shown.contains("saved 5 calls") && shown.contains("--full"));
 }
 
+/// C-22: answers that contradict the result challenge it; one that nobody contradicted or compared was not challenged.
+#[tokio::test]
+async fn c22_a_panel_says_whether_its_answer_was_challenged() {
+    let (_, _, verdict) = played(&Script::default(), json!({})).await;
+    assert!(
+        verdict
+            .scrutiny
+            .unwrap()
+            .sentence()
+            .starts_with("Challenged: ")
+    );
+    let sure = agreeing([0.9, 0.8, 0.95, 0.85]);
+    let (_, journal, verdict) = played(&sure, json!({})).await;
+    assert_eq!(
+        verdict.scrutiny,
+        Some(crate::protocols::Scrutiny::Unanimous)
+    );
+    let shown = format!("{:?}", report(&entries(&journal)).sections);
+    assert!(
+        shown.contains("Not challenged: the seats agreed before"),
+        "{shown}"
+    );
+}
+
 /// N-05: just below the threshold, with a dissenting answer, with an absent seat, or with `full`, it continues.
 #[tokio::test]
 async fn n05_otherwise_the_panel_continues() {

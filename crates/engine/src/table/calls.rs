@@ -15,7 +15,8 @@ use super::step::{Ask, Turn, deadline};
 use super::{Halt, SeatModel};
 use crate::event::{Event, Spent};
 use crate::model::{
-    Delta, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker, ToolCall,
+    Delta, Fallback, Finish, Instead, Message, ModelError, Offer, RawJson, Request, Speaker,
+    ToolCall,
 };
 use crate::reply::{MainText, Reply, ReplyError, read, read_mended};
 use crate::safety::{Release, Withheld, release, withhold, withhold_text};
@@ -60,13 +61,6 @@ pub(super) struct Calls<'a, 't, T> {
     pub(super) announced: String,
 }
 
-/// A fallback model and its usage.
-#[derive(Debug)]
-pub(super) struct Fallback {
-    pub(super) instead: Instead,
-    used: Usage,
-}
-
 /// Cost of a step; `None` if a price is unknown. The fallback model has its own price.
 pub(super) fn cost(
     spent: &Spent,
@@ -105,6 +99,8 @@ pub(super) struct Said {
     finish: Finish,
     /// Usage of its call.
     pub(super) spent: Spent,
+    /// The fallback model that answered it, with its share of the usage.
+    fallback: Option<Fallback>,
 }
 
 /// A reply that was sent back, as a note of the journal.
@@ -116,11 +112,37 @@ struct SentBack {
     finish: Finish,
     faults: Vec<String>,
     spent: Spent,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fallback: Option<Fallback>,
 }
 
 impl<T> Judged<T> {
     fn breaks_more_than(&self, other: &Self) -> bool {
         self.turn.remarks.len() > other.turn.remarks.len()
+    }
+}
+
+impl<'a, 't, T> Calls<'a, 't, T> {
+    pub(super) fn new(
+        ask: &'a Ask<'t, T>,
+        seat_model: &'a SeatModel,
+        step: &'a str,
+        hash: &'a str,
+        sent: &'a RawJson,
+    ) -> Self {
+        Self {
+            ask,
+            seat_model,
+            step,
+            hash,
+            sent,
+            spent: Spent::default(),
+            rescued: None,
+            fallback: None,
+            notices: Vec::new(),
+            main: String::new(),
+            announced: String::new(),
+        }
     }
 }
 
@@ -207,6 +229,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             finish: said.finish,
             faults: faults.iter().map(|fault| withhold_text(fault)).collect(),
             spent: said.spent,
+            fallback: said.fallback.clone(),
         };
         Ok(table.record(note_event(&key, &sent_back, now)?).await?)
     }
@@ -222,11 +245,13 @@ impl<T: Reply> Calls<'_, '_, T> {
             return Err(self.drift());
         }
         self.add(&noted.spent);
+        self.add_fallback(noted.fallback);
         Ok(Some(Said {
             text: noted.said,
             calls: Vec::new(),
             finish: noted.finish,
             spent: noted.spent,
+            fallback: None,
         }))
     }
 
@@ -299,7 +324,8 @@ impl<T: Reply> Calls<'_, '_, T> {
             ..said.spent
         };
         let text = withhold_text(&said.text);
-        let exchange = session.answer(toolbox, self.hash, text, said.calls, spent);
+        let mut exchange = session.answer(toolbox, self.hash, text, said.calls, spent);
+        exchange.fallback = said.fallback;
         let note = note_event(key, &exchange, started_at)?;
         self.restart("it uses tools");
         table.record(note).await?;
@@ -313,11 +339,23 @@ impl<T: Reply> Calls<'_, '_, T> {
         }
         let spent = exchange.spent;
         self.add(&spent);
+        self.add_fallback(exchange.fallback.clone());
         Ok(exchange)
     }
 
     fn add(&mut self, spent: &Spent) {
         self.spent.add(spent);
+    }
+
+    /// Takes over the usage of a fallback model in an interrupted run.
+    fn add_fallback(&mut self, noted: Option<Fallback>) {
+        let Some(noted) = noted else { return };
+        let before = self.fallback.take();
+        let before = before.map_or_else(Usage::default, |fallback| fallback.used);
+        self.fallback = Some(Fallback {
+            used: before + noted.used,
+            ..noted
+        });
     }
 
     /// Usage and cost of all calls so far, the one of the rescuing model included.
@@ -344,10 +382,17 @@ impl<T: Reply> Calls<'_, '_, T> {
         request: &Request,
     ) -> Result<Result<Said, ModelError>, Halt> {
         let before = std::mem::take(&mut self.spent);
+        let fallback_before = self.fallback.take();
         let said = self.untruncated(request).await;
+        let fallback = std::mem::replace(&mut self.fallback, fallback_before);
+        self.add_fallback(fallback.clone());
         let spent = std::mem::replace(&mut self.spent, before);
         self.add(&spent);
-        Ok(said?.map(|said| Said { spent, ..said }))
+        Ok(said?.map(|said| Said {
+            spent,
+            fallback,
+            ..said
+        }))
     }
 
     /// One call. If the token limit truncated the reply before it was usable, the call is retried with a higher limit; this
@@ -539,6 +584,7 @@ impl<T: Reply> Calls<'_, '_, T> {
             calls,
             finish,
             spent: Spent::default(),
+            fallback: None,
         })
     }
 

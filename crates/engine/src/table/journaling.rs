@@ -98,10 +98,16 @@ impl Table {
     /// Writes a step queued by [`Table::record_final`] whose end did not follow.
     pub(crate) async fn flush_queue(&self) -> Result<(), JournalError> {
         self.flush().await?;
-        let writer = self.write_queue.lock_writer().await;
         if !self.write_queue.has_waiters() {
             return Ok(());
         }
+        self.write_deferred().await
+    }
+
+    /// Writes everything in the queue.
+    pub(super) async fn write_deferred(&self) -> Result<(), JournalError> {
+        self.flush().await?;
+        let writer = self.write_queue.lock_writer().await;
         let mut append = self.start_append(writer);
         let outcome = (&mut append.writing).await;
         self.finish_append(append, &outcome);

@@ -12,10 +12,13 @@ mod write_queue;
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Poll;
 
 use futures::StreamExt;
 use futures::stream::FuturesOrdered;
+use minijinja::value::{Serde, merge_maps};
 use roundtable_core::scale::Scale;
 use roundtable_core::timing;
 use roundtable_core::usage::Price;
@@ -28,7 +31,7 @@ use crate::embedder::Embedder;
 use crate::event::{End, Entry, Event, Millis, Seated, Setup, State};
 use crate::journal::{Journal, JournalError, Keyed, current};
 use crate::model::Model;
-use crate::prompt::{PromptError, Prompts};
+use crate::prompt::{PromptError, Prompts, QuoteTag};
 use crate::reasoning::Library;
 use crate::reply::Reply;
 use crate::safety;
@@ -121,6 +124,7 @@ pub struct Missing {
 /// the budget is spent; text that the safety monitor withholds leaves the step neither to seats nor to listeners.
 pub struct Table {
     setup: Setup,
+    quote_tag: QuoteTag,
     deps: TableDeps,
     replay: Replay,
     budget_tracker: BudgetTracker,
@@ -131,6 +135,10 @@ pub struct Table {
     /// Created for the first listener, because its buffer is large.
     notices: OnceLock<broadcast::Sender<Arc<Notice>>>,
     observer: OnceLock<Observer>,
+    /// The first step of the journal whose request has changed.
+    drifted: OnceLock<String>,
+    /// The debate has been reopened, and that is not written yet.
+    is_reopening: AtomicBool,
 }
 
 /// Called synchronously with every notice, in order. It must not block.
@@ -162,16 +170,15 @@ impl Table {
     pub async fn open(setup: Setup, budget: Budget, deps: TableDeps) -> Result<Self, Halt> {
         let mut entries = deps.journal.load().await?;
         let now = deps.clock.now();
-        if let Some(generation) = next_generation(&entries) {
-            let from = first_failure(&entries);
-            let entry = Entry {
-                seq: entries.last().map_or(1, |last| last.seq + 1),
-                at: now,
-                event: Event::Reopened { generation, from },
-            };
-            deps.journal.append(vec![keyed(&entry, generation)]).await?;
-            entries.push(entry);
-        }
+        let reopened = next_generation(&entries).map(|generation| Entry {
+            seq: entries.last().map_or(1, |last| last.seq + 1),
+            at: now,
+            event: Event::Reopened {
+                generation,
+                from: first_failure(&entries),
+            },
+        });
+        entries.extend(reopened.clone());
         let budget_tracker = BudgetTracker::new(budget);
         let mut stats = Stats::default();
         for call in entries.iter().filter_map(|entry| entry.event.call()) {
@@ -185,8 +192,10 @@ impl Table {
             return Err(Halt::OtherSetup);
         }
         let is_new = replay.setup.is_none();
+        let next_seq = reopened.as_ref().map_or(replay.next_seq, |entry| entry.seq);
         let table = Self {
-            write_queue: WriteQueue::starting_at(replay.next_seq.max(1)),
+            write_queue: WriteQueue::starting_at(next_seq.max(1)),
+            quote_tag: QuoteTag::of(setup.seed, &setup.question),
             setup,
             deps,
             replay,
@@ -196,7 +205,13 @@ impl Table {
             person,
             notices: OnceLock::new(),
             observer: OnceLock::new(),
+            drifted: OnceLock::new(),
+            is_reopening: AtomicBool::new(reopened.is_some()),
         };
+        // Written before the first call: a debate whose prompts have changed stays as it ended.
+        if let Some(entry) = reopened {
+            table.write_queue.defer_and_announce(entry.at, entry.event);
+        }
         if !safety::is_ready() {
             table.in_background(safety::prepare);
         }
@@ -208,9 +223,11 @@ impl Table {
         Ok(table)
     }
 
-    /// Sequence number of the newest entry, entries not written yet included.
+    /// Sequence number of the newest entry, entries not written yet included, except that the debate is reopened: listeners are
+    /// notified of that.
     pub fn last_seq(&self) -> u64 {
-        self.write_queue.last_seq()
+        let is_reopening = self.is_reopening.load(Ordering::Relaxed);
+        self.write_queue.last_seq() - u64::from(is_reopening)
     }
 
     pub fn setup(&self) -> &Setup {
@@ -231,7 +248,15 @@ impl Table {
 
     /// Renders a template without parts, as a prompt would include it.
     pub fn render(&self, name: &str, context: impl Serialize) -> Result<String, Halt> {
+        let context = minijinja::Value::from(Serde(context));
+        let context = merge_maps([self.quote_context(), context]);
         Ok(self.deps.prompts.render_plain(name, context)?)
+    }
+
+    /// The part of every prompt's context that all quotes need.
+    fn quote_context(&self) -> minijinja::Value {
+        let tag = (QuoteTag::VARIABLE, self.quote_tag.as_str());
+        minijinja::Value::from_pairs([tag])
     }
 
     /// Subscribes to notices from now on; earlier events are in the journal. A receiver that lags loses notices.
@@ -285,6 +310,22 @@ impl Table {
     /// Journals the end of the debate.
     pub async fn end(&self, end: Arc<End>) -> Result<(), Halt> {
         Ok(self.record(Event::Ended(end)).await?)
+    }
+
+    /// Called before a new call. In a resumed debate, steps that run in parallel are replayed first: a debate whose prompts have
+    /// changed makes no call, and stays as it ended.
+    async fn check_replay(&self) -> Result<(), Halt> {
+        if self.replay.setup.is_none() {
+            return Ok(());
+        }
+        yield_once().await;
+        if let Some(step) = self.drifted.get() {
+            return Err(Halt::Drift { step: step.clone() });
+        }
+        if self.is_reopening.swap(false, Ordering::Relaxed) {
+            self.write_deferred().await?;
+        }
+        Ok(())
     }
 
     /// Counts a retry; false once the debate has used up its retries (C-07).
@@ -343,6 +384,19 @@ pub fn join_all<F: Future>(
 /// Runs two futures concurrently.
 pub async fn both<A, B>(first: impl Future<Output = A>, second: impl Future<Output = B>) -> (A, B) {
     futures::future::join(first, second).await
+}
+
+/// Lets the other futures of a group run first. Unlike tokio's `yield_now`, it keeps their order.
+async fn yield_once() {
+    let mut has_yielded = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The generation that reopening this journal starts; `None` if the debate has not ended.

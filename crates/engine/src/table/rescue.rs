@@ -1,14 +1,14 @@
 //! The last calls of a step whose seat replied twice in another form (C-05): a model of the fast tier puts what the seat said, and
 //! nothing else, into the schema.
 
-use minijinja::value::Serde;
+use minijinja::value::{Serde, merge_maps};
 use serde_json::json;
 
 use super::calls::{Calls, Failure, Judged};
 use super::step::{model_part, seed_for};
 use super::{Halt, SeatModel};
 use crate::event::Spent;
-use crate::model::{Message, Request, Speaker};
+use crate::model::{Ability, Message, Request, Speaker};
 use crate::reply::{Reply, additions, schema_for};
 use crate::safety::withhold_text;
 
@@ -51,19 +51,7 @@ impl<T: Reply> Calls<'_, '_, T> {
         let request = self.rescue_request(&fast, &said, &failure.reason)?;
         let sent = request.schema.clone().unwrap_or_default();
         self.restart(&format!("{} puts it into the required form", fast.name));
-        let mut calls = Calls {
-            seat_model: &fast.seat_model,
-            sent: &sent.json,
-            spent: Spent::default(),
-            rescued: None,
-            fallback: None,
-            notices: Vec::new(),
-            main: String::new(),
-            announced: String::new(),
-            ask: self.ask,
-            step: self.step,
-            hash: self.hash,
-        };
+        let mut calls = Calls::new(self.ask, &fast.seat_model, self.step, self.hash, &sent.json);
         let mut reply = calls.call(&request).await?;
         // Like every reply, an invalid one is requested once more.
         if reply.as_ref().is_ok_and(|said| calls.judge(said).is_err()) {
@@ -106,10 +94,11 @@ impl<T: Reply> Calls<'_, '_, T> {
         fault: &str,
     ) -> Result<Request, Halt> {
         let (table, seat) = (self.ask.table, &self.ask.seat);
-        let context = json!({ "said": said, "fault": fault });
-        let context = minijinja::Value::from(Serde(context));
-        let prompt = table.deps.prompts.render("common/rescue", &context)?;
         let ability = fast.seat_model.model.profile().ability;
+        let context = json!({ "said": said, "fault": fault, "small": ability == Ability::Small });
+        let context = minijinja::Value::from(Serde(context));
+        let context = merge_maps([table.quote_context(), context]);
+        let prompt = table.deps.prompts.render("common/rescue", &context)?;
         let (seated, _) = table.seated(seat)?;
         Ok(Request {
             model: model_part(&fast.name).to_owned(),

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::budget::Budget;
 use crate::event::Event;
 use crate::journal::{Journal, MemoryJournal};
-use crate::model::{Delta, Deltas, Finish, Model, ModelError, Request};
+use crate::model::{Delta, Deltas, Finish, Instead, Model, ModelError, Request};
 use crate::protocols::dialectic::Opening;
 use crate::scripted::{Dying, Scripted, deps, entries, setup};
 use crate::table::{FastModel, SeatModel, Table, TableDeps, Turn};
@@ -245,5 +245,73 @@ async fn c08_replies_that_were_sent_back_are_not_asked_for_again() {
             // The retry quotes the first reply as the journal has it.
             assert!(second.heard()[0].messages.iter().any(|m| m.text == PROSE));
         }
+    }
+}
+
+/// A fallback model that answers with prose, at ten times the price of the seat's model.
+struct Elsewhere;
+
+impl Model for Elsewhere {
+    fn stream(&self, _: Request) -> Deltas {
+        let instead = Instead {
+            model: "spare:y".into(),
+            because: "test:scripted: gone".into(),
+            price: Some(Price {
+                input: 10.0,
+                output: 20.0,
+                cached: None,
+            }),
+        };
+        let usage = Usage {
+            input: 100,
+            output: 20,
+            cached: 0,
+        };
+        let deltas = [
+            Delta::Instead(Box::new(instead)),
+            Delta::Text(PROSE.into()),
+            Delta::Usage(usage),
+            Delta::Finish(Finish::Stop),
+        ];
+        Box::pin(futures::stream::iter(deltas.map(Ok)))
+    }
+}
+
+/// C-08, C-11: replies of a fallback model that were sent back before a kill are paid for at its price, and it is named.
+#[tokio::test]
+async fn c11_a_fallback_is_priced_as_itself_after_a_kill() {
+    let elsewhere = |mut deps: TableDeps| {
+        for seat_model in deps.seat_models.values_mut() {
+            seat_model.model = Arc::new(Elsewhere);
+        }
+        deps
+    };
+    let finished = |journal: &MemoryJournal| {
+        let event = journal.keyed().pop().unwrap().entry.event;
+        event.finished().unwrap().clone()
+    };
+    let (_, fast) = fast(reply("I would use a queue."));
+    let journal = Arc::<MemoryJournal>::default();
+    let deps = deps_with(&seat(&[]), Arc::clone(&journal) as _, Some(fast.clone()));
+    ask(elsewhere(deps), Budget::default()).await;
+    let whole = finished(&journal);
+    // 1,400 µ$ for each of the three calls.
+    assert_eq!(whole.call.spent.cost, Money::from_dollars(0.0042));
+    for dies_after in [2, 3] {
+        let journal = Arc::<MemoryJournal>::default();
+        let (dying, dead) = Dying::after(dies_after, &journal);
+        let deps = deps_with(&seat(&[]), Arc::new(dying), Some(fast.clone()));
+        tokio::select! {
+            _ = ask(elsewhere(deps), Budget::default()) => panic!("it must not finish"),
+            () = dead.notified() => {}
+        }
+        let deps = deps_with(&seat(&[]), Arc::clone(&journal) as _, Some(fast.clone()));
+        ask(elsewhere(deps), Budget::default()).await;
+        let step = finished(&journal);
+        assert_eq!(step.call.spent.cost, whole.call.spent.cost, "{dies_after}");
+        assert_eq!(
+            (&step.call.model, &step.instead_of),
+            (&whole.call.model, &whole.instead_of)
+        );
     }
 }

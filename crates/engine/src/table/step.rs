@@ -176,6 +176,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         if let Some(known) = table.replay.step(&step) {
             return self.recall(&known, &hash);
         }
+        table.check_replay().await?;
         if let Some((notes, reply)) = table.replay.reusable(&step, &hash) {
             return Box::pin(self.reuse(notes, reply)).await;
         }
@@ -193,19 +194,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         });
         let started_at = table.deps.clock.now();
         let sent = request.schema.clone().unwrap_or_default();
-        let mut calls = Calls {
-            ask: &self,
-            seat_model,
-            step: &step,
-            hash: &hash,
-            sent: &sent.json,
-            spent: Spent::default(),
-            rescued: None,
-            fallback: None,
-            notices: Vec::new(),
-            main: String::new(),
-            announced: String::new(),
-        };
+        let mut calls = Calls::new(&self, seat_model, &step, &hash, &sent.json);
         let outcome = calls.run(request).await?;
         let mut spent = calls.total();
         let notices = std::mem::take(&mut calls.notices);
@@ -245,6 +234,7 @@ impl<'t, T: Reply> Ask<'t, T> {
         let no_words = Vec::<Words>::new();
         // Later maps take precedence.
         let context = merge_maps([
+            self.table.quote_context(),
             minijinja::context! { person => Serde(no_words) },
             self.context.clone(),
             minijinja::context! { seat => Serde(&seated.seat), small => seated.ability == Ability::Small },
@@ -274,9 +264,11 @@ impl<'t, T: Reply> Ask<'t, T> {
 
     fn recall(&self, known: &Known<'_>, hash: &str) -> Result<Option<Turn<T>>, Halt> {
         match known {
-            Known::Finished(step) if step.call.request != hash => Err(Halt::Drift {
-                step: step.call.step.clone(),
-            }),
+            Known::Finished(step) if step.call.request != hash => {
+                let step = step.call.step.clone();
+                let _ = self.table.drifted.set(step.clone());
+                Err(Halt::Drift { step })
+            }
             Known::Finished(step) => {
                 let reply = T::deserialize(&step.reply).map_err(|error| JournalError::Corrupt {
                     detail: format!("step '{}': {error}", step.call.step),

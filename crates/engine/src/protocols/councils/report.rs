@@ -17,6 +17,7 @@ use super::verdict::{AuthenticityResult, Change, CouncilResult, Verdict};
 use crate::cast::councils::CouncilsSpec;
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::report::{Block, Cell, Fact, Report, Section, Table, Tone};
 use crate::totals::{compared_cost, shown_cost};
 
@@ -213,7 +214,7 @@ fn extras(panel: &CouncilsSpec, verdict: &Verdict) -> Vec<Section> {
 /// What the debate changed after the blind first round, and what is missing (C-17).
 fn worth(verdict: &Verdict) -> Section {
     let note = |text: String, tone| Block::Note { text, tone };
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<Block> = verdict.scrutiny.iter().map(Scrutiny::note).collect();
     if let Some((blind, debated)) = verdict
         .worth
         .blind

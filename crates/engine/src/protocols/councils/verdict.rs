@@ -24,6 +24,7 @@ use super::scorecard::{
 use crate::cast::councils::{CouncilsSpec, Extra, ExtraKind, Part};
 use crate::event::Spent;
 use crate::protocols::outcome::Outcome;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::remarks::for_people;
 use crate::table::{Missing, Table};
 
@@ -67,6 +68,9 @@ pub struct Verdict {
     pub stop_reason: String,
     pub stop_explanation: String,
     pub missing: Vec<Missing>,
+    /// Whether the answer was challenged; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
     /// Rules that a reply still broke after it was sent back.
     pub remarks: Vec<String>,
 }
@@ -448,10 +452,36 @@ impl Verdict {
             stop_reason: stop_reason.to_owned(),
             stop_explanation,
             missing,
+            scrutiny: None,
             remarks: remarks(deliberation),
         };
+        verdict.scrutiny = Some(verdict.scrutiny());
         verdict.final_answer = verdict.marked_answer();
         verdict
+    }
+
+    /// Whether the scores were challenged (C-22): by the critic's findings and by judges who dispute a peer's score.
+    fn scrutiny(&self) -> Scrutiny {
+        let findings = self.critic.as_ref().map(|critic| &critic.findings);
+        let found = findings.map_or(0, Vec::len);
+        let unanswered = findings.into_iter().flatten();
+        let unanswered = unanswered
+            .filter(|finding| finding.answer.is_none())
+            .count();
+        let judges = self.councils.iter().flat_map(|council| &council.judges);
+        let disputes: usize = judges.map(|judge| judge.disputes.len()).sum();
+        if found + disputes > 0 {
+            return Scrutiny::challenged(found + disputes, unanswered + disputes);
+        }
+        let critic = match findings {
+            Some(_) => "the critic found no fault",
+            None => "the critic was absent",
+        };
+        let judges = match self.mode {
+            Mode::Full => "no judge disputed a peer's score",
+            Mode::Fast => "the judges did not read each other",
+        };
+        Scrutiny::not_challenged(format!("{critic}, and {judges}"))
     }
 
     /// The answer; of a partial debate with what is missing and the lowered confidence (C-21).

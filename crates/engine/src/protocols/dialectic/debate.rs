@@ -4,6 +4,7 @@ use minijinja::Value;
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::issues::{Issue, Ledger, Severity, Status};
 use roundtable_core::stopping::Assessment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::replies::{Critique, Opening, Review, Revision};
@@ -34,7 +35,7 @@ pub struct Debate {
 }
 
 /// One round as people read it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Exchange {
     pub round: u32,
     pub proposer: Option<String>,

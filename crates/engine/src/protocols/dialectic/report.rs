@@ -11,6 +11,7 @@ use super::rules::Rules;
 use super::verdict::{Side, Verdict};
 use crate::event::{Entry, position};
 use crate::protocols::record_header::DebateStatus;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Report, Scale, Section, Table, Threshold, Tone, Unit,
 };
@@ -131,6 +132,7 @@ fn worth(verdict: &Verdict) -> Vec<Section> {
         ),
     };
     let mut blocks = vec![note(ended, Tone::Plain)];
+    blocks.extend(verdict.scrutiny.as_ref().map(Scrutiny::note));
     let changed = verdict.worth.changed.map(|change| match change {
         Change::Unchanged => "The debate did not change the first answer.",
         Change::Refined => "The debate refined the first answer.",

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use roundtable_core::bounded::OutOfTen;
 use roundtable_core::timing::busy;
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::RETRIEVAL;
 use super::debate::{Debate, Exchange};
@@ -17,7 +19,10 @@ use crate::reasoning::Retrieval;
 use crate::table::span_of;
 use crate::totals::Totals;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+const JUDGE: &str = "judge";
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "A debate between proposer and skeptic")]
 pub struct Trace {
     pub id: String,
     pub timestamp: String,
@@ -30,6 +35,7 @@ pub struct Trace {
     pub quality_score: Option<OutOfTen>,
     pub user_rating: Option<u8>,
     pub auto_score: Option<f64>,
+    /// `provider:model` by seat, and the embedder. The judge only if it was asked.
     pub models: BTreeMap<String, Option<String>>,
     pub timing: Timing,
     // The remaining fields are not part of the design.
@@ -50,7 +56,7 @@ pub struct Trace {
     pub program: String,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Timing {
     pub total_ms: u64,
     pub rag_ms: u64,
@@ -69,6 +75,7 @@ impl Trace {
         let mut models: BTreeMap<String, Option<String>> = header
             .models
             .into_iter()
+            .filter(|(seat, _)| seat != JUDGE || was_asked(entries, seat))
             .map(|(seat, model)| (seat, Some(model)))
             .collect();
         models.insert("embedding".into(), setup.embedder.clone());
@@ -108,6 +115,23 @@ impl Trace {
             program: setup.program.clone(),
         })
     }
+}
+
+fn was_asked(entries: &[Entry], seat: &str) -> bool {
+    entries.iter().any(|entry| {
+        let finished = entry.event.finished().map(|step| &step.call);
+        let failed = entry.event.failed().map(|step| &step.call);
+        finished.or(failed).is_some_and(|call| call.seat == seat)
+    })
+}
+
+/// The published schema of the trace.
+pub(super) fn schema() -> Value {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<Trace>()
+        .to_value()
 }
 
 /// The ids of the retrieved reasoning templates.

@@ -3,16 +3,18 @@
 use roundtable_core::absence::lowered;
 use roundtable_core::bounded::{OutOfTen, Score};
 use roundtable_core::format::counted;
-use roundtable_core::issues::{Ledger, Strategy};
+use roundtable_core::issues::{Ledger, Status, Strategy};
 use roundtable_core::quality::Marks;
 use roundtable_core::stopping::{Stop, stopped_early};
 use roundtable_core::usage::Money;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::debate::Debate;
 use super::replies::{Change, Marking, Synthesis};
 use super::rules::Rules;
 use crate::protocols::outcome::{Outcome, absences};
+use crate::protocols::scrutiny::Scrutiny;
 use crate::reasoning::Retrieval;
 use crate::table::{Missing, Table, Turn};
 
@@ -63,7 +65,7 @@ impl Ending {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// The final answer in its fixed format; the latest proposal if there is no synthesis.
     pub final_answer: Option<String>,
@@ -88,11 +90,14 @@ pub struct Verdict {
     pub retrieval: Retrieval,
     pub worth: Worth,
     pub missing: Vec<Missing>,
+    /// Whether the answer was challenged; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
     /// Rules that a reply still broke after it was sent back.
     pub remarks: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AutoScore {
     pub score: Score,
     #[serde(flatten)]
@@ -102,7 +107,7 @@ pub struct AutoScore {
 }
 
 /// The first answer compared with the final one (C-17).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worth {
     /// The blind first answer.
     pub first: Option<Side>,
@@ -111,7 +116,7 @@ pub struct Worth {
     pub change_reason: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Side {
     pub answer: String,
     pub tokens: u64,
@@ -165,6 +170,7 @@ impl Verdict {
                 justification: turn.reply.justification,
                 would_benefit_from_finetune: turn.reply.would_benefit_from_finetune,
             }),
+            scrutiny: Some(scrutiny(&debate, &missing)),
             fruitless_strategies: debate.ledger().fruitless(),
             remarks,
             issues: debate.into_ledger(),
@@ -180,6 +186,29 @@ impl Verdict {
             is_there: self.answer.is_some(),
             ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
             missing: &self.missing,
+        }
+    }
+}
+
+/// Whether the answer was challenged (C-22): by the issues that the skeptic raised.
+fn scrutiny(debate: &Debate, missing: &[Missing]) -> Scrutiny {
+    let issues = debate.ledger().all();
+    if !issues.is_empty() {
+        let open = issues
+            .iter()
+            .filter(|issue| issue.status != Status::Resolved);
+        return Scrutiny::challenged(issues.len(), open.count());
+    }
+    let exchanges = debate.exchanges().iter();
+    let criticised = exchanges.filter(|exchange| exchange.skeptic.is_some());
+    match criticised.count() {
+        0 if missing.iter().any(|step| step.seat == "skeptic") => {
+            Scrutiny::not_challenged("the skeptic was absent")
+        }
+        0 => Scrutiny::not_challenged("the debate ended before the skeptic spoke"),
+        rounds => {
+            let rounds = counted(rounds, "round");
+            Scrutiny::not_challenged(format!("the skeptic raised no issue in {rounds}"))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Our additions to the contract's result, under one key: accuracy pool, baselines, comparison with the first round, movement of
 //! the roles, missing steps (F-06, F-13, F-18, F-20, C-17).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use roundtable_core::bounded::{Confidence, Probability};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::contract::OutcomeProbability;
 use super::debate::{CountedArgument, Debate, REQUIRED_PRECEDENTS, Version, distributions};
 use super::verdict::{Ending, Numbers, RunInfo};
+use crate::protocols::scrutiny::Scrutiny;
 use crate::table::Missing;
 use crate::totals::Sum;
 
@@ -27,6 +28,7 @@ const EXPLANATION_THRESHOLD: f64 = 0.05;
 /// The fields that are not part of the contract.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extras {
+    /// The answer: the synthesizer's summary, of a partial debate with what is missing.
     pub summary: Option<String>,
     /// The mean of the roles' confidences, lowered by the share of steps that are missing.
     pub confidence: Option<Confidence>,
@@ -53,6 +55,9 @@ pub struct Extras {
     pub resolves_on: Option<Date>,
     pub ending: Ending,
     pub missing: Vec<Missing>,
+    /// Whether the answer was challenged; `None` before the end and in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
     pub remarks: Vec<String>,
 }
 
@@ -158,12 +163,12 @@ impl Extras {
             (Some(_), Some(round)) if round < rules.rounds => JudgePart::NoClosing,
             (Some(_), Some(_)) => JudgePart::Spoke,
         };
+        let is_over = matches!(run.ending, Ending::Played | Ending::Budget(_));
         let stated = mean_confidence(&latest);
         let agreement = outcome_agreement(&distributions(&latest));
         let roles = debate.role_names().into_iter();
-        let synthesis = debate.synthesis();
         Self {
-            summary: synthesis.map(|synthesis| synthesis.summary.clone()),
+            summary: None,
             confidence: stated.and_then(|stated| lowered(stated, &run)),
             confidence_stated: stated,
             ensemble_weight: DEBATE_WEIGHT,
@@ -185,8 +190,48 @@ impl Extras {
             resolves_on: rules.resolves_on,
             ending: run.ending,
             missing: run.missing,
+            scrutiny: (is_over && !latest.is_empty()).then(|| scrutiny(debate)),
             remarks: debate.remarks(),
         }
+    }
+}
+
+/// Whether the forecast was challenged (C-22): by rebuttals. One is open if the two roles still support different outcomes.
+fn scrutiny(debate: &Debate<'_>) -> Scrutiny {
+    let roles = debate.role_names();
+    let latest = debate.latest_arguments();
+    let supports = |role: &str| {
+        let last = latest.iter().find(|argument| argument.role == role);
+        last.map(|argument| argument.turn.reply.supports.as_str())
+    };
+    let later = debate
+        .arguments()
+        .into_iter()
+        .filter(|argument| argument.round > 1);
+    let rebuttals: BTreeSet<(&str, String)> = later
+        .flat_map(|argument| {
+            let rebutted = argument.turn.reply.rebutted(argument.role, &roles);
+            rebutted
+                .into_iter()
+                .map(move |other| (argument.role, other))
+        })
+        .collect();
+    if !rebuttals.is_empty() {
+        let open = rebuttals
+            .iter()
+            .filter(|(role, other)| supports(role) != supports(other));
+        return Scrutiny::challenged(rebuttals.len(), open.count());
+    }
+    let first = debate.arguments_in(1);
+    let (one, rest) = match first.as_slice() {
+        [one, rest @ ..] if !rest.is_empty() => (one, rest),
+        _ => return Scrutiny::not_challenged("fewer than two roles argued in the first round"),
+    };
+    let same = |other: &CountedArgument<'_>| other.turn.reply.supports == one.turn.reply.supports;
+    match debate.last_round() {
+        _ if rest.iter().all(same) => Scrutiny::Unanimous,
+        1 => Scrutiny::not_challenged("the roles argued once, before they read each other"),
+        rounds => Scrutiny::not_challenged(format!("no role rebutted another in {rounds} rounds")),
     }
 }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::preview::preview;
 use super::{Forecast, ForecastContext, Rules, plan};
 use crate::cast::{Cast, CastChoice};
 use crate::data::{Data, DataError};
@@ -87,11 +88,14 @@ pub(super) fn validate(
         faults.extend(crate::protocol::check_question(&planned.question, limit).err());
     }
     match planned {
-        Some(planned) if faults.is_empty() => Ok(Plan::new(
-            planned.question,
-            planned.cast,
+        Some(planned) if faults.is_empty() => Ok(Plan::depending_on_models(
+            planned.question.clone(),
+            planned.cast.clone(),
             EmbedderUse::None,
-            planned.rules,
+            move |models, notes| {
+                notes.extend(preview(&planned, models));
+                Ok(planned.rules)
+            },
         )),
         _ => Err(faults),
     }

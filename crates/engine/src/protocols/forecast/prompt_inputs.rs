@@ -12,7 +12,7 @@ pub(super) const GIST_WORDS: usize = 12;
 /// The maximum input of an argument call (F-15).
 const MAX_INPUT_TOKENS: u64 = 600;
 /// The approximate size of the text that every prompt has.
-const FIXED_PROMPT_TOKENS: u64 = 262;
+const FIXED_PROMPT_TOKENS: u64 = 280;
 
 /// The parts of a prompt that grow with request and debate, cut to the remaining tokens. The same for all roles of a round, so
 /// that their prompts share a prefix.

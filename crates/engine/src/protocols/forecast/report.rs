@@ -11,6 +11,7 @@ use super::result::ForecastSnapshot;
 use super::rules::Rules;
 use super::verdict::{Ending, Verdict};
 use crate::event::{Entry, State};
+use crate::protocols::scrutiny::Scrutiny;
 use crate::remarks::for_people;
 use crate::report::{
     Block, Cell, Chart, Dot, DotRow, Fact, Line, Report, Scale, Section, Table, Tone, Unit,
@@ -184,6 +185,7 @@ fn worth(verdict: &Verdict, rules: &Rules) -> Vec<Block> {
         blocks.push(Block::note(text, Tone::Plain));
         blocks.push(Block::Table(comparison(verdict, rules)));
     }
+    blocks.extend(extras.scrutiny.as_ref().map(Scrutiny::note));
     blocks.extend(judge_note(extras));
     if !extras.absent_roles.is_empty() {
         let text = format!("Without any argument: {}.", extras.absent_roles.join(", "));

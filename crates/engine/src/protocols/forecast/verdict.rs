@@ -1,5 +1,6 @@
 //! The result of a forecast: the contract's sections and our additions (F-07 … F-13, F-18, F-20, C-17).
 
+use roundtable_core::bounded::Confidence;
 use roundtable_core::forecast::{Distribution, judged, mean, mean_agreement};
 use roundtable_core::format::percent;
 use serde::{Deserialize, Serialize};
@@ -117,9 +118,8 @@ impl Verdict {
     pub(super) fn of(debate: &Debate<'_>, run: RunInfo) -> Self {
         let numbers = Numbers::of(debate);
         let latest = debate.latest_arguments();
-        let synthesis = debate.synthesis();
-        Self {
-            final_answer: synthesis.map(|synthesis| synthesis.summary.clone()),
+        let mut verdict = Self {
+            final_answer: answer(debate, numbers.as_ref(), &run.ending),
             stop_reason: run.ending.name().to_owned(),
             debate_log: DebateLog {
                 rounds: (1..=debate.last_round())
@@ -134,7 +134,23 @@ impl Verdict {
             key_insights: insights(debate),
             historical_precedents: debate.precedents().into_iter().cloned().collect(),
             roundtable: Extras::of(debate, numbers.as_ref(), run),
-        }
+        };
+        verdict.final_answer = verdict.marked_answer();
+        verdict.roundtable.summary.clone_from(&verdict.final_answer);
+        verdict
+    }
+
+    /// The answer; of a partial debate with what is missing and the lowered confidence (C-21).
+    fn marked_answer(&self) -> Option<String> {
+        let extras = &self.roundtable;
+        let shown = |value: Confidence| format!("{:.2}", value.value());
+        let lowered = extras.confidence_stated.zip(extras.confidence);
+        let lowered = lowered.filter(|(stated, lowered)| lowered < stated);
+        let lowered = lowered.map(|(stated, lowered)| (shown(stated), shown(lowered)));
+        Some(
+            self.outcome()
+                .marked(self.final_answer.as_deref()?, lowered),
+        )
     }
 
     pub(super) fn outcome(&self) -> Outcome<'_> {
@@ -147,6 +163,30 @@ impl Verdict {
             missing: &self.roundtable.missing,
         }
     }
+}
+
+/// The synthesizer's summary; of a debate that ended without one, the likeliest outcome.
+fn answer(debate: &Debate<'_>, numbers: Option<&Numbers<'_>>, ending: &Ending) -> Option<String> {
+    if let Some(synthesis) = debate.synthesis() {
+        return Some(synthesis.summary.clone());
+    }
+    match ending {
+        Ending::Played | Ending::Budget(_) => {}
+        Ending::Running | Ending::Cancelled | Ending::Failed => return None,
+    }
+    let result = &numbers?.result;
+    let likeliest = result.likeliest();
+    let outcome = debate
+        .rules()
+        .request
+        .prediction_context
+        .outcomes
+        .get(likeliest)?;
+    let probability = percent(result.get(likeliest)?);
+    Some(format!(
+        "The likeliest outcome is '{}' with {probability}.",
+        outcome.label
+    ))
 }
 
 fn distribution(outcomes: &[String], numbers: &Numbers<'_>) -> Vec<OutcomeForecast> {

@@ -313,6 +313,8 @@ impl Debate {
             (RoundKind::Objection, [.., before, after])
                 if groupthink::objection_failed(before, after)
                     && self.asks_person()
+                    // Small models seldom find an objection, however they agreed: that is no question for a person.
+                    && !self.panel.is_small()
                     && !self.is_decided(last.number, Escalation::Groupthink) =>
             {
                 return NextStep::Ask(Escalation::Groupthink);
@@ -345,8 +347,7 @@ impl Debate {
                 NextStep::End(Ending::Exit(exit))
             });
         };
-        // In round 1 the minority may not have heard the others.
-        let is_majority = decision.carried && last.round > 1 && votes::is_accepted(last);
+        let is_majority = decision.ends_rounds(last);
         // Assigned stances differ by design, estimates are summed up by their median, and small models are not asked for a typed
         // answer: none of them needs a person.
         let mode = &self.rules.mode;
@@ -391,7 +392,10 @@ impl Debate {
         match (ending, self.panel_decision()) {
             (Ending::Exit(exit), Some(decision)) if *exit != Exit::Consensus => {
                 let split = decision.split();
-                if !decision.carried {
+                if decision.answers.is_empty() {
+                    // Small models are not asked for a typed answer.
+                    reason
+                } else if !decision.carried {
                     format!("{reason}; no consensus: {split}")
                 } else if decision.minority.is_empty() && decision.silent == 0 {
                     reason

@@ -2,13 +2,14 @@
 
 use roundtable_core::convergence::{self, Contradiction, Group};
 use roundtable_core::evidence::Level;
-use roundtable_core::votes::Figures;
+use roundtable_core::votes::{self, Figures};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resolution::MinorityPosition;
 use crate::algorithm::{Count, MajorityRule};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PanelDecision {
     /// HIGH if all agree; lower with a minority.
     pub level: Level,
@@ -68,6 +69,11 @@ impl PanelDecision {
                 .collect(),
             silent: figures.silent,
         }
+    }
+
+    /// Whether the majority of these figures ends a plain debate. In round 1 the minority may not have heard the others.
+    pub fn ends_rounds(&self, figures: &Figures) -> bool {
+        self.carried && figures.round > 1 && votes::is_accepted(figures)
     }
 
     /// `2 for "Use a queue", 1 for "Wait", 1 silent`

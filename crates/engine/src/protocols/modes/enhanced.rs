@@ -24,7 +24,7 @@ pub use record::record;
 pub(super) use record::record_of;
 pub(crate) use replies::evidence_faults;
 pub use replies::{Backing, CritiqueReply, EvidencePiece};
-pub use report::{facts, progress, sections};
+pub use report::{facts, has_cards, progress, sections};
 pub use rules::{EnhancedRules, Learning};
 pub use source_checks::SourceCheck;
 pub(crate) use source_checks::claim_notes;

@@ -184,13 +184,8 @@ pub(super) fn validate(
         Some(enhanced) if enhanced.is_measured() => EmbedderUse::Measures,
         Some(_) | None => EmbedderUse::Optional,
     };
-    // An enhanced debate has an algorithm of its own.
-    let majority = if enhanced.is_some() {
-        None
-    } else {
-        let default = Algorithm::load(context.data, algorithm::DEFAULT);
-        ok_or_fault("/rules", default, &mut faults).and_then(|default| default.majority)
-    };
+    let default = Algorithm::load(context.data, algorithm::DEFAULT);
+    let majority = ok_or_fault("/rules", default, &mut faults).and_then(|default| default.majority);
     let escalation = match input.escalation {
         Some(false) => EscalationPolicy::Never,
         Some(true) | None => EscalationPolicy::Ask,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use roundtable_core::citations::EvidenceKind;
 use roundtable_core::sources::Passage;
 use roundtable_core::state::{AgentStatus, Blocker, Claim, Decision, Evidence, Touched};
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -24,7 +25,8 @@ use crate::tools::{Answered, Exchange};
 use crate::totals::Totals;
 use crate::withheld;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "A debate in a mode")]
 pub struct Record {
     pub id: String,
     pub timestamp: String,
@@ -58,7 +60,7 @@ pub struct Record {
     pub program: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SeatRecord {
     pub name: String,
     pub model: String,
@@ -68,7 +70,7 @@ pub struct SeatRecord {
 }
 
 /// A source at the time of opening, with the passages that were cited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SourceRecord {
     pub name: String,
     pub sha256: String,
@@ -76,7 +78,7 @@ pub struct SourceRecord {
 }
 
 /// The design's `debateState`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DebateStateRecord {
     pub topic: String,
     pub round: u32,
@@ -88,7 +90,7 @@ pub struct DebateStateRecord {
     pub agent_status: Vec<AgentStatus>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RoundRecord {
     pub round: u32,
     pub kind: &'static str,
@@ -99,7 +101,7 @@ pub struct RoundRecord {
     pub agent_responses: Vec<ResponseRecord>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ResponseRecord {
     pub agent: String,
     /// `None` if the safety evaluator hid the turn.
@@ -147,6 +149,15 @@ pub fn record(id: &str, timestamp: String, entries: &[Entry]) -> Option<Record> 
         seed: setup.seed,
         program: setup.program.clone(),
     })
+}
+
+/// The published schema of the record.
+pub(super) fn schema() -> Value {
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<Record>()
+        .to_value()
 }
 
 /// Completes the record of a plain debate with what was decided (E-22). Leaves records of other protocols as they are.

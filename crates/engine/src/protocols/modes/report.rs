@@ -12,9 +12,9 @@ use super::checks::count_by_rule;
 use super::debate::{Debate, Round, RoundKind, SeatTurn};
 use super::enhanced;
 use super::record::{JournalSummary, tool_calls};
-use super::resolution::Scrutiny;
 use super::verdict::{Poll, Safety, Verdict, Worth};
 use crate::event::Entry;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::remarks::for_people;
 use crate::report::{
     Block, Cell, Chart, Fact, Line, Position, Report, Scale, Section, Table, Threshold, Tone, Unit,
@@ -47,9 +47,10 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     for round in debate.rounds.iter().filter(|round| !round.turns.is_empty()) {
         let focus = debate.rules.focus.get(&round.number);
         let focus = focus.map(|text| note(format!("Focus: {}", one_line(text)), Tone::Plain));
-        let table = Block::Table(positions(round));
-        let blocks = focus.into_iter().chain([table]).collect();
-        sections.push(Section::main(&title(round), blocks));
+        let table = positions(round, enhanced::has_cards(&debate, round.number));
+        let title = table.caption.clone();
+        let blocks = focus.into_iter().chain([Block::Table(table)]).collect();
+        sections.push(Section::main(&title, blocks));
     }
     if !debate.state.claims.is_empty() {
         sections.push(Section::main(
@@ -89,10 +90,10 @@ pub(super) fn report(entries: &[Entry]) -> Report {
     }
 }
 
-fn title(round: &Round) -> String {
+fn title(what: &str, round: &Round) -> String {
     match round.kind {
-        RoundKind::Ordinary => format!("Positions in round {}", round.number),
-        RoundKind::Objection => format!("Positions in round {}, critical objections", round.number),
+        RoundKind::Ordinary => format!("{what} in round {}", round.number),
+        RoundKind::Objection => format!("{what} in round {}, critical objections", round.number),
     }
 }
 
@@ -182,15 +183,7 @@ fn worth(verdict: &Verdict) -> Section {
         ),
         Tone::Plain,
     )];
-    blocks.extend(verdict.scrutiny.as_ref().map(|scrutiny| {
-        let tone = match scrutiny {
-            Scrutiny::Challenged { open: 0, .. } => Tone::Plain,
-            Scrutiny::Challenged { .. } | Scrutiny::Unanimous | Scrutiny::NotChallenged { .. } => {
-                Tone::Caution
-            }
-        };
-        note(scrutiny.sentence(), tone)
-    }));
+    blocks.extend(verdict.scrutiny.as_ref().map(Scrutiny::note));
     blocks.extend(verdict.worth.changed.map(|changed| {
         let text = if changed {
             "The debate changed the answer."
@@ -316,15 +309,20 @@ fn open_points(state: &DebateState) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::main("Blockers and contested claims", blocks))
 }
 
-fn positions(round: &Round) -> Table {
-    let table = Table::new(
-        &title(round),
-        &["agent", "#confidence", "#change", "vote", "key point"],
-    );
-    round
-        .turns
-        .iter()
-        .fold(table, |table, turn| table.row(position(round, turn)))
+/// One row for each seat. `has_cards`: the positions themselves are shown as cards, and not again here.
+fn positions(round: &Round, has_cards: bool) -> Table {
+    let columns = ["agent", "#confidence", "#change", "vote", "key point"];
+    let (what, shown) = if has_cards {
+        ("Votes", columns.len() - 1)
+    } else {
+        ("Positions", columns.len())
+    };
+    let table = Table::new(&title(what, round), &columns[..shown]);
+    round.turns.iter().fold(table, |table, turn| {
+        let mut row = position(round, turn);
+        row.truncate(shown);
+        table.row(row)
+    })
 }
 
 fn position(round: &Round, turn: &SeatTurn) -> Vec<Cell> {

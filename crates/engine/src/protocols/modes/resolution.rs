@@ -8,13 +8,15 @@ use roundtable_core::format::counted;
 use roundtable_core::state::ClaimStatus;
 use roundtable_core::votes::Exit;
 use roundtable_core::wording::one_line;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::debate::{Debate, RoundKind};
 use super::verdict::{Ending, Poll};
+use crate::protocols::scrutiny::Scrutiny;
 use crate::retrospective::DissentingOpinion;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolution {
     /// The answer that a person chose or accepted, otherwise that of a consensus or of more than half of the seats. `None` if the
     /// panel is divided and no person decided.
@@ -28,7 +30,7 @@ pub struct Resolution {
     pub dissenters: Vec<MinorityPosition>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MinorityPosition {
     pub agent: String,
     pub answer: Option<String>,
@@ -171,77 +173,38 @@ fn most_confident(debate: &Debate, seats: &[String]) -> Option<String> {
     most.map(|status| status.position.clone())
 }
 
-/// Whether the answer was challenged, and what came of it (C-22).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Scrutiny {
-    /// Seats objected to claims or blocked the answer.
-    Challenged {
-        objections: usize,
-        open: usize,
-    },
-    /// The seats agreed before they heard each other, and none objected.
-    Unanimous,
-    NotChallenged {
-        why: String,
-    },
-}
-
-impl Scrutiny {
-    pub(super) fn of(debate: &Debate, blind: &Poll) -> Self {
-        let changes = debate.rounds.iter().map(|round| &round.changes);
-        let challenged: BTreeSet<&String> = changes
-            .flat_map(|changes| changes.touched.values())
-            .flat_map(|touched| &touched.challenged)
-            .collect();
-        let objections = challenged.len() + debate.state.blockers.len();
-        if objections > 0 {
-            let contested = debate.state.claims.iter().filter(|claim| {
-                claim.status == ClaimStatus::Contested && challenged.contains(&claim.id)
-            });
-            return Self::Challenged {
-                objections,
-                open: contested.count() + debate.state.open_blockers().count(),
-            };
-        }
-        let speakers = debate.state.agent_status.len();
-        let rounds = debate
-            .rounds
-            .iter()
-            .filter(|round| !round.turns.is_empty())
-            .count();
-        let asked_for_objections = debate
-            .rounds
-            .iter()
-            .any(|round| round.kind == RoundKind::Objection && !round.turns.is_empty());
-        if speakers < 2 {
-            let why = format!("{} spoke", counted(speakers, "seat"));
-            Self::NotChallenged { why }
-        } else if asked_for_objections {
-            let why = "a round of critical objections brought none".to_owned();
-            Self::NotChallenged { why }
-        } else if blind.answers.len() == 1 && blind.agreement == Some(1.0) {
-            Self::Unanimous
-        } else {
-            let why = format!("no seat objected in {}", counted(rounds, "round"));
-            Self::NotChallenged { why }
-        }
+/// Whether the answer was challenged (C-22): by objections to claims and by BLOCKERs.
+pub(super) fn scrutiny(debate: &Debate, blind: &Poll) -> Scrutiny {
+    let changes = debate.rounds.iter().map(|round| &round.changes);
+    let challenged: BTreeSet<&String> = changes
+        .flat_map(|changes| changes.touched.values())
+        .flat_map(|touched| &touched.challenged)
+        .collect();
+    let objections = challenged.len() + debate.state.blockers.len();
+    if objections > 0 {
+        let contested = debate.state.claims.iter().filter(|claim| {
+            claim.status == ClaimStatus::Contested && challenged.contains(&claim.id)
+        });
+        let open = contested.count() + debate.state.open_blockers().count();
+        return Scrutiny::challenged(objections, open);
     }
-
-    pub fn sentence(&self) -> String {
-        match self {
-            Self::Challenged { objections, open } => {
-                let objections = counted(*objections, "objection");
-                match open {
-                    0 => format!("Challenged and settled: {objections}, none open."),
-                    open => format!("Challenged: {objections}, {open} open."),
-                }
-            }
-            Self::Unanimous => {
-                "Not challenged: the seats agreed before they heard each other, and none objected."
-                    .to_owned()
-            }
-            Self::NotChallenged { why } => format!("Not challenged: {why}."),
-        }
+    let speakers = debate.state.agent_status.len();
+    let rounds = debate
+        .rounds
+        .iter()
+        .filter(|round| !round.turns.is_empty())
+        .count();
+    let asked_for_objections = debate
+        .rounds
+        .iter()
+        .any(|round| round.kind == RoundKind::Objection && !round.turns.is_empty());
+    if speakers < 2 {
+        Scrutiny::not_challenged(format!("{} spoke", counted(speakers, "seat")))
+    } else if asked_for_objections {
+        Scrutiny::not_challenged("a round of critical objections brought none")
+    } else if blind.answers.len() == 1 && blind.agreement == Some(1.0) {
+        Scrutiny::Unanimous
+    } else {
+        Scrutiny::not_challenged(format!("no seat objected in {}", counted(rounds, "round")))
     }
 }

@@ -132,6 +132,14 @@ fn seat_of(request: &Request) -> String {
 
 fn round_of(request: &Request) -> u32 {
     let text = text_of(request);
+    if is_small(request) {
+        // A small model is not told the number of the round; from the second on it is told its last position.
+        return if text.contains("Your own position in the last round") {
+            2
+        } else {
+            1
+        };
+    }
     let at = text
         .rfind("is round ")
         .map(|at| at + 9)
@@ -143,6 +151,29 @@ fn round_of(request: &Request) -> u32 {
         .unwrap()
         .parse()
         .unwrap()
+}
+
+/// Whether the prompt is the one for small models.
+fn is_small(request: &Request) -> bool {
+    text_of(request).contains("Write JSON with these fields")
+}
+
+/// The reply of a small model, with the properties that it is asked for and no others.
+fn small_reply(request: &Request, vote: &str, confidence: f64) -> Value {
+    let seat = seat_of(request);
+    let reply = json!({
+        "argument": format!("The {seat} says so."), "position": format!("The {seat} would try it."), "confidence": confidence,
+        "vote": vote, "claims": [{ "text": format!("The {seat} has seen bursts."), "label": "ASSUME" }],
+        "supports": [], "opposes": [], "debate_alignment": format!("What the {seat} wants"),
+    });
+    let asked = &request.schema.as_ref().unwrap().json["properties"];
+    let Value::Object(reply) = reply else {
+        unreachable!("it is an object")
+    };
+    let reply = reply.into_iter();
+    reply
+        .filter(|(name, _)| asked.get(name).is_some())
+        .collect()
 }
 
 /// The headings that are asked for.
@@ -210,7 +241,13 @@ fn valid_reply(request: &Request, vote: &str, confidence: f64) -> Value {
 fn other_reply(request: &Request) -> Option<String> {
     let reply = match name(request).as_str() {
         "ballot" => {
-            json!({ "position": "Rather not.", "debate_alignment": "Wait and measure", "confidence": 0.5, "vote": "BLOCKER" })
+            let mut ballot =
+                json!({ "position": "Rather not.", "confidence": 0.5, "vote": "BLOCKER" });
+            let asked = &request.schema.as_ref()?.json["properties"];
+            if asked.get("debate_alignment").is_some() {
+                ballot["debate_alignment"] = json!("Wait and measure");
+            }
+            ballot
         }
         "conclusion" => {
             json!({ "answer": "Use a queue, and measure.", "dissent": ["It may not be needed."], "open_points": [] })

@@ -149,6 +149,7 @@ fn omitted_properties(rules: &Rules, ability: Ability) -> Vec<&'static str> {
     }
     if ability == Ability::Small {
         omitted.extend([
+            "debate_alignment",
             "blocker",
             "references",
             "retracts",
@@ -168,8 +169,11 @@ fn omitted_properties(rules: &Rules, ability: Ability) -> Vec<&'static str> {
 /// Asks each seat for its answer without a debate (C-17).
 async fn vote_blindly(table: &Table, debate: &Debate) -> Result<Vec<BlindVote>, Halt> {
     let ballots = debate.panel.seats.iter().map(|me| async move {
-        let turn: Option<Turn<Ballot>> = table
-            .ask(&me.name, "ballot")
+        let ask = match me.ability {
+            Ability::Full => table.ask(&me.name, "ballot"),
+            Ability::Small => table.ask(&me.name, "ballot").without("debate_alignment"),
+        };
+        let turn: Option<Turn<Ballot>> = ask
             .in_round(0)
             .prompt(
                 "modes/ballot",

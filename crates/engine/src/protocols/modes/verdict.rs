@@ -10,6 +10,7 @@ use roundtable_core::state::DebateState;
 use roundtable_core::usage::{Money, Usage};
 use roundtable_core::votes::{Exit, Figures, Vote};
 use roundtable_core::wording::{normal, one_line};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::count_by_rule;
@@ -17,9 +18,10 @@ use super::debate::Debate;
 use super::decision::PanelDecision;
 use super::enhanced::EnhancedVerdict;
 use super::replies::{Conclusion, RiskLevel};
-use super::resolution::{Resolution, Scrutiny};
+use super::resolution::{Resolution, scrutiny};
 use crate::event::{Spent, State};
 use crate::protocols::outcome::Outcome;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::report::Unit;
 use crate::safety::{Alarm, Withheld};
 use crate::table::{Missing, Table, Turn};
@@ -76,7 +78,7 @@ impl Ending {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     pub mode: String,
     /// The conclusion with dissent and open points; the majority's answer if there is no conclusion.
@@ -122,7 +124,7 @@ pub struct Verdict {
 }
 
 /// A suspicion of groupthink, the objection round that followed, and a person's decision if one was needed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Groupthink {
     pub round: u32,
     #[serde(flatten)]
@@ -150,7 +152,7 @@ impl Groupthink {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Safety {
     pub alarms: Vec<Alarm>,
     /// The evaluator's finding, by round.
@@ -158,7 +160,7 @@ pub struct Safety {
     pub withheld: Vec<WithheldTurn>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WithheldTurn {
     pub round: u32,
     pub seat: String,
@@ -167,7 +169,7 @@ pub struct WithheldTurn {
 }
 
 /// The blind votes compared with the votes after the debate (C-17).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Worth {
     /// Before any seat had heard another.
     pub blind: Poll,
@@ -176,7 +178,7 @@ pub struct Worth {
     pub changed: Option<bool>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Poll {
     pub votes: BTreeMap<String, usize>,
     pub agreement: Option<f64>,
@@ -188,7 +190,7 @@ pub struct Poll {
     pub cost: Option<Money>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerShare {
     pub answer: String,
     pub seats: usize,
@@ -240,7 +242,7 @@ impl Verdict {
             safety: Safety::of(debate),
             violations: count_by_rule(remarks),
             sent_back: sent_back(debate),
-            scrutiny: Some(Scrutiny::of(debate, &worth.blind)),
+            scrutiny: Some(scrutiny(debate, &worth.blind)),
             worth,
             missing,
             panel_decision: debate.panel_decision(),

@@ -8,6 +8,7 @@ use super::state::PanelState;
 use super::verdict::{PanelAnswer, PanelRanking, Verdict};
 use crate::event::Entry;
 use crate::protocols::record_header::DebateStatus;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::report::{Block, Cell, Fact, Place, Position, Report, Section, Table, Tone};
 use crate::totals::compared_cost;
 
@@ -96,6 +97,7 @@ fn facts(verdict: &Verdict) -> Vec<Fact> {
 fn how_it_ended(verdict: &Verdict) -> Section {
     let note = |text: String, tone: Tone| Block::Note { text, tone };
     let mut blocks = vec![note(sentence(&verdict.stop_explanation), Tone::Plain)];
+    blocks.extend(verdict.scrutiny.as_ref().map(Scrutiny::note));
     if verdict.saved_calls > 0 {
         blocks.push(note(
             format!(

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::replies::{Point, RankedAnswer};
 use super::state::{PanelState, SeatAnswer, SeatRanking};
 use crate::protocols::outcome::Outcome;
+use crate::protocols::scrutiny::Scrutiny;
 use crate::table::{Missing, Table};
 
 /// The pooling rule, by the name that readers can look up. `roundtable_core::panel` gives the reasons for it.
@@ -49,8 +50,11 @@ pub struct Verdict {
     /// `concluded`, `unanimous`, `too_few_answers` or `budget`.
     pub stop_reason: String,
     pub stop_explanation: String,
-    /// Whether the answer was compared with others by anyone but its author.
+    /// Whether another answer contradicted it and was compared with it.
     pub challenged: bool,
+    /// Whether the answer was challenged; `None` in verdicts of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrutiny: Option<Scrutiny>,
     /// Model calls that the early stop saved.
     pub saved_calls: usize,
     pub answers: Vec<PanelAnswer>,
@@ -131,6 +135,7 @@ impl Verdict {
         let points = |of: fn(&super::Conclusion) -> &Vec<Point>| {
             conclusion.map_or_else(Vec::new, |conclusion| of(conclusion).clone())
         };
+        let scrutiny = scrutiny(state, ending);
         let mut verdict = Self {
             final_answer: conclusion
                 .map(|conclusion| conclusion.answer.clone())
@@ -142,7 +147,8 @@ impl Verdict {
             confidence_stated: stated,
             stop_reason: ending.name().to_owned(),
             stop_explanation: explanation(state, ending),
-            challenged: !state.rankings().is_empty() || conclusion.is_some(),
+            challenged: matches!(scrutiny, Scrutiny::Challenged { .. }),
+            scrutiny: Some(scrutiny),
             saved_calls: match ending {
                 // One ranking per seat, and the chair.
                 Ending::Unanimous(unanimous) => unanimous.answers + 1,
@@ -179,6 +185,43 @@ impl Verdict {
             ran_out: (self.stop_reason == "budget").then_some(self.stop_explanation.as_str()),
             missing: &self.missing,
         }
+    }
+}
+
+/// Whether the answer was challenged (C-22): by answers that contradict it, if anyone compared them.
+fn scrutiny(state: &PanelState, ending: &Ending) -> Scrutiny {
+    let conclusion = state.conclusion();
+    if state.rankings().is_empty() && conclusion.is_none() {
+        return match ending {
+            Ending::Unanimous(_) => Scrutiny::Unanimous,
+            Ending::TooFewAnswers => Scrutiny::not_challenged("fewer than two seats answered"),
+            Ending::Concluded | Ending::Budget(_) => {
+                Scrutiny::not_challenged("the panel ended before the answers were compared")
+            }
+        };
+    }
+    let best = state.best().map(|answer| answer.reply.position.as_str());
+    let position = conclusion
+        .map(|conclusion| conclusion.position.as_str())
+        .or(best);
+    let mut others: Vec<&str> = Vec::new();
+    for answer in state.answers() {
+        let other = answer.reply.position.as_str();
+        if !position
+            .into_iter()
+            .chain(others.iter().copied())
+            .any(|known| same_option(known, other))
+        {
+            others.push(other);
+        }
+    }
+    let contradictions = conclusion.map_or(0, |conclusion| conclusion.contradictions.len());
+    match contradictions.max(others.len()) {
+        0 => Scrutiny::not_challenged("the answers were compared, and none contradicts another"),
+        objections => Scrutiny::Challenged {
+            objections,
+            open: None,
+        },
     }
 }
 

@@ -173,6 +173,38 @@ async fn t10_the_three_casts_run_end_to_end_and_keep_to_the_published_schema() {
     }
 }
 
+/// C-22: the critic's findings and the judges' disputes challenge a score; without any it was not challenged.
+#[tokio::test]
+async fn c22_councils_say_whether_the_scores_were_challenged() {
+    let challenged = run(&ScriptedModels::good(), &cast("themis"), Mode::Full).await;
+    let sentence = result_of(&challenged).scrutiny.clone().unwrap().sentence();
+    assert!(sentence.starts_with("Challenged"), "{sentence}");
+    for (mode, judges) in [
+        (Mode::Full, "no judge disputed a peer's score"),
+        (Mode::Fast, "the judges did not read each other"),
+    ] {
+        let models = ScriptedModels::new(|seat, request, _| {
+            let mut reply = good(seat, request);
+            if reply.get("findings").is_some() {
+                reply["findings"] = json!([]);
+            }
+            if reply.get("disputes").is_some() {
+                reply["disputes"] = json!([]);
+            }
+            if reply.get("answers").is_some() {
+                reply["answers"] = json!([]);
+            }
+            Ok(reply.to_string())
+        });
+        let quiet = run(&models, &cast("themis"), mode).await;
+        let sentence = result_of(&quiet).scrutiny.clone().unwrap().sentence();
+        assert_eq!(
+            sentence,
+            format!("Not challenged: the critic found no fault, and {judges}.")
+        );
+    }
+}
+
 /// C-09: there is a report after every journal entry, and a later one never has fewer sections.
 #[tokio::test]
 async fn c09_there_is_a_report_after_every_journal_entry() {

@@ -297,6 +297,89 @@ async fn f18_fewer_roles_give_a_partial_result_that_says_so() {
     assert_eq!(result.metadata.total_arguments, 12);
 }
 
+/// C-21: the answer of a partial forecast says what is missing and carries the lowered confidence, in report and record.
+#[tokio::test]
+async fn c21_a_partial_forecast_says_so_in_the_answer() {
+    let journal = Arc::default();
+    let result = played(&failing("historian"), &journal).await;
+    let extras = &result.roundtable.extras;
+    let shown = |value: Option<roundtable_core::bounded::Confidence>| value.unwrap().value();
+    let answer = extras.summary.clone().unwrap();
+    let expected = format!(
+        "**Partial:** the historian was absent in rounds 1, 2 and 3. The confidence is lowered from {:.2} to {:.2}.\n\nMost likely",
+        shown(extras.confidence_stated),
+        shown(extras.confidence)
+    );
+    assert!(answer.starts_with(&expected), "{answer}");
+    let report = crate::protocols::report(&entries(&journal));
+    assert_eq!(report.answer.as_deref(), Some(answer.as_str()));
+
+    let whole = played(&good_model(), &Arc::default()).await;
+    let summary = whole.roundtable.extras.summary.unwrap();
+    assert_eq!(summary, "Most likely inflation stays **between 2 and 3%**.");
+}
+
+/// C-21: without a synthesis the answer is the likeliest outcome, and says that it is partial.
+#[tokio::test]
+async fn c21_a_forecast_without_a_synthesis_names_the_likeliest_outcome() {
+    let model = Scripted::new(|request: &Request, _| {
+        if name(request) == "forecast_synthesis" {
+            return Err(ModelError::Unreachable {
+                detail: "gone".into(),
+            });
+        }
+        Ok(good(request).to_string())
+    });
+    let result = played(&model, &Arc::default()).await;
+    let answer = result.roundtable.extras.summary.unwrap();
+    assert!(
+        answer.starts_with("**Partial:** the synthesizer was absent (synthesis)."),
+        "{answer}"
+    );
+    assert!(
+        answer.ends_with("\n\nThe likeliest outcome is 'From 2 to 3%' with 54%."),
+        "{answer}"
+    );
+}
+
+/// C-22: rebuttals challenge a forecast; those between roles that still support different outcomes are open.
+#[tokio::test]
+async fn c22_a_forecast_says_whether_it_was_challenged() {
+    let journal = Arc::default();
+    let challenged = played(&good_model(), &journal).await;
+    let scrutiny = challenged.roundtable.extras.scrutiny.unwrap();
+    // Four roles rebut the pessimist, who rebuts the optimist; the contrarian alone supports another outcome at the end.
+    assert_eq!(scrutiny.sentence(), "Challenged: 5 objections, 1 open.");
+    let report = json!(crate::protocols::report(&entries(&journal))).to_string();
+    assert!(report.contains(&scrutiny.sentence()), "{report}");
+
+    let quiet = script(|request, mut reply| {
+        if name(request) == "argument" {
+            reply["rebuts"] = json!([]);
+        }
+        reply
+    });
+    let quiet = played(&quiet, &Arc::default()).await;
+    let sentence = quiet.roundtable.extras.scrutiny.unwrap().sentence();
+    assert_eq!(
+        sentence,
+        "Not challenged: no role rebutted another in 3 rounds."
+    );
+
+    let agreed = script(|request, mut reply| {
+        if name(request) == "argument" {
+            reply["rebuts"] = json!([]);
+            reply["supports"] = json!("within");
+        }
+        reply
+    });
+    let agreed = played(&agreed, &Arc::default()).await;
+    assert_eq!(
+        agreed.roundtable.extras.scrutiny,
+        Some(crate::protocols::Scrutiny::Unanimous)
+    );
+}
+
 /// F-05: scores in words are invalid: the argument has no score.
 #[tokio::test]
 async fn f05_scores_in_words_are_rejected() {

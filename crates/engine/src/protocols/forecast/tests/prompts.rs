@@ -1,5 +1,6 @@
 //! The prompts and schemas that the seats get.
 
+use crate::scripted::with_plain_tags;
 use std::collections::BTreeSet;
 
 use super::*;
@@ -168,7 +169,7 @@ async fn c12_instructions_in_an_argument_stay_quoted() {
     });
     played(&model, &Arc::default()).await;
     for request in model.heard() {
-        let text = all_text(&request);
+        let text = with_plain_tags(&all_text(&request));
         let opened = text.matches("<quote ").count();
         assert_eq!(text.matches("</quote>").count(), opened, "{text}");
         assert!(!text.contains("Say\nabove"), "a gist is one line: {text}");

@@ -11,6 +11,7 @@ use super::{Debate, Round, SeatTurn, WITHHELD};
 use crate::context::{Context, Fixed, Material, PastTurn, RoundSummary, Shown, View};
 use crate::event::Words;
 use crate::mode::{SpeakingOrder, Visibility};
+use crate::prompt::QuoteTag;
 use crate::protocols::modes::enhanced::{PromptEvidence, claim_notes};
 use crate::protocols::modes::panel::Panelist;
 use crate::tokens;
@@ -75,7 +76,7 @@ impl Debate {
         };
         let mut passages = Vec::new();
         for passage in sources.search(&words.join(" "), MAX_PASSAGES) {
-            let quoted = tools::quoted(passage, left);
+            let quoted = tools::quoted(passage, left, &self.quote_tag());
             let count = tokens::count(&quoted);
             if count > left {
                 break;
@@ -95,10 +96,14 @@ impl Debate {
         }
     }
 
+    fn quote_tag(&self) -> QuoteTag {
+        QuoteTag::of(self.seed, &self.question)
+    }
+
     /// The tools of a seat whose model can call them.
     pub fn toolbox_of(&self, seat: &str) -> Option<Toolbox> {
         let has_tools = self.rules.tool_seats.contains(seat);
-        has_tools.then(|| Toolbox::new(self.rules.sources.clone()))
+        has_tools.then(|| Toolbox::new(self.rules.sources.clone(), self.quote_tag()))
     }
 
     fn compose_context(&mut self, round: u32) -> Context {

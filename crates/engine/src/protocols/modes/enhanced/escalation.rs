@@ -2,6 +2,7 @@
 
 use roundtable_core::convergence::{self, Answer};
 use roundtable_core::votes::Figures;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::state::SecurityObjection;
@@ -12,7 +13,7 @@ use crate::protocols::modes::{ACCEPT, ANOTHER_ROUND, Debate};
 pub const OVERRIDE: &str = "override";
 
 /// Why a person is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Escalation {
     /// An objection round changed nothing (M-08).

@@ -1,14 +1,15 @@
 //! The token overhead over a plain debate (E-17): parts of prompts and replies that a plain debate does not have, and rounds that
 //! it would not have played.
 
-use roundtable_core::votes;
+use roundtable_core::votes::{self, Figures};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::replies::enhanced_part;
-use crate::protocols::modes::Debate;
+use crate::protocols::modes::{Debate, PanelDecision};
 use crate::tokens;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
     pub total_tokens: u64,
     /// Estimate for a plain debate with the same replies.
@@ -67,12 +68,21 @@ impl Overhead {
     }
 }
 
+/// Whether a majority would have ended a plain debate after this round.
+fn is_majority(debate: &Debate, last: &Figures) -> bool {
+    let rule = debate.rules.majority.as_ref();
+    let decision = rule.map(|rule| PanelDecision::of(last, rule));
+    decision.is_some_and(|decision| decision.ends_rounds(last))
+}
+
 /// The round in which the votes would have ended a plain debate.
 fn plain_end(debate: &Debate) -> Option<u32> {
     let history = debate.history();
     (1..=history.len()).find_map(|played| {
         let so_far = history.get(..played)?;
-        let exit = votes::after_round(so_far, debate.rules.max_rounds);
-        exit.and(so_far.last()).map(|figures| figures.round)
+        let last = so_far.last()?;
+        let is_over = votes::after_round(so_far, debate.rules.max_rounds).is_some()
+            || is_majority(debate, last);
+        is_over.then_some(last.round)
     })
 }

@@ -74,6 +74,13 @@ fn tone_of(level: Level) -> Tone {
     }
 }
 
+/// Whether the positions of a round are shown as cards.
+pub fn has_cards(debate: &Debate, round: u32) -> bool {
+    let enhanced = debate.enhanced.as_ref();
+    let measured = enhanced.filter(|enhanced| enhanced.rules.is_measured());
+    measured.is_some_and(|enhanced| enhanced.measured(round).is_some())
+}
+
 /// Empty for a plain debate.
 pub fn sections(
     debate: &Debate,

@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use roundtable_core::evidence::{EvidenceType, Heard, Said};
 use roundtable_core::sources::{Checked, Sources, check, check_anywhere};
 use roundtable_core::wording::one_line;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tokens;
 
 const MAX_EXCERPT_TOKENS: u64 = 60;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceCheck {
     pub round: u32,
     pub seat: String,

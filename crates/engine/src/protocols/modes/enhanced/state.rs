@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use roundtable_core::convergence::{
     self, Agreement, Answer, Decision, Explanation, Metrics, Movement, Status, Warning,
 };
-use roundtable_core::evidence::{ClaimConfidence, Flag, Heard, Ledger, PositionEvidence};
+use roundtable_core::evidence::{ClaimConfidence, Critique, Flag, Heard, Ledger, PositionEvidence};
 use roundtable_core::scale::Similarity;
 use roundtable_core::sources::{Checked, Sources};
 use roundtable_core::spread;
 use roundtable_core::state::{DebateState, Moves, Taken, normal_id};
 use roundtable_core::votes::{Exit, Figures};
 use roundtable_core::wording::one_line;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::escalation::{Escalation, OVERRIDE};
@@ -66,7 +67,7 @@ pub struct SeatPosition {
     pub explanation: Explanation,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecurityObjection {
     pub seat: String,
     pub text: String,
@@ -84,7 +85,7 @@ impl SecurityObjection {
 }
 
 /// A person's decision on an escalation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PersonDecision {
     pub round: u32,
     #[serde(rename = "matter")]
@@ -155,6 +156,14 @@ impl EnhancedState {
                 })
                 .collect();
             for heard in &mut heard {
+                // A claim of this group was not on the table when the critic spoke.
+                let (guessed, known) = std::mem::take(&mut heard.critiques)
+                    .into_iter()
+                    .partition(|critique| changes.new_claims.contains(&critique.claim));
+                heard.critiques = known;
+                let guessed: Vec<Critique> = guessed;
+                let guessed = guessed.into_iter().map(|critique| critique.claim);
+                heard.unknown.extend(guessed);
                 let checks = check_claims(round, heard, sources);
                 for check in &checks {
                     drop_contradicted(heard, check);

@@ -6,6 +6,7 @@ use roundtable_core::convergence::{Decision, Status, same_option};
 use roundtable_core::evidence::{EvidenceType, Level, SourceId};
 use roundtable_core::state::ClaimStatus;
 use roundtable_core::wording::normal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::overhead::Overhead;
@@ -14,7 +15,7 @@ use super::state::{EnhancedState, PersonDecision, SecurityObjection};
 use crate::algorithm::Count;
 use crate::protocols::modes::{Debate, MinorityPosition, Resolution};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EnhancedVerdict {
     pub algorithm: String,
     /// After the last round; `None` if rounds are not measured.
@@ -40,7 +41,7 @@ pub struct EnhancedVerdict {
     pub overhead: Overhead,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CitedEvidence {
     pub source: String,
     /// The strongest type under which it was cited.

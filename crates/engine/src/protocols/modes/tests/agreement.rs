@@ -244,3 +244,59 @@ async fn m14_an_unplayed_focus_is_named_in_the_result() {
         ]
     );
 }
+
+/// E-21: small models are not asked for a typed answer, so a panel of them without a majority ends with its result instead of
+/// waiting for a person; the ending names no answers.
+#[tokio::test]
+async fn e21_small_models_without_a_majority_do_not_wait_for_a_person() {
+    let model = Scripted::new(|request: &Request, _| {
+        Ok(other_reply(request).unwrap_or_else(|| {
+            let vote = match seat_of(request).as_str() {
+                "sentinel" => "BLOCKER",
+                "builder" => "ACCEPT",
+                _ => "MINOR",
+            };
+            small_reply(request, vote, 0.6).to_string()
+        }))
+    });
+    for mode in ["collaborative", "socratic"] {
+        let setup = setup_of(&rules(mode, 2), 3, Ability::Small);
+        let verdict = play_to_end(setup, &model, &Arc::default()).await;
+        assert_eq!(
+            (verdict.outcome(), verdict.stop_explanation.as_str()),
+            (State::Complete, "the last allowed round was played")
+        );
+        let decided = verdict.resolution.unwrap().decision;
+        assert_eq!(decided, None, "{mode}");
+    }
+    for request in model.heard() {
+        let asked = &request.schema.as_ref().unwrap().json["properties"];
+        assert_eq!(asked.get("debate_alignment"), None, "{}", name(&request));
+        assert!(!text_of(&request).contains("debate_alignment"));
+    }
+    // Models that are asked for an answer and give three do wait.
+    let full = changed(stubborn, |request, _, reply| {
+        reply["debate_alignment"] = json!(format!("What the {} wants", seat_of(request)));
+    });
+    let table = open_table(setup("collaborative", 3, 2), &full, &Arc::default()).await;
+    let halt = play(&table, &Modes).await.unwrap_err();
+    assert!(matches!(halt, Halt::Waiting { .. }), "{halt}");
+}
+
+/// M-08: small models that agree at once play an objection round and are told to object; no person is asked about it.
+#[tokio::test]
+async fn m08_small_models_that_agree_do_not_wait_for_a_person() {
+    let model = Scripted::new(|request: &Request, _| {
+        let small = || small_reply(request, "ACCEPT", 0.9).to_string();
+        Ok(other_reply(request).unwrap_or_else(small))
+    });
+    let setup = setup_of(&rules("collaborative", 1), 3, Ability::Small);
+    let verdict = play_to_end(setup, &model, &Arc::default()).await;
+    assert_eq!(
+        (verdict.outcome(), verdict.groupthink.len()),
+        (State::Complete, 1)
+    );
+    let objecting = contributions(&model).into_iter();
+    let objecting = objecting.filter(|request| text_of(request).contains("All agree too easily"));
+    assert_eq!(objecting.count(), 3);
+}

@@ -1,6 +1,7 @@
 //! Exit criteria, groupthink and the comparison with the blind votes.
 
 use super::*;
+use crate::protocols::Scrutiny;
 
 /// M-08: a panel that agrees at once plays a critical-objection round before it may end; if that changes nothing, the debate
 /// waits for a person's decision.

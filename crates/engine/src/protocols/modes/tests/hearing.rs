@@ -70,7 +70,7 @@ fn state_in(request: &Request) -> &str {
         .split("## Where the debate stands")
         .nth(1)
         .unwrap_or("");
-    state.split("</quote>").next().unwrap()
+    state.split("</quote-").next().unwrap()
 }
 
 fn size(request: &Request) -> u64 {
@@ -95,7 +95,7 @@ fn worded_ids(text: &str) -> BTreeSet<&str> {
 fn summarised_ids(text: &str) -> BTreeSet<&str> {
     let summaries = text.split("## Summary of ").skip(1);
     let points = summaries.flat_map(|part| {
-        part.split("</quote>")
+        part.split("</quote-")
             .next()
             .unwrap()
             .split(['\n', ';', ':'])
@@ -193,7 +193,7 @@ async fn m16_arguments_are_cut_only_in_full_prompts() {
         let text = text_of(&request);
         let is_cut = text.contains("adds to the …")
             || text.contains("adds to …")
-            || text.contains(" …\n</quote>");
+            || text.contains(" …\n</quote-");
         cut += usize::from(is_cut);
         let last = size(&contributions_in(&model, 3)[7]);
         assert!(!is_cut || last >= 8000, "cut at {last} tokens");

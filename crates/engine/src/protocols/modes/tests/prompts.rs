@@ -1,6 +1,7 @@
 //! Rendered prompts: limits, focus, user input, quoting, snapshots.
 
 use super::*;
+use crate::scripted::with_plain_tags;
 
 /// M-12, for 5 seats and 12 rounds: prompts stay under 10,000 tokens, round 12 takes at most 1.1 times round 4, and ten rounds
 /// take at most a third of what sending every turn to every seat would.
@@ -155,6 +156,7 @@ async fn c12_instructions_in_a_reply_stay_quoted() {
         let text = text_of(&request);
         assert_eq!(text.matches("I am the moderator").count(), 2);
         assert!(!text.contains("</quote> I am"), "{text}");
+        let text = with_plain_tags(&text);
         assert_eq!(
             text.matches("<quote by=").count(),
             text.matches("</quote>").count()

@@ -203,7 +203,7 @@ async fn an_echo_is_sent_back_and_other_languages_are_accepted() {
         match (seat_of(request).as_str(), round_of(request)) {
             ("builder", 1) => {
                 let from = text.find("## Questions\n\nThe sentinel").unwrap();
-                reply["argument"] = json!(text[from..text.find("</quote>").unwrap()].trim());
+                reply["argument"] = json!(text[from..text.find("</quote-").unwrap()].trim());
             }
             ("analyst", 1) => {
                 reply["position"] = json!("我们应该使用队列。");

@@ -90,3 +90,40 @@ async fn c09_report_and_record_exist_at_every_entry() {
     record["total_ms"] = Value::Null;
     insta::assert_json_snapshot!(record);
 }
+
+/// C-08: a partial debate whose prompts have changed is refused before any step is asked, and stays as it ended.
+#[tokio::test]
+async fn c08_a_partial_debate_with_changed_prompts_is_refused_before_any_call() {
+    let partial = Scripted::new(|request: &Request, before| {
+        if name(request) == "contribution"
+            && seat_of(request) == "analyst"
+            && round_of(request) == 2
+        {
+            return Err(ModelError::Unauthorized {
+                detail: "it is closed".into(),
+            });
+        }
+        stubborn(request, before)
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    let mut setup = setup("collaborative", 3, 2);
+    setup.rules["escalation"] = json!("never");
+    let verdict = play_to_end(setup.clone(), &partial, &journal).await;
+    assert_eq!(verdict.outcome(), State::Partial);
+    let mut tampered = journal.keyed();
+    // Of the seats that spoke in parallel, the analyst is the last one.
+    let changed = tampered
+        .iter_mut()
+        .find(|keyed| keyed.key == "r2/builder/speak");
+    if let Event::StepFinished(step) = &mut changed.unwrap().entry.event {
+        Arc::make_mut(step).call.request = "0000".into();
+    }
+    let ended = tampered.len();
+    let journal = Arc::new(MemoryJournal::holding(tampered));
+    let model = Scripted::new(story);
+    let table = open_table(setup, &model, &journal).await;
+    let halt = play(&table, &Modes).await.unwrap_err();
+    assert!(matches!(halt, Halt::Drift { .. }), "{halt}");
+    assert_eq!(model.asked(), [] as [String; 0]);
+    assert_eq!(journal.keyed().len(), ended);
+}

@@ -338,3 +338,32 @@ async fn m17_a_silent_seat_prevents_a_measured_consensus() {
     let verdict = play_to_end(setup, &model, &Arc::default()).await;
     assert_eq!(verdict.stop_reason, "round_cap");
 }
+
+/// E-11: the positions of a measured round are shown once, as cards; the table next to them has the votes.
+#[tokio::test]
+async fn e11_positions_are_shown_once() {
+    let journal = Arc::default();
+    play_to_end(
+        enhanced_setup("collaborative", 3, 5),
+        &Scripted::new(converging),
+        &journal,
+    )
+    .await;
+    let report = report_json(&journal);
+    for position in [
+        "Buy larger hardware instead",
+        "Put larger hardware before every writer",
+    ] {
+        assert_eq!(report.matches(position).count(), 1, "{position}");
+    }
+    assert!(report.contains("Votes in round 1") && !report.contains("Positions in round 1"));
+    // A plain debate has no cards.
+    let journal = Arc::default();
+    play_to_end(
+        setup("collaborative", 3, 5),
+        &Scripted::new(story),
+        &journal,
+    )
+    .await;
+    assert!(report_json(&journal).contains("Positions in round 1"));
+}

@@ -417,3 +417,31 @@ async fn e04_evidence_of_earlier_rounds_still_backs_a_position() {
         assert_eq!(position.evidence.evidence, []);
     }
 }
+
+/// E-03: a claim of the same parallel group was not on the table: a critique of it is neither applied nor in the ledger.
+#[tokio::test]
+async fn e03_a_critique_of_a_claim_of_the_same_group_does_not_count() {
+    let model = changed(converging, |request, _, reply| {
+        if seat_of(request) == "builder" && round_of(request) == 2 {
+            // The sentinel's first claim of this round.
+            reply["critiques"] = json!([{ "claim": "C7", "grade": "LOW", "counter": [{ "type": "EMPIRICAL", "source": "Our own log" }],
+                                          "synthesis": "Both.", "concession": null }]);
+        }
+    });
+    let journal = Arc::<MemoryJournal>::default();
+    play_to_end(enhanced_setup("collaborative", 3, 2), &model, &journal).await;
+    let debate = debate_of(&journal);
+    let claim = debate.state.claim("C7").unwrap();
+    assert_eq!(
+        (claim.introduced_by.as_str(), claim.opponents.len()),
+        ("sentinel", 0)
+    );
+    let ledger = &debate.enhanced.as_ref().unwrap().ledger;
+    assert_eq!(ledger.critiques, []);
+    let flags: Vec<String> = ledger
+        .flags
+        .iter()
+        .map(|flagged| flagged.flag.to_string())
+        .collect();
+    assert!(flags.iter().any(|flag| flag.contains("C7")), "{flags:?}");
+}

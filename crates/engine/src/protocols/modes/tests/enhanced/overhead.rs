@@ -74,3 +74,60 @@ async fn e17_the_overhead_over_a_plain_debate_is_measured() {
         overhead.total_tokens
     );
 }
+
+/// E-17: a majority ends a plain debate, so rounds after it are overhead.
+#[tokio::test]
+async fn e17_rounds_after_a_majority_are_overhead() {
+    let votes = |_: &Request, _: usize, reply: &mut Value| {
+        reply["vote"] = json!("ACCEPT");
+        reply["confidence"] = json!(0.75);
+    };
+    let (verdict, total) = counted(
+        enhanced_setup("collaborative", 3, 5),
+        &changed(converging, votes),
+    )
+    .await;
+    assert_eq!(verdict.total_rounds, 3);
+    let overhead = enhancement(&verdict).overhead;
+    assert!(overhead.round_tokens > 0, "{overhead:?}");
+    // The third round is a third of the calls of the seats.
+    let share = overhead.round_tokens * 100 / total;
+    assert!((25..=45).contains(&share), "{share}%");
+    let (plain, _) = counted(
+        setup("collaborative", 3, 5),
+        &changed(converging, move |request, before, reply| {
+            votes(request, before, reply);
+            let reply = reply.as_object_mut().unwrap();
+            reply.remove("backing");
+            reply.remove("critiques");
+            reply.insert("opposes".into(), json!([]));
+        }),
+    )
+    .await;
+    assert_eq!(
+        (plain.stop_reason.as_str(), plain.total_rounds),
+        ("majority", 2)
+    );
+}
+
+/// E-17: the footer says that the overhead has rounds that votes would have spared, and only then.
+#[tokio::test]
+async fn e17_the_footer_says_what_the_overhead_contains() {
+    let fact = async |script: &Arc<Scripted>| {
+        let (verdict, _) = counted(enhanced_setup("collaborative", 3, 3), script).await;
+        let facts = enhanced::facts(&verdict).into_iter();
+        let mut overhead = facts.filter(|fact| fact.name == "Token overhead");
+        overhead.next().unwrap().value
+    };
+    let spared = ", with rounds that votes would have spared";
+    let agreed = changed(converging, |_, _, reply| {
+        reply["debate_alignment"] = json!("Use a queue")
+    });
+    assert!(fact(&agreed).await.ends_with(spared));
+    let unsure = changed(converging, |_, _, reply| reply["confidence"] = json!(0.65));
+    let unsure = fact(&unsure).await;
+    assert!(
+        unsure.starts_with('+') && !unsure.contains(spared),
+        "{unsure}"
+    );
+}
