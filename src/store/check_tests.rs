@@ -328,7 +328,7 @@ async fn c10_a_byte_changed_in_the_file_is_found() {
             .map(|(at, _)| at)
             .collect()
     };
-    // The last of each belongs to one of the two debates.
+    // The last of each is in a row of one of the two debates; a protocol's name may be in an index, which the database checks.
     let texts = ["You doubt.", "\"too short\"", "\"answer\"", "dialectic"];
     let mut flips = 0;
     for text in texts {
@@ -341,9 +341,10 @@ async fn c10_a_byte_changed_in_the_file_is_found() {
             let found = faults(&store).await;
             let named = [sound, id].map(|id| format!("debate {id}: "));
             assert!(
-                found
-                    .iter()
-                    .any(|fault| named.iter().any(|named| fault.starts_with(named))),
+                found.iter().any(|fault| {
+                    let is_named = named.iter().any(|named| fault.starts_with(named));
+                    is_named || (text == "dialectic" && fault.contains("missing from index"))
+                }),
                 "{text} {bit}: {found:?}"
             );
             store.close().await;

@@ -119,7 +119,9 @@ async fn c10_a_newer_schema_is_used_only_if_it_supports_this_build() {
 }
 
 /// The statements with which version 0.1 leases a debate and appends to it, as it sends them.
-const OLD_LEASE: &str = "UPDATE debates SET epoch = epoch + 1 RETURNING epoch";
+const OLD_LEASE: &str = "UPDATE debates SET owner = 'old', epoch = epoch + 1 WHERE NOT EXISTS \
+     (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > \
+      CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)) RETURNING epoch";
 const OLD_APPEND: &str = "WITH given AS (
         SELECT * FROM json_to_recordset(CAST($1 AS json)) AS given(
             id text, epoch bigint, updated_at bigint, state text, ended_at bigint, generation bigint, rating bigint,
@@ -169,7 +171,13 @@ async fn b04_workers_of_two_versions_share_a_migrated_database() {
     let fenced_later = lease.journal();
     drop(lease);
 
-    let epoch: i64 = old.fetch_one(OLD_LEASE).await.unwrap().get("epoch");
+    // The debate is released in the background.
+    let epoch: i64 = loop {
+        if let Some(row) = old.fetch_optional(OLD_LEASE).await.unwrap() {
+            break row.get("epoch");
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
     let refused = fenced_later.append(vec![step(3)]).await;
     assert_eq!(
         refused,
