@@ -14,6 +14,7 @@ use crate::config::{Config, Environment, ModelName, Secret};
 use crate::embedded::{self, Local, Report};
 use crate::embedding_cache::CachedEmbedder;
 use crate::failure::Failure;
+use crate::forecast_history::ForecastHistory;
 use crate::models::ModelRegistry;
 use crate::store::{Address, Store};
 
@@ -29,6 +30,7 @@ pub(crate) struct AppContext {
     /// One per name, so that each embedding cache is loaded once.
     embedders: Mutex<HashMap<ModelName, Arc<dyn Embedder>>>,
     scales: Mutex<HashMap<String, Scale>>,
+    pub forecasts: ForecastHistory,
 }
 
 impl AppContext {
@@ -61,6 +63,7 @@ impl AppContext {
             library: OnceLock::new(),
             embedders: Mutex::default(),
             scales: Mutex::default(),
+            forecasts: ForecastHistory::default(),
         })
     }
 
@@ -110,10 +113,13 @@ impl AppContext {
         }
         let embedder = self.models.embedder(name)?;
         let embedder: Arc<dyn Embedder> = match &self.environment.folders {
-            Some(folders) => Arc::new(CachedEmbedder::new(
-                embedder,
-                &folders.cache.join("embeddings"),
-            )),
+            Some(folders) => {
+                let folder = folders.cache.join("embeddings");
+                let library = self.library()?;
+                let templates = library.all().iter();
+                let texts = templates.flat_map(|entry| entry.template.embedded_texts());
+                Arc::new(CachedEmbedder::new(embedder, &folder, texts))
+            }
             None => embedder,
         };
         let mut known = lock(&self.embedders);

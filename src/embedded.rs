@@ -163,7 +163,9 @@ mod with_model {
                 .filter(|path| name == "auto" || file_stem(path) == name);
             let candidates = match own_file {
                 Some(_) => Vec::new(),
-                None => models_named(name)?,
+                // A client learns only that the server does not have it.
+                None => models_named(name)
+                    .map_err(|error| self.admission.check_missing(name).err().unwrap_or(error))?,
             };
             let requested = Requested {
                 admission: self.admission.clone(),

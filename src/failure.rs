@@ -75,7 +75,7 @@ impl Failure {
         }
     }
 
-    /// For a store that is full, locked or unavailable; the request itself is valid.
+    /// For a store that is full, locked or unavailable, and a debate that another process holds; the request itself is valid.
     fn passing(message: impl Into<String>) -> Self {
         Self {
             outlook: Outlook::Passing,
@@ -180,10 +180,10 @@ impl From<PricesError> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        if error.is_transient() {
-            Self::passing(error.to_string())
-        } else {
-            Self::other(error.to_string())
+        match error {
+            StoreError::Older { .. } => Self::usage(error.to_string()),
+            _ if error.is_transient() => Self::passing(error.to_string()),
+            _ => Self::other(error.to_string()),
         }
     }
 }
@@ -205,7 +205,8 @@ impl From<LeaseError> for Failure {
     fn from(error: LeaseError) -> Self {
         match error {
             LeaseError::Store(error) => error.into(),
-            LeaseError::Held { .. } | LeaseError::NotFound { .. } => Self::other(error.to_string()),
+            LeaseError::Held { .. } => Self::passing(error.to_string()),
+            LeaseError::NotFound { .. } => Self::other(error.to_string()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use roundtable_engine::protocols::forecast::{Calibration, calibration_report};
 
-use crate::{clock, export, forecast_history};
+use crate::{clock, export};
 
 use super::display::summary;
 use super::output;
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
     let now = clock::now();
     let store = app.store().await?;
-    let scored = forecast_history::scored_debates(&store, now).await?;
+    let scored = app.forecasts.scored(&store, now).await?;
     store.close().await;
     let calibration = Calibration::of(scored, now);
     let report = calibration_report(&calibration);

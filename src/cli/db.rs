@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::format::counted;
-use crate::store::{Address, Content, CopyError, Keep, LeaseError, Store};
+use crate::store::{Address, Content, CopyError, Deleted, Keep, Store, StoreError};
 
 use super::output;
 use super::rm::confirmed;
@@ -29,14 +29,21 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Migrate the store to this version's schema, as every command does on its own
+    /// Migrate the store to this version's schema. A data folder is migrated by every command, a PostgreSQL database only
+    /// by this one
     #[command(
         after_help = "Example:\n  roundtable db migrate --database postgres://localhost/debates"
     )]
     Migrate,
-    /// Read all data and report errors
-    #[command(after_help = "Example:\n  roundtable db check")]
-    Check,
+    /// Read all data, verify all checksums and report errors
+    #[command(
+        after_help = "Example:\n  roundtable db check\n\nEvery journal entry has a checksum that covers the entry before it, so a changed, removed, inserted or reordered entry is found. With --json, the hash of every table is included: equal stores have equal hashes."
+    )]
+    Check {
+        /// First add a checksum to entries of earlier versions, which have none. They are taken as they are
+        #[arg(long)]
+        add_checksums: bool,
+    },
     /// Copy everything to an empty store, then compare row counts and hashes
     #[command(
         after_help = "Example:\n  roundtable db copy ~/.local/share/roundtable postgres://localhost/debates\n\nThe copy is a snapshot from the start of the command: stop servers and workers first, and point them to the new store afterwards."
@@ -49,7 +56,7 @@ enum Command {
         #[arg(value_name = "TO")]
         target: String,
     },
-    /// Delete debates that have not changed for a given time
+    /// Delete debates that have not changed for a given time, and return their disk space
     #[command(
         after_help = "Example:\n  roundtable db prune --older-than 90d --keep-rated --dry-run"
     )]
@@ -77,7 +84,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
     let as_json = args.json;
     match args.command {
         Command::Migrate => migrate(app, as_json).await,
-        Command::Check => check(app, as_json).await,
+        Command::Check { add_checksums } => check(app, add_checksums, as_json).await,
         Command::Copy { source, target } => copy(&source, &target, as_json).await,
         Command::Prune {
             older_than,
@@ -105,7 +112,7 @@ pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failur
 }
 
 async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
-    let store = app.store().await?;
+    let store = Store::migrate(app.address()?).await?;
     store.set_up_queue().await?;
     let version = store.version().await?;
     let place = store.location();
@@ -118,8 +125,16 @@ async fn migrate(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn check(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
+async fn check(app: &AppContext, add_checksums: bool, as_json: bool) -> Result<ExitCode, Failure> {
     let store = app.store().await?;
+    if add_checksums {
+        let done = store.add_checksums().await?;
+        let sealed = counted(done.sealed.len(), "debate");
+        output::note(&format!("Added checksums to {sealed}."));
+        for id in done.skipped {
+            output::note(&format!("Skipped {id}: it is running, or has errors."));
+        }
+    }
     let report = store.check().await?;
     let place = store.location();
     store.close().await;
@@ -132,6 +147,13 @@ async fn check(app: &AppContext, as_json: bool) -> Result<ExitCode, Failure> {
         output::line(&format!(
             "{place}: {debates} with {entries} journal entr{ending}."
         ));
+        if report.without_checksum > 0 {
+            output::line(&format!(
+                "{} of them have no checksum, because an earlier version wrote them. `roundtable db check --add-checksums` \
+                 adds it.",
+                report.without_checksum
+            ));
+        }
         for fault in &report.faults {
             output::line(&format!(
                 "{} {}",
@@ -233,28 +255,30 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
             Consent::Given => true,
             Consent::Ask => confirmed(old.len())?,
         };
-    let (mut deleted, mut in_use) = (Vec::new(), Vec::new());
-    if is_confirmed {
-        for (id, _) in &old {
-            match store.delete(*id).await {
-                Ok(()) => deleted.push(*id),
-                // Another process deleted it first.
-                Err(LeaseError::NotFound { .. }) => {}
-                Err(LeaseError::Held { .. }) => in_use.push(*id),
-                Err(LeaseError::Store(error)) => return Err(error.into()),
-            }
-        }
-    }
+    let found: Vec<_> = old.iter().map(|(id, _)| *id).collect();
+    let Deleted { deleted, in_use } = if is_confirmed {
+        store.delete_all(&found).await?
+    } else {
+        Deleted::default()
+    };
+    let freed = if deleted.is_empty() {
+        None
+    } else {
+        Some(store.compact().await)
+    };
     store.close().await;
     if as_json {
-        let found: Vec<_> = old.iter().map(|(id, _)| id).collect();
         output::json(&json!({
             "older_than": clock::stamp(pruning.cutoff), "found": found, "deleted": deleted, "in_use": in_use,
+            "freed_bytes": freed.and_then(Result::ok).flatten(),
         }))?;
     } else if is_confirmed {
         output::note(&format!("Deleted {}.", counted(deleted.len(), "debate")));
         for id in in_use {
             output::note(&format!("Kept {id}: it is running."));
+        }
+        if let Some(freed) = freed {
+            output::note(&freed_space(freed));
         }
     } else if pruning.consent == Consent::DryRun {
         output::note(&format!("Would delete {}.", counted(old.len(), "debate")));
@@ -262,4 +286,14 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
         output::note("Nothing deleted.");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn freed_space(freed: Result<Option<u64>, StoreError>) -> String {
+    match freed {
+        Ok(Some(bytes)) => format!("The file is {} bytes smaller.", output::grouped(bytes)),
+        Ok(None) => "PostgreSQL reuses the space after its next autovacuum. VACUUM FULL journal returns it to the system; \
+             debates wait while it runs."
+            .to_owned(),
+        Err(error) => format!("The file keeps its size, and the space is reused: {error}"),
+    }
 }

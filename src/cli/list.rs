@@ -6,7 +6,7 @@ use roundtable_engine::data::closest;
 use roundtable_engine::event::State;
 
 use crate::clock;
-use crate::store::{DebateRow, Filter};
+use crate::store::{DebateRow, Filter, MAX_COUNTED, MAX_SEARCH_CHARS};
 
 use super::output::{self, short_id};
 use crate::app_context::AppContext;
@@ -37,6 +37,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(app: &AppContext, args: Args) -> Result<ExitCode, Failure> {
+    let search = args.search.as_deref().unwrap_or_default();
+    if search.chars().nth(MAX_SEARCH_CHARS).is_some() {
+        let message = format!("invalid --search: it is limited to {MAX_SEARCH_CHARS} characters");
+        return Err(Failure::usage(message));
+    }
     let filter = Filter {
         state: args.state.as_deref().map(parse_state).transpose()?,
         protocol: args.protocol,
@@ -90,9 +95,10 @@ fn print(debates: &[DebateRow], filter: &Filter, total: u64) {
         output::line(&format!("{}{question}", line(row)));
     }
     let last = filter.offset + debates.len() as u64;
+    let more = if total < MAX_COUNTED { "" } else { " or more" };
     if total > last {
         output::note(&format!(
-            "Showing {} of {}; for more: --offset {last}",
+            "Showing {} of {}{more}; for more: --offset {last}",
             debates.len(),
             output::grouped(total)
         ));

@@ -60,8 +60,24 @@ pub(crate) struct UpcomingRound {
     pub summary: String,
 }
 
+/// Whether the turns of a round are rendered: their Markdown is most of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turns {
+    Rendered,
+    Omitted,
+}
+
 impl Debate {
     pub(crate) fn new(transcript: &Transcript, report: &Report) -> Self {
+        Self::with(transcript, report, Turns::Rendered)
+    }
+
+    /// For pages that show no turns.
+    pub(crate) fn without_turns(transcript: &Transcript, report: &Report) -> Self {
+        Self::with(transcript, report, Turns::Omitted)
+    }
+
+    fn with(transcript: &Transcript, report: &Report, turns: Turns) -> Self {
         let roles = Roles::of(transcript);
         let headline = short(&transcript.question, MAX_HEADLINE);
         let is_whole = headline == one_line(&transcript.question);
@@ -83,7 +99,8 @@ impl Debate {
             rounds: rounds
                 .map(|(index, round)| {
                     let is_current = index == last && !transcript.is_over();
-                    RoundView::new(round, if is_current { "current" } else { "done" }, &roles)
+                    let progress = if is_current { "current" } else { "done" };
+                    RoundView::new(round, progress, &roles, turns)
                 })
                 .collect(),
             upcoming: upcoming(transcript),
@@ -98,12 +115,16 @@ impl Debate {
 }
 
 impl RoundView {
-    fn new(round: &Round, progress: &'static str, roles: &Roles) -> Self {
+    fn new(round: &Round, progress: &'static str, roles: &Roles, turns: Turns) -> Self {
         let summary = if round.turns.is_empty() {
             String::new()
         } else {
             let turns = counted(round.turns.len(), "turn");
             format!("{turns} · {}", duration(round.busy_ms))
+        };
+        let items = match turns {
+            Turns::Rendered => round.items(),
+            Turns::Omitted => Vec::new(),
         };
         Self {
             key: round.key.clone(),
@@ -112,8 +133,7 @@ impl RoundView {
             focus: round.focus.clone(),
             summary,
             progress,
-            turns: round
-                .items()
+            turns: items
                 .into_iter()
                 .map(|item| match item {
                     Item::Turn(item) => turn(item, roles),

@@ -3,6 +3,7 @@
 //! The stream is pulled by the connection, so a slow client needs no buffer: events that it has not read yet stay in the
 //! journal or in the live state of the debate.
 
+use std::borrow::Borrow;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
-use roundtable_engine::event::State as RowState;
+use roundtable_engine::event::{Entry, State as RowState};
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -28,6 +29,7 @@ use super::problem::Problem;
 use super::reader::{Cursor, Frame, InvalidEventId, Reader};
 use super::rest::find;
 use super::streams::StreamGuard;
+use super::tail::Tail;
 use crate::store::{DebateRow, StoreError};
 
 /// Text is batched for this long before it is sent.
@@ -38,8 +40,6 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE: &[u8] = b": keep-alive\n";
 /// Part of the first event: as a message of its own it would be an empty one for some clients.
 const RETRY: &str = "retry: 1000\n";
-/// How often the journal of a debate that another process runs is polled.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
 pub(super) struct StreamQuery {
@@ -57,7 +57,12 @@ pub(super) async fn stream(
     let row = find(&app, &id).await?;
     let guard = StreamGuard::open(&app, &caller, credential, row.id)?;
     let cursor = cursor(&headers, query.after.as_deref())?;
-    let past = app.store.entries(row.id).await?;
+    // A reader from the beginning gets the whole journal as events, so it needs nothing from before.
+    let past = if cursor.is_start() {
+        Vec::new()
+    } else {
+        app.store.entries(row.id).await?
+    };
     let reader = Reader::resuming(cursor, &past);
     let has_more = past.last().is_some_and(|last| last.seq > reader.seq());
     if reader.has_ended() && !has_more && !is_active(&row) && !app.scheduler.has(row.id) {
@@ -65,12 +70,10 @@ pub(super) async fn stream(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let subscription = Subscription {
-        scheduler_changes: app.scheduler.changes(),
-        remote_changes: app.scheduler.notifiers().subscribe(row.id),
         app,
         id: row.id,
         reader,
-        feed: None,
+        source: Source::Unknown,
         is_first: true,
         needs_retry: true,
         sent_at: Instant::now(),
@@ -122,13 +125,19 @@ struct Subscription {
     app: Arc<App>,
     id: Uuid,
     reader: Reader,
-    feed: Option<(Arc<Feed>, watch::Receiver<()>)>,
-    scheduler_changes: watch::Receiver<u64>,
-    /// Changes when another process may have written entries.
-    remote_changes: watch::Receiver<()>,
+    source: Source,
     is_first: bool,
     needs_retry: bool,
     sent_at: Instant,
+}
+
+/// Where the events of a debate come from, with a receiver that changes when there may be new ones.
+enum Source {
+    Unknown,
+    /// This process runs it.
+    Feed(Arc<Feed>, watch::Receiver<()>),
+    /// Another process runs it, or none.
+    Tail(Arc<Tail>, watch::Receiver<()>),
 }
 
 impl Subscription {
@@ -141,10 +150,8 @@ impl Subscription {
             return Some(Bytes::from_static(KEEP_ALIVE));
         }
         loop {
-            self.scheduler_changes.mark_unchanged();
-            self.remote_changes.mark_unchanged();
             // A store error ends the stream; the client reconnects with its last id.
-            for frame in self.collect().await.ok()? {
+            for frame in self.collect().await? {
                 if std::mem::take(&mut self.needs_retry) {
                     out.push_str(RETRY);
                 }
@@ -172,7 +179,6 @@ impl Subscription {
         tokio::select! {
             biased;
             () = closing.cancelled() => return None,
-            // Before `change`, which polls every second and would always win.
             () = tokio::time::sleep_until(keep_alive) => return Some(false),
             () = self.change() => {}
         }
@@ -194,67 +200,90 @@ impl Subscription {
 
     /// Waits until there may be new events.
     async fn change(&mut self) {
-        if let Some((_, changed)) = &mut self.feed {
-            // Also changes when the debate leaves the scheduler.
-            if changed.changed().await.is_err() {
-                self.feed = None;
+        match &mut self.source {
+            Source::Unknown => {}
+            // Also changes when the debate enters or leaves the scheduler.
+            Source::Feed(_, changed) | Source::Tail(_, changed) => {
+                if changed.changed().await.is_err() {
+                    self.source = Source::Unknown;
+                }
             }
-            return;
-        }
-        tokio::select! {
-            _ = self.scheduler_changes.changed() => {}
-            _ = self.remote_changes.changed() => {}
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 
-    /// All available events after the reader's position.
-    async fn collect(&mut self) -> Result<Vec<Frame>, StoreError> {
-        self.attach();
+    /// All available events after the reader's position; `None` if the stream is over.
+    async fn collect(&mut self) -> Option<Vec<Frame>> {
         let mut frames = Vec::new();
-        let Some((feed, changed)) = &mut self.feed else {
-            self.read_journal(&mut frames).await?;
-            return Ok(frames);
-        };
-        changed.mark_unchanged();
-        let feed = Arc::clone(feed);
-        // Repeats if entries are no longer in memory after the journal was read. In practice at most twice.
-        loop {
-            let caught_up = self.reader.catch_up(&feed.lock());
-            if let Some(caught_up) = caught_up {
-                frames.extend(caught_up);
-                return Ok(frames);
-            }
-            self.read_journal(&mut frames).await?;
+        while !self.is_attached() {
+            self.attach(&mut frames).await.ok()?;
         }
+        match &mut self.source {
+            Source::Unknown => {}
+            Source::Feed(feed, changed) => {
+                changed.mark_unchanged();
+                let feed = Arc::clone(feed);
+                // Repeats if entries are no longer in memory after the journal was read. In practice at most twice.
+                loop {
+                    let caught_up = self.reader.catch_up(&feed.lock());
+                    if let Some(caught_up) = caught_up {
+                        frames.extend(caught_up);
+                        break;
+                    }
+                    self.read_journal(&mut frames).await.ok()?;
+                }
+            }
+            Source::Tail(tail, changed) => {
+                changed.mark_unchanged();
+                let tail = Arc::clone(tail);
+                match tail.entries_after(self.reader.seq()) {
+                    Some(entries) => self.receive(&entries, &mut frames),
+                    None => self.read_journal(&mut frames).await.ok()?,
+                }
+                if frames.is_empty() && tail.is_closed() {
+                    return None;
+                }
+            }
+        }
+        Some(frames)
     }
 
     async fn read_journal(&mut self, frames: &mut Vec<Frame>) -> Result<(), StoreError> {
         let after = self.reader.seq();
         let entries = self.app.store.entries_after(self.id, after).await?;
-        self.reader
-            .withhold(entries.iter().map(|entry| &entry.event));
-        for entry in entries {
-            frames.extend(self.reader.entry(entry.seq, &entry.event));
-        }
+        self.receive(&entries, frames);
         Ok(())
     }
 
-    /// Subscribes to the debate's current feed, if this process runs it.
-    fn attach(&mut self) {
-        let now = self.app.scheduler.feed(self.id);
-        let is_same = match (&self.feed, &now) {
-            (Some((old, _)), Some(new)) => Arc::ptr_eq(old, new),
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same {
-            self.reader.mark_unverified();
-            self.feed = now.map(|feed| {
-                let changed = feed.subscribe();
-                (feed, changed)
-            });
+    fn receive<E: Borrow<Entry>>(&mut self, entries: &[E], frames: &mut Vec<Frame>) {
+        let events = entries.iter().map(|entry| &entry.borrow().event);
+        self.reader.withhold(events);
+        for entry in entries.iter().map(Borrow::borrow) {
+            frames.extend(self.reader.entry(entry.seq, &entry.event));
         }
+    }
+
+    fn is_attached(&self) -> bool {
+        match (self.app.scheduler.feed(self.id), &self.source) {
+            (Some(feed), Source::Feed(current, _)) => Arc::ptr_eq(&feed, current),
+            (None, Source::Tail(..)) => true,
+            _ => false,
+        }
+    }
+
+    /// Subscribes to the debate's feed if this process runs it, otherwise to the tail of its journal.
+    async fn attach(&mut self, frames: &mut Vec<Frame>) -> Result<(), StoreError> {
+        self.reader.mark_unverified();
+        if let Some(feed) = self.app.scheduler.feed(self.id) {
+            let changed = feed.subscribe();
+            self.source = Source::Feed(feed, changed);
+            return Ok(());
+        }
+        // The tail has only what is read from now on.
+        self.read_journal(frames).await?;
+        let scheduler = &self.app.scheduler;
+        let (tail, changed) = scheduler.follow(self.id, self.reader.seq());
+        self.source = Source::Tail(tail, changed);
+        Ok(())
     }
 }
 

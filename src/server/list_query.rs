@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::problem::Problem;
 use crate::failure::Fault;
-use crate::store::{DebateRow, Filter, ListPosition};
+use crate::store::{DebateRow, Filter, ListPosition, MAX_SEARCH_CHARS};
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 500;
@@ -31,6 +31,9 @@ impl ListQuery {
     pub(super) fn filter(self) -> Result<Filter, Problem> {
         let mut faults = Vec::new();
         let mut wrong = |at: &str, message: String| faults.push(Fault::new(at, message));
+        if let Some(message) = self.search.as_deref().and_then(search_fault) {
+            wrong("search", message);
+        }
         let state = self.state.and_then(|name| {
             let known = DebateState::ALL.into_iter();
             let found = known.clone().find(|state| state.name() == name);
@@ -83,6 +86,12 @@ impl ListQuery {
             offset: 0,
         })
     }
+}
+
+/// What is wrong with a text to search for.
+pub(super) fn search_fault(text: &str) -> Option<String> {
+    let is_too_long = text.chars().nth(MAX_SEARCH_CHARS).is_some();
+    is_too_long.then(|| format!("search is limited to {MAX_SEARCH_CHARS} characters"))
 }
 
 fn parse_time(text: &str) -> Option<u64> {

@@ -24,6 +24,7 @@ mod rest;
 mod scheduler;
 mod sign_in;
 mod streams;
+mod tail;
 mod test_calls;
 pub(crate) mod tokens;
 pub(crate) mod web;
@@ -179,14 +180,8 @@ pub(crate) async fn serve(
     }
     announce(&format!("Listening on http://{address}"));
     scheduler.tasks().spawn(record_uses(Arc::clone(&app)));
-    if store.is_shared() {
-        scheduler.join_cluster();
-    } else {
-        let resumed = scheduler.resume_interrupted().await?;
-        if resumed > 0 {
-            log::note(&format!("resumed {resumed} interrupted debates"));
-        }
-    }
+    scheduler.join_cluster();
+    scheduler.recover_abandoned();
     let router = router(app);
     tokio::select! {
         () = accept(&listener, &router, &scheduler, max_connections) => {}

@@ -25,6 +25,7 @@ use super::problem::ProblemBody;
 use super::requests::{DecisionRequest, InputRequest, NewDebate, RatingRequest, ResumeRequest};
 use super::rest::{DebateDetail, DebateList, DebateStatus, InputReceipt};
 use crate::export::Format;
+use crate::store::MAX_SEARCH_CHARS;
 
 const JSON: &str = "application/json";
 const DEBATE: &str = "/api/v1/debates/{id}";
@@ -135,7 +136,6 @@ fn create(schemas: &mut Schemas) -> Operation {
 
 fn list(schemas: &mut Schemas) -> Operation {
     let states = State::ALL.map(State::name);
-    let text = json!({ "type": "string" });
     Operation {
         parameters: vec![
             query(
@@ -150,8 +150,8 @@ fn list(schemas: &mut Schemas) -> Operation {
             ),
             query(
                 "search",
-                "Only debates with this text in the question.",
-                &text,
+                "Only debates with this text in the first 10,000 characters of the question.",
+                &json!({ "type": "string", "maxLength": MAX_SEARCH_CHARS }),
             ),
             query(
                 "since",

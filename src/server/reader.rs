@@ -25,6 +25,13 @@ pub(super) struct Cursor {
     turns: BTreeMap<String, PartialTurn>,
 }
 
+impl Cursor {
+    /// Whether nothing was received yet.
+    pub(super) fn is_start(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The received part of a turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct PartialTurn {
@@ -306,7 +313,7 @@ impl Reader {
         } else {
             self.begin_turn(turn);
             if let Some(begun) = self.cursor.turns.get_mut(&turn.step) {
-                begun.voided = part.voided + 1;
+                begun.voided = part.voided.saturating_add(1);
             }
             frames.extend(self.wrap(&turn.restarted()));
             &turn.text

@@ -26,9 +26,9 @@ use super::problem::Problem;
 use super::requests::{DebateRequest, ResolutionRequest, Sent};
 use super::rest;
 use super::web::{self, calibration_page};
+use crate::clock;
 use crate::setup::DebateSpec;
 use crate::store::{self, DebateRow, Resolution};
-use crate::{clock, forecast_history};
 
 /// Seconds until the client should poll again.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("2");
@@ -172,14 +172,14 @@ pub(super) async fn resolve(
     }
     let by = by.or_else(|| caller.and_then(|caller| caller.name.clone()));
     let resolving = Resolution { outcome, by };
-    app.store.resolve(row.id, resolving, clock::now()).await?;
+    app.scheduler.resolve(row.id, resolving).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The accuracy of resolved forecasts.
 pub(super) async fn calibration(State(app): State<Arc<App>>) -> Result<Json<Calibration>, Problem> {
     let now = clock::now();
-    let scored = forecast_history::scored_debates(&app.store, now).await?;
+    let scored = app.context.forecasts.scored(&app.store, now).await?;
     Ok(Json(Calibration::of(scored, now)))
 }
 
@@ -189,7 +189,7 @@ pub(super) async fn page(
     caller: Option<Extension<Caller>>,
 ) -> Result<Html<String>, Problem> {
     let now = clock::now();
-    let scored = forecast_history::scored_debates(&app.store, now).await?;
+    let scored = app.context.forecasts.scored(&app.store, now).await?;
     let report = calibration_report(&Calibration::of(scored, now));
     let frame = web::frame("calibration", caller.as_deref());
     Ok(Html(calibration_page(&report, frame)))

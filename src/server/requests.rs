@@ -382,6 +382,11 @@ impl<T: Content> FromRequest<Arc<App>> for Sent<T> {
     }
 }
 
+/// Checks the fields of a form like the body of the same request to the API.
+pub(crate) fn checked_form<T: Content + Serialize>(content: &T) -> Result<T, Problem> {
+    checked(json!(content))
+}
+
 /// A body of this length is parsed in a few milliseconds.
 const MAX_INLINE_BYTES: usize = 64 * 1024;
 

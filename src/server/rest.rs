@@ -70,8 +70,9 @@ pub(super) struct DebateDetail {
 /// A page of a listing.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DebateList {
+    /// The debates, with the first 500 characters of each question.
     debates: Vec<DebateRow>,
-    /// The number of debates on all pages.
+    /// The number of debates on all pages. Counting stops at 10,000.
     total: u64,
     /// The `cursor` of the next page; null on the last page.
     next: Option<String>,
@@ -256,9 +257,7 @@ pub(super) async fn rating(
     let row = find(&app, &id).await?;
     let RatingRequest { rating, comment } = sent.content;
     let rating = valid_rating(Some(rating))?;
-    app.store
-        .rate(row.id, rating, comment, clock::now())
-        .await?;
+    app.scheduler.rate(row.id, rating, comment).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -307,14 +306,7 @@ pub(super) async fn delete(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let row = find(&app, &id).await?;
-    if app.scheduler.has(row.id) {
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
-            "wrong-state",
-            "the debate is running; cancel it first",
-        ));
-    }
-    app.store.delete(row.id).await?;
+    app.scheduler.delete(row.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

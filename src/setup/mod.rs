@@ -31,8 +31,8 @@ use crate::app_context::AppContext;
 use crate::clock::{self, SystemClock};
 use crate::embedded::Report;
 use crate::failure::{Failure, Fault};
+use crate::learning;
 use crate::store::Store;
-use crate::{forecast_history, learning};
 pub(crate) use seating::{no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
@@ -213,7 +213,7 @@ async fn context<'a>(
 ) -> Result<Context<'a>, Failure> {
     let now = clock::now();
     let history = if protocol.needs().history {
-        forecast_history::history(store, now).await?
+        app.forecasts.observations(store, now).await?
     } else {
         Vec::new()
     };

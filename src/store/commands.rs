@@ -1,4 +1,8 @@
 //! Commands that a server sends to the process that runs a debate, and their outcomes. Stored in the table `orders`.
+//!
+//! A command expires when its sender stops waiting. It is then not executed, even if the sender could not withdraw it.
+
+use std::time::Duration;
 
 use roundtable_engine::event::State;
 use serde::{Deserialize, Serialize};
@@ -6,10 +10,14 @@ use sqlx::Row;
 use sqlx::any::AnyRow;
 use uuid::Uuid;
 
+use super::dialect::server_now;
 use super::errors::{Failure, StoreError};
 use super::location::Location;
 use super::row::parse_id;
-use super::{Store, to_json};
+use super::{Store, signed, to_json};
+
+/// How long a command may wait to be executed.
+pub(crate) const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,19 +45,32 @@ pub(crate) struct PendingCommand {
 }
 
 impl Store {
+    /// Only on a server. Also deletes expired commands.
     pub(crate) async fn send_command(
         &self,
         debate: Uuid,
         command: &Command,
     ) -> Result<Uuid, StoreError> {
         let id = Uuid::new_v4();
+        let timeout = u64::try_from(COMMAND_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
         let inserted = async {
-            sqlx::query("INSERT INTO orders (id, debate_id, wish) VALUES ($1, $2, $3)")
-                .bind(id.to_string())
-                .bind(debate.to_string())
-                .bind(to_json(command)?)
-                .execute(&self.reader)
-                .await?;
+            sqlx::query(concat!(
+                "DELETE FROM orders WHERE expires_at < ",
+                server_now!()
+            ))
+            .execute(&self.reader)
+            .await?;
+            sqlx::query(concat!(
+                "INSERT INTO orders (id, debate_id, wish, expires_at) VALUES ($1, $2, $3, ",
+                server_now!(),
+                " + $4)"
+            ))
+            .bind(id.to_string())
+            .bind(debate.to_string())
+            .bind(to_json(command)?)
+            .bind(signed(timeout))
+            .execute(&self.reader)
+            .await?;
             Ok(())
         };
         self.run(inserted).await?;
@@ -83,11 +104,13 @@ impl Store {
             return Ok(Vec::new());
         };
         let owner = self.run(server.ownership.owner()).await?;
-        let query = sqlx::query(
+        let query = sqlx::query(concat!(
             "UPDATE orders SET answer = '' FROM debates \
              WHERE orders.answer IS NULL AND debates.id = orders.debate_id AND debates.owner = $1 \
-             RETURNING orders.id, orders.debate_id, orders.wish",
-        )
+             AND orders.expires_at > ",
+            server_now!(),
+            " RETURNING orders.id, orders.debate_id, orders.wish"
+        ))
         .bind(owner.id().to_owned());
         let read = |row: &AnyRow| {
             Ok(PendingCommand {

@@ -11,12 +11,14 @@ pub(super) enum Dialect {
 impl Dialect {
     /// The settings of every connection.
     ///
-    /// `SQLite`: synchronous = FULL, so that a committed entry survives a power cut. `PostgreSQL`: turns `synchronous_commit`
+    /// `SQLite`: synchronous = FULL, so that a committed entry survives a power cut; `secure_delete`, so that deleted text is
+    /// overwritten. `PostgreSQL`: turns `synchronous_commit`
     /// back on if it is off, and ends idle transactions, so that a suspended process cannot keep others from taking over.
     pub(super) const fn settings(self) -> &'static str {
         match self {
             Self::Sqlite => {
-                "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON"
+                "PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000; PRAGMA foreign_keys = ON; \
+                 PRAGMA secure_delete = ON"
             }
             Self::Postgres => {
                 "SET application_name = 'roundtable'; SET lock_timeout = '5s'; \
@@ -35,11 +37,21 @@ impl Dialect {
         }
     }
 
-    /// A read transaction with one consistent snapshot.
+    /// A read transaction with one consistent snapshot, for reading whole tables.
     pub(super) const fn begin_read(self) -> &'static str {
         match self {
             Self::Sqlite => "BEGIN",
-            Self::Postgres => "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
+            Self::Postgres => {
+                "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL statement_timeout = 0"
+            }
+        }
+    }
+
+    /// The function that finds a text in another; 0 if it is not there.
+    pub(super) const fn position(self) -> &'static str {
+        match self {
+            Self::Sqlite => "instr",
+            Self::Postgres => "strpos",
         }
     }
 
@@ -51,8 +63,29 @@ impl Dialect {
         }
     }
 
+    /// The bytes of a text column as they are stored, valid UTF-8 or not.
+    pub(super) fn bytes_of(self, column: &str) -> String {
+        match self {
+            Self::Sqlite => format!("CAST({column} AS BLOB) AS {column}"),
+            Self::Postgres => format!("convert_to({column}, 'UTF8') AS {column}"),
+        }
+    }
+
     pub(super) async fn configure(self, connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
         connection.execute(self.settings()).await?;
+        Ok(())
+    }
+
+    /// Like `configure`, for a connection that reads. On a server, a slow query is cancelled, so that it does not hold the
+    /// connection.
+    pub(super) async fn configure_reader(
+        self,
+        connection: &mut AnyConnection,
+    ) -> Result<(), sqlx::Error> {
+        self.configure(connection).await?;
+        if self == Self::Postgres {
+            connection.execute("SET statement_timeout = '10s'").await?;
+        }
         Ok(())
     }
 }

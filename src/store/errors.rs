@@ -46,8 +46,17 @@ pub(crate) enum StoreError {
     )]
     Damaged { path: PathBuf, detail: String },
     #[error(
-        "the database {} was written by a newer version of this program (migration {version} is unknown); \
-         use that version, or choose another folder with --data",
+        "the database {database} has an older schema: version {version}, and this version of the program needs {needed}. Back \
+         it up, then run `roundtable db migrate`; processes of the previous version keep running meanwhile"
+    )]
+    Older {
+        database: String,
+        version: i64,
+        needed: i64,
+    },
+    #[error(
+        "the database {} was written by a newer version of this program (its schema has version {version} and does not \
+         support this one); use that version, or choose another folder with --data",
         path.display()
     )]
     Newer { path: PathBuf, version: i64 },
@@ -81,6 +90,7 @@ impl StoreError {
             Self::NotAFolder { .. }
             | Self::Corrupt { .. }
             | Self::Damaged { .. }
+            | Self::Older { .. }
             | Self::Newer { .. }
             | Self::Foreign { .. }
             | Self::Exists { .. }
@@ -142,6 +152,7 @@ impl From<StoreError> for JournalError {
             other @ (StoreError::NotAFolder { .. }
             | StoreError::Locked { .. }
             | StoreError::Corrupt { .. }
+            | StoreError::Older { .. }
             | StoreError::Newer { .. }
             | StoreError::Foreign { .. }
             | StoreError::Exists { .. }

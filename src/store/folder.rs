@@ -20,6 +20,9 @@ pub(super) const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const LOCKS: &str = "locks";
 
+/// The end of the name of a copy that was kept before a migration, without the version of its schema.
+const COPY: &str = ".schema-";
+
 #[derive(Debug)]
 pub(super) struct Folder {
     root: PathBuf,
@@ -67,6 +70,34 @@ impl Folder {
 
     pub(super) fn database(&self) -> PathBuf {
         self.root.join(FILE)
+    }
+
+    /// The copy that is kept before a migration that changes data.
+    pub(super) fn copy_of_version(&self, version: i64) -> PathBuf {
+        with_suffix(&self.database(), &format!("{COPY}{version}"))
+    }
+
+    /// Creates the file that becomes such a copy.
+    pub(super) fn unfinished_copy(&self) -> io::Result<PathBuf> {
+        let part = with_suffix(&self.database(), ".copy.part");
+        let _ = fs::remove_file(&part);
+        private().create_new(true).open(&part)?;
+        Ok(part)
+    }
+
+    /// All such copies.
+    pub(super) fn copies(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let is_copy = |path: &PathBuf| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(&format!("{FILE}{COPY}")))
+        };
+        files.map(|file| file.path()).filter(is_copy).collect()
+    }
+
+    /// The size of the database without its WAL.
+    pub(super) fn size(&self) -> u64 {
+        fs::metadata(self.database()).map_or(0, |data| data.len())
     }
 
     fn locks(&self) -> PathBuf {
@@ -235,6 +266,13 @@ pub(super) fn private() -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
+}
+
+/// Flushes a file to disk and returns its size.
+pub(super) fn sync(file: &Path) -> io::Result<u64> {
+    let file = File::open(file)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
 }
 
 fn try_lock(path: &Path) -> Result<Option<FileLock>, StoreError> {

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use super::chain::Origin;
 use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::journal::DebateJournal;
 use super::location::DebateLock;
@@ -71,6 +72,8 @@ pub(super) struct LeasedRow {
     pub(super) epoch: i64,
     pub(super) setup: Setup,
     pub(super) created_at: Millis,
+    /// The checksum of its last entry.
+    pub(super) chain: String,
 }
 
 /// The state, owner and request that a new debate is inserted with.
@@ -169,11 +172,12 @@ impl Store {
     }
 
     pub(super) fn leased(&self, id: Uuid, lock: DebateLock, row: LeasedRow) -> Lease {
+        lock.confirm(row.epoch);
         Lease {
             id,
             setup: row.setup,
             created_at: row.created_at,
-            journal: Arc::new(DebateJournal::new(self.clone(), id, row.epoch)),
+            journal: Arc::new(DebateJournal::new(self.clone(), id, row.epoch, row.chain)),
             lock,
             _job: None,
         }
@@ -189,21 +193,31 @@ impl Store {
         const FIRST_EPOCH: i64 = 1;
         let as_json = serde_json::to_string(setup)
             .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))?;
+        // PostgreSQL does not accept NUL in text. The setup keeps it, as escaped JSON.
+        let question = setup.question.replace('\0', "\u{fffd}");
+        let origin_of_chain = Origin {
+            id: &id.to_string(),
+            protocol: setup.protocol.as_bytes(),
+            created_at: signed(now),
+            question: question.as_bytes(),
+            setup: as_json.as_bytes(),
+        };
+        let chain = origin_of_chain.checksum();
         let insert = sqlx::query(
             "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, \
-             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner) \
-             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9)",
+             input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, question, setup, served, owner, chain) \
+             VALUES ($1, $2, $3, $4, 0, $5, $5, 0, 0, 0, 0, 0, 0, 1, $6, $7, $8, $9, $10)",
         )
         .bind(id.to_string())
         .bind(setup.protocol.as_str())
         .bind(origin.state.name())
         .bind(FIRST_EPOCH)
         .bind(signed(now))
-        // PostgreSQL does not accept NUL in text. The setup keeps it, as escaped JSON.
-        .bind(setup.question.replace('\0', "\u{fffd}"))
+        .bind(question)
         .bind(as_json)
         .bind(i64::from(origin.request.is_some()))
-        .bind(origin.owner.to_owned());
+        .bind(origin.owner.to_owned())
+        .bind(chain.clone());
         let mut transaction = self.writer.begin().await?;
         let inserted = async {
             insert.execute(transaction.connection()).await?;
@@ -218,6 +232,7 @@ impl Store {
             epoch: FIRST_EPOCH,
             setup: setup.clone(),
             created_at: now,
+            chain,
         })
     }
 }
@@ -230,7 +245,7 @@ async fn raise_epoch(
     owner: &str,
 ) -> Result<Option<LeasedRow>, Failure> {
     let raised = sqlx::query(
-        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 AND owner = $3 RETURNING epoch, setup, created_at",
+        "UPDATE debates SET epoch = epoch + 1, served = $2 WHERE id = $1 AND owner = $3 RETURNING epoch, setup, created_at, chain",
     )
     .bind(id.to_string())
     .bind(i64::from(runner == Runner::Server))
@@ -244,6 +259,7 @@ async fn raise_epoch(
         epoch: row.try_get("epoch")?,
         setup: read_setup(id, &row)?,
         created_at: unsigned(row.try_get("created_at")?),
+        chain: row.try_get("chain")?,
     }))
 }
 

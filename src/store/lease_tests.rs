@@ -6,8 +6,12 @@ use roundtable_engine::event::State;
 use roundtable_engine::journal::JournalError;
 use uuid::Uuid;
 
+use crate::store::location::Location;
+use crate::store::ownership::OwnerLease;
 use crate::store::test_stores::{TestStore, on_both};
-use crate::store::test_support::{ended, entries, finished, keyed, opened, setup, spent};
+use crate::store::test_support::{
+    dropped_after, ended, entries, finished, keyed, opened, setup, spent,
+};
 use crate::store::{Address, LeaseError, Rating, Store, StoreError};
 
 /// C-08: only one process owns a debate, and a former owner cannot write.
@@ -186,7 +190,54 @@ async fn child_that_is_killed() {
     std::future::pending::<()>().await;
 }
 
+/// C-08: an operation that is dropped anywhere, because its client disconnected, does not keep the debate.
+async fn c08_a_dropped_lease_is_released(test_store: TestStore) {
+    let here = test_store.open().await;
+    let there = test_store.open().await;
+    let id = Uuid::new_v4();
+    drop(here.create(id, &setup("Why?"), 5).await.unwrap());
+    let rating = Rating::new(7).unwrap();
+    for polls in 1..40 {
+        let leased = dropped_after(polls, here.lease(id)).await;
+        let is_complete = leased.is_some();
+        drop(leased);
+        let rated = dropped_after(polls, here.rate(id, rating, None, 7)).await;
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while let Err(error) = there.lease(id).await {
+            assert!(Instant::now() < deadline, "after {polls} polls: {error}");
+        }
+        if is_complete && rated.is_some() {
+            return;
+        }
+    }
+}
+
+/// C-08: a release that arrives late, after the same process has leased the debate again, does not release it.
+#[tokio::test]
+async fn c08_a_late_release_does_not_end_a_new_lease() {
+    let test_store = TestStore::postgres();
+    let store = test_store.open().await;
+    let id = Uuid::new_v4();
+    drop(store.create(id, &setup("Why?"), 5).await.unwrap());
+    let lease = store.lease(id).await.unwrap();
+    let Location::Server(server) = &*store.location else {
+        panic!("not a server")
+    };
+    let old = OwnerLease::attempt(id, server.ownership.owner().await.unwrap());
+    old.confirm(1);
+    drop(old);
+    let other = test_store.open().await;
+    // Longer than a heartbeat.
+    let deadline = Instant::now() + Duration::from_secs(3);
+    while Instant::now() < deadline {
+        assert_eq!(other.lease(id).await.unwrap_err(), LeaseError::Held { id });
+    }
+    drop(lease);
+    other.lease(id).await.unwrap();
+}
+
 on_both!(
+    c08_a_dropped_lease_is_released,
     c08_a_debate_has_one_owner_and_a_former_one_is_fenced,
     an_unknown_debate_cannot_be_leased_nor_an_existing_one_created,
     c08_eight_concurrent_stores_lose_nothing,

@@ -1,5 +1,6 @@
 //! The location of the store and its locks on debates: lock files in a data folder, owners on a server.
 
+use sqlx::Row;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -41,6 +42,13 @@ impl DebateLock {
         match self {
             Self::Owner(lease) => lease.owner(),
             Self::File { .. } | Self::Missing => "",
+        }
+    }
+
+    /// The debate's row names the owner of this lock at this epoch.
+    pub(super) fn confirm(&self, epoch: i64) {
+        if let Self::Owner(lease) = self {
+            lease.confirm(epoch);
         }
     }
 
@@ -87,7 +95,7 @@ impl Store {
         poll(LOCK_TIMEOUT, || self.try_lock_debate(id)).await
     }
 
-    /// For a debate that is about to be created with this process as its owner.
+    /// For a debate that is about to be created with this process as its owner; to be confirmed once it is.
     pub(super) async fn lock_new_debate(&self, id: Uuid) -> Result<Option<DebateLock>, StoreError> {
         match &*self.location {
             Location::Folder(folder) => Ok(folder
@@ -95,7 +103,7 @@ impl Store {
                 .map(|lock| DebateLock::File { _lock: lock })),
             Location::Server(server) => {
                 let owner = self.run(server.ownership.owner()).await?;
-                Ok(Some(DebateLock::Owner(OwnerLease::new(id, owner))))
+                Ok(Some(DebateLock::Owner(OwnerLease::attempt(id, owner))))
             }
         }
     }
@@ -113,7 +121,7 @@ impl Store {
         ownership: &Ownership,
         id: Uuid,
     ) -> Result<Option<DebateLock>, Failure> {
-        let owner = ownership.owner().await?;
+        let lease = OwnerLease::attempt(id, ownership.owner().await?);
         let query = sqlx::query(concat!(
             "UPDATE debates SET owner = $2, epoch = epoch + 1 WHERE id = $1 AND NOT EXISTS \
              (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
@@ -121,10 +129,11 @@ impl Store {
             ") RETURNING epoch"
         ))
         .bind(id.to_string())
-        .bind(owner.id().to_owned());
+        .bind(lease.owner().to_owned());
         let taken = self.writer.fetch_all(query).await?;
-        if !taken.is_empty() {
-            return Ok(Some(DebateLock::Owner(OwnerLease::new(id, owner))));
+        if let Some(row) = taken.first() {
+            lease.confirm(row.try_get("epoch")?);
+            return Ok(Some(DebateLock::Owner(lease)));
         }
         let found = sqlx::query("SELECT epoch FROM debates WHERE id = $1")
             .bind(id.to_string())

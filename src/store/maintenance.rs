@@ -1,32 +1,22 @@
-//! Maintenance: integrity check, finding old debates, and online backup.
+//! Maintenance: finding old debates, and online backup.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 
-use futures::TryStreamExt;
-use roundtable_engine::event::{Entry, Event, Millis};
-use serde::Serialize;
-use sqlx::any::AnyRow;
-use sqlx::{Executor, Row};
+use roundtable_engine::event::Millis;
+use sqlx::any::{AnyConnectOptions, AnyRow};
+use sqlx::{AnyConnection, Connection, Row};
 use uuid::Uuid;
 
+use super::check::check;
 use super::dialect::Dialect;
 use super::errors::{Failure, StoreError};
-use super::folder::private;
+use super::folder::{private, sync};
 use super::location::Location;
-use super::row::{DebateRow, Totals, parse_id, select_debates};
-use super::row_delta::{RowDelta, kind};
-use super::{Store, signed, unsigned};
-
-/// The result of an integrity check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct CheckReport {
-    pub debates: u64,
-    pub entries: u64,
-    /// A message for every problem found.
-    pub faults: Vec<String>,
-}
+use super::open::file_url;
+use super::row::parse_id;
+use super::{Store, signed};
 
 /// Which old debates to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +35,12 @@ pub(crate) enum BackupError {
          and restore it with pg_restore"
     )]
     OnServer { file: String, database: String },
+    #[error(
+        "the backup {file} was written, but has errors: {}. `roundtable db check` shows those of the store; restore an earlier backup \
+         if the store has them too",
+        faults.join("; ")
+    )]
+    Damaged { file: String, faults: Vec<String> },
     #[error("cannot write {file}: {source}")]
     Unwritable { file: String, source: io::Error },
     #[error(transparent)]
@@ -66,106 +62,6 @@ impl Store {
         self.read_number(query).await
     }
 
-    /// Reads everything and compares each debate's row with its journal.
-    pub(crate) async fn check(&self) -> Result<CheckReport, StoreError> {
-        let checked = async {
-            let mut report = CheckReport {
-                debates: 0,
-                entries: 0,
-                faults: Vec::new(),
-            };
-            if self.writer.dialect() == Dialect::Sqlite {
-                for row in self.reader.fetch_all("PRAGMA integrity_check(20)").await? {
-                    let message: String = row.try_get(0)?;
-                    if message != "ok" {
-                        report.faults.push(message);
-                    }
-                }
-                let orphans = self.reader.fetch_all("PRAGMA foreign_key_check").await?;
-                if !orphans.is_empty() {
-                    let count = orphans.len();
-                    report
-                        .faults
-                        .push(format!("{count} rows belong to debates that do not exist"));
-                }
-            }
-            let mut rows =
-                sqlx::query(select_debates!("ORDER BY created_at, id")).fetch(&self.reader);
-            let mut debates = Vec::new();
-            while let Some(row) = rows.try_next().await? {
-                match DebateRow::read(&row) {
-                    Ok(row) => debates.push(row),
-                    Err(failure) => report.faults.push(failure.detail),
-                }
-            }
-            drop(rows);
-            for row in debates {
-                report.debates += 1;
-                self.check_debate(&row, &mut report).await?;
-            }
-            Ok(report)
-        };
-        self.run(checked).await
-    }
-
-    /// Checks that the journal has no gap and can be parsed, and that the row matches it.
-    async fn check_debate(&self, row: &DebateRow, report: &mut CheckReport) -> Result<(), Failure> {
-        let mut fault = |what: String| report.faults.push(format!("debate {}: {what}", row.id));
-        let rows = sqlx::query(
-            "SELECT seq, at, kind, body FROM journal WHERE debate_id = $1 ORDER BY seq",
-        )
-        .bind(row.id.to_string())
-        .fetch_all(&self.reader)
-        .await?;
-        let mut entries = Vec::with_capacity(rows.len());
-        for (index, row) in rows.iter().enumerate() {
-            let seq = unsigned(row.try_get("seq")?);
-            if seq != index as u64 + 1 {
-                fault(format!("entry {} is missing; the next is {seq}", index + 1));
-                return Ok(());
-            }
-            let event: Event = match serde_json::from_str(row.try_get("body")?) {
-                Ok(event) => event,
-                Err(error) => {
-                    fault(format!("entry {seq} cannot be read: {error}"));
-                    return Ok(());
-                }
-            };
-            if kind(&event) != row.try_get::<String, _>("kind")? {
-                fault(format!("entry {seq} has the wrong kind in its row"));
-            }
-            entries.push(Entry {
-                seq,
-                at: unsigned(row.try_get("at")?),
-                event,
-            });
-        }
-        let delta = RowDelta::of(&entries);
-        let expected = Totals {
-            calls: delta.calls,
-            retries: delta.retries,
-            input_tokens: delta.usage.input,
-            output_tokens: delta.usage.output,
-            cached_tokens: delta.usage.cached,
-            // The database adds in floating point, so its sum may differ in the last digit.
-            cost_usd: row.totals.cost_usd,
-        };
-        if expected != row.totals {
-            fault("its totals do not match its journal".to_owned());
-        }
-        if delta
-            .state
-            .is_some_and(|state| state != row.state && row.ended_at.is_some())
-        {
-            fault(format!(
-                "its state {} does not match its journal",
-                row.state.name()
-            ));
-        }
-        report.entries += entries.len() as u64;
-        Ok(())
-    }
-
     /// Debates last changed before `cutoff`, oldest first.
     pub(crate) async fn older_than(
         &self,
@@ -182,7 +78,7 @@ impl Store {
         self.read_all(query, read).await
     }
 
-    /// Writes a consistent snapshot to a new file while the store is in use. Returns its size.
+    /// Writes a consistent snapshot to a new file while the store is in use, and checks it. Returns its size.
     pub(crate) async fn back_up(&self, file: &Path) -> Result<u64, BackupError> {
         let name = file.display().to_string();
         if let Location::Server(server) = &*self.location {
@@ -210,20 +106,31 @@ impl Store {
                 return Err(self.failed(error).into());
             }
         };
-        size.map_err(|source| BackupError::Unwritable { file: name, source })
+        let size = size.map_err(|source| {
+            let file = name.clone();
+            BackupError::Unwritable { file, source }
+        })?;
+        let faults = self.run(faults_in(file)).await?;
+        if faults.is_empty() {
+            Ok(size)
+        } else {
+            Err(BackupError::Damaged { file: name, faults })
+        }
     }
+}
+
+/// Reads a backup completely.
+async fn faults_in(file: &Path) -> Result<Vec<String>, Failure> {
+    let options: AnyConnectOptions = file_url(file.to_path_buf())?.parse()?;
+    let mut connection = AnyConnection::connect_with(&options).await?;
+    let report = check(&mut connection, Dialect::Sqlite).await;
+    connection.close().await?;
+    Ok(report?.faults)
 }
 
 /// Accessible only to the user, as the store is.
 fn create_private(file: &Path) -> io::Result<()> {
     private().create_new(true).open(file).map(drop)
-}
-
-/// Flushes the backup to disk and returns its size.
-fn sync(file: &Path) -> io::Result<u64> {
-    let file = File::open(file)?;
-    file.sync_all()?;
-    Ok(file.metadata()?.len())
 }
 
 #[cfg(test)]

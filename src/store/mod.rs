@@ -8,6 +8,8 @@
 
 mod address;
 mod appender;
+mod chain;
+mod check;
 mod commands;
 mod delete;
 mod dialect;
@@ -28,6 +30,8 @@ mod rate;
 mod resolve;
 mod row;
 mod row_delta;
+mod schema;
+mod seal;
 mod server_debates;
 mod sessions;
 mod token_life;
@@ -39,7 +43,7 @@ mod writer;
 #[cfg(test)]
 mod test_stores;
 #[cfg(test)]
-mod test_support;
+pub(crate) mod test_support;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -49,17 +53,16 @@ use serde::Serialize;
 use sqlx::AnyPool;
 
 pub(crate) use address::Address;
-pub(crate) use commands::{Command, CommandOutcome, PendingCommand};
+pub(crate) use commands::{COMMAND_TIMEOUT, Command, CommandOutcome, PendingCommand};
+pub(crate) use delete::Deleted;
 pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
 pub(crate) use lease::Lease;
 pub(crate) use maintenance::{BackupError, Keep};
-pub(crate) use query::{Filter, ListPosition, Page};
+pub(crate) use query::{Filter, ListPosition, MAX_COUNTED, MAX_SEARCH_CHARS, Page};
 pub(crate) use rate::Rating;
 pub(crate) use resolve::Resolution;
-pub(crate) use row::DebateRow;
-#[cfg(test)]
-pub(crate) use row::Totals;
+pub(crate) use row::{DebateRow, Totals};
 pub(crate) use server_debates::{CreateRequest, Created};
 pub(crate) use sessions::SessionTimeouts;
 pub(crate) use token_life::Uses;
@@ -72,6 +75,7 @@ pub(crate) use worker_queue::Notification;
 use appender::Appender;
 use errors::Failure;
 use location::Location;
+use query::Searches;
 use writer::Writer;
 
 /// How long an operation on a `PostgreSQL` server may take. A dead connection gives no error, so every wait needs a limit.
@@ -85,6 +89,10 @@ pub(crate) struct Store {
     writer: Arc<Writer>,
     appender: Arc<Appender>,
     reader: AnyPool,
+    searches: Arc<Searches>,
+    /// The number of queries so far.
+    #[cfg(test)]
+    pub(crate) reads: Arc<std::sync::atomic::AtomicU64>,
 }
 
 impl Store {

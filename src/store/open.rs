@@ -1,4 +1,4 @@
-//! Opens the store: one process at a time runs migrations; a damaged database is moved aside.
+//! Opens the store; a damaged database is moved aside.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use futures::FutureExt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row, SqlSafeStr};
+use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection, Executor, Row};
 
 use super::address::{Address, Url};
 use super::appender::{self, Appender};
 use super::dialect::Dialect;
 use super::errors::{Failure, Fault, StoreError};
 use super::flags;
-use super::folder::Folder;
+use super::folder::{Folder, sync};
 use super::location::{Location, Server};
 use super::ownership::{self, Ownership};
 use super::queue::Queue;
+use super::schema::{Permission, Refusal, Schema, State};
 use super::writer::Writer;
 use super::{SERVER_TIMEOUT, Store};
 
@@ -25,16 +25,25 @@ const MAX_READERS: u32 = 3;
 const SQLITE: Dialect = Dialect::Sqlite;
 
 impl Store {
+    /// Opens a store. A data folder is migrated; a database on a server only if it is empty.
     pub(crate) async fn at(address: &Address) -> Result<Self, StoreError> {
         match address {
             Address::Folder(folder) => Self::open(folder).await,
-            Address::Server(url) => Self::connect(url).await,
+            Address::Server(url) => Self::connect(url, Permission::CreateOnly).await,
         }
     }
 
-    /// Opens an existing database on a server, empty or ours, and runs migrations.
-    pub(super) async fn connect(url: &Url) -> Result<Self, StoreError> {
-        let opened = open_server(url).await;
+    /// Opens a store and runs migrations.
+    pub(crate) async fn migrate(address: &Address) -> Result<Self, StoreError> {
+        match address {
+            Address::Folder(folder) => Self::open(folder).await,
+            Address::Server(url) => Self::connect(url, Permission::Migrate).await,
+        }
+    }
+
+    /// Opens an existing database on a server, empty or ours.
+    async fn connect(url: &Url, permission: Permission) -> Result<Self, StoreError> {
+        let opened = open_server(url, permission).await;
         opened
             .map_err(|refusal| refusal.at(url.to_string().into(), |failure| failure.at_server(url)))
     }
@@ -63,6 +72,9 @@ impl Store {
             appender: Arc::new(Appender::to_file(Arc::clone(&writer))),
             writer,
             reader,
+            searches: Arc::default(),
+            #[cfg(test)]
+            reads: Arc::default(),
         })
     }
 }
@@ -74,26 +86,18 @@ fn move_aside(folder: &Folder) -> StoreError {
     }
 }
 
-/// Why a database cannot be used.
-enum Refusal {
-    Newer(i64),
-    Foreign(i64),
-    Failed(Failure),
-}
-
 impl Refusal {
     fn at(self, path: PathBuf, failed: impl FnOnce(Failure) -> StoreError) -> StoreError {
         match self {
+            Self::Older(version, needed) => StoreError::Older {
+                database: path.display().to_string(),
+                version,
+                needed,
+            },
             Self::Newer(version) => StoreError::Newer { path, version },
             Self::Foreign(version) => StoreError::Foreign { path, version },
             Self::Failed(failure) => failed(failure),
         }
-    }
-}
-
-impl From<sqlx::Error> for Refusal {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Failed(error.into())
     }
 }
 
@@ -120,7 +124,7 @@ async fn open_file(folder: &Folder) -> Result<(Writer, AnyPool), Refusal> {
     Ok((Writer::new(SQLITE, options, first), reader))
 }
 
-async fn open_server(url: &Url) -> Result<Store, Refusal> {
+async fn open_server(url: &Url, permission: Permission) -> Result<Store, Refusal> {
     sqlx::any::install_default_drivers();
     let options = url
         .expose()
@@ -129,14 +133,13 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
     let mut first = ownership::connect(&options)
         .await
         .map_err(Refusal::Failed)?;
-    migrations()
-        .run_direct(None, &mut first, false)
-        .await
-        .map_err(refusal)?;
+    Schema::of_this_build()
+        .prepare_shared(&mut first, permission)
+        .await?;
     let reader = AnyPoolOptions::new()
         .max_connections(MAX_READERS)
         .acquire_timeout(SERVER_TIMEOUT)
-        .after_connect(|connection, _| Dialect::Postgres.configure(connection).boxed())
+        .after_connect(|connection, _| Dialect::Postgres.configure_reader(connection).boxed())
         .connect_lazy_with(options.clone());
     Ok(Store {
         location: Arc::new(Location::Server(Box::new(Server {
@@ -147,6 +150,9 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
         writer: Arc::new(Writer::new(Dialect::Postgres, options.clone(), first)),
         appender: Arc::new(Appender::to_server(options)),
         reader,
+        searches: Arc::default(),
+        #[cfg(test)]
+        reads: Arc::default(),
     })
 }
 
@@ -160,10 +166,7 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
     }
     // Migrations need not survive a power cut: they run again. The first append flushes them too.
     connection.execute("PRAGMA synchronous = NORMAL").await?;
-    migrations()
-        .run_direct(None, connection, false)
-        .await
-        .map_err(refusal)?;
+    migrate_file(connection, folder, &Schema::of_this_build()).await?;
     SQLITE.configure(connection).await?;
     if let Some(kept_as) = folder.moved_aside() {
         flags::mark_replacement(connection, kept_as)
@@ -183,6 +186,43 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
     Ok(())
 }
 
+/// Keeps a copy of the database if a migration changes data.
+pub(super) async fn migrate_file(
+    connection: &mut AnyConnection,
+    folder: &Folder,
+    schema: &Schema,
+) -> Result<(), Refusal> {
+    match schema.state(connection, SQLITE).await? {
+        State::Usable => return Ok(()),
+        State::Older(version) if schema.changes_data(version) => {
+            copy_before_migration(connection, folder, version)
+                .await
+                .map_err(Refusal::Failed)?;
+        }
+        State::Older(_) | State::Empty => {}
+    }
+    schema.migrate(connection).await
+}
+
+/// A copy of an earlier, interrupted attempt is kept: it is complete, and older.
+async fn copy_before_migration(
+    connection: &mut AnyConnection,
+    folder: &Folder,
+    version: i64,
+) -> Result<(), Failure> {
+    let copy = folder.copy_of_version(version);
+    if copy.exists() {
+        return Ok(());
+    }
+    let part = folder.unfinished_copy()?;
+    sqlx::query("VACUUM INTO $1")
+        .bind(part.display().to_string())
+        .execute(connection)
+        .await?;
+    sync(&part)?;
+    Ok(std::fs::rename(&part, &copy)?)
+}
+
 async fn check(connection: &mut AnyConnection) -> Result<(), Failure> {
     let row = connection.fetch_one("PRAGMA integrity_check(1)").await?;
     let message: String = row.try_get(0)?;
@@ -196,52 +236,8 @@ async fn check(connection: &mut AnyConnection) -> Result<(), Failure> {
     }
 }
 
-/// Listed explicitly, so that a stray file in the folder is never run.
-fn migrations() -> Migrator {
-    let migration = |version, name: &'static str, sql: &'static str| {
-        let sql = sql.into_sql_str();
-        Migration::new(version, name.into(), MigrationType::Simple, sql, false)
-    };
-    Migrator::with_migrations(vec![
-        migration(
-            1,
-            "debates and journal",
-            include_str!("../../migrations/0001_debates_and_journal.sql"),
-        ),
-        migration(
-            2,
-            "serving",
-            include_str!("../../migrations/0002_serving.sql"),
-        ),
-        migration(
-            3,
-            "learning",
-            include_str!("../../migrations/0003_learning.sql"),
-        ),
-        migration(
-            4,
-            "owners",
-            include_str!("../../migrations/0004_owners.sql"),
-        ),
-        migration(
-            5,
-            "access",
-            include_str!("../../migrations/0005_access.sql"),
-        ),
-    ])
-}
-
-fn refusal(error: MigrateError) -> Refusal {
-    match error {
-        MigrateError::VersionMissing(version) => Refusal::Newer(version),
-        MigrateError::VersionMismatch(version) => Refusal::Foreign(version),
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-        other => Refusal::Failed(Failure::other(other.to_string())),
-    }
-}
-
 /// The file as a URL with every special character (`..`, `%`, `?`) percent-encoded.
-fn file_url(database: PathBuf) -> Result<String, Failure> {
+pub(super) fn file_url(database: PathBuf) -> Result<String, Failure> {
     let Ok(path) = database.into_os_string().into_string() else {
         let detail = "its path is not valid Unicode: choose another folder with --data";
         return Err(Failure::other(detail));

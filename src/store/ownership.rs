@@ -3,14 +3,19 @@
 //! Every process that holds debates is an owner: a row with an expiry time on the database's clock, renewed by heartbeats. A
 //! debate's row names its owner; the debate is free once the owner has expired or released it.
 //!
+//! An owner knows which debates it leases or is about to lease. A row that names it without such a lease was claimed by an
+//! operation that was dropped, or whose reply was lost; the next heartbeat releases it.
+//!
 //! Guarantees: another process can lease an owner's debates within [`LEASE_DURATION`] of its last heartbeat; an owner that
 //! cannot renew stops before that. Correctness of appends does not depend on any of this, only on the epoch.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use sqlx::any::AnyConnectOptions;
-use sqlx::{AnyConnection, Connection};
+use sqlx::{AnyConnection, Connection, Row};
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -19,7 +24,8 @@ use uuid::Uuid;
 
 use super::dialect::{Dialect, server_now};
 use super::errors::Failure;
-use super::{CLOSE_TIMEOUT, SERVER_TIMEOUT, signed};
+use super::row::parse_id;
+use super::{CLOSE_TIMEOUT, SERVER_TIMEOUT, lock, signed};
 
 /// How long after its last heartbeat an owner expires.
 pub(super) const LEASE_DURATION: Duration = Duration::from_secs(6);
@@ -42,19 +48,43 @@ pub(super) struct Owner {
     id: Arc<str>,
     /// Cancelled when the owner has expired or is about to.
     lost: CancellationToken,
-    released: mpsc::UnboundedSender<Uuid>,
+    released: mpsc::UnboundedSender<Released>,
+    leases: LeaseCounts,
 }
 
-/// A lock on one debate. Dropping it releases the debate.
+/// The number of leases, and of attempts to get one, per debate.
+type LeaseCounts = Arc<std::sync::Mutex<HashMap<Uuid, usize>>>;
+
+/// A debate to release, unless it was leased again: every lease raises the epoch.
+#[derive(Debug, Clone, Copy)]
+struct Released {
+    debate: Uuid,
+    epoch: i64,
+}
+
+/// A lock on one debate, or an attempt to get it. Dropping it releases the debate.
 #[derive(Debug)]
 pub(super) struct OwnerLease {
     debate: Uuid,
     owner: Owner,
+    /// The debate's epoch under this lease; 0 until the database has confirmed it.
+    epoch: AtomicI64,
 }
 
 impl OwnerLease {
-    pub(super) fn new(debate: Uuid, owner: Owner) -> Self {
-        Self { debate, owner }
+    /// Created before the statement that claims the debate, so that the claim is known even if its reply is lost.
+    pub(super) fn attempt(debate: Uuid, owner: Owner) -> Self {
+        *lock(&owner.leases).entry(debate).or_default() += 1;
+        Self {
+            debate,
+            owner,
+            epoch: AtomicI64::new(0),
+        }
+    }
+
+    /// The debate names this owner at this epoch.
+    pub(super) fn confirm(&self, epoch: i64) {
+        self.epoch.store(epoch, Ordering::Relaxed);
     }
 
     pub(super) fn owner(&self) -> &str {
@@ -68,8 +98,19 @@ impl OwnerLease {
 
 impl Drop for OwnerLease {
     fn drop(&mut self) {
-        // Sending fails only if the owner has expired, and then the debate is free.
-        let _ = self.owner.released.send(self.debate);
+        let mut leases = lock(&self.owner.leases);
+        if let Some(count) = leases.get_mut(&self.debate) {
+            *count -= 1;
+            if *count == 0 {
+                leases.remove(&self.debate);
+            }
+        }
+        drop(leases);
+        let (debate, epoch) = (self.debate, self.epoch.load(Ordering::Relaxed));
+        if epoch > 0 {
+            // Sending fails only if the owner has expired, and then the debate is free.
+            let _ = self.owner.released.send(Released { debate, epoch });
+        }
     }
 }
 
@@ -98,6 +139,7 @@ impl Ownership {
             id: Uuid::new_v4().to_string().into(),
             lost: CancellationToken::new(),
             released,
+            leases: LeaseCounts::default(),
         };
         let sent = Instant::now();
         let mut connection = connect(&self.options).await?;
@@ -107,6 +149,7 @@ impl Ownership {
             connection: Some(connection),
             id: Arc::clone(&owner.id),
             lost: owner.lost.clone(),
+            leases: Arc::clone(&owner.leases),
             released: receiver,
             unreleased: Vec::new(),
             deadline: deadline(sent),
@@ -147,9 +190,10 @@ struct HeartbeatTask {
     connection: Option<AnyConnection>,
     id: Arc<str>,
     lost: CancellationToken,
-    released: mpsc::UnboundedReceiver<Uuid>,
+    leases: LeaseCounts,
+    released: mpsc::UnboundedReceiver<Released>,
     /// Released debates whose rows still name this owner.
-    unreleased: Vec<Uuid>,
+    unreleased: Vec<Released>,
     /// When the owner has to stop unless it renews.
     deadline: Instant,
 }
@@ -167,6 +211,7 @@ impl HeartbeatTask {
                         Ok(Ok(true)) => {
                             self.deadline = deadline(sent);
                             next = sent + HEARTBEAT_INTERVAL;
+                            let _ = timeout_at(self.deadline, self.find_abandoned()).await;
                             self.release_all().await;
                         }
                         // It has expired.
@@ -214,6 +259,23 @@ impl HeartbeatTask {
         Ok(renewed.rows_affected() == 1)
     }
 
+    /// Adds the debates that name this owner and that it does not lease. If this fails, the next heartbeat retries it.
+    async fn find_abandoned(&mut self) -> Result<(), Failure> {
+        let id = Arc::clone(&self.id);
+        let rows = sqlx::query("SELECT id, epoch FROM debates WHERE owner = $1 AND owner <> ''")
+            .bind(id.to_string())
+            .fetch_all(self.connection().await?)
+            .await?;
+        for row in rows {
+            let debate = parse_id(row.try_get("id")?)?;
+            let epoch = row.try_get("epoch")?;
+            if !lock(&self.leases).contains_key(&debate) {
+                self.unreleased.push(Released { debate, epoch });
+            }
+        }
+        Ok(())
+    }
+
     /// A debate that cannot be released now is released after the next successful heartbeat.
     async fn release_all(&mut self) {
         while let Some(debate) = self.unreleased.last().copied() {
@@ -226,11 +288,12 @@ impl HeartbeatTask {
         }
     }
 
-    async fn release(&mut self, debate: Uuid) -> Result<(), Failure> {
+    async fn release(&mut self, released: Released) -> Result<(), Failure> {
         let id = Arc::clone(&self.id);
-        sqlx::query("UPDATE debates SET owner = '' WHERE id = $1 AND owner = $2")
-            .bind(debate.to_string())
+        sqlx::query("UPDATE debates SET owner = '' WHERE id = $1 AND owner = $2 AND epoch <= $3")
+            .bind(released.debate.to_string())
             .bind(id.to_string())
+            .bind(released.epoch)
             .execute(self.connection().await?)
             .await?;
         Ok(())

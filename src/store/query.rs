@@ -1,25 +1,62 @@
 //! Queries for debates and their journals (C-14).
+//!
+//! A listing has a bounded cost: it uses an index unless it searches, returns the beginning of each question, and counts up to
+//! [`MAX_COUNTED`]. Searches run one at a time, so that they leave connections for everything else.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::time::Duration;
 
 use roundtable_engine::event::{Entry, Millis, Setup, State};
 use serde::Serialize;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::query::Query;
-use sqlx::{Any, Row};
+use sqlx::{Any, AssertSqlSafe, Row};
+use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::dialect::Dialect;
 use super::errors::{Failure, FindError, StoreError};
-use super::row::{DebateRow, parse_id, select_debates};
+use super::row::{DebateRow, Totals, parse_id, select_debates};
 use super::{Store, signed, unsigned};
 
 /// How many matches an ambiguous id lists.
 const MAX_CANDIDATES: usize = 5;
+
+/// The length of a question in a listing. The debate itself has all of it.
+const MAX_LISTED_QUESTION: usize = 500;
+/// The beginning of a question that a search looks at.
+const MAX_SEARCHED_CHARS: usize = 10_000;
+/// The maximum length of [`Filter::search`].
+pub(crate) const MAX_SEARCH_CHARS: usize = 200;
+/// Debates are counted up to this number.
+pub(crate) const MAX_COUNTED: u64 = 10_000;
+/// How long a search waits for another one to end.
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The running search, and those that wait for it.
+#[derive(Debug)]
+pub(super) struct Searches {
+    permits: Semaphore,
+    tasks: TaskTracker,
+}
+
+impl Default for Searches {
+    fn default() -> Self {
+        Self {
+            permits: Semaphore::new(1),
+            tasks: TaskTracker::new(),
+        }
+    }
+}
 
 /// Which debates to list; by default all, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Filter {
     pub state: Option<State>,
     pub protocol: Option<String>,
-    /// A substring of the question; ASCII case is ignored.
+    /// A substring of the question, of at most [`MAX_SEARCH_CHARS`] characters; ASCII case is ignored.
     pub search: Option<String>,
     /// Created at this time or later.
     pub since: Option<Millis>,
@@ -55,8 +92,9 @@ impl Default for Filter {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Page {
+    /// With shortened questions.
     pub debates: Vec<DebateRow>,
-    /// The number of debates on all pages.
+    /// The number of debates on all pages, at most [`MAX_COUNTED`].
     pub total: u64,
 }
 
@@ -92,11 +130,17 @@ impl Store {
     }
 
     pub(crate) async fn latest(&self) -> Result<Option<DebateRow>, StoreError> {
-        let newest = Filter {
-            limit: 1,
-            ..Filter::default()
-        };
-        Ok(self.list(&newest).await?.debates.pop())
+        let query = sqlx::query(select_debates!("ORDER BY created_at DESC, id DESC LIMIT 1"));
+        match self.read_optional(query, DebateRow::read).await? {
+            Some(row) => Ok(Some(self.shown(row).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The number of all debates.
+    pub(crate) async fn count(&self) -> Result<u64, StoreError> {
+        self.read_number(sqlx::query("SELECT COUNT(*) AS total FROM debates"))
+            .await
     }
 
     /// The whole journal of a debate; empty if there is no such debate.
@@ -132,58 +176,90 @@ impl Store {
     }
 
     pub(crate) async fn list(&self, filter: &Filter) -> Result<Page, StoreError> {
-        let dead = self.dead_debates().await?;
-        let listed = dead.iter().map(Uuid::to_string);
-        let dead_ids = listed.collect::<Vec<_>>().join(" ");
-        let state = filter.state.map_or("", State::name);
-        let protocol = filter.protocol.as_deref().unwrap_or_default();
-        let search = filter
-            .search
-            .as_deref()
-            .map_or_else(|| "%".into(), contains_pattern);
-        let since = signed(filter.since.unwrap_or(0));
-        let until = filter.until.map_or(i64::MAX, signed);
-        let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |position| {
-            (signed(position.created_at), position.id.to_string())
+        if filter.search.is_none() {
+            return self.list_now(filter).await;
+        }
+        let (store, filter) = (self.clone(), filter.clone());
+        // In a task: SQLite continues a query whose caller is gone, and the next search must not start before it ends.
+        let searching = self.searches.tasks.spawn(async move {
+            let permit = tokio::time::timeout(SEARCH_TIMEOUT, store.searches.permits.acquire());
+            let Ok(Ok(_permit)) = permit.await else {
+                let detail = "another search is running; retry later";
+                return Err(store.failed(Failure::other(detail)));
+            };
+            store.list_now(&filter).await
         });
-        // Running debates that nothing runs any more match the state `interrupted`.
-        let query = sqlx::query(select_debates!(
-            "WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $10 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
-               AND ($2 = '' OR protocol = $2) AND created_at >= $6 AND created_at < $7 \
-               AND (created_at < $8 OR (created_at = $8 AND id < $9)) \
-               AND lower(question) LIKE lower($3) ESCAPE '!' \
-             ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
-        ))
-        .bind(state)
-        .bind(protocol)
-        .bind(search.as_str())
-        .bind(i64::from(filter.limit))
-        .bind(signed(filter.offset))
-        .bind(since)
-        .bind(until)
-        .bind(after)
-        .bind(after_id)
-        .bind(dead_ids.as_str());
-        let mut debates = self.read_all(query, DebateRow::read).await?;
+        searching
+            .await
+            .unwrap_or_else(|_| Err(self.failed(Failure::abandoned())))
+    }
+
+    async fn list_now(&self, filter: &Filter) -> Result<Page, StoreError> {
+        let dead = self.dead_debates().await?;
+        let debates = self.listed_rows(filter, &dead).await?;
+        let conditions = Conditions::of(filter, &dead, self.writer.dialect());
+        let total = format!(
+            "SELECT COUNT(*) AS total FROM (SELECT 1 AS one FROM debates {} LIMIT {MAX_COUNTED}) AS counted",
+            conditions.clause
+        );
+        let total = self.read_number(conditions.bind(&total)).await?;
+        Ok(Page { debates, total })
+    }
+
+    /// Like [`Store::list`], without the number of debates.
+    pub(crate) async fn list_uncounted(
+        &self,
+        filter: &Filter,
+    ) -> Result<Vec<DebateRow>, StoreError> {
+        let dead = self.dead_debates().await?;
+        self.listed_rows(filter, &dead).await
+    }
+
+    async fn listed_rows(
+        &self,
+        filter: &Filter,
+        dead: &HashSet<Uuid>,
+    ) -> Result<Vec<DebateRow>, StoreError> {
+        let (sql, conditions) = Conditions::of(filter, dead, self.writer.dialect()).rows(filter);
+        let mut debates = self
+            .read_all(conditions.bind(&sql), DebateRow::read)
+            .await?;
         for row in &mut debates {
             if row.state == State::Running && dead.contains(&row.id) {
                 row.state = State::Interrupted;
             }
+            shorten(&mut row.question);
         }
-        let query = sqlx::query(
-            "SELECT COUNT(*) AS total FROM debates \
-             WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $6 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
-               AND ($2 = '' OR protocol = $2) AND created_at >= $4 AND created_at < $5 \
-               AND lower(question) LIKE lower($3) ESCAPE '!'",
-        )
-        .bind(state)
-        .bind(protocol)
-        .bind(search.as_str())
-        .bind(since)
-        .bind(until)
-        .bind(dead_ids.as_str());
-        let total = self.read_number(query).await?;
-        Ok(Page { debates, total })
+        Ok(debates)
+    }
+
+    /// The usage of the newest debates of each protocol that match the filter, in one query.
+    pub(crate) async fn usage_by_protocol(
+        &self,
+        protocols: &[&str],
+        filter: &Filter,
+    ) -> Result<HashMap<String, Vec<Totals>>, StoreError> {
+        let mut conditions = Conditions::default();
+        let mut parts = Vec::new();
+        for (number, protocol) in protocols.iter().enumerate() {
+            let filter = Filter {
+                protocol: Some((*protocol).to_owned()),
+                ..filter.clone()
+            };
+            conditions.set(&filter, &HashSet::new(), self.writer.dialect());
+            parts.push(format!(
+                "SELECT * FROM (SELECT protocol, calls, retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known \
+                 FROM debates {} ORDER BY created_at DESC, id DESC LIMIT {}) AS part{number}",
+                conditions.clause, filter.limit
+            ));
+        }
+        let query = conditions.bind(&parts.join(" UNION ALL "));
+        let read = |row: &AnyRow| Ok((row.try_get("protocol")?, Totals::read(row)?));
+        let mut usage: HashMap<String, Vec<Totals>> = HashMap::new();
+        for (protocol, totals) in self.read_all(query, read).await? {
+            usage.entry(protocol).or_default().push(totals);
+        }
+        Ok(usage)
     }
 
     /// The journal of a debate after the entry `seq`.
@@ -210,6 +286,7 @@ impl Store {
         query: Query<'_, Any, AnyArguments>,
         read: impl FnMut(&AnyRow) -> Result<T, Failure>,
     ) -> Result<Vec<T>, StoreError> {
+        self.count_read();
         let rows = query.fetch_all(&self.reader).await;
         rows.map_err(Failure::from)
             .and_then(|rows| rows.iter().map(read).collect())
@@ -222,6 +299,7 @@ impl Store {
         query: Query<'_, Any, AnyArguments>,
         read: impl FnOnce(&AnyRow) -> Result<T, Failure>,
     ) -> Result<Option<T>, StoreError> {
+        self.count_read();
         let row = query.fetch_optional(&self.reader).await;
         row.map_err(Failure::from)
             .and_then(|row| row.as_ref().map(read).transpose())
@@ -233,10 +311,22 @@ impl Store {
         &self,
         query: Query<'_, Any, AnyArguments>,
     ) -> Result<u64, StoreError> {
+        self.count_read();
         let row = query.fetch_one(&self.reader).await;
         row.and_then(|row| row.try_get::<i64, _>(0))
             .map(unsigned)
             .map_err(|error| self.failed(error))
+    }
+
+    /// For tests that bound the number of queries.
+    #[cfg_attr(
+        not(test),
+        expect(clippy::unused_self, reason = "counts in tests only")
+    )]
+    fn count_read(&self) {
+        #[cfg(test)]
+        self.reads
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
@@ -246,17 +336,127 @@ pub(super) fn read_setup(id: Uuid, row: &AnyRow) -> Result<Setup, Failure> {
         .map_err(|error| Failure::unreadable(format!("the setup of debate {id}: {error}")))
 }
 
-/// The LIKE pattern that finds `text` literally.
-fn contains_pattern(text: &str) -> String {
-    let mut pattern = String::from("%");
-    for character in text.chars() {
-        if matches!(character, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(character);
+fn shorten(question: &mut String) {
+    let cut = question.char_indices().nth(MAX_LISTED_QUESTION);
+    if let Some((end, _)) = cut {
+        question.truncate(end);
+        question.push('…');
     }
-    pattern.push('%');
-    pattern
+}
+
+/// The conditions of a listing: only those that it has, so that the database can use an index.
+#[derive(Default)]
+struct Conditions {
+    /// Empty, or `WHERE …`.
+    clause: String,
+    values: Vec<Value>,
+}
+
+enum Value {
+    Text(String),
+    Number(i64),
+}
+
+impl Conditions {
+    fn of(filter: &Filter, dead: &HashSet<Uuid>, dialect: Dialect) -> Self {
+        let mut all = Self::default();
+        all.set(filter, dead, dialect);
+        all
+    }
+
+    /// Replaces the clause. The values of earlier ones stay, for a statement with several parts.
+    fn set(&mut self, filter: &Filter, dead: &HashSet<Uuid>, dialect: Dialect) {
+        self.clause.clear();
+        if let Some(state) = filter.state {
+            self.and_state(state, dead);
+        }
+        if let Some(protocol) = &filter.protocol {
+            let protocol = self.value(Value::Text(protocol.clone()));
+            self.and(&format!("protocol = {protocol}"));
+        }
+        if let Some(since) = filter.since {
+            let since = self.value(Value::Number(signed(since)));
+            self.and(&format!("created_at >= {since}"));
+        }
+        if let Some(until) = filter.until {
+            let until = self.value(Value::Number(signed(until)));
+            self.and(&format!("created_at < {until}"));
+        }
+        if let Some(text) = &filter.search {
+            let text = self.value(Value::Text(text.replace('\0', "\u{fffd}")));
+            let position = dialect.position();
+            self.and(&format!(
+                "{position}(lower(substr(question, 1, {MAX_SEARCHED_CHARS})), lower({text})) > 0"
+            ));
+        }
+    }
+
+    /// The query for the rows of a page.
+    fn rows(mut self, filter: &Filter) -> (String, Self) {
+        if let Some(position) = filter.after {
+            let created_at = self.value(Value::Number(signed(position.created_at)));
+            let id = self.value(Value::Text(position.id.to_string()));
+            self.and(&format!("(created_at, id) < ({created_at}, {id})"));
+        }
+        let limit = self.value(Value::Number(i64::from(filter.limit)));
+        let offset = self.value(Value::Number(signed(filter.offset)));
+        // One character more than is shown tells whether the question was cut.
+        let sql = format!(
+            "SELECT id, protocol, substr(question, 1, {}) AS question, state, created_at, updated_at, ended_at, calls, \
+             retries, input_tokens, output_tokens, cached_tokens, cost_usd, cost_known, rating, served FROM debates {} \
+             ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}",
+            MAX_LISTED_QUESTION + 1,
+            self.clause
+        );
+        (sql, self)
+    }
+
+    /// Running debates that nothing runs any more match the state `interrupted`.
+    fn and_state(&mut self, state: State, dead: &HashSet<Uuid>) {
+        let name = self.value(Value::Text(state.name().into()));
+        if dead.is_empty() || !matches!(state, State::Running | State::Interrupted) {
+            return self.and(&format!("state = {name}"));
+        }
+        let dead: Vec<String> = dead.iter().map(Uuid::to_string).collect();
+        let dead = self.value(Value::Text(dead.join(" ")));
+        if state == State::Running {
+            self.and(&format!(
+                "state = {name} AND {dead} NOT LIKE '%' || id || '%'"
+            ));
+        } else {
+            self.and(&format!(
+                "(state = {name} OR (state = 'running' AND {dead} LIKE '%' || id || '%'))"
+            ));
+        }
+    }
+
+    fn and(&mut self, condition: &str) {
+        let word = if self.clause.is_empty() {
+            "WHERE"
+        } else {
+            "AND"
+        };
+        let space = if self.clause.is_empty() { "" } else { " " };
+        // Writing to a String cannot fail.
+        let _ = write!(self.clause, "{space}{word} {condition}");
+    }
+
+    /// The placeholder of a value.
+    fn value(&mut self, value: Value) -> String {
+        self.values.push(value);
+        format!("${}", self.values.len())
+    }
+
+    /// The SQL consists of our own words and placeholders.
+    fn bind(self, sql: &str) -> Query<'static, Any, AnyArguments> {
+        let query = sqlx::query(AssertSqlSafe(sql.to_owned()));
+        self.values
+            .into_iter()
+            .fold(query, |query, value| match value {
+                Value::Text(text) => query.bind(text),
+                Value::Number(number) => query.bind(number),
+            })
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,13 @@
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+
 use roundtable_engine::event::{Setup, State};
 use serde_json::json;
+use sqlx::{Executor, Row};
 use uuid::Uuid;
 
+use super::{Conditions, MAX_COUNTED, MAX_LISTED_QUESTION};
+use crate::store::dialect::Dialect;
 use crate::store::test_stores::{TestStore, on_both};
 use crate::store::test_support::{ended, finished, keyed, opened, setup, spent};
 use crate::store::{Filter, FindError, Store};
@@ -173,7 +179,156 @@ async fn c14_a_row_is_plain_json(test_store: TestStore) {
     );
 }
 
+/// The plan of a listing in SQLite.
+async fn plan(store: &Store, filter: &Filter) -> String {
+    let conditions = Conditions::of(filter, &HashSet::new(), Dialect::Sqlite);
+    let (sql, conditions) = conditions.rows(filter);
+    let rows = conditions
+        .bind(&format!("EXPLAIN QUERY PLAN {sql}"))
+        .fetch_all(&store.reader)
+        .await
+        .unwrap();
+    let lines = rows.iter().map(|row| row.get::<String, _>("detail"));
+    format!("{sql}\n{}", lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// C-14: a listing reads an index in its order, and looks into no question unless it searches.
+#[tokio::test]
+async fn c14_a_listing_uses_an_index() {
+    let test_store = TestStore::sqlite();
+    let store = test_store.open().await;
+    let page = |state: Option<State>, protocol: Option<&str>| Filter {
+        state,
+        protocol: protocol.map(str::to_owned),
+        limit: 25,
+        ..Filter::default()
+    };
+    for (filter, index) in [
+        (page(None, None), "debates_by_creation"),
+        (page(Some(State::Complete), None), "debates_by_state"),
+        (
+            page(Some(State::Complete), Some("modes")),
+            "debates_by_protocol",
+        ),
+    ] {
+        let plan = plan(&store, &filter).await;
+        assert!(plan.contains(&format!("INDEX {index}")), "{plan}");
+        assert!(!plan.contains("lower("), "{plan}");
+    }
+    let searching = Filter {
+        search: Some("x".into()),
+        ..Filter::default()
+    };
+    assert!(plan(&store, &searching).await.contains("instr(lower("));
+}
+
+/// C-14: a listing has the beginning of a question; the debate has all of it.
+async fn c14_long_questions_are_shortened_in_listings(test_store: TestStore) {
+    let store = test_store.open().await;
+    let whole = "ü".repeat(MAX_LISTED_QUESTION);
+    let long = format!("{whole}!");
+    for (text, expected) in [(&whole, whole.clone()), (&long, format!("{whole}…"))] {
+        let id = Uuid::new_v4();
+        drop(store.create(id, &setup(text), 1).await.unwrap());
+        let listed = store.list(&Filter::default()).await.unwrap().debates;
+        let listed = listed.into_iter().find(|row| row.id == id).unwrap();
+        assert_eq!(listed.question, expected);
+        assert_eq!(store.get(id).await.unwrap().unwrap().question, *text);
+        store.delete(id).await.unwrap();
+    }
+}
+
+/// C-14: counting stops at a limit.
+async fn c14_debates_are_counted_up_to_a_limit(test_store: TestStore) {
+    let store = test_store.open().await;
+    store.create(id(FIRST), &setup("Why?"), 1).await.unwrap();
+    let all = async || store.list(&Filter::default()).await.unwrap().total;
+    assert_eq!(all().await, 1);
+    for number in [MAX_COUNTED - 1, MAX_COUNTED, MAX_COUNTED + 1] {
+        let copies = format!(
+            "INSERT INTO debates (id, protocol, state, epoch, generation, created_at, updated_at, calls, retries, input_tokens, \
+             output_tokens, cached_tokens, cost_usd, cost_known, question, setup) \
+             WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < {number}) \
+             SELECT 'copy-' || n, protocol, 'complete', epoch, generation, created_at, updated_at, calls, retries, input_tokens, \
+             output_tokens, cached_tokens, cost_usd, cost_known, question, setup FROM debates, numbers WHERE id = '{FIRST}'"
+        );
+        let statement = sqlx::query(sqlx::AssertSqlSafe(copies));
+        let deleted = sqlx::query("DELETE FROM debates WHERE id LIKE 'copy-%'");
+        store.writer.change(deleted).await.unwrap();
+        store.writer.change(statement).await.unwrap();
+        let page = Filter {
+            limit: 0,
+            ..Filter::default()
+        };
+        let total = store.list(&page).await.unwrap().total;
+        assert_eq!(total, number.min(MAX_COUNTED));
+    }
+}
+
+/// The home page needs three queries, however many protocols there are.
+async fn the_home_page_needs_three_queries(test_store: TestStore) {
+    let store = test_store.open().await;
+    three_debates(&store).await;
+    let before = store.reads.load(Ordering::Relaxed);
+    let newest = Filter {
+        limit: 2,
+        ..Filter::default()
+    };
+    let newest = store.list_uncounted(&newest).await.unwrap();
+    let ids: Vec<Uuid> = newest.iter().map(|row| row.id).collect();
+    assert_eq!(ids, [id(THIRD), id(SECOND)]);
+    let names = ["councils", "dialectic", "modes", "panel"];
+    let complete = Filter {
+        state: Some(State::Complete),
+        limit: 5,
+        ..Filter::default()
+    };
+    let usage = store.usage_by_protocol(&names, &complete).await.unwrap();
+    assert_eq!(usage.keys().collect::<Vec<_>>(), ["dialectic"]);
+    assert_eq!(usage["dialectic"], [newest[0].totals]);
+    assert_eq!(store.reads.load(Ordering::Relaxed) - before, 3);
+}
+
+/// Searches run one at a time, and a listing does not wait for them.
+#[tokio::test]
+async fn c14_a_search_waits_for_another_one() {
+    let test_store = TestStore::sqlite();
+    let store = test_store.open().await;
+    three_debates(&store).await;
+    let searching = store.searches.permits.acquire().await.unwrap();
+    assert_eq!(listed(&store, Filter::default()).await.1, 3);
+    let search = Filter {
+        search: Some("rust".into()),
+        ..Filter::default()
+    };
+    let refused = store.list(&search).await.unwrap_err();
+    assert!(refused.is_transient(), "{refused}");
+    drop(searching);
+    assert_eq!(listed(&store, search).await.1, 1);
+}
+
+/// A slow query on a server is cancelled, except when whole tables are copied.
+#[tokio::test]
+async fn queries_on_postgres_have_a_time_limit() {
+    let test_store = TestStore::postgres();
+    let store = test_store.open().await;
+    let mut connection = store.reader.acquire().await.unwrap();
+    let mut limit = async || {
+        let row = connection.fetch_one("SHOW statement_timeout").await;
+        let now: String = row.unwrap().get(0);
+        let begin = Dialect::Postgres.begin_read();
+        connection.execute(begin).await.unwrap();
+        let row = connection.fetch_one("SHOW statement_timeout").await;
+        connection.execute("COMMIT").await.unwrap();
+        (now, row.unwrap().get::<String, _>(0))
+    };
+    assert_eq!(limit().await, ("10s".into(), "0".into()));
+}
+
 on_both!(
+    c14_long_questions_are_shortened_in_listings,
+    c14_debates_are_counted_up_to_a_limit,
+    the_home_page_needs_three_queries,
     c14_debates_are_listed,
     c14_a_debate_is_found_by_id_prefix,
     c14_a_row_is_plain_json

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use roundtable_engine::event::{Entry, Event, Millis};
+use roundtable_engine::event::{Entry, Event, Millis, State};
 use roundtable_engine::journal::Keyed;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
@@ -79,7 +79,7 @@ impl Store {
         }
     }
 
-    /// Locks a debate that no process runs. If it has ended, waits for its process to release it.
+    /// Locks a debate that no process runs. If it has ended or waits for a person, waits for the process that holds it.
     pub(super) async fn lock_idle_debate(
         &self,
         id: Uuid,
@@ -87,11 +87,11 @@ impl Store {
         if let Some(lock) = self.try_lock_debate(id).await? {
             return Ok(Some(lock));
         }
-        let ended = self
+        let is_idle = self
             .get(id)
             .await?
-            .is_some_and(|debate| debate.ended_at.is_some());
-        if ended {
+            .is_some_and(|debate| !matches!(debate.state, State::Queued | State::Running));
+        if is_idle {
             Ok(self.lock_debate(id).await?)
         } else {
             Ok(None)

@@ -1,10 +1,13 @@
 //! Resolutions of forecasts, kept in the journal of the debate.
 
 use roundtable_engine::event::{Event, Millis};
+use sqlx::Row;
+use sqlx::any::AnyRow;
 use uuid::Uuid;
 
 use super::errors::{LeaseError, StoreError};
-use super::{Store, signed};
+use super::row::parse_id;
+use super::{Store, signed, unsigned};
 
 /// The actual outcome; `None` withdraws an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +35,17 @@ impl Store {
         self.annotate(id, update, "resolved", event, now).await
     }
 
-    /// The resolved debates, oldest first.
-    pub(crate) async fn resolved_ids(&self) -> Result<Vec<Uuid>, StoreError> {
-        self.select_ids(
-            "SELECT id FROM debates WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') \
-             ORDER BY created_at, id",
-        )
-        .await
+    /// The resolved debates with the number of their last journal entry, oldest first.
+    pub(crate) async fn resolved_debates(&self) -> Result<Vec<(Uuid, u64)>, StoreError> {
+        let query = sqlx::query(
+            "SELECT id, (SELECT MAX(seq) FROM journal WHERE debate_id = debates.id) AS seq FROM debates \
+             WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') ORDER BY created_at, id",
+        );
+        let read = |row: &AnyRow| {
+            let id = parse_id(row.try_get("id")?)?;
+            Ok((id, unsigned(row.try_get("seq")?)))
+        };
+        self.read_all(query, read).await
     }
 }
 

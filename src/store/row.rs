@@ -67,8 +67,6 @@ impl DebateRow {
         let number = |column: &str| row.try_get::<i64, _>(column).map(unsigned);
         let id: &str = row.try_get("id")?;
         let state: &str = row.try_get("state")?;
-        let cost: f64 = row.try_get("cost_usd")?;
-        let cost_known = number("cost_known")?;
         Ok(Self {
             id: parse_id(id)?,
             protocol: row.try_get("protocol")?,
@@ -82,19 +80,28 @@ impl DebateRow {
             created_at: number("created_at")?,
             updated_at: number("updated_at")?,
             ended_at: row.try_get::<Option<i64>, _>("ended_at")?.map(unsigned),
-            totals: Totals {
-                calls: number("calls")?,
-                retries: number("retries")?,
-                input_tokens: number("input_tokens")?,
-                output_tokens: number("output_tokens")?,
-                cached_tokens: number("cached_tokens")?,
-                // The database adds in floating point; rounding to picodollars makes the sum exact again.
-                cost_usd: Money::from_dollars(cost).filter(|_| cost_known == 1),
-            },
+            totals: Totals::read(row)?,
             rating: row
                 .try_get::<Option<i64>, _>("rating")?
                 .and_then(|rating| u8::try_from(rating).ok()),
             is_served: number("served")? == 1,
+        })
+    }
+}
+
+impl Totals {
+    pub(super) fn read(row: &AnyRow) -> Result<Self, Failure> {
+        let number = |column: &str| row.try_get::<i64, _>(column).map(unsigned);
+        let cost: f64 = row.try_get("cost_usd")?;
+        let cost_known = number("cost_known")?;
+        Ok(Self {
+            calls: number("calls")?,
+            retries: number("retries")?,
+            input_tokens: number("input_tokens")?,
+            output_tokens: number("output_tokens")?,
+            cached_tokens: number("cached_tokens")?,
+            // The database adds in floating point; rounding to picodollars makes the sum exact again.
+            cost_usd: Money::from_dollars(cost).filter(|_| cost_known == 1),
         })
     }
 }

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::errors::{Failure, Fault, LeaseError, StoreError};
 use super::lease::{DebateOrigin, Runner};
+use super::location::Location;
 use super::row::parse_id;
 use super::{Lease, Store, signed, to_json};
 
@@ -101,12 +102,19 @@ impl Store {
         self.run(self.writer.change(query)).await.map(drop)
     }
 
-    /// Debates that a server was running or had queued when it stopped, oldest first.
-    pub(crate) async fn interrupted_server_debates(&self) -> Result<Vec<Uuid>, StoreError> {
-        self.select_ids(
-            "SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') ORDER BY created_at, id",
-        )
-        .await
+    /// Debates in a data folder that a server runs or has queued and that no process holds, oldest first. The server that ran
+    /// them has died, or has lost them. On a database server, the job queue finds them.
+    pub(crate) async fn abandoned_server_debates(&self) -> Result<Vec<Uuid>, StoreError> {
+        let Location::Folder(folder) = &*self.location else {
+            return Ok(Vec::new());
+        };
+        let mut ids = self
+            .select_ids(
+                "SELECT id FROM debates WHERE served = 1 AND state IN ('queued', 'running') ORDER BY created_at, id",
+            )
+            .await?;
+        ids.retain(|id| folder.is_debate_free(*id));
+        Ok(ids)
     }
 
     /// Checks that the database responds.

@@ -127,3 +127,21 @@ pub(super) fn at(seq: u64) -> Millis {
 pub(super) fn entries(batch: &[Keyed]) -> Vec<Entry> {
     batch.iter().map(|keyed| keyed.entry.clone()).collect()
 }
+
+/// Polls an operation at most this often, then drops it, as a request is dropped when its client disconnects. Returns its
+/// output if it was ready by then.
+pub(crate) async fn dropped_after<T>(
+    polls: usize,
+    operation: impl Future<Output = T>,
+) -> Option<T> {
+    let mut operation = std::pin::pin!(operation);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return std::task::Poll::Ready(None);
+        }
+        left -= 1;
+        operation.as_mut().poll(context).map(Some)
+    })
+    .await
+}

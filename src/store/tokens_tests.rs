@@ -44,10 +44,16 @@ async fn a_request_with_a_key_creates_one_debate(test_store: TestStore) {
     assert!(matches!(second, Created::Existing(known) if known == id));
     let other: Option<Created> = store.find_created(&request("b")).await.unwrap();
     assert!(matches!(other, Some(Created::KeyConflict)));
-    assert_eq!(store.interrupted_server_debates().await.unwrap(), [id]);
+    // On a database server, the job queue finds it.
+    let abandoned = if test_store.is_postgres() {
+        vec![]
+    } else {
+        vec![id]
+    };
+    assert_eq!(store.abandoned_server_debates().await.unwrap(), abandoned);
     // A lease from the command line takes it away from the servers.
     drop(store.lease(id).await.unwrap());
-    assert!(store.interrupted_server_debates().await.unwrap().is_empty());
+    assert!(store.abandoned_server_debates().await.unwrap().is_empty());
 }
 
 on_both!(

@@ -37,8 +37,8 @@ pub(super) struct Table {
 
 use Kind::{Number, Real, Text};
 
-/// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; and `server_flags`, of which
-/// only the one about tokens concerns a copy.
+/// Not copied: `owners`, the owner of a debate, and `orders`, because nothing is leased in a copy; `server_flags`, of which only
+/// the one about tokens concerns a copy; and `compatibility`, which belongs to the schema.
 pub(super) const TABLES: [Table; 6] = [
     Table {
         name: "debates",
@@ -63,6 +63,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("setup", Text),
             ("served", Number),
             ("budget", Text),
+            ("chain", Text),
         ],
         key: &["id"],
     },
@@ -75,6 +76,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("at", Number),
             ("kind", Text),
             ("body", Text),
+            ("checksum", Text),
         ],
         key: &["debate_id", "seq"],
     },
@@ -171,10 +173,7 @@ impl Store {
             let mut connection = self.reader.acquire().await?;
             let dialect = self.writer.dialect();
             connection.execute(dialect.begin_read()).await?;
-            let mut all = Vec::new();
-            for table in &TABLES {
-                all.push(content(&mut connection, dialect, table).await?);
-            }
+            let all = content_of_all(&mut connection, dialect).await?;
             connection.execute("COMMIT").await?;
             Ok(all)
         };
@@ -254,6 +253,18 @@ impl Store {
         other.run(insert(target, table, pending)).await?;
         Ok(hash.finish())
     }
+}
+
+/// The caller has begun a transaction.
+pub(super) async fn content_of_all(
+    connection: &mut AnyConnection,
+    dialect: Dialect,
+) -> Result<Vec<Content>, Failure> {
+    let mut all = Vec::new();
+    for table in &TABLES {
+        all.push(content(connection, dialect, table).await?);
+    }
+    Ok(all)
 }
 
 async fn content(

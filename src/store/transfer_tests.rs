@@ -184,7 +184,13 @@ async fn c10_every_table_and_column_is_copied() {
         let columns = existing.entry(row.get("in_table")).or_default();
         columns.insert(row.get("in_column"));
     }
-    for not_copied in ["_sqlx_migrations", "owners", "orders", "server_flags"] {
+    for not_copied in [
+        "_sqlx_migrations",
+        "owners",
+        "orders",
+        "server_flags",
+        "compatibility",
+    ] {
         assert!(existing.remove(not_copied).is_some(), "{not_copied}");
     }
     assert!(existing.get_mut("debates").unwrap().remove("owner"));

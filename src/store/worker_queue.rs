@@ -3,6 +3,8 @@
 //! The debate's row decides whether it should run: its state is queued or running, and it has no live owner. The `queue` only
 //! assigns debates to workers; its errors are harmless.
 
+use std::collections::HashMap;
+
 use roundtable_engine::event::{Millis, Setup, State};
 use roundtable_engine::table::Budget;
 use sqlx::Row;
@@ -197,13 +199,17 @@ impl Store {
         mut jobs: Vec<Job>,
     ) -> Result<Vec<(Job, Uuid, DebateLock)>, Failure> {
         let owner = ownership.owner().await?;
+        let debates = jobs.iter().filter_map(Job::debate);
+        let mut attempts: HashMap<Uuid, OwnerLease> = debates
+            .map(|id| (id, OwnerLease::attempt(id, owner.clone())))
+            .collect();
         let mut query = sqlx::query(concat!(
             "WITH free AS MATERIALIZED (SELECT id FROM debates WHERE id IN ($2, $3, $4, $5, $6, $7, $8, $9) \
              AND served = 1 AND state IN ('queued', 'running') \
              AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.id = debates.owner AND owners.lives_until > ",
             server_now!(),
             ") FOR UPDATE SKIP LOCKED) \
-             UPDATE debates SET owner = $1, epoch = epoch + 1 FROM free WHERE debates.id = free.id RETURNING debates.id"
+             UPDATE debates SET owner = $1, epoch = epoch + 1 FROM free WHERE debates.id = free.id RETURNING debates.id, debates.epoch"
         ))
         .bind(owner.id().to_owned());
         for index in 0..MAX_DEBATES {
@@ -214,9 +220,10 @@ impl Store {
         let mut locked = Vec::with_capacity(rows.len());
         for row in &rows {
             let id = parse_id(row.try_get("id")?)?;
-            let lock = DebateLock::Owner(OwnerLease::new(id, owner.clone()));
-            if let Some(index) = jobs.iter().position(|job| job.debate() == Some(id)) {
-                locked.push((jobs.swap_remove(index), id, lock));
+            let index = jobs.iter().position(|job| job.debate() == Some(id));
+            if let (Some(index), Some(lease)) = (index, attempts.remove(&id)) {
+                lease.confirm(row.try_get("epoch")?);
+                locked.push((jobs.swap_remove(index), id, DebateLock::Owner(lease)));
             }
         }
         Ok(locked)

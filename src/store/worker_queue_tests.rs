@@ -226,3 +226,29 @@ async fn b04_commands_reach_the_owner_of_the_debate() {
     front.withdraw_command(id).await.unwrap();
     assert_eq!(front.command_outcome(id).await, Ok(None));
 }
+
+/// B-04: a command whose sender is gone is not executed later, and is deleted together with its outcome.
+#[tokio::test]
+async fn b04_an_expired_command_is_not_executed() {
+    let test_store = TestStore::postgres();
+    let (front, worker) = (test_store.open().await, test_store.open().await);
+    let debate = *queued(&front, 1).await.first().unwrap();
+    let sql = |sql: &str| test_store.database().sql(sql);
+    // Its sender dies, and a worker takes the debate only afterwards.
+    front.send_command(debate, &Command::Cancel).await.unwrap();
+    sql("UPDATE orders SET expires_at = expires_at - 10001");
+    let _leases = worker.lease_jobs(1).await.unwrap();
+    assert_eq!(worker.take_commands().await.unwrap(), []);
+    // Answered, but the sender has died.
+    let answered = front.send_command(debate, &Command::Pause).await.unwrap();
+    assert_eq!(sql("SELECT count(*) FROM orders"), "1");
+    assert_eq!(worker.take_commands().await.unwrap().len(), 1);
+    let outcome = CommandOutcome::Done(State::Running);
+    worker.answer_command(answered, &outcome).await.unwrap();
+    sql("UPDATE orders SET expires_at = expires_at - 10001");
+    let last = front
+        .send_command(debate, &Command::Continue)
+        .await
+        .unwrap();
+    assert_eq!(sql("SELECT id FROM orders"), last.to_string());
+}

@@ -80,6 +80,27 @@ impl Database {
         self.cluster.sql_in(&self.name, sql)
     }
 
+    /// Runs a tool of PostgreSQL, such as `pg_dump`, on this database.
+    pub(crate) fn tool(&self, name: &str, args: &[&str]) {
+        let mut tool = Command::new(self.cluster.tools.folder.join(name));
+        tool.args(["-h", "127.0.0.1", "-U", "postgres", "-d", &self.name])
+            .args(["-p", &self.cluster.port.to_string()])
+            .args(args)
+            .current_dir(&self.cluster.folder);
+        run_checked(&mut tool);
+    }
+
+    /// The folder of PostgreSQL's tools, and the environment with which they use this database.
+    pub(crate) fn tools_and_connection(&self) -> (&Path, [(&'static str, String); 4]) {
+        let connection = [
+            ("PGHOST", "127.0.0.1".to_owned()),
+            ("PGPORT", self.cluster.port.to_string()),
+            ("PGUSER", "postgres".to_owned()),
+            ("PGDATABASE", self.name.clone()),
+        ];
+        (&self.cluster.tools.folder, connection)
+    }
+
     /// Runs SQL in another database of the cluster.
     pub(crate) fn sql_elsewhere(&self, sql: &str) -> String {
         self.cluster.sql(sql)

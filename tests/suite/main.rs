@@ -15,8 +15,10 @@ mod cli_texts;
 mod commands;
 mod contract;
 mod crashes;
+mod data;
 mod debate;
 mod deploy;
+mod disconnects;
 #[cfg(feature = "local")]
 mod embedded;
 mod enhanced;

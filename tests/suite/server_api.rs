@@ -893,3 +893,57 @@ fn filters_keys_and_numbers_are_read_as_documented() {
     let rated = serving.post(&path(&id, "/rating"), &json!({ "rating": 1.0 }));
     assert_eq!(rated.status, 204, "{}", rated.text());
 }
+
+/// A search is limited to 200 characters, on the API and on the page.
+#[test]
+fn c14_a_long_search_is_refused() {
+    let home = Home::with(&Server::good());
+    let serving = Serving::start(&home, &[]);
+    let (most, more) = ("a".repeat(200), "a".repeat(201));
+    for path in ["/api/v1/debates?search=", "/debates?q="] {
+        assert_eq!(serving.get(&format!("{path}{most}")).status, 200);
+        for text in [&more, &"a".repeat(10_000)] {
+            let refused = serving.get(&format!("{path}{text}"));
+            assert_eq!(refused.status, 422, "{}", refused.text());
+            assert!(refused.text().contains("limited to 200 characters"));
+        }
+    }
+    let refused = serving.get(&format!("/api/v1/debates?search={more}"));
+    let problem = refused.problem(422, "invalid-request");
+    assert_eq!(problem["faults"][0]["at"], "search");
+    home.run(&["list", "--search", &more])
+        .expect(2, &["limited to 200 characters"]);
+}
+
+/// E-10: the forms of the page have the limits of the API.
+#[test]
+fn e10_forms_have_the_limits_of_the_api() {
+    let model = late(Duration::from_millis(60));
+    let home = Home::with(&model);
+    let serving = Serving::start(&home, &[]);
+    let id = serving.debate();
+    Serving::until_asked(&model, "opening");
+    assert_eq!(serving.post(&path(&id, "/pause"), &json!({})).status, 202);
+    serving.until(&id, "waiting");
+    let submit = |what: &str, fields: &str| {
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let path = format!("/debates/{id}/{what}");
+        serving
+            .send("POST", &path, &headers, fields.as_bytes())
+            .status
+    };
+    let (most, more) = ("a".repeat(20_000), "a".repeat(20_001));
+    assert_eq!(submit("say", &format!("text={more}")), 422);
+    assert_eq!(submit("say", &format!("text={most}")), 303);
+    assert_eq!(submit("rating", &format!("rating=7&comment={more}")), 422);
+    assert_eq!(submit("rating", &format!("rating=7&comment={most}")), 303);
+    assert_eq!(
+        submit("decision", &format!("choice=continue&note={more}")),
+        422
+    );
+    assert_eq!(
+        submit("decision", &format!("choice=continue&note={most}")),
+        303
+    );
+    serving.until(&id, "complete");
+}

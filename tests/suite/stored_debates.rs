@@ -202,6 +202,28 @@ fn shape(value: &Value) -> Value {
     json!(fields)
 }
 
+/// C-10: they have no checksums and are read as they are; on request they get checksums.
+#[test]
+fn c10_stored_debates_without_checksums_pass_the_check() {
+    let home = home_with_debates(&no_calls());
+    let check = |more: &[&str]| {
+        let run = home.run(&[&["db", "check", "--json"], more].concat());
+        run.expect(0, &[]);
+        run.json()
+    };
+    let before = check(&[]);
+    assert_eq!(before["debates"], debates().len());
+    assert_eq!(
+        (&before["without_checksum"], &before["faults"]),
+        (&before["entries"], &json!([]))
+    );
+    let after = check(&["--add-checksums"]);
+    assert_eq!(
+        (&after["without_checksum"], &after["entries"]),
+        (&json!(0), &before["entries"])
+    );
+}
+
 #[test]
 fn stored_debates_are_listed() {
     let home = home_with_debates(&no_calls());

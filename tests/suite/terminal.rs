@@ -31,6 +31,7 @@ fn typing(home: &Home, args: &[&str], input: &str) -> Run {
         .env("HOME", home.path())
         .env("TERM", "xterm-256color")
         .env("PATH", "/usr/bin:/bin")
+        .env("ROUNDTABLE_CONFIG", "roundtable.toml")
         .env("ROUNDTABLE_SOURCES", "nowhere")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

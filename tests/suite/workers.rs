@@ -20,11 +20,15 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn start(home: &Home, name: &str, more: &[&str]) -> Self {
-        let log = home.path().join(format!("{name}.log"));
         let mut args = vec!["worker"];
         args.extend(more);
-        let mut child = home
-            .command(&args)
+        Self::spawn(home.command(&args), home, name)
+    }
+
+    /// Starts a command that runs `roundtable worker`.
+    pub(crate) fn spawn(mut command: Command, home: &Home, name: &str) -> Self {
+        let log = home.path().join(format!("{name}.log"));
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&log).unwrap())
             .spawn()

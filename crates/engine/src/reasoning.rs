@@ -29,7 +29,7 @@ pub struct Template {
 
 impl Template {
     /// The texts whose mean embedding represents the template.
-    fn embedded_texts(&self) -> impl Iterator<Item = String> + '_ {
+    pub fn embedded_texts(&self) -> impl Iterator<Item = String> + '_ {
         let what = format!("{}. {}", self.name, self.when);
         std::iter::once(what).chain(self.questions.iter().cloned())
     }

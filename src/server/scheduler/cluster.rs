@@ -16,7 +16,7 @@ use crate::store::{DebateRow, Lease, Notification, StoreError};
 /// How often to look for work that no notification announced, such as the debates of a process that died.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to take no work after a debate has stopped without an end: the cause may stop the next one too.
-pub(super) const BACKOFF: Duration = Duration::from_secs(2);
+const BACKOFF: Duration = Duration::from_secs(2);
 
 /// Where the debates of a server run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,21 +153,17 @@ impl Scheduler {
         Instant::now() < *until.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a debate that another process runs has ended or waits for a person.
-    pub(super) async fn wait_for_remote(&self, id: Uuid) {
-        let mut changed = self.notifiers.subscribe(id);
+    /// Waits until a debate that does not run here has ended or waits for a person.
+    pub(super) async fn wait_for_remote(self: &Arc<Self>, id: Uuid) {
+        let (tail, mut changed) = self.follow(id, 0);
         loop {
             changed.mark_unchanged();
             let is_active = match self.store.get(id).await {
                 Ok(Some(row)) => matches!(row.state, State::Queued | State::Running),
                 Ok(None) | Err(_) => false,
             };
-            if !is_active {
+            if !is_active || tail.is_closed() || changed.changed().await.is_err() {
                 return;
-            }
-            tokio::select! {
-                _ = changed.changed() => {}
-                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
     }

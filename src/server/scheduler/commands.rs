@@ -1,5 +1,8 @@
 //! Commands of clients to a debate: say, pause, decide, resume, cancel. A debate that another process runs gets them
 //! through the store, and that process writes the outcome there.
+//!
+//! Every command is completed even if its client disconnects. Of several concurrent ones, each sees the state that the one
+//! before has left: the state is read again under the debate's lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +15,30 @@ use serde_json::json;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{Job, Scheduler, SchedulerError, log};
+use super::{Scheduler, SchedulerError, log};
 use crate::clock;
 use crate::setup::{
     self,
     limits::{self, UsedUp},
 };
-use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
+use crate::store::{
+    COMMAND_TIMEOUT, Command, CommandOutcome, Lease, LeaseError, PendingCommand, Rating, Resolution,
+};
 
-/// How long a command waits for a debate to start or stop, or for the outcome from another process.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How long a command waits for another request or process to release the debate.
+const CLAIM_TIMEOUT: Duration = Duration::from_millis(500);
+const CLAIM_POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The outcome of claiming a debate.
+enum Claim {
+    /// With the state that it has under the lease.
+    Leased(Box<Lease>, State),
+    /// It runs or is queued here.
+    Here(State),
+    /// It is not in one of the required states.
+    Refused(State),
+}
 
 fn wrong_state<T>(state: State, why: &str) -> Result<T, SchedulerError> {
     Err(SchedulerError::WrongState(state, why.to_owned()))
@@ -31,6 +47,17 @@ fn wrong_state<T>(state: State, why: &str) -> Result<T, SchedulerError> {
 impl Scheduler {
     /// Adds a person's input. Returns its number.
     pub(crate) async fn say(
+        self: &Arc<Self>,
+        id: Uuid,
+        text: String,
+        by: Option<String>,
+    ) -> Result<u32, SchedulerError> {
+        let scheduler = Arc::clone(self);
+        self.complete(async move { scheduler.say_now(id, text, by).await })
+            .await
+    }
+
+    async fn say_now(
         &self,
         id: Uuid,
         text: String,
@@ -49,17 +76,53 @@ impl Scheduler {
                 }
             };
         }
-        if state != State::Waiting {
-            let why = if state == State::Queued {
-                "the debate has not started; send input when it is running"
-            } else {
-                "the debate is not running and takes no input"
-            };
-            return wrong_state(state, why);
+        match self.claim(id, |state| state == State::Waiting).await? {
+            Claim::Leased(lease, _) => {
+                let journal = lease.journal();
+                Ok(say_offline(journal.as_ref(), clock::now(), text, by).await?)
+            }
+            Claim::Here(state) | Claim::Refused(state) => {
+                let why = if state == State::Queued {
+                    "the debate has not started; send input when it is running"
+                } else {
+                    "the debate is not running and takes no input"
+                };
+                wrong_state(state, why)
+            }
         }
-        let lease = self.claim_stopped(id).await?;
-        let journal = lease.journal();
-        Ok(say_offline(journal.as_ref(), clock::now(), text, by).await?)
+    }
+
+    /// Rates a debate that no process runs.
+    pub(crate) async fn rate(
+        &self,
+        id: Uuid,
+        rating: Rating,
+        comment: Option<String>,
+    ) -> Result<(), SchedulerError> {
+        let store = self.store.clone();
+        self.complete(async move { store.rate(id, rating, comment, clock::now()).await })
+            .await
+    }
+
+    /// Records the outcome of a forecast.
+    pub(crate) async fn resolve(
+        &self,
+        id: Uuid,
+        resolution: Resolution,
+    ) -> Result<(), SchedulerError> {
+        let store = self.store.clone();
+        self.complete(async move { store.resolve(id, resolution, clock::now()).await })
+            .await
+    }
+
+    /// Deletes a debate that no process runs.
+    pub(crate) async fn delete(&self, id: Uuid) -> Result<(), SchedulerError> {
+        if self.has(id) {
+            let why = "the debate is running; cancel it first";
+            return wrong_state(self.debate_state(id).await?, why);
+        }
+        let store = self.store.clone();
+        self.complete(async move { store.delete(id).await }).await
     }
 
     /// Words of clients go to the providers like a question.
@@ -71,7 +134,13 @@ impl Scheduler {
     }
 
     /// Pauses a debate before its next round.
-    pub(crate) async fn pause(&self, id: Uuid) -> Result<State, SchedulerError> {
+    pub(crate) async fn pause(self: &Arc<Self>, id: Uuid) -> Result<State, SchedulerError> {
+        let scheduler = Arc::clone(self);
+        self.complete(async move { scheduler.pause_now(id).await })
+            .await
+    }
+
+    async fn pause_now(&self, id: Uuid) -> Result<State, SchedulerError> {
         if let Some(table) = self.wait_for_table(id).await {
             table.pause();
             return Ok(State::Running);
@@ -106,27 +175,48 @@ impl Scheduler {
         note: Option<String>,
     ) -> Result<State, SchedulerError> {
         self.check_secrets("/note", note.as_deref().unwrap_or_default())?;
+        let scheduler = Arc::clone(self);
+        self.complete(async move { scheduler.decide_now(id, choice, by, note).await })
+            .await
+    }
+
+    async fn decide_now(
+        self: &Arc<Self>,
+        id: Uuid,
+        choice: String,
+        by: Option<String>,
+        note: Option<String>,
+    ) -> Result<State, SchedulerError> {
         let slot = self.reserve()?;
-        let state = self.debate_state(id).await?;
-        if state != State::Waiting {
-            // `continue` withdraws a pause that was requested but has not begun.
-            if let Some(table) = self.table(id).filter(|table| table.is_pause_requested())
-                && choice == CONTINUE
-            {
-                table.cancel_pause();
-                return Ok(state);
+        let lease = match self.claim(id, |state| state == State::Waiting).await? {
+            Claim::Leased(lease, _) => lease,
+            Claim::Here(state) | Claim::Refused(state) => {
+                return self.withdraw_pause(id, state, &choice).await;
             }
-            if state == State::Running && choice == CONTINUE && self.store.is_shared() {
-                return self.send_state_command(id, Command::Continue).await;
-            }
-            return wrong_state(state, "the debate is not waiting for a decision");
-        }
-        let lease = self.claim_stopped(id).await?;
+        };
         decide(lease.journal().as_ref(), clock::now(), choice, by, note).await?;
-        drop(lease);
         let state = slot.state();
-        self.submit(slot, Job::stored(id, None));
+        self.submit_leased(slot, lease);
         Ok(state)
+    }
+
+    /// `continue` withdraws a pause that was requested but has not begun. No other decision is valid in this state.
+    async fn withdraw_pause(
+        &self,
+        id: Uuid,
+        state: State,
+        choice: &str,
+    ) -> Result<State, SchedulerError> {
+        if let Some(table) = self.table(id).filter(|table| table.is_pause_requested())
+            && choice == CONTINUE
+        {
+            table.cancel_pause();
+            return Ok(state);
+        }
+        if state == State::Running && choice == CONTINUE && self.store.is_shared() {
+            return self.send_state_command(id, Command::Continue).await;
+        }
+        wrong_state(state, "the debate is not waiting for a decision")
     }
 
     /// Resumes a debate that ended incomplete, was paused, or was interrupted.
@@ -135,52 +225,58 @@ impl Scheduler {
         id: Uuid,
         requested: Budget,
     ) -> Result<State, SchedulerError> {
-        let state = self.debate_state(id).await?;
-        if let Some(table) = self.table(id) {
-            table.cancel_pause();
-            return Ok(State::Running);
-        }
-        if self.has(id) {
-            return Ok(state);
-        }
-        match state {
-            State::Complete => {
+        let scheduler = Arc::clone(self);
+        self.complete(async move { scheduler.resume_now(id, requested).await })
+            .await
+    }
+
+    async fn resume_now(
+        self: &Arc<Self>,
+        id: Uuid,
+        requested: Budget,
+    ) -> Result<State, SchedulerError> {
+        let is_resumable = |state| !matches!(state, State::Complete | State::Waiting);
+        let (lease, state) = match self.claim(id, is_resumable).await {
+            Ok(Claim::Leased(lease, state)) => (lease, state),
+            Ok(Claim::Here(state)) => {
+                let Some(table) = self.table(id) else {
+                    return Ok(state);
+                };
+                table.cancel_pause();
+                return Ok(State::Running);
+            }
+            Ok(Claim::Refused(State::Waiting)) => return self.end_pause(id).await,
+            Ok(Claim::Refused(state)) => {
                 let why = "the debate is complete; there is nothing to resume";
                 return wrong_state(state, why);
             }
-            State::Waiting => {
-                let entries = self.store.entries(id).await?;
-                let options = open_question(&entries).map(|query| query.options.as_slice());
-                let is_pause = options.is_some_and(|all| all.iter().any(|o| o == CONTINUE));
-                if !is_pause {
-                    let why = "the debate is waiting for a decision; send it to …/decision";
-                    return wrong_state(state, why);
-                }
-                return self.decide(id, CONTINUE.into(), None, None).await;
-            }
-            State::Queued
-            | State::Running
-            | State::Partial
-            | State::Failed
-            | State::Cancelled
-            | State::Interrupted => {}
-        }
-        let budget = self.resumed_budget(id, state, requested).await?;
-        let slot = self.reserve()?;
-        // Checked now, so that the client learns of a conflict at once and not when the job starts.
-        match self.store.lease_for_server(id).await {
-            Ok(lease) => drop(lease),
-            Err(LeaseError::Held { .. }) if self.store.is_shared() => {
+            Err(SchedulerError::RunningElsewhere) if self.store.is_shared() => {
                 return self.send_state_command(id, Command::Continue).await;
             }
-            Err(error) => return Err(error.into()),
-        }
-        if state != State::Running || self.store.is_shared() {
+            Err(error) => return Err(error),
+        };
+        let budget = self.resumed_budget(id, state, requested).await?;
+        let slot = self.reserve()?;
+        if state == State::Running && !self.store.is_shared() {
+            self.store.set_budget(id, &budget).await?;
+        } else {
             self.store.requeue(id, Some(&budget)).await?;
         }
         let state = slot.state();
-        self.submit(slot, Job::stored(id, Some(budget)));
+        self.submit_leased(slot, lease);
         Ok(state)
+    }
+
+    /// Resumes a waiting debate if it is paused, that is, if it does not wait for another decision.
+    async fn end_pause(self: &Arc<Self>, id: Uuid) -> Result<State, SchedulerError> {
+        let entries = self.store.entries(id).await?;
+        let options = open_question(&entries).map(|query| query.options.as_slice());
+        let is_pause = options.is_some_and(|all| all.iter().any(|o| o == CONTINUE));
+        if !is_pause {
+            let why = "the debate is waiting for a decision; send it to …/decision";
+            return wrong_state(State::Waiting, why);
+        }
+        self.decide_now(id, CONTINUE.into(), None, None).await
     }
 
     /// The limits of a debate that is resumed; an error if one of them is used up (C-19).
@@ -211,56 +307,84 @@ impl Scheduler {
     }
 
     /// Cancels a debate. Its journal is kept, and it can be resumed.
-    pub(crate) async fn cancel(&self, id: Uuid) -> Result<State, SchedulerError> {
-        if self.remove_from_queue(id) {
-            self.cancel_stopped(id).await?;
-            return Ok(State::Cancelled);
-        }
-        if self.has(id) {
-            return self.cancel_local(id).await;
-        }
-        match self.debate_state(id).await? {
-            State::Waiting | State::Queued | State::Running | State::Interrupted => {
-                match self.cancel_stopped(id).await {
-                    Ok(()) => Ok(State::Cancelled),
-                    Err(SchedulerError::RunningElsewhere) => {
-                        self.send_state_command(id, Command::Cancel).await
-                    }
-                    Err(error) => Err(error),
-                }
+    pub(crate) async fn cancel(self: &Arc<Self>, id: Uuid) -> Result<State, SchedulerError> {
+        let scheduler = Arc::clone(self);
+        self.complete(async move { scheduler.cancel_now(id).await })
+            .await
+    }
+
+    async fn cancel_now(&self, id: Uuid) -> Result<State, SchedulerError> {
+        self.remove_from_queue(id);
+        let is_active = |state| {
+            matches!(
+                state,
+                State::Waiting | State::Queued | State::Running | State::Interrupted
+            )
+        };
+        match self.claim(id, is_active).await {
+            Ok(Claim::Leased(lease, _)) => {
+                let end = End {
+                    state: State::Cancelled,
+                    reason: Some("cancelled".into()),
+                    result: None,
+                };
+                let journal = lease.journal();
+                end_offline(journal.as_ref(), clock::now(), lease.setup(), end).await?;
+                Ok(State::Cancelled)
             }
-            state @ (State::Complete | State::Partial | State::Failed | State::Cancelled) => {
-                wrong_state(state, "the debate has already ended")
+            Ok(Claim::Here(_)) => self.cancel_local(id).await,
+            Ok(Claim::Refused(state)) => wrong_state(state, "the debate has already ended"),
+            Err(SchedulerError::RunningElsewhere) => {
+                self.send_state_command(id, Command::Cancel).await
             }
+            Err(error) => Err(error),
         }
     }
 
     async fn cancel_local(&self, id: Uuid) -> Result<State, SchedulerError> {
         if let Some(debate) = self.debate(id) {
             debate.cancel.cancel();
-            self.wait_for(id, COMMAND_TIMEOUT).await;
+            let _ = tokio::time::timeout(COMMAND_TIMEOUT, debate.removed.cancelled()).await;
         }
         self.debate_state(id).await
     }
 
-    async fn cancel_stopped(&self, id: Uuid) -> Result<(), SchedulerError> {
-        let lease = self.claim_stopped(id).await?;
-        let end = End {
-            state: State::Cancelled,
-            reason: Some("cancelled".into()),
-            result: None,
-        };
-        let journal = lease.journal();
-        end_offline(journal.as_ref(), clock::now(), lease.setup(), end).await?;
-        Ok(())
-    }
-
-    /// Waits first if the debate has just stopped and is still being removed from the scheduler.
-    async fn claim_stopped(&self, id: Uuid) -> Result<Lease, SchedulerError> {
-        if let Some(debate) = self.debate(id) {
-            let _ = tokio::time::timeout(COMMAND_TIMEOUT, debate.removed.cancelled()).await;
+    /// Leases a debate that is in one of the required states and neither runs nor is queued here. Waits if it is just being
+    /// removed from the scheduler, or if another request or process holds it for a moment.
+    async fn claim(
+        &self,
+        id: Uuid,
+        is_required: impl Fn(State) -> bool,
+    ) -> Result<Claim, SchedulerError> {
+        let started = Instant::now();
+        loop {
+            let state = self.debate_state(id).await?;
+            if let Some(debate) = self.debate(id) {
+                let is_stopping = !matches!(state, State::Queued | State::Running);
+                if !is_stopping || started.elapsed() > COMMAND_TIMEOUT {
+                    return Ok(Claim::Here(state));
+                }
+                let removed = debate.removed.cancelled();
+                let _ = tokio::time::timeout(CLAIM_POLL_INTERVAL, removed).await;
+                continue;
+            }
+            if !is_required(state) {
+                return Ok(Claim::Refused(state));
+            }
+            match self.store.lease_for_server(id).await {
+                Ok(lease) => {
+                    let state = self.debate_state(id).await?;
+                    if is_required(state) {
+                        return Ok(Claim::Leased(Box::new(lease), state));
+                    }
+                    return Ok(Claim::Refused(state));
+                }
+                Err(LeaseError::Held { .. }) if started.elapsed() < CLAIM_TIMEOUT => {
+                    tokio::time::sleep(CLAIM_POLL_INTERVAL).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
         }
-        Ok(self.store.lease_for_server(id).await?)
     }
 
     fn table(&self, id: Uuid) -> Option<Arc<Table>> {

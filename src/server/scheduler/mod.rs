@@ -1,23 +1,27 @@
 //! The scheduler: runs at most `Limits::running` debates at once and queues the rest.
 //!
-//! Invariants: an accepted debate is in the store, so a killed server resumes it at its next start; a debate that waits
-//! for a person holds no slot; readers and API clients never slow a debate down.
+//! Invariants: an accepted debate is in the store, so a killed server resumes it at its next start; an operation that a
+//! client started is completed even if the client disconnects; a debate that waits for a person holds no slot; readers and
+//! API clients never slow a debate down.
 //!
 //! All work that outlives a request is spawned here. `runner` plays one debate, `commands` acts on one for a client,
-//! `cluster` shares the work with other processes.
+//! `recovery` takes up abandoned debates of a data folder, `cluster` shares the work with other processes.
 
 mod call_gate;
 mod cluster;
 mod commands;
+mod recovery;
 mod runner;
+#[cfg(test)]
+pub(super) mod test_support;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use roundtable_engine::event::State;
 use roundtable_engine::journal::JournalError;
-use roundtable_engine::table::{Budget, DecisionError, Table};
+use roundtable_engine::table::{DecisionError, Table};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +31,7 @@ use uuid::Uuid;
 use super::live::Feed;
 use super::log;
 use super::notifiers::Notifiers;
+use super::tail::Tails;
 use crate::app_context::AppContext;
 use crate::clock;
 use crate::embedded::Fetching;
@@ -64,6 +69,8 @@ pub(crate) struct Scheduler {
     dropping_calls: CancellationToken,
     /// Debates that other processes run may have new entries.
     notifiers: Notifiers,
+    /// The journals of debates that do not run here and have readers.
+    tails: Tails,
     /// The shared queue may have work.
     work_available: Notify,
     /// No work is taken from the shared queue before this time.
@@ -80,6 +87,8 @@ struct SchedulerState {
     /// Slots held by requests that are being validated.
     reserved_to_run: usize,
     reserved_to_queue: usize,
+    /// Debates whose last run stopped with an error that a retry would repeat. Only a client resumes them.
+    given_up: HashSet<Uuid>,
 }
 
 /// A running or queued debate.
@@ -102,24 +111,8 @@ struct Job {
 enum JobSource {
     Prepared(Box<(Lease, PreparedDebate)>),
     Leased(Box<Lease>),
-    /// The setup is in the store. `budget` overrides the budget that the debate was opened with.
-    Stored {
-        budget: Option<Budget>,
-    },
-}
-
-impl Job {
-    fn stored(id: Uuid, budget: Option<Budget>) -> Self {
-        let source = JobSource::Stored { budget };
-        Self { id, source }
-    }
-
-    fn budget(&self) -> Option<Budget> {
-        match self.source {
-            JobSource::Stored { budget } => budget,
-            JobSource::Prepared(_) | JobSource::Leased(_) => None,
-        }
-    }
+    /// Setup and budget are in the store.
+    Stored,
 }
 
 /// All slots and queue positions are taken.
@@ -160,6 +153,12 @@ pub(crate) enum SchedulerError {
 impl From<Full> for SchedulerError {
     fn from(Full: Full) -> Self {
         Self::Full
+    }
+}
+
+impl From<Failure> for SchedulerError {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
     }
 }
 
@@ -213,6 +212,7 @@ impl Scheduler {
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
             notifiers: Notifiers::default(),
+            tails: Tails::default(),
             work_available: Notify::new(),
             backoff_until: Mutex::new(Instant::now()),
             draining: CancellationToken::new(),
@@ -222,6 +222,14 @@ impl Scheduler {
 
     pub(super) fn notifiers(&self) -> &Notifiers {
         &self.notifiers
+    }
+
+    pub(super) fn tails(&self) -> &Tails {
+        &self.tails
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Reserves a slot while a debate is being prepared.
@@ -247,8 +255,35 @@ impl Scheduler {
         Slot { scheduler, kind }
     }
 
+    /// Completes an operation. A client that disconnects drops its request but not the operation, which would otherwise stop
+    /// between two writes.
+    pub(crate) async fn complete<T, E>(
+        &self,
+        operation: impl Future<Output = Result<T, E>> + Send + 'static,
+    ) -> Result<T, SchedulerError>
+    where
+        T: Send + 'static,
+        E: Into<SchedulerError> + Send + 'static,
+    {
+        match self.tasks.spawn(operation).await {
+            Ok(outcome) => outcome.map_err(Into::into),
+            Err(error) => Err(Failure::other(format!("the operation stopped: {error}")).into()),
+        }
+    }
+
     /// Creates a debate in the store, then starts or queues it.
     pub(crate) async fn create(
+        self: &Arc<Self>,
+        slot: Slot,
+        prepared: PreparedDebate,
+        sent: &CreateRequest,
+    ) -> Result<Created, SchedulerError> {
+        let (scheduler, sent) = (Arc::clone(self), sent.clone());
+        self.complete(async move { scheduler.create_now(slot, prepared, &sent).await })
+            .await
+    }
+
+    async fn create_now(
         self: &Arc<Self>,
         slot: Slot,
         prepared: PreparedDebate,
@@ -279,23 +314,12 @@ impl Scheduler {
         Ok(Created::New(id))
     }
 
-    /// Resumes all debates that were running or queued when the previous server process ended.
-    pub(crate) async fn resume_interrupted(self: &Arc<Self>) -> Result<usize, StoreError> {
-        let interrupted = self.store.interrupted_server_debates().await?;
-        let count = interrupted.len();
-        for id in interrupted {
-            log::note(&format!("resuming debate {id}"));
-            self.submit_stored(id, None);
-        }
-        Ok(count)
-    }
-
     pub(super) fn feed(&self, id: Uuid) -> Option<Arc<Feed>> {
         self.debate(id).map(|debate| Arc::clone(&debate.feed))
     }
 
     /// Changes whenever a debate enters or leaves the scheduler.
-    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+    fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
@@ -315,13 +339,13 @@ impl Scheduler {
     }
 
     /// Waits until a debate is no longer running or queued, or until the timeout.
-    pub(crate) async fn wait_for(&self, id: Uuid, timeout: Duration) {
+    pub(crate) async fn wait_for(self: &Arc<Self>, id: Uuid, timeout: Duration) {
         let debate = self.debate(id);
         let stopped = async {
             match debate {
                 Some(debate) => debate.removed.cancelled().await,
-                None if self.store.is_shared() => self.wait_for_remote(id).await,
-                None => {}
+                // Another process runs it, or it is about to be taken up here.
+                None => self.wait_for_remote(id).await,
             }
         };
         tokio::select! {
@@ -385,29 +409,38 @@ impl Scheduler {
         let debate = was_queued.then(|| state.debates.remove(&id)).flatten();
         drop(state);
         if let Some(debate) = debate {
-            self.announce_removal(&debate);
+            self.announce_removal(id, &debate);
         }
         was_queued
     }
 
-    fn submit_stored(self: &Arc<Self>, id: Uuid, budget: Option<Budget>) {
-        // An accepted debate is queued even if the queue is full.
+    /// Runs a stored debate, even if the queue is full: it was accepted before.
+    fn submit_stored(self: &Arc<Self>, id: Uuid) {
         let slot = self.reserve().unwrap_or_else(|Full| self.slot(None));
-        self.submit(slot, Job::stored(id, budget));
+        let source = JobSource::Stored;
+        self.submit(slot, Job { id, source });
     }
 
-    fn submit(self: &Arc<Self>, mut slot: Slot, job: Job) {
-        if self.store.is_shared() && matches!(job.source, JobSource::Stored { .. }) {
-            // It is marked as runnable in the store. Any process with a free slot takes it.
-            let (store, id) = (self.store.clone(), job.id);
-            self.tasks.spawn(async move {
-                tokio::time::sleep(RELEASE_DELAY).await;
-                // If this fails or is too early, the next poll finds it.
-                let _ = store.enqueue_job(id).await;
-            });
-            return;
+    /// Runs a leased debate: here, or in any process that shares the store.
+    fn submit_leased(self: &Arc<Self>, slot: Slot, lease: Box<Lease>) {
+        let id = lease.id();
+        if !self.store.is_shared() {
+            let source = JobSource::Leased(lease);
+            return self.submit(slot, Job { id, source });
         }
-        let kind = slot.kind.take();
+        // It is marked as runnable in the store. Any process with a free slot takes it.
+        drop(lease);
+        let store = self.store.clone();
+        self.tasks.spawn(async move {
+            tokio::time::sleep(RELEASE_DELAY).await;
+            // If this fails or is too early, the next poll finds it.
+            let _ = store.enqueue_job(id).await;
+        });
+    }
+
+    /// Starts or queues a debate. Does nothing if it is already here.
+    fn submit(self: &Arc<Self>, mut slot: Slot, job: Job) {
+        let id = job.id;
         let debate = Arc::new(ActiveDebate {
             feed: Feed::new(),
             calls: CallGate::new(self.closing.clone()),
@@ -417,8 +450,14 @@ impl Scheduler {
             removed: CancellationToken::new(),
         });
         let mut state = self.lock();
-        state.debates.insert(job.id, Arc::clone(&debate));
-        match kind {
+        if state.debates.contains_key(&id) {
+            // The job and the slot, when dropped, need the lock.
+            drop(state);
+            return;
+        }
+        state.debates.insert(id, Arc::clone(&debate));
+        state.given_up.remove(&id);
+        match slot.kind.take() {
             Some(SlotKind::Run) => {
                 state.reserved_to_run -= 1;
                 state.running += 1;
@@ -434,9 +473,10 @@ impl Scheduler {
             None => {
                 state.queue.push_back(job);
                 drop(state);
+                self.start_queued();
             }
         }
-        self.changes.send_modify(|count| *count += 1);
+        self.announce(id);
     }
 
     /// Frees the slot of a debate whose run has stopped.
@@ -450,16 +490,22 @@ impl Scheduler {
                 state.debates.remove(&id);
             }
         }
-        self.announce_removal(debate);
+        self.announce_removal(id, debate);
         if !self.closing.is_cancelled() {
             self.start_queued();
         }
     }
 
-    fn announce_removal(&self, debate: &ActiveDebate) {
+    fn announce_removal(&self, id: Uuid, debate: &ActiveDebate) {
         debate.removed.cancel();
         debate.feed.close();
+        self.announce(id);
+    }
+
+    /// A debate has entered or left the scheduler.
+    fn announce(&self, id: Uuid) {
         self.changes.send_modify(|count| *count += 1);
+        self.tails.wake(id);
     }
 
     /// Starts queued debates while there are free slots.
@@ -529,3 +575,7 @@ pub(crate) fn progress_sink() -> ProgressSink {
         say: Box::new(|_| {}),
     }
 }
+
+#[cfg(test)]
+#[path = "scheduler_tests.rs"]
+mod tests;

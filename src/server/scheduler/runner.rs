@@ -10,8 +10,7 @@ use roundtable_engine::protocols;
 use roundtable_engine::table::{Budget, Halt, end_offline};
 use uuid::Uuid;
 
-use super::cluster::BACKOFF;
-use super::{ActiveDebate, Job, JobSource, Scheduler, SchedulerError, log, progress_sink};
+use super::{ActiveDebate, Job, JobSource, Scheduler, log, progress_sink};
 use crate::clock;
 use crate::failure::Failure;
 use crate::setup::{self, PreparedDebate, limits};
@@ -27,8 +26,6 @@ impl Scheduler {
         let scheduler = Arc::clone(self);
         self.tasks.spawn(async move {
             let id = job.id;
-            let budget = job.budget();
-            let mut retry = false;
             let closed = async {
                 scheduler.closing.cancelled().await;
                 scheduler.calls_finished(&debate).await;
@@ -40,36 +37,16 @@ impl Scheduler {
                 outcome = scheduler.run_guarded(job, &debate) => {
                     if let Err(failure) = &outcome {
                         scheduler.back_off();
-                        // In a shared store, any process with a free slot retries it.
-                        retry = failure.is_transient() && !scheduler.store.is_shared();
+                        if !failure.is_transient() {
+                            scheduler.lock().given_up.insert(id);
+                        }
                     }
                     report(id, outcome);
                 }
             }
+            // If it should still run, `recovery` or another process resumes it.
             scheduler.release(id, &debate);
-            if retry {
-                scheduler.resume_later(id, budget).await;
-            }
         });
-    }
-
-    /// Resumes a debate that a transient store error has stopped, once the store answers again.
-    async fn resume_later(self: &Arc<Self>, id: Uuid, budget: Option<Budget>) {
-        loop {
-            tokio::select! {
-                () = self.closing.cancelled() => return,
-                () = tokio::time::sleep(BACKOFF) => {}
-            }
-            match self.debate_state(id).await {
-                Ok(State::Running | State::Queued) if !self.has(id) => {
-                    log::note(&format!("resuming debate {id}"));
-                    return self.submit_stored(id, budget);
-                }
-                // A client has resumed, cancelled or deleted it meanwhile.
-                Ok(_) | Err(SchedulerError::NotFound(_)) => return,
-                Err(_) => {}
-            }
-        }
     }
 
     /// Runs a debate. A panic is a defect of this program: it ends the debate as failed, and must not cost its slot.
@@ -89,10 +66,16 @@ impl Scheduler {
     async fn run(&self, job: Job, debate: &ActiveDebate) -> Result<State, Failure> {
         let (lease, prepared) = match job.source {
             JobSource::Prepared(prepared) => *prepared,
-            JobSource::Leased(lease) => self.prepare(*lease, None).await?,
-            JobSource::Stored { budget } => {
+            JobSource::Leased(lease) => self.prepare(*lease).await?,
+            JobSource::Stored => {
                 let lease = self.store.lease_for_server(job.id).await?;
-                self.prepare(lease, budget).await?
+                let row = self.store.get(job.id).await?;
+                let state = row.map_or(State::Interrupted, |row| row.state);
+                // It may have stopped, or have been stopped, since it was found to be abandoned.
+                if !matches!(state, State::Queued | State::Running) {
+                    return Ok(state);
+                }
+                self.prepare(lease).await?
             }
         };
         let lost = lease.lost();
@@ -114,16 +97,12 @@ impl Scheduler {
         }
     }
 
-    async fn prepare(
-        &self,
-        lease: Lease,
-        budget: Option<Budget>,
-    ) -> Result<(Lease, PreparedDebate), Failure> {
+    async fn prepare(&self, lease: Lease) -> Result<(Lease, PreparedDebate), Failure> {
         let id = lease.id();
         let setup = lease.setup().clone();
         let own = self.store.budget(id).await?.unwrap_or(setup.budget);
         let configured = self.context.config.limits.budget();
-        let budget = limits::resumed(own, budget.unwrap_or_default(), configured);
+        let budget = limits::resumed(own, Budget::default(), configured);
         match setup::prepare_resume(&self.context, setup, budget, &progress_sink()).await {
             Ok(prepared) => Ok((lease, prepared)),
             Err(failure) => {

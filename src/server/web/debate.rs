@@ -172,7 +172,7 @@ impl DebateView {
 
     pub(crate) fn panels(self, transcript: &Transcript, report: &Report) -> String {
         let panels = Panels {
-            debate: render::Debate::new(transcript, report),
+            debate: render::Debate::without_turns(transcript, report),
             view: self,
         };
         panels.render().unwrap_or_default()

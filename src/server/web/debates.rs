@@ -9,7 +9,7 @@ use super::{Choice, Frame, percent};
 use crate::clock;
 use crate::format::{cost, grouped, short};
 use crate::render::{state_tone, state_word};
-use crate::store::DebateRow;
+use crate::store::{DebateRow, MAX_COUNTED};
 
 pub(crate) const PER_PAGE: u64 = 25;
 /// Far more than there are debates, and small enough to calculate with.
@@ -126,8 +126,11 @@ struct Page {
 impl DebatesView {
     pub(crate) fn new(query: &Query, rows: Vec<Row>, total: u64) -> Self {
         let page = query.page();
-        let first = (page - 1) * PER_PAGE + 1;
-        let last = first - 1 + rows.len() as u64;
+        let first = (page - 1).saturating_mul(PER_PAGE).saturating_add(1);
+        let last = (first - 1).saturating_add(rows.len() as u64);
+        let is_counted = total < MAX_COUNTED;
+        let is_full = rows.len() as u64 == PER_PAGE;
+        let has_more = last < total || (!is_counted && is_full);
         let choice = |value: &str, label: String, chosen: &str| Choice {
             value: value.to_owned(),
             label,
@@ -154,8 +157,14 @@ impl DebatesView {
             until: query.until.clone(),
             is_filtered: query.is_filtered(),
             newer: (page > 1).then(|| query.url(page - 1)),
-            older: (last < total).then(|| query.url(page + 1)),
-            range: format!("{}–{} of {}", grouped(first), grouped(last), grouped(total)),
+            older: has_more.then(|| query.url(page.saturating_add(1))),
+            range: format!(
+                "{}–{} of {}{}",
+                grouped(first),
+                grouped(last),
+                grouped(total),
+                if is_counted { "" } else { " or more" }
+            ),
             rows,
         }
     }

@@ -4,7 +4,7 @@ use roundtable_core::usage::{Money, Price, Usage};
 use roundtable_engine::cast::Cast;
 
 use crate::format::grouped;
-use crate::store::DebateRow;
+use crate::store::Totals;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UsageEstimate {
@@ -22,19 +22,19 @@ enum Basis {
 
 impl UsageEstimate {
     /// The mean of these debates, or a guess from the size of the cast if there are none.
-    pub(crate) fn new(earlier: &[DebateRow], cast: &Cast) -> Self {
+    pub(crate) fn new(earlier: &[Totals], cast: &Cast) -> Self {
         let count = earlier.len() as u64;
         if count == 0 {
             return Self::of_calls(cast.seats.len() as u64 * 3);
         }
-        let mean = |of: fn(&DebateRow) -> u64| earlier.iter().map(of).sum::<u64>() / count;
+        let mean = |of: fn(&Totals) -> u64| earlier.iter().map(of).sum::<u64>() / count;
         Self {
             usage: Usage {
-                input: mean(|row| row.totals.input_tokens),
-                output: mean(|row| row.totals.output_tokens),
-                cached: mean(|row| row.totals.cached_tokens),
+                input: mean(|totals| totals.input_tokens),
+                output: mean(|totals| totals.output_tokens),
+                cached: mean(|totals| totals.cached_tokens),
             },
-            calls: mean(|row| row.totals.calls),
+            calls: mean(|totals| totals.calls),
             basis: Basis::Earlier(earlier.len()),
         }
     }

@@ -13,7 +13,7 @@ use super::home::{CastOption, FormOptions, HomeView, ProviderModels, StartForm, 
 use super::models::{ModelsView, ProviderRow, Setting, Settings, TestResult, Tier};
 use super::sign_in_page::{SignInView, safe_next};
 use super::*;
-use crate::render::test_support;
+use crate::render::{self, test_support};
 use crate::store::{DebateRow, Totals};
 
 fn frame(tab: &'static str) -> Frame {
@@ -421,6 +421,26 @@ fn c09_live_parts_have_the_same_ids_as_the_page() {
             "{part}"
         );
     }
+    // No turn is rendered for parts that show none; everything else is the same.
+    let report = test_support::report();
+    let whole = render::Debate::new(&transcript, &report);
+    let outline = render::Debate::without_turns(&transcript, &report);
+    let turns = |debate: &render::Debate| {
+        debate
+            .rounds
+            .iter()
+            .map(|round| round.turns.len())
+            .sum::<usize>()
+    };
+    assert!(turns(&whole) > 0);
+    assert_eq!(turns(&outline), 0);
+    let timeline = |debate: &render::Debate| -> Vec<String> {
+        let rounds = debate.rounds.iter();
+        rounds
+            .map(|round| format!("{} {} {}", round.key, round.title, round.summary))
+            .collect()
+    };
+    assert_eq!(timeline(&whole), timeline(&outline));
 }
 
 /// A protocol's input is read from its own fields, by their kind; empty values are left out.

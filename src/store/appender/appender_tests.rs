@@ -121,7 +121,7 @@ async fn c08_concurrent_appends_to_one_debate_are_all_written(test_store: TestSt
 async fn c08_large_appends_are_split_into_several_statements(test_store: TestStore) {
     const DEBATES: usize = 60;
     const ENTRIES: u64 = 30;
-    assert!(DEBATES * usize::try_from(ENTRIES).unwrap() * 20 > 32_766);
+    assert!(DEBATES * usize::try_from(ENTRIES).unwrap() * 22 > 32_766);
     let store = test_store.open().await;
     let leases = leases(&store, DEBATES).await;
     let journals: Vec<_> = leases.iter().map(Lease::journal).collect();

@@ -11,17 +11,16 @@ use sqlx::any::AnyArguments;
 use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, AssertSqlSafe, Executor};
 
-use super::super::errors::{Failure, Fault};
-use super::super::journal::body;
-use super::super::row_delta::{RowDelta, kind};
+use super::super::errors::Fault;
+use super::super::row_delta::RowDelta;
 use super::super::writer::Writer;
 use super::super::{State, signed};
-use super::{Batch, FencedDebates, Refusal, WriteError};
+use super::{FencedDebates, Refusal, StoredBatch, WriteError};
 
 macro_rules! insert {
     () => {
-        "INSERT INTO journal (debate_id, seq, key, at, kind, body)
-            VALUES (NEW.debate_id, NEW.seq, NEW.key, NEW.at, NEW.kind, NEW.body);"
+        "INSERT INTO journal (debate_id, seq, key, at, kind, body, checksum)
+            VALUES (NEW.debate_id, NEW.seq, NEW.key, NEW.at, NEW.kind, NEW.body, NEW.checksum);"
     };
 }
 
@@ -35,6 +34,7 @@ macro_rules! first {
             $when,
             " BEGIN UPDATE debates SET
                 updated_at = NEW.updated_at,
+                chain = NEW.chain,
                 calls = calls + NEW.calls,
                 retries = retries + NEW.retries,
                 input_tokens = input_tokens + NEW.input_tokens,
@@ -56,7 +56,7 @@ macro_rules! first {
 const TRIGGERS: &str = concat!(
     "CREATE TEMP VIEW appending AS SELECT
         NULL AS debate_id, NULL AS seq, NULL AS key, NULL AS at, NULL AS kind, NULL AS body,
-        NULL AS epoch, NULL AS moves, NULL AS updated_at, NULL AS calls, NULL AS retries, NULL AS input_tokens,
+        NULL AS checksum, NULL AS chain, NULL AS epoch, NULL AS moves, NULL AS updated_at, NULL AS calls, NULL AS retries, NULL AS input_tokens,
         NULL AS output_tokens, NULL AS cached_tokens, NULL AS cost_usd, NULL AS cost_unknown,
         NULL AS state, NULL AS ended_at, NULL AS generation, NULL AS rating;",
     first!("append_a_step", "NEW.moves = 0", ""),
@@ -73,7 +73,7 @@ const TRIGGERS: &str = concat!(
     " END"
 );
 
-const COLUMNS: usize = 20;
+const COLUMNS: usize = 22;
 
 /// Creates the view and triggers on a new connection.
 pub(in super::super) async fn prepare(connection: &mut AnyConnection) -> Result<(), sqlx::Error> {
@@ -83,14 +83,13 @@ pub(in super::super) async fn prepare(connection: &mut AnyConnection) -> Result<
 
 pub(super) async fn write(
     writer: &Writer,
-    batches: &[&Batch],
+    batches: &[StoredBatch<'_>],
 ) -> Result<FencedDebates, WriteError> {
-    let statement = statement(batches).map_err(|failure| WriteError::Refused(failure.into()))?;
-    let Err(failure) = writer.execute(statement).await else {
+    let Err(failure) = writer.execute(statement(batches)).await else {
         return Ok(FencedDebates(HashSet::new()));
     };
     match (failure.fault, batches) {
-        (Fault::Fenced, [batch]) => Ok(FencedDebates([batch.id].into())),
+        (Fault::Fenced, [stored]) => Ok(FencedDebates([stored.batch.id].into())),
         (Fault::Fenced, _) => Err(WriteError::Refused(Refusal::Fenced)),
         (Fault::Duplicate, _) => Err(WriteError::Refused(Refusal::Duplicate)),
         _ => Err(WriteError::Failed(failure)),
@@ -99,25 +98,26 @@ pub(super) async fn write(
 
 type Statement = Query<'static, Any, AnyArguments>;
 
-fn statement(batches: &[&Batch]) -> Result<Statement, Failure> {
+fn statement(batches: &[StoredBatch<'_>]) -> Statement {
     let rows = batches.iter().map(|batch| batch.entries.len()).sum();
     // The SQL contains only parameters, no user input.
     let mut statement = sqlx::query(AssertSqlSafe(insert_sql(rows)));
-    for batch in batches {
-        let id = batch.id.to_string();
-        for (index, keyed) in batch.entries.iter().enumerate() {
+    for stored in batches {
+        for (index, entry) in stored.entries.iter().enumerate() {
+            let first = (index == 0).then(|| (stored.batch.epoch, stored.batch.row_delta()));
             statement = statement
-                .bind(id.clone())
-                .bind(signed(keyed.entry.seq))
-                .bind(keyed.key.clone())
-                .bind(signed(keyed.entry.at))
-                .bind(kind(&keyed.entry.event))
-                .bind(body(keyed)?);
-            let first = (index == 0).then(|| (batch.epoch, batch.row_delta()));
+                .bind(stored.id.clone())
+                .bind(entry.seq)
+                .bind(entry.key.clone())
+                .bind(entry.at)
+                .bind(entry.kind)
+                .bind(entry.body.clone())
+                .bind(entry.checksum.clone())
+                .bind(first.is_some().then(|| stored.last.clone()));
             statement = bind_first(statement, first);
         }
     }
-    Ok(statement)
+    statement
 }
 
 fn insert_sql(rows: usize) -> String {

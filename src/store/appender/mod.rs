@@ -16,7 +16,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use super::chain::ChainHead;
 use super::errors::{Failure, Fault};
+use super::journal::StoredEntry;
 use super::row_delta::RowDelta;
 use super::writer::Writer;
 use super::{CLOSE_TIMEOUT, lock};
@@ -25,7 +27,7 @@ pub(super) use file::prepare;
 
 /// The number of batches in one statement.
 const MAX_BATCHES: usize = 256;
-/// The number of entries in one statement. Each has 20 parameters, and `SQLite` allows 32,766.
+/// The number of entries in one statement. Each has 22 parameters, and `SQLite` allows 32,766.
 const MAX_ENTRIES: usize = 1_000;
 
 /// Entries of one debate, appended atomically under the epoch of its lease.
@@ -34,11 +36,41 @@ pub(super) struct Batch {
     pub(super) id: Uuid,
     pub(super) epoch: i64,
     pub(super) entries: Vec<Keyed>,
+    pub(super) chain: Arc<ChainHead>,
+}
+
+/// A batch as it is stored.
+struct StoredBatch<'a> {
+    batch: &'a Batch,
+    /// The batch's id as text.
+    id: String,
+    entries: Vec<StoredEntry>,
+    /// The last checksum after this batch.
+    last: String,
 }
 
 impl Batch {
     fn row_delta(&self) -> RowDelta {
         RowDelta::of(self.entries.iter().map(|keyed| &keyed.entry))
+    }
+
+    /// Chains the checksums to the last one that was written. The appender's task writes one batch of a debate at a time, so
+    /// the order of the checksums is the order of the writes.
+    fn stored(&self) -> Result<StoredBatch<'_>, Failure> {
+        let id = self.id.to_string();
+        let mut last = self.chain.last()?;
+        let mut entries = Vec::with_capacity(self.entries.len());
+        for keyed in &self.entries {
+            let entry = StoredEntry::new(&id, keyed, &last)?;
+            last.clone_from(&entry.checksum);
+            entries.push(entry);
+        }
+        Ok(StoredBatch {
+            batch: self,
+            id,
+            entries,
+            last,
+        })
     }
 }
 
@@ -172,10 +204,21 @@ impl Target {
     }
 
     async fn write(&mut self, batches: &[&Batch]) -> Result<FencedDebates, WriteError> {
-        match self {
-            Self::File(writer) => file::write(writer, batches).await,
-            Self::Server(connection) => connection.write(batches).await,
+        let stored: Result<Vec<_>, _> = batches.iter().map(|batch| batch.stored()).collect();
+        let stored = stored.map_err(|failure| WriteError::Refused(failure.into()))?;
+        let written = match self {
+            Self::File(writer) => file::write(writer, &stored).await,
+            Self::Server(connection) => connection.write(&stored).await,
+        };
+        for StoredBatch { batch, last, .. } in stored {
+            match &written {
+                Ok(FencedDebates(fenced)) if fenced.contains(&batch.id) => {}
+                Ok(_) => batch.chain.set(last),
+                Err(WriteError::Refused(_)) => {}
+                Err(WriteError::Failed(_)) => batch.chain.forget(),
+            }
         }
+        written
     }
 }
 

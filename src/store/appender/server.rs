@@ -8,11 +8,9 @@ use sqlx::{AnyConnection, Row};
 use uuid::Uuid;
 
 use super::super::errors::Failure;
-use super::super::journal::body;
 use super::super::ownership::connect;
-use super::super::row_delta::kind;
 use super::super::{SERVER_TIMEOUT, State, signed};
-use super::{Batch, FencedDebates, WriteError};
+use super::{FencedDebates, StoredBatch, WriteError};
 
 pub(super) struct Connection {
     options: AnyConnectOptions,
@@ -27,9 +25,11 @@ impl Connection {
         }
     }
 
-    pub(super) async fn write(&mut self, batches: &[&Batch]) -> Result<FencedDebates, WriteError> {
-        let (rows, entries) =
-            as_json(batches).map_err(|failure| WriteError::Refused(failure.into()))?;
+    pub(super) async fn write(
+        &mut self,
+        batches: &[StoredBatch<'_>],
+    ) -> Result<FencedDebates, WriteError> {
+        let (rows, entries) = as_json(batches);
         let mut connection = match self.open.take() {
             Some(connection) => connection,
             None => connect(&self.options).await.map_err(WriteError::Failed)?,
@@ -57,8 +57,8 @@ impl Connection {
 }
 
 /// The debates for which no row was returned.
-fn fenced(batches: &[&Batch], rows: &[AnyRow]) -> Result<FencedDebates, WriteError> {
-    let mut fenced: HashSet<Uuid> = batches.iter().map(|batch| batch.id).collect();
+fn fenced(batches: &[StoredBatch<'_>], rows: &[AnyRow]) -> Result<FencedDebates, WriteError> {
+    let mut fenced: HashSet<Uuid> = batches.iter().map(|stored| stored.batch.id).collect();
     for row in rows {
         let id: String = row
             .try_get("id")
@@ -82,12 +82,13 @@ fn is_refusal(error: &sqlx::Error) -> bool {
 /// and the id is not returned. Listeners are notified which debates have new entries.
 const APPEND: &str = "WITH given AS (
         SELECT * FROM json_to_recordset(CAST($1 AS json)) AS given(
-            id text, epoch bigint, updated_at bigint, state text, ended_at bigint, generation bigint, rating bigint,
+            id text, epoch bigint, chain text, updated_at bigint, state text, ended_at bigint, generation bigint, rating bigint,
             calls bigint, retries bigint, input_tokens bigint, output_tokens bigint, cached_tokens bigint,
             cost_usd double precision, cost_unknown bigint)
     ), owned AS (
         UPDATE debates SET
             updated_at = given.updated_at,
+            chain = given.chain,
             state = CASE WHEN given.state = '' THEN debates.state ELSE given.state END,
             ended_at = CASE WHEN given.state = '' THEN debates.ended_at ELSE given.ended_at END,
             generation = CASE WHEN given.generation = 0 THEN debates.generation ELSE given.generation END,
@@ -102,23 +103,24 @@ const APPEND: &str = "WITH given AS (
         FROM given WHERE debates.id = given.id AND debates.epoch = given.epoch
         RETURNING debates.id
     ), added AS (
-        INSERT INTO journal (debate_id, seq, key, at, kind, body)
-        SELECT entry.id, entry.seq, entry.key, entry.at, entry.kind, entry.body
+        INSERT INTO journal (debate_id, seq, key, at, kind, body, checksum)
+        SELECT entry.id, entry.seq, entry.key, entry.at, entry.kind, entry.body, entry.checksum
         FROM json_to_recordset(CAST($2 AS json)) AS entry(
-            id text, seq bigint, key text, at bigint, kind text, body text)
+            id text, seq bigint, key text, at bigint, kind text, body text, checksum text)
         JOIN owned ON owned.id = entry.id
     )
     SELECT id, CAST(pg_notify('roundtable_journal', id) AS text) AS told FROM owned";
 
 /// The two parameters of [`APPEND`].
-fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
+fn as_json(batches: &[StoredBatch<'_>]) -> (String, String) {
     let mut rows = Vec::with_capacity(batches.len());
     let mut entries = Vec::new();
-    for batch in batches {
-        let delta = batch.row_delta();
+    for stored in batches {
+        let delta = stored.batch.row_delta();
         rows.push(json!({
-            "id": batch.id,
-            "epoch": batch.epoch,
+            "id": stored.id,
+            "epoch": stored.batch.epoch,
+            "chain": stored.last,
             "updated_at": signed(delta.updated_at),
             "state": delta.state.map_or("", State::name),
             "ended_at": delta.ended_at.map(signed),
@@ -132,19 +134,20 @@ fn as_json(batches: &[&Batch]) -> Result<(String, String), Failure> {
             "cost_usd": delta.cost.dollars(),
             "cost_unknown": i64::from(delta.unknown_cost),
         }));
-        for keyed in &batch.entries {
+        for entry in &stored.entries {
             entries.push(json!({
-                "id": batch.id,
-                "seq": signed(keyed.entry.seq),
-                "key": keyed.key,
-                "at": signed(keyed.entry.at),
-                "kind": kind(&keyed.entry.event),
-                "body": body(keyed)?,
+                "id": stored.id,
+                "seq": entry.seq,
+                "key": entry.key,
+                "at": entry.at,
+                "kind": entry.kind,
+                "body": entry.body,
+                "checksum": entry.checksum,
             }));
         }
     }
-    Ok((
+    (
         Value::from(rows).to_string(),
         Value::from(entries).to_string(),
-    ))
+    )
 }

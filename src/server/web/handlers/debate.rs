@@ -14,10 +14,11 @@ use serde::Deserialize;
 use super::super::debate::{DebateView, Right};
 use super::super::routes::{MaybeCaller, frame, may, page, redirect_to_debate};
 use super::home::number;
-use crate::clock;
 use crate::render;
 use crate::server::problem::Problem;
-use crate::server::requests::BudgetRequest;
+use crate::server::requests::{
+    BudgetRequest, DecisionRequest, InputRequest, RatingRequest, checked_form,
+};
 use crate::server::rest;
 use crate::server::{App, off_runtime};
 use crate::setup::limits::UsedUp;
@@ -26,8 +27,8 @@ use crate::store::{DebateRow, Scope};
 /// The current state of a debate.
 struct LoadedDebate {
     row: DebateRow,
+    entries: Vec<Entry>,
     transcript: Transcript,
-    report: Report,
     /// Seats in mid-turn.
     speaking: Vec<String>,
     /// The limits that need a higher value before the debate can be resumed.
@@ -35,6 +36,10 @@ struct LoadedDebate {
 }
 
 impl LoadedDebate {
+    fn report(&self) -> Report {
+        protocols::report(&self.entries)
+    }
+
     fn view(&self, app: &App, caller: &MaybeCaller) -> DebateView {
         let right = if may(caller, Scope::Run) {
             Right::Run
@@ -67,8 +72,8 @@ async fn load(app: &App, id: &str) -> Result<LoadedDebate, Problem> {
         .ok_or_else(|| Problem::internal("a journal without its first entry"))?
         .shown_as(row.state);
     Ok(LoadedDebate {
-        report: protocols::report(&entries),
         row,
+        entries,
         transcript,
         speaking,
         used_up,
@@ -126,7 +131,7 @@ pub(crate) async fn show(
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
     let frame = frame("debates", caller.as_deref());
-    let body = move || view.page(frame, &debate.transcript, &debate.report);
+    let body = move || view.page(frame, &debate.transcript, &debate.report());
     Ok(page(off_runtime(body).await?))
 }
 
@@ -137,7 +142,7 @@ pub(crate) async fn panels(
 ) -> Result<Response, Problem> {
     let debate = load(&app, &id).await?;
     let view = debate.view(&app, &caller);
-    let body = move || view.panels(&debate.transcript, &debate.report);
+    let body = move || view.panels(&debate.transcript, &debate.report());
     Ok(page(off_runtime(body).await?))
 }
 
@@ -167,8 +172,10 @@ pub(crate) async fn say(
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     if !form.text.trim().is_empty() {
+        let (text, by) = (form.text, None);
+        let message = checked_form(&InputRequest { text, by })?;
         let by = caller_name(&caller);
-        app.scheduler.say(row.id, form.text, by).await?;
+        app.scheduler.say(row.id, message.text, by).await?;
     }
     Ok(redirect_to_debate(&id))
 }
@@ -200,9 +207,13 @@ pub(crate) async fn decide(
     Form(form): Form<DecisionForm>,
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
-    let note = Some(form.note).filter(|note| !note.trim().is_empty());
+    let DecisionRequest { choice, note, .. } = checked_form(&DecisionRequest {
+        choice: form.choice,
+        by: None,
+        note: Some(form.note).filter(|note| !note.trim().is_empty()),
+    })?;
     let by = caller_name(&caller);
-    app.scheduler.decide(row.id, form.choice, by, note).await?;
+    app.scheduler.decide(row.id, choice, by, note).await?;
     Ok(redirect_to_debate(&id))
 }
 
@@ -261,10 +272,11 @@ pub(crate) async fn rate(
 ) -> Result<Response, Problem> {
     let row = rest::find(&app, &id).await?;
     let rating = rest::valid_rating(form.rating.parse().ok())?;
-    let comment = Some(form.comment).filter(|comment| !comment.trim().is_empty());
-    app.store
-        .rate(row.id, rating, comment, clock::now())
-        .await?;
+    let RatingRequest { comment, .. } = checked_form(&RatingRequest {
+        rating: rating.value(),
+        comment: Some(form.comment).filter(|comment| !comment.trim().is_empty()),
+    })?;
+    app.scheduler.rate(row.id, rating, comment).await?;
     Ok(redirect_to_debate(&id))
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::{Query as QueryParameters, State};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use roundtable_engine::event::{Millis, State as DebateState};
 
 use super::super::debates::{DebatesView, PER_PAGE, Query, Row};
@@ -11,6 +12,7 @@ use super::super::routes::{MaybeCaller, frame, may, page};
 use crate::clock;
 use crate::format::short;
 use crate::server::App;
+use crate::server::list_query::search_fault;
 use crate::server::problem::Problem;
 use crate::server::rest;
 use crate::store::{Filter, Scope};
@@ -26,12 +28,19 @@ pub(crate) async fn list(
     let since = day(&query.from, &mut problems);
     // The last day is included.
     let until = day(&query.until, &mut problems).map(|at| at + DAY_MS);
+    let is_searchable = match search_fault(&query.q) {
+        Some(problem) => {
+            problems.push(problem);
+            false
+        }
+        None => true,
+    };
     let filter = Filter {
         state: DebateState::ALL
             .into_iter()
             .find(|state| state.name() == query.state),
         protocol: non_empty(&query.protocol),
-        search: non_empty(&query.q),
+        search: non_empty(&query.q).filter(|_| is_searchable),
         since,
         until,
         limit: u32::try_from(PER_PAGE).unwrap_or(u32::MAX),
@@ -47,7 +56,12 @@ pub(crate) async fn list(
     });
     let mut view = DebatesView::new(&query, rows.collect(), listing.total);
     view.problems = problems;
-    Ok(page(view.page(frame("debates", caller.as_deref()))))
+    let body = page(view.page(frame("debates", caller.as_deref())));
+    if is_searchable {
+        Ok(body)
+    } else {
+        Ok((StatusCode::UNPROCESSABLE_ENTITY, body).into_response())
+    }
 }
 
 fn non_empty(text: &str) -> Option<String> {

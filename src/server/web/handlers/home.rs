@@ -150,7 +150,7 @@ async fn form_options(app: &App, form: &StartForm) -> Result<FormOptions, Proble
         limit: RECENT_DEBATES,
         ..Filter::default()
     };
-    let recent = app.store.list(&recent).await?.debates;
+    let recent = app.store.list_uncounted(&recent).await?;
     Ok(FormOptions {
         casts: cast_options(app, price.as_ref()).await?,
         groups: FieldGroup::all(&app.context.data, &form.fields),
@@ -172,15 +172,16 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
         .into_keys()
         .filter_map(|file| Cast::load(data, file.trim_end_matches(".toml")).ok())
         .collect();
+    let earlier = Filter {
+        state: Some(DebateState::Complete),
+        limit: ESTIMATE_SAMPLE,
+        ..Filter::default()
+    };
+    let names = protocols::names();
+    let usage = app.store.usage_by_protocol(&names, &earlier).await?;
     let mut options = Vec::new();
     for protocol in protocols::ALL {
-        let earlier = Filter {
-            state: Some(DebateState::Complete),
-            protocol: Some(protocol.name().to_owned()),
-            limit: ESTIMATE_SAMPLE,
-            ..Filter::default()
-        };
-        let earlier = app.store.list(&earlier).await?.debates;
+        let earlier = usage.get(protocol.name()).map_or(&[][..], Vec::as_slice);
         for cast in casts.iter().filter(|cast| cast.protocol == protocol.name()) {
             options.push(CastOption {
                 cast: cast.name.clone(),
@@ -192,7 +193,7 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
                     cast_title(&cast.name)
                 },
                 summary: cast.summary.clone(),
-                estimate: UsageEstimate::new(&earlier, cast).to_text(price),
+                estimate: UsageEstimate::new(earlier, cast).to_text(price),
                 is_chosen: false,
             });
         }

@@ -47,6 +47,9 @@ pub struct Scored {
     /// When the outcome was recorded and the resolution date was over.
     #[serde(skip)]
     pub known_at: Millis,
+    /// When the resolution date was over. Earlier the forecast has no score.
+    #[serde(skip)]
+    pub due_at: Millis,
     pub debate: Score,
     pub accuracy_pool: Option<Score>,
     pub blind_first_round: Option<Score>,
@@ -117,6 +120,7 @@ pub fn scored(id: &str, entries: &[Entry], now: Millis) -> Option<Scored> {
         domain: snapshot.rules.domain.clone(),
         outcome: resolution.outcome,
         known_at,
+        due_at: over,
         debate: Score::of(&debate, happened)?,
         accuracy_pool: pool.and_then(|pool| listed(&pool.probabilities)),
         blind_first_round: worth.and_then(|worth| listed(&worth.blind.probabilities)),
