@@ -5,7 +5,7 @@
 
 #![cfg(unix)]
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
@@ -125,6 +125,10 @@ impl<'s> Attack<'s> {
         }
         let reply = match reply {
             Ok(reply) => reply,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.faults.push(format!("no answer: {}", input.shown()));
+                return None;
+            }
             Err(error) => {
                 self.closed.push(format!("{error}: {}", input.shown()));
                 return None;
