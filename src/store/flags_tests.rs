@@ -45,7 +45,7 @@ async fn a_migrated_store_remembers_its_tokens(test_store: TestStore) {
             store.writer.run(sql).await;
         }
         store.close().await;
-        let store = test_store.open().await;
+        let store = Store::migrate(&test_store.address()).await.unwrap();
         assert_eq!(store.had_tokens().await, Ok(has_token));
         store.close().await;
     }
