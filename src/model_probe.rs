@@ -1,6 +1,7 @@
 //! Checks with one small call whether a model answers.
 
 use futures::StreamExt;
+use roundtable_core::usage::{Money, Price, Usage};
 use roundtable_engine::model::{Delta, Message, Model, Request, Schema, Speaker};
 use serde_json::json;
 
@@ -8,25 +9,44 @@ use crate::app_context::AppContext;
 use crate::config::ModelName;
 use crate::embedded::{self, Report};
 use crate::failure::Failure;
+use crate::models::ModelPolicy;
 
-/// Returns the full name of the model that answered, and its reply.
+/// A successful test call.
+pub(crate) struct Trial {
+    /// The full name of the model.
+    pub model: ModelName,
+    pub reply: String,
+    /// `None` if the price is unknown.
+    pub cost: Option<Money>,
+}
+
 pub(crate) async fn trial(
     app: &AppContext,
     name: &ModelName,
+    policy: &ModelPolicy,
     report: Report,
-) -> Result<(ModelName, String), Failure> {
+) -> Result<Trial, Failure> {
     let mut real = name.clone();
     if name.provider() == embedded::PROVIDER {
         real = app.local.ready_model(name.model(), report).await?;
     }
-    let model = app.models.model(&real)?;
-    let reply = small_call(model.as_ref(), &real)
+    let model = app.models.model_within(&real, policy)?;
+    let price = app.models.price(&real);
+    let (reply, cost) = small_call(model.as_ref(), &real, price)
         .await
         .map_err(Failure::other)?;
-    Ok((real, reply))
+    Ok(Trial {
+        model: real,
+        reply,
+        cost,
+    })
 }
 
-async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, String> {
+async fn small_call(
+    model: &dyn Model,
+    name: &ModelName,
+    mut price: Option<Price>,
+) -> Result<(String, Option<Money>), String> {
     let request = Request {
         images: Vec::new(),
         tools: None,
@@ -55,18 +75,24 @@ async fn small_call(model: &dyn Model, name: &ModelName) -> Result<String, Strin
         seed: 1,
     };
     let mut reply = String::new();
+    let mut usage = Usage::default();
     let mut deltas = model.stream(request);
     while let Some(delta) = deltas.next().await {
         match delta {
             Ok(Delta::Text(text)) => reply.push_str(&text),
-            Ok(Delta::Restart { .. } | Delta::Instead(_)) => reply.clear(),
+            Ok(Delta::Restart { .. }) => reply.clear(),
+            Ok(Delta::Instead(instead)) => {
+                reply.clear();
+                price = instead.price;
+            }
             Ok(Delta::Finish(_)) => break,
-            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Usage(_) | Delta::Notice(_)) => {}
+            Ok(Delta::Usage(reported)) => usage += reported,
+            Ok(Delta::Reasoning(_) | Delta::Call(_) | Delta::Notice(_)) => {}
             Err(error) => return Err(error.to_string()),
         }
     }
     if reply.trim().is_empty() {
         return Err("the reply is empty".into());
     }
-    Ok(reply)
+    Ok((reply, price.map(|price| price.of(usage))))
 }

@@ -9,8 +9,8 @@ use crate::clock;
 use crate::format::counted;
 use crate::store::{Address, Content, CopyError, Keep, LeaseError, Store};
 
-use super::output;
 use super::rm::confirmed;
+use super::{audit, output};
 use crate::app_context::AppContext;
 use crate::failure::{Code, Failure};
 
@@ -237,7 +237,11 @@ async fn prune(app: &AppContext, pruning: &Pruning, as_json: bool) -> Result<Exi
     if is_confirmed {
         for (id, _) in &old {
             match store.delete(*id).await {
-                Ok(()) => deleted.push(*id),
+                Ok(()) => {
+                    let detail = Some("pruned".to_owned());
+                    audit::record(app, &store, "debate-deleted", &id.to_string(), detail).await;
+                    deleted.push(*id);
+                }
                 // Another process deleted it first.
                 Err(LeaseError::NotFound { .. }) => {}
                 Err(LeaseError::Held { .. }) => in_use.push(*id),

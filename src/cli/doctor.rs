@@ -11,8 +11,8 @@ use serde_json::json;
 
 use crate::config::ModelName;
 use crate::format::counted;
-use crate::model_probe::trial;
-use crate::models::{ModelPreferences, Search, discover};
+use crate::model_probe::{Trial, trial};
+use crate::models::{ModelPolicy, ModelPreferences, Search, discover};
 
 use super::{casts, output, pull};
 use crate::app_context::AppContext;
@@ -207,11 +207,17 @@ async fn embedder(app: &AppContext, is_verbose: bool) -> Check {
 
 async fn model(app: &AppContext, name: &ModelName, is_verbose: bool) -> Check {
     let started = Instant::now();
-    let reply = trial(app, name, pull::reporter(is_verbose)).await;
+    let reply = trial(
+        app,
+        name,
+        &ModelPolicy::default(),
+        pull::reporter(is_verbose),
+    )
+    .await;
     let outcome = match reply {
-        Ok((real, text)) => Ok(format!(
-            "{real} replied {} in {}",
-            output::short(&text, 40),
+        Ok(Trial { model, reply, .. }) => Ok(format!(
+            "{model} replied {} in {}",
+            output::short(&reply, 40),
             output::duration(elapsed(started))
         )),
         Err(failure) => Err(failure.message().to_owned()),

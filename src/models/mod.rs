@@ -19,6 +19,7 @@ mod images;
 mod limit;
 mod ollama;
 mod openai;
+mod policy;
 mod prices;
 mod retry;
 mod schema;
@@ -45,6 +46,7 @@ use retry::WithRetry;
 use wire::WireFormat;
 
 pub(crate) use discovery::{Choice, Discovery, ModelPreferences, Search, discover};
+pub(crate) use policy::ModelPolicy;
 pub(crate) use prices::{Prices, PricesError};
 pub(crate) use wire::Listed;
 
@@ -131,19 +133,26 @@ impl ModelRegistry {
             }
         }
         let primary = self.build(name)?;
-        let fallbacks = self.fallbacks(name);
-        let model: Arc<dyn Model> = if fallbacks.is_empty() {
-            primary
-        } else {
-            Arc::new(WithFallbacks {
-                name: name.clone(),
-                primary,
-                fallbacks,
-            })
-        };
+        let model = with_fallbacks(name, primary, self.fallbacks(name));
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         models.insert(name.clone(), Arc::clone(&model));
         Ok(model)
+    }
+
+    /// A model whose fallbacks keep to the policy as well.
+    pub(crate) fn model_within(
+        &self,
+        name: &ModelName,
+        policy: &ModelPolicy,
+    ) -> Result<Arc<dyn Model>, RegistryError> {
+        if policy.is_unrestricted() {
+            return self.model(name);
+        }
+        let is_allowed = |fallback: &Fallback| {
+            policy.allows(&fallback.name) && (!policy.priced_only || fallback.price.is_some())
+        };
+        let fallbacks = self.fallbacks(name).into_iter().filter(is_allowed);
+        Ok(with_fallbacks(name, self.build(name)?, fallbacks.collect()))
     }
 
     /// The configured fallbacks of the model's provider, without unusable ones, such as those without a key.
@@ -312,6 +321,21 @@ impl ModelRegistry {
         });
         Ok(handle.clone())
     }
+}
+
+fn with_fallbacks(
+    name: &ModelName,
+    primary: Arc<dyn Model>,
+    fallbacks: Vec<Fallback>,
+) -> Arc<dyn Model> {
+    if fallbacks.is_empty() {
+        return primary;
+    }
+    Arc::new(WithFallbacks {
+        name: name.clone(),
+        primary,
+        fallbacks,
+    })
 }
 
 fn wire(provider: &Provider) -> Box<dyn WireFormat> {

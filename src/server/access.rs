@@ -17,7 +17,7 @@ use super::problem::Problem;
 use super::tokens::{self, Hash};
 use super::web;
 use crate::clock;
-use crate::store::{Scope, Store, StoreError, TokenRow};
+use crate::store::{Reach, Scope, Store, StoreError, TokenLimits, TokenRow};
 
 pub(super) const SESSION_COOKIE: &str = "roundtable_session";
 
@@ -38,6 +38,8 @@ pub(crate) struct Caller {
     pub name: Option<String>,
     pub token: Option<Uuid>,
     pub scope: Scope,
+    pub reach: Reach,
+    pub limits: Arc<TokenLimits>,
 }
 
 impl Caller {
@@ -98,7 +100,7 @@ impl AccessControl {
         }
     }
 
-    async fn tokens(&self) -> Result<Arc<[TokenRow]>, StoreError> {
+    pub(super) async fn tokens(&self) -> Result<Arc<[TokenRow]>, StoreError> {
         {
             let cache = self.token_cache.lock();
             let cache = cache.unwrap_or_else(PoisonError::into_inner);
@@ -115,6 +117,12 @@ impl AccessControl {
         Ok(tokens)
     }
 
+    /// Makes this process notice added and revoked tokens at once.
+    pub(super) fn forget_tokens(&self) {
+        let cache = self.token_cache.lock();
+        *cache.unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The sender of a request; `None` if a valid token is required and missing.
     pub(super) async fn authenticate(
         &self,
@@ -122,11 +130,7 @@ impl AccessControl {
     ) -> Result<Option<Caller>, StoreError> {
         let tokens = self.tokens().await?;
         if self.is_loopback && tokens.is_empty() {
-            return Ok(Some(Caller {
-                name: None,
-                token: None,
-                scope: Scope::Admin,
-            }));
+            return Ok(Some(Caller::open()));
         }
         if let Some(secret) = bearer(headers) {
             return Ok(tokens::find(&tokens, &tokens::hash(secret)).map(caller));
@@ -207,6 +211,8 @@ fn caller(row: &TokenRow) -> Caller {
         name: Some(row.name.clone()),
         token: Some(row.id),
         scope: row.scope,
+        reach: row.reach,
+        limits: Arc::new(row.limits.clone()),
     }
 }
 
@@ -226,6 +232,7 @@ pub(super) async fn guard(
         }
         Err(response) => *response,
     };
+    let caller = caller.or_else(|| response.extensions_mut().remove::<Caller>());
     let is_error = response.status().is_client_error() || response.status().is_server_error();
     if is_api && is_error && response.extensions().get::<Problem>().is_none() {
         // Rejected by an axum extractor: a path or query that is not valid UTF-8.
@@ -249,6 +256,10 @@ pub(super) async fn guard(
         {
             response.headers_mut().insert(header::ALLOW, allow.clone());
         }
+    }
+    if let Some(caller) = caller {
+        // For the audit log.
+        response.extensions_mut().insert(caller);
     }
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&id) {
@@ -290,6 +301,15 @@ fn request_id(headers: &HeaderMap) -> String {
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
+/// The id of a request. It becomes the only one in the header.
+pub(super) fn assign_request_id(headers: &mut HeaderMap) -> String {
+    let id = request_id(headers);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    id
+}
+
 /// Browsers get error pages; other clients get problem documents.
 pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT);
@@ -299,14 +319,6 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
 
 fn is_api(uri: &Uri) -> bool {
     uri.path().starts_with("/api/")
-}
-
-/// Paths that need no token: health checks, sign-in, and the assets of the sign-in page.
-fn is_public(uri: &Uri) -> bool {
-    matches!(
-        uri.path(),
-        "/healthz" | "/readyz" | "/sign-in" | "/favicon.ico"
-    ) || uri.path().starts_with("/assets/")
 }
 
 async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
@@ -334,7 +346,8 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
         .extensions()
         .get::<Peer>()
         .map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
-    let is_public = is_public(request.uri());
+    let rule = app.rules.of(request);
+    let is_public = rule.scope.is_none();
     // Liveness must not depend on the store: a supervisor would restart a healthy process.
     let authenticated = if request.uri().path() == "/healthz" {
         Ok(None)
@@ -375,20 +388,17 @@ async fn check(app: &App, request: &mut Request) -> Result<(), Box<Response>> {
     let Some(caller) = caller else {
         return Err(Box::new(unauthenticated(request)));
     };
-    let needed = scope_for(request.method(), request.uri());
-    if !caller.may(needed) {
-        return reject(Problem::new(
-            StatusCode::FORBIDDEN,
-            "scope",
-            format!(
-                "requires a token with scope '{}'; this token has '{}'",
-                needed.name(),
-                caller.scope.name()
-            ),
-        ));
+    match caller.check(rule) {
+        Ok(()) => {
+            request.extensions_mut().insert(caller);
+            Ok(())
+        }
+        Err(problem) => {
+            let mut response = problem.into_response();
+            response.extensions_mut().insert(caller);
+            Err(Box::new(response))
+        }
     }
-    request.extensions_mut().insert(caller);
-    Ok(())
 }
 
 /// API clients get 401; browsers are redirected to the sign-in page.
@@ -408,17 +418,6 @@ fn unauthenticated(request: &Request) -> Response {
         HeaderValue::from_static("Bearer realm=\"roundtable\""),
     )
     .into_response()
-}
-
-/// Reading needs `read`, deleting `admin`, everything else `run`. Signing out needs only `read`.
-fn scope_for(method: &Method, uri: &Uri) -> Scope {
-    if is_safe(method) || uri.path() == "/sign-out" {
-        Scope::Read
-    } else if method == Method::DELETE || uri.path().ends_with("/delete") {
-        Scope::Admin
-    } else {
-        Scope::Run
-    }
 }
 
 fn is_safe(method: &Method) -> bool {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::App;
+use super::access::Caller;
 use super::live::Feed;
 use super::problem::Problem;
 use super::reader::{Cursor, Frame, InvalidEventId, Reader};
@@ -46,10 +47,11 @@ pub(super) struct StreamQuery {
 pub(super) async fn stream(
     State(app): State<Arc<App>>,
     Path(id): Path<String>,
+    Extension(caller): Extension<Caller>,
     Query(query): Query<StreamQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let row = find(&app, &id).await?;
+    let row = find(&app, &caller, &id).await?;
     let cursor = cursor(&headers, query.after.as_deref())?;
     let past = app.store.entries(row.id).await?;
     let reader = Reader::resuming(cursor, &past);

@@ -17,9 +17,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::App;
+use super::new_token::NewToken;
 use super::problem::Problem;
 use crate::config::Limits;
 use crate::failure::Fault;
+use crate::models::ModelPolicy;
 use crate::setup::{DebateSpec, Models};
 use crate::sources;
 
@@ -260,6 +262,7 @@ impl NewDebate {
                 seed: self.seed,
                 sources,
                 fallback_local: false,
+                policy: ModelPolicy::default(),
             }),
             _ => Err(Problem::invalid(faults)),
         }
@@ -323,6 +326,7 @@ macro_rules! content {
 }
 
 content!(NewDebate);
+content!(NewToken);
 content!(InputRequest);
 content!(DecisionRequest);
 content!(RatingRequest);

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use axum::Form;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Extension, FromRequest, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::App;
 use super::access::{SESSION_COOKIE, accepts_html};
+use super::audit::AuditNote;
 use super::problem::Problem;
 use super::requests::read;
 use super::tokens::SESSION_MS;
 use super::web;
+use crate::store::AuditOutcome;
 
 const MAX_FORM_BYTES: usize = 4096;
 
@@ -44,7 +46,11 @@ pub(super) async fn sign_in(
                 address.push_str("&next=");
                 address.push_str(&web::percent(&next));
             }
-            return Ok(Redirect::to(&address).into_response());
+            let recorded = AuditNote {
+                outcome: Some(AuditOutcome::Refused),
+                ..AuditNote::detail("invalid token")
+            };
+            return Ok((Extension(recorded), Redirect::to(&address)).into_response());
         }
         return Err(Problem::new(
             StatusCode::UNAUTHORIZED,
@@ -55,7 +61,11 @@ pub(super) async fn sign_in(
     let seconds = SESSION_MS / 1000;
     let cookie =
         format!("{SESSION_COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
-    Ok(redirect_with_cookie(&next, &cookie))
+    let recorded = AuditNote {
+        who: app.access.token_name(&form.token).await?,
+        ..AuditNote::default()
+    };
+    Ok((Extension(recorded), redirect_with_cookie(&next, &cookie)).into_response())
 }
 
 pub(super) async fn sign_out(

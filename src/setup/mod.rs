@@ -28,9 +28,10 @@ use crate::app_context::AppContext;
 use crate::clock::{self, SystemClock};
 use crate::embedded::Report;
 use crate::failure::{Failure, Fault};
+use crate::models::ModelPolicy;
 use crate::store::Store;
 use crate::{forecast_history, learning};
-pub(crate) use seating::{no_model, proposed_models};
+pub(crate) use seating::{check_allowed, no_model, proposed_models};
 
 /// A request for a debate. The protocol and the configuration fill in whatever is left out.
 #[derive(Debug, Clone)]
@@ -48,6 +49,8 @@ pub(crate) struct DebateSpec {
     pub sources: Vec<Source>,
     /// Allows the embedded model if a configured provider cannot be used, in addition to the configuration.
     pub fallback_local: bool,
+    /// Which models the caller may use.
+    pub policy: ModelPolicy,
 }
 
 impl DebateSpec {
@@ -66,6 +69,7 @@ impl DebateSpec {
             seed: None,
             sources: Vec::new(),
             fallback_local: false,
+            policy: ModelPolicy::default(),
         }
     }
 }
@@ -85,6 +89,7 @@ pub(crate) struct PreparedDebate {
     pub budget: Budget,
     pub seat_models: SeatModels,
     pub embedder: Option<Arc<dyn Embedder>>,
+    pub policy: ModelPolicy,
 }
 
 /// Receives progress while a debate is prepared: downloads, and notes for the user.
@@ -106,6 +111,7 @@ pub(crate) async fn prepare(
         seed,
         models,
         fallback_local,
+        policy,
         ..
     } = spec;
     // A broken prompt or template is found before the debate is created.
@@ -128,12 +134,12 @@ pub(crate) async fn prepare(
         &plan.cast,
         &models,
         &settings,
-        fallback_local,
+        (fallback_local, &policy),
         progress,
     )
     .await?;
     check_context(&plan.question, &seating.models)?;
-    check_prices(&seating.seated, &seating.models, &budget)?;
+    check_prices(&seating.seated, &seating.models, &budget, &policy)?;
     let embedder = match plan.embedder {
         EmbedderUse::Optional => Some(WITHOUT_TEMPLATES),
         EmbedderUse::Measures => Some(WITHOUT_MEASURE),
@@ -167,6 +173,7 @@ pub(crate) async fn prepare(
         budget,
         seat_models: seating.models,
         embedder,
+        policy,
     })
 }
 
@@ -209,9 +216,10 @@ pub(crate) async fn prepare_resume(
     app: &AppContext,
     setup: Setup,
     budget: Budget,
+    policy: ModelPolicy,
     progress: &ProgressSink,
 ) -> Result<PreparedDebate, Failure> {
-    let seat_models = seating::find_again(app, &setup.seats, &progress.fetching).await?;
+    let seat_models = seating::find_again(app, &setup.seats, &policy, &progress.fetching).await?;
     let embedder = match &setup.embedder {
         Some(name) => {
             let name = app.config.model_name(name)?;
@@ -225,6 +233,7 @@ pub(crate) async fn prepare_resume(
         budget,
         seat_models,
         embedder,
+        policy,
     })
 }
 
@@ -281,8 +290,9 @@ fn check_prices(
     seated: &[Seated],
     seat_models: &SeatModels,
     budget: &Budget,
+    policy: &ModelPolicy,
 ) -> Result<(), Failure> {
-    if budget.max_cost.is_none() {
+    if budget.max_cost.is_none() && !policy.priced_only {
         return Ok(());
     }
     let unknown = seated.iter().find(|seated| {
@@ -292,6 +302,7 @@ fn check_prices(
     });
     match unknown {
         None => Ok(()),
+        Some(seated) if policy.priced_only => Err(price_unknown(&seated.model)),
         Some(seated) => Err(Failure::refused(vec![Fault::new(
             "/budget/max_cost",
             format!(
@@ -301,6 +312,14 @@ fn check_prices(
             ),
         )])),
     }
+}
+
+/// A model without a price, for a token whose cost is limited.
+pub(crate) fn price_unknown(model: &str) -> Failure {
+    Failure::forbidden(format!(
+        "the price of {model} is unknown, and what this token may spend is limited: use another model, or have the price added \
+         to prices.toml on the server"
+    ))
 }
 
 /// Notes for the user if no embedder is available.

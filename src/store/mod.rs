@@ -8,6 +8,7 @@
 
 mod address;
 mod appender;
+mod audit_log;
 mod commands;
 mod delete;
 mod dialect;
@@ -28,6 +29,8 @@ mod resolve;
 mod row;
 mod row_delta;
 mod server_debates;
+mod spending;
+mod token_limits;
 mod tokens;
 mod transfer;
 mod worker_queue;
@@ -46,6 +49,7 @@ use serde::Serialize;
 use sqlx::AnyPool;
 
 pub(crate) use address::Address;
+pub(crate) use audit_log::{AuditEntry, AuditOutcome, AuditRecord, AuditSelection, Via};
 pub(crate) use commands::{Command, CommandOutcome, PendingCommand};
 pub(crate) use errors::{FindError, LeaseError, StoreError};
 pub(crate) use learning::{FollowUp, LearningError};
@@ -58,6 +62,8 @@ pub(crate) use row::DebateRow;
 #[cfg(test)]
 pub(crate) use row::Totals;
 pub(crate) use server_debates::{CreateRequest, Created};
+pub(crate) use spending::Spending;
+pub(crate) use token_limits::{Reach, TokenLimits};
 pub(crate) use tokens::{Scope, TokenError, TokenRow};
 pub(crate) use transfer::{Content, CopyError};
 pub(crate) use worker_queue::Notification;

@@ -128,7 +128,7 @@ async fn open_server(url: &Url) -> Result<Store, Refusal> {
     let mut first = ownership::connect(&options)
         .await
         .map_err(Refusal::Failed)?;
-    migrations()
+    migrations(Dialect::Postgres)
         .run_direct(None, &mut first, false)
         .await
         .map_err(refusal)?;
@@ -159,7 +159,7 @@ async fn prepare(connection: &mut AnyConnection, folder: &Folder) -> Result<(), 
     }
     // Migrations need not survive a power cut: they run again. The first append flushes them too.
     connection.execute("PRAGMA synchronous = NORMAL").await?;
-    migrations()
+    migrations(SQLITE)
         .run_direct(None, connection, false)
         .await
         .map_err(refusal)?;
@@ -190,7 +190,7 @@ async fn check(connection: &mut AnyConnection) -> Result<(), Failure> {
 }
 
 /// Listed explicitly, so that a stray file in the folder is never run.
-fn migrations() -> Migrator {
+fn migrations(dialect: Dialect) -> Migrator {
     let migration = |version, name: &'static str, sql: &'static str| {
         let sql = sql.into_sql_str();
         Migration::new(version, name.into(), MigrationType::Simple, sql, false)
@@ -216,7 +216,22 @@ fn migrations() -> Migrator {
             "owners",
             include_str!("../../migrations/0004_owners.sql"),
         ),
+        migration(6, "ownership", ownership_migration(dialect)),
     ])
+}
+
+/// Triggers are the only part of a migration that differs between the databases.
+const fn ownership_migration(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Sqlite => concat!(
+            include_str!("../../migrations/0006_ownership.sql"),
+            include_str!("../../migrations/0006_append_only.sqlite.sql")
+        ),
+        Dialect::Postgres => concat!(
+            include_str!("../../migrations/0006_ownership.sql"),
+            include_str!("../../migrations/0006_append_only.postgres.sql")
+        ),
+    }
 }
 
 fn refusal(error: MigrateError) -> Refusal {

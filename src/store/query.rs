@@ -27,6 +27,8 @@ pub(crate) struct Filter {
     pub until: Option<Millis>,
     /// Only debates after this position.
     pub after: Option<ListPosition>,
+    /// Only debates of this token.
+    pub token: Option<Uuid>,
     pub limit: u32,
     pub offset: u64,
 }
@@ -47,6 +49,7 @@ impl Default for Filter {
             since: None,
             until: None,
             after: None,
+            token: None,
             limit: u32::MAX,
             offset: 0,
         }
@@ -146,11 +149,13 @@ impl Store {
         let (after, after_id) = filter.after.map_or((i64::MAX, String::new()), |position| {
             (signed(position.created_at), position.id.to_string())
         });
+        let token = filter.token.map_or_else(String::new, |id| id.to_string());
         // Running debates that nothing runs any more match the state `interrupted`.
         let query = sqlx::query(select_debates!(
             "WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $10 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
                AND ($2 = '' OR protocol = $2) AND created_at >= $6 AND created_at < $7 \
                AND (created_at < $8 OR (created_at = $8 AND id < $9)) \
+               AND ($11 = '' OR token_id = $11) \
                AND lower(question) LIKE lower($3) ESCAPE '!' \
              ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5"
         ))
@@ -163,7 +168,8 @@ impl Store {
         .bind(until)
         .bind(after)
         .bind(after_id)
-        .bind(dead_ids.as_str());
+        .bind(dead_ids.as_str())
+        .bind(token.as_str());
         let mut debates = self.read_all(query, DebateRow::read).await?;
         for row in &mut debates {
             if row.state == State::Running && dead.contains(&row.id) {
@@ -174,6 +180,7 @@ impl Store {
             "SELECT COUNT(*) AS total FROM debates \
              WHERE ($1 = '' OR $1 = CASE WHEN state = 'running' AND $6 LIKE '%' || id || '%' THEN 'interrupted' ELSE state END) \
                AND ($2 = '' OR protocol = $2) AND created_at >= $4 AND created_at < $5 \
+               AND ($7 = '' OR token_id = $7) \
                AND lower(question) LIKE lower($3) ESCAPE '!'",
         )
         .bind(state)
@@ -181,7 +188,8 @@ impl Store {
         .bind(search.as_str())
         .bind(since)
         .bind(until)
-        .bind(dead_ids.as_str());
+        .bind(dead_ids.as_str())
+        .bind(token.as_str());
         let total = self.read_number(query).await?;
         Ok(Page { debates, total })
     }

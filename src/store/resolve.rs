@@ -1,9 +1,11 @@
 //! Resolutions of forecasts, kept in the journal of the debate.
 
 use roundtable_engine::event::{Event, Millis};
+use sqlx::Row;
 use uuid::Uuid;
 
 use super::errors::{LeaseError, StoreError};
+use super::row::parse_id;
 use super::{Store, signed};
 
 /// The actual outcome; `None` withdraws an earlier one.
@@ -32,13 +34,15 @@ impl Store {
         self.annotate(id, update, "resolved", event, now).await
     }
 
-    /// The resolved debates, oldest first.
-    pub(crate) async fn resolved_ids(&self) -> Result<Vec<Uuid>, StoreError> {
-        self.select_ids(
+    /// The resolved debates, oldest first; with a token only its own.
+    pub(crate) async fn resolved_ids(&self, token: Option<Uuid>) -> Result<Vec<Uuid>, StoreError> {
+        let query = sqlx::query(
             "SELECT id FROM debates WHERE id IN (SELECT debate_id FROM journal WHERE kind = 'resolved') \
-             ORDER BY created_at, id",
+             AND ($1 = '' OR token_id = $1) ORDER BY created_at, id",
         )
-        .await
+        .bind(token.map_or_else(String::new, |id| id.to_string()));
+        self.read_all(query, |row| parse_id(row.try_get("id")?))
+            .await
     }
 }
 

@@ -12,6 +12,8 @@ use roundtable_engine::model::Ability;
 use roundtable_engine::table::Budget;
 use serde_json::json;
 
+use super::{AuditOutcome, AuditRecord, Via};
+
 pub(super) fn setup(question: &str) -> Setup {
     Setup {
         protocol: "dialectic".into(),
@@ -126,4 +128,18 @@ pub(super) fn at(seq: u64) -> Millis {
 
 pub(super) fn entries(batch: &[Keyed]) -> Vec<Entry> {
     batch.iter().map(|keyed| keyed.entry.clone()).collect()
+}
+
+pub(super) fn audit_record(action: &str) -> AuditRecord {
+    AuditRecord {
+        at: 1_800_000_000_000,
+        who: Some("ada".into()),
+        via: Via::Token,
+        action: action.into(),
+        subject: Some("bob".into()),
+        outcome: AuditOutcome::Done,
+        address: Some("127.0.0.1".into()),
+        request_id: Some("r1".into()),
+        detail: None,
+    }
 }

@@ -2,22 +2,28 @@
 
 use roundtable_core::hex;
 use roundtable_engine::event::Millis;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sqlx::Row;
 use sqlx::any::AnyRow;
 use uuid::Uuid;
 
 use super::errors::{Failure, Fault, StoreError};
 use super::row::parse_id;
+use super::token_limits::{Reach, TokenLimits};
 use super::{Store, signed, unsigned};
 
 /// What a token allows. Each scope includes those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Scope {
-    /// View everything.
+    /// View debates.
     Read,
     /// Start debates and take part in them.
     Run,
-    /// Delete debates.
+    /// Delete debates, manage tokens, read the audit log.
     Admin,
 }
 
@@ -41,6 +47,8 @@ pub(crate) struct TokenRow {
     /// SHA-256 of the token.
     pub hash: [u8; 32],
     pub created_at: Millis,
+    pub reach: Reach,
+    pub limits: TokenLimits,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,14 +63,21 @@ pub(crate) enum TokenError {
 
 impl Store {
     pub(crate) async fn add_token(&self, token: &TokenRow) -> Result<(), TokenError> {
+        let limits = token
+            .limits
+            .stored()
+            .map_err(|failure| self.failed(failure))?;
         let query = sqlx::query(
-            "INSERT INTO tokens (id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5)",
+            "INSERT INTO tokens (id, name, scope, hash, created_at, reach, limits) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
         .bind(token.id.to_string())
         .bind(token.name.as_str())
         .bind(token.scope.name())
         .bind(hex::encode(token.hash))
-        .bind(signed(token.created_at));
+        .bind(signed(token.created_at))
+        .bind(token.reach.name())
+        .bind(limits);
         match self.writer.change(query).await {
             Ok(_) => Ok(()),
             Err(failure) if failure.fault == Fault::Duplicate => Err(TokenError::Exists {
@@ -75,7 +90,7 @@ impl Store {
     /// Oldest first.
     pub(crate) async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         let query = sqlx::query(
-            "SELECT id, name, scope, hash, created_at FROM tokens ORDER BY created_at, name",
+            "SELECT id, name, scope, hash, created_at, reach, limits FROM tokens ORDER BY created_at, name",
         );
         self.read_all(query, read).await
     }
@@ -148,6 +163,8 @@ fn read(row: &AnyRow) -> Result<TokenRow, Failure> {
             .ok_or_else(|| unreadable("scope"))?,
         hash: hex::decode(hash).ok_or_else(|| unreadable("hash"))?,
         created_at: unsigned(row.try_get("created_at")?),
+        reach: Reach::named(row.try_get("reach")?).ok_or_else(|| unreadable("reach"))?,
+        limits: TokenLimits::read(row.try_get("limits")?).ok_or_else(|| unreadable("limits"))?,
         name,
     })
 }

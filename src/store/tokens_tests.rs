@@ -12,6 +12,8 @@ fn token(name: &str, scope: Scope) -> TokenRow {
         scope,
         hash: [0xab; 32],
         created_at: 1_700_000_000_000,
+        reach: Reach::All,
+        limits: TokenLimits::default(),
     }
 }
 
@@ -35,6 +37,7 @@ async fn a_request_with_a_key_creates_one_debate(test_store: TestStore) {
     let request = |fingerprint: &str| CreateRequest {
         key: Some("k1".into()),
         fingerprint: fingerprint.into(),
+        token: None,
     };
     let id = Uuid::new_v4();
     let first = store

@@ -37,7 +37,7 @@ pub(super) struct Table {
 use Kind::{Number, Real, Text};
 
 /// Not copied: `owners`, the owner of a debate, and `orders`. Nothing is leased in a copy.
-pub(super) const TABLES: [Table; 6] = [
+pub(super) const TABLES: [Table; 8] = [
     Table {
         name: "debates",
         columns: &[
@@ -61,6 +61,7 @@ pub(super) const TABLES: [Table; 6] = [
             ("setup", Text),
             ("served", Number),
             ("budget", Text),
+            ("token_id", Text),
         ],
         key: &["id"],
     },
@@ -84,6 +85,8 @@ pub(super) const TABLES: [Table; 6] = [
             ("scope", Text),
             ("hash", Text),
             ("created_at", Number),
+            ("reach", Text),
+            ("limits", Text),
         ],
         key: &["id"],
     },
@@ -110,6 +113,32 @@ pub(super) const TABLES: [Table; 6] = [
             ("domain", Text),
             ("kind", Text),
             ("body", Text),
+        ],
+        key: &["number"],
+    },
+    Table {
+        name: "other_costs",
+        columns: &[
+            ("id", Text),
+            ("token_id", Text),
+            ("at", Number),
+            ("cost_usd", Real),
+        ],
+        key: &["id"],
+    },
+    Table {
+        name: "audit_log",
+        columns: &[
+            ("number", Number),
+            ("at", Number),
+            ("who", Text),
+            ("via", Text),
+            ("action", Text),
+            ("subject", Text),
+            ("outcome", Text),
+            ("address", Text),
+            ("request_id", Text),
+            ("detail", Text),
         ],
         key: &["number"],
     },

@@ -1,13 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use roundtable_core::learning::Audit;
+use roundtable_core::usage::Money;
 use roundtable_engine::event::State;
 use uuid::Uuid;
 
 use super::*;
 use crate::store::test_stores::TestStore;
-use crate::store::test_support::{ended, failed, finished, keyed, opened, setup, spent};
-use crate::store::{CreateRequest, Rating, Scope, TokenRow};
+use crate::store::test_support::{
+    audit_record, ended, failed, finished, keyed, opened, setup, spent,
+};
+use crate::store::{CreateRequest, Rating, Reach, Scope, TokenLimits, TokenRow};
 
 /// Fills every table, including unusual texts and numbers.
 async fn fill(store: &Store) {
@@ -32,6 +35,7 @@ async fn fill(store: &Store) {
     let request = CreateRequest {
         key: Some("once".into()),
         fingerprint: "ff".into(),
+        token: Some(Uuid::new_v4()),
     };
     store
         .create_for_server(
@@ -49,6 +53,11 @@ async fn fill(store: &Store) {
         scope: Scope::Run,
         hash: [7; 32],
         created_at: 1,
+        reach: Reach::Own,
+        limits: TokenLimits {
+            max_running: Some(3),
+            ..TokenLimits::default()
+        },
     };
     store.add_token(&token).await.unwrap();
     store
@@ -57,6 +66,11 @@ async fn fill(store: &Store) {
         .unwrap();
     let plan = |_: &[Audit]| Ok::<_, std::convert::Infallible>(crate::learning::samples::audit());
     store.learn(plan).await.unwrap();
+    let cost = Money::from_dollars(0.1).unwrap();
+    store.add_cost(token.id, 5, cost).await.unwrap();
+    for action in ["token-added", "token-revoked"] {
+        store.append_audit(&audit_record(action)).await.unwrap();
+    }
 }
 
 /// C-10: copying to PostgreSQL and back changes nothing.
@@ -82,7 +96,9 @@ async fn c10_a_copy_to_postgres_and_back_is_identical() {
             ("tokens", 1),
             ("requests", 1),
             ("sessions", 1),
-            ("learning", 4)
+            ("learning", 4),
+            ("other_costs", 1),
+            ("audit_log", 2)
         ]
     );
     assert_eq!(from.copy_into(&between).await.unwrap(), before);

@@ -21,6 +21,17 @@ use crate::store::{Command, CommandOutcome, Lease, LeaseError, PendingCommand};
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// How a debate is resumed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Continuation {
+    /// New limits of the debate.
+    pub requested: Budget,
+    /// What the limits of the caller's token allow.
+    pub ceiling: Budget,
+    /// Who continues a paused debate.
+    pub by: Option<String>,
+}
+
 fn wrong_state<T>(state: State, why: &str) -> Result<T, SchedulerError> {
     Err(SchedulerError::WrongState(state, why.to_owned()))
 }
@@ -120,8 +131,13 @@ impl Scheduler {
     pub(crate) async fn resume(
         self: &Arc<Self>,
         id: Uuid,
-        requested: Budget,
+        continuation: Continuation,
     ) -> Result<State, SchedulerError> {
+        let Continuation {
+            requested,
+            ceiling,
+            by,
+        } = continuation;
         let state = self.debate_state(id).await?;
         if let Some(table) = self.table(id) {
             table.cancel_pause();
@@ -143,7 +159,7 @@ impl Scheduler {
                     let why = "the debate is waiting for a decision; send it to …/decision";
                     return wrong_state(state, why);
                 }
-                return self.decide(id, CONTINUE.into(), None, None).await;
+                return self.decide(id, CONTINUE.into(), by, None).await;
             }
             State::Queued
             | State::Running
@@ -153,6 +169,7 @@ impl Scheduler {
             | State::Interrupted => {}
         }
         let budget = self.resumed_budget(id, state, requested).await?;
+        let budget = budget.within(ceiling);
         let slot = self.reserve()?;
         // Checked now, so that the client learns of a conflict at once and not when the job starts.
         match self.store.lease_for_server(id).await {

@@ -39,6 +39,7 @@ fn rows() -> Vec<Row> {
         },
         rating: (number == 2).then_some(9),
         is_served: false,
+        token: None,
     };
     [
         data(1, "Should a five-person team pick REST or GraphQL for an eight-week dashboard?", State::Running),

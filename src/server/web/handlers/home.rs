@@ -21,15 +21,16 @@ use super::super::fields::{FieldGroup, protocol_input};
 use super::super::home::{
     CastOption, FormOptions, HomeView, ProviderModels, StartForm, cast_title,
 };
-use super::super::routes::{MaybeCaller, frame, page, redirect_to_debate};
+use super::super::routes::{frame, page, redirect_to_debate};
 use crate::failure::{Failure, Fault};
 use crate::format::short;
 use crate::models::{Discovery, ModelPreferences, Search, discover};
 use crate::server::App;
+use crate::server::access::Caller;
 use crate::server::problem::Problem;
 use crate::server::requests::{BudgetRequest, NewDebate};
 use crate::server::rest;
-use crate::store::{self, Created, Filter};
+use crate::store::{self, Created, Filter, TokenLimits};
 
 /// Discovered models are reused for this long.
 const CACHE_TTL: Duration = Duration::from_mins(2);
@@ -49,23 +50,29 @@ pub(crate) struct DiscoveryCache {
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     Extension(cache): Extension<Arc<DiscoveryCache>>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     Query(form): Query<StartForm>,
 ) -> Result<Response, Problem> {
-    let options = form_options(&app, &cache, &form).await?;
+    let options = form_options(&app, &caller, &cache, &form).await?;
     let view = HomeView::new(options, form);
-    Ok(page(view.page(frame("ask", caller.as_deref()))))
+    Ok(page(view.page(frame("ask", Some(&caller)))))
 }
 
 pub(crate) async fn start(
     State(app): State<Arc<App>>,
     Extension(cache): Extension<Arc<DiscoveryCache>>,
-    caller: MaybeCaller,
+    Extension(caller): Extension<Caller>,
     Form(form): Form<StartForm>,
 ) -> Result<Response, Problem> {
     let limits = &app.context.config.limits;
     let created = match new_debate(&app, &form).and_then(|request| request.spec(limits)) {
-        Ok(spec) => rest::start(&app, spec, &store::CreateRequest::default()).await,
+        Ok(spec) => {
+            let request = store::CreateRequest {
+                token: caller.token,
+                ..store::CreateRequest::default()
+            };
+            rest::start(&app, &caller, spec, &request).await
+        }
         Err(problem) => Err(problem),
     };
     match created {
@@ -75,9 +82,9 @@ pub(crate) async fn start(
         )),
         Err(problem) => {
             // The form is shown again with everything that was typed.
-            let mut view = HomeView::new(form_options(&app, &cache, &form).await?, form);
+            let mut view = HomeView::new(form_options(&app, &caller, &cache, &form).await?, form);
             view.problems = problem.messages();
-            let body = view.page(frame("ask", caller.as_deref()));
+            let body = view.page(frame("ask", Some(&caller)));
             Ok((problem.status(), page(body)).into_response())
         }
     }
@@ -150,6 +157,7 @@ fn number<N: std::str::FromStr>(text: &str, what: &str, faults: &mut Vec<Fault>)
 
 async fn form_options(
     app: &App,
+    caller: &Caller,
     cache: &DiscoveryCache,
     form: &StartForm,
 ) -> Result<FormOptions, Problem> {
@@ -157,14 +165,15 @@ async fn form_options(
     let default = discovery.deliberate.as_ref();
     let price = default.and_then(|choice| app.context.models.price(&choice.model));
     let recent = Filter {
+        token: caller.only(),
         limit: RECENT_DEBATES,
         ..Filter::default()
     };
     let recent = app.store.list(&recent).await?.debates;
     Ok(FormOptions {
-        casts: cast_options(app, price.as_ref()).await?,
+        casts: cast_options(app, caller, price.as_ref()).await?,
         groups: FieldGroup::all(&app.context.data, &form.fields),
-        providers: provider_models(&discovery),
+        providers: provider_models(&discovery, &caller.limits),
         default_model: default.map(|choice| (choice.model.to_string(), choice.why.clone())),
         advice: discovery.advice.clone(),
         recent: recent.iter().map(|row| Row::new(row, false)).collect(),
@@ -172,7 +181,11 @@ async fn form_options(
 }
 
 /// All casts that can be loaded, in the order of their protocols.
-async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption>, Problem> {
+async fn cast_options(
+    app: &App,
+    caller: &Caller,
+    price: Option<&Price>,
+) -> Result<Vec<CastOption>, Problem> {
     let data = &app.context.data;
     let files = data
         .all(DataKind::Casts)
@@ -187,6 +200,7 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
         let earlier = Filter {
             state: Some(DebateState::Complete),
             protocol: Some(protocol.name().to_owned()),
+            token: caller.only(),
             limit: ESTIMATE_SAMPLE,
             ..Filter::default()
         };
@@ -210,23 +224,23 @@ async fn cast_options(app: &App, price: Option<&Price>) -> Result<Vec<CastOption
     Ok(options)
 }
 
-fn provider_models(discovery: &Discovery) -> Vec<ProviderModels> {
+/// The models that the token may use.
+fn provider_models(discovery: &Discovery, limits: &TokenLimits) -> Vec<ProviderModels> {
     let findings = discovery.findings.iter();
     findings
-        .filter(|finding| !finding.models.is_empty())
         .map(|finding| {
-            let models = finding.models.iter().take(MAX_MODELS_PER_PROVIDER);
+            let models = finding.models.iter().map(|model| Choice {
+                value: format!("{}:{model}", finding.provider),
+                label: model.clone(),
+                is_chosen: false,
+            });
+            let allowed = models.filter(|choice| limits.allows(&choice.value));
             ProviderModels {
                 provider: finding.provider.clone(),
-                models: models
-                    .map(|model| Choice {
-                        value: format!("{}:{model}", finding.provider),
-                        label: model.clone(),
-                        is_chosen: false,
-                    })
-                    .collect(),
+                models: allowed.take(MAX_MODELS_PER_PROVIDER).collect(),
             }
         })
+        .filter(|provider| !provider.models.is_empty())
         .collect()
 }
 

@@ -3,19 +3,27 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Form, State};
-use axum::response::Response;
+use axum::extract::{Extension, Form, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use roundtable_core::usage::Money;
 use serde::Deserialize;
 
 use super::super::models::{ModelsView, ProviderRow, Setting, TestResult, Tier};
 use super::super::routes::{MaybeCaller, frame, may, page};
+use crate::clock;
 use crate::config::Origin;
+use crate::failure::Failure;
 use crate::format::{duration, per_million, short};
-use crate::model_probe::trial;
+use crate::model_probe::{Trial, trial};
 use crate::models::{Choice, ModelPreferences, Search, discover};
 use crate::server::App;
+use crate::server::access::Caller;
+use crate::server::audit::AuditNote;
+use crate::server::problem::Problem;
 use crate::server::scheduler::progress_sink;
-use crate::store::Scope;
+use crate::setup::{check_allowed, price_unknown};
+use crate::store::{AuditOutcome, Scope};
 
 pub(crate) async fn show(State(app): State<Arc<App>>, caller: MaybeCaller) -> Response {
     let view = view(&app, &caller).await;
@@ -110,23 +118,62 @@ pub(crate) async fn test(
 ) -> Response {
     let mut view = view(&app, &caller).await;
     let started = Instant::now();
-    let result = match app.context.config.model_name(&form.model) {
-        Ok(name) => trial(&app.context, &name, progress_sink().fetching).await,
-        Err(error) => Err(error.into()),
+    let tested = match caller.as_deref() {
+        Some(caller) => test_within(&app, caller, &form.model).await,
+        None => Err(Problem::internal("a test call without a caller")),
+    };
+    let recorded = AuditNote {
+        subject: Some(short(&form.model, 200)),
+        outcome: tested.is_err().then_some(AuditOutcome::Refused),
+        ..AuditNote::default()
     };
     let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    view.test = Some(match result {
-        Ok((model, reply)) => {
+    let status = tested
+        .as_ref()
+        .err()
+        .map_or(StatusCode::OK, Problem::status);
+    view.test = Some(match tested {
+        Ok(Ok(Trial { model, reply, .. })) => {
             let (reply, elapsed) = (short(&reply, 60), duration(elapsed_ms));
             TestResult {
                 text: format!("{model} answered {reply} in {elapsed}"),
                 succeeded: true,
             }
         }
-        Err(failure) => TestResult {
+        Ok(Err(failure)) => TestResult {
             text: failure.message().to_owned(),
             succeeded: false,
         },
+        Err(problem) => TestResult {
+            text: problem.detail().to_owned(),
+            succeeded: false,
+        },
     });
-    page(view.page(frame("models", caller.as_deref())))
+    let body = page(view.page(frame("models", caller.as_deref())));
+    (status, Extension(recorded), body).into_response()
+}
+
+/// A test call within the limits of the token; its cost counts for the day.
+async fn test_within(
+    app: &App,
+    caller: &Caller,
+    model: &str,
+) -> Result<Result<Trial, Failure>, Problem> {
+    let name = match app.context.config.model_name(model) {
+        Ok(name) => name,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let policy = caller.policy();
+    check_allowed([&name], &policy)?;
+    if policy.priced_only && app.context.models.price(&name).is_none() {
+        return Err(price_unknown(model).into());
+    }
+    app.quotas.check(&app.store, caller).await?;
+    let tested = trial(&app.context, &name, &policy, progress_sink().fetching).await;
+    if let (Ok(trial), Some(token)) = (&tested, caller.token)
+        && let Some(cost) = trial.cost.filter(|cost| *cost > Money::ZERO)
+    {
+        app.store.add_cost(token, clock::now(), cost).await?;
+    }
+    Ok(tested)
 }
