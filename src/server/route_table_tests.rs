@@ -172,7 +172,8 @@ fn every_route_declares_its_access() {
         let scope = access.scope.map_or("public", Scope::name);
         let _ = writeln!(
             table,
-            "{method:<6} {path:<46} {scope:<6} {:<7} {}",
+            "{:<6} {path:<46} {scope:<6} {:<7} {}",
+            method.as_str(),
             access.reach.name(),
             access.action.unwrap_or("-")
         );

@@ -28,6 +28,7 @@ mod invalid_replies;
 mod judge;
 mod learning;
 mod on_postgres;
+mod ownership;
 mod panel;
 mod requirements;
 mod resume;
