@@ -500,7 +500,7 @@ async fn an_admin_manages_tokens_without_scripts() {
     let home = Home::with_model(&server);
     let secret = home.token("admin");
     let served = Serving::start(&home, &[]);
-    let browser = Browser::with(PHONE, Scripts::Off).await;
+    let browser = Browser::with(DESKTOP, Scripts::Off).await;
     browser
         .visit(&url(&served, "/sign-in?next=%2Ftokens"))
         .await;

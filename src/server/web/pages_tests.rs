@@ -261,7 +261,7 @@ fn audit() -> AuditView {
     AuditView {
         rows: vec![
             row(8, "ada (token)", "token-added", "done", "good"),
-            row(7, "nobody", "sign-in", "refused", "warn"),
+            row(7, "nobody", "sign-in", "refused", "mid"),
         ],
         older: Some(7),
         is_first: false,
